@@ -78,6 +78,9 @@ impl<'a> Samples<'a> {
         match self.engine.endpoint().client.head(self.bucket, &key).await {
             Err(
                 error @ (Error::Unreachable { .. }
+                | Error::NoHost { .. }
+                | Error::NoTls { .. }
+                | Error::NoStore { .. }
                 | Error::NoCredentials
                 | Error::WrongRegion { .. }),
             ) => Err(sluicegate_engine::Error::from(error).into()),

@@ -17,17 +17,21 @@ pub(crate) async fn ask(client: &Client) -> Result<Option<usize>, (String, &'sta
         Ok(Ok(buckets)) => Ok(Some(buckets.len())),
         // It answers, and other requests may be allowed.
         Ok(Err(Error::AccessDenied { code, .. })) if code == "AccessDenied" => Ok(None),
-        Ok(Err(Error::AccessDenied { code, .. })) => {
-            Err((format!("{place} refuses the credentials ({code})"), "Check the access key."))
-        }
-        Ok(Err(error @ (Error::NoCredentials | Error::Unreachable { .. }))) => {
-            Err((error.to_string(), error.hint()))
-        }
-        Ok(Err(error)) => Err((format!("{place}: {error}"), error.hint())),
+        Ok(Err(error)) => Err((named(&place, &error), error.hint())),
         Err(_) => Err((
             format!("{place} has not answered for {} s", PATIENCE.as_secs()),
             "Check the endpoint and the network.",
         )),
+    }
+}
+
+/// The error of a request to a store, which it names.
+pub(crate) fn named(place: &str, error: &Error) -> String {
+    let text = error.to_string();
+    // Some errors are of no store, others name it themselves.
+    match text.contains(place) || matches!(error, Error::NoCredentials | Error::NoHost { .. }) {
+        true => text,
+        false => format!("{place}: {text}"),
     }
 }
 

@@ -30,7 +30,7 @@ pub enum Error {
         bucket: String,
     },
     /// The store does not know the credentials, or they do not permit the request.
-    #[error("the store refuses access to `{key}` in bucket `{bucket}` ({code})")]
+    #[error("{}", denied(bucket, key, code))]
     AccessDenied {
         /// The bucket.
         bucket: String,
@@ -57,6 +57,26 @@ pub enum Error {
         endpoint: String,
         /// Why the connection failed.
         reason: String,
+    },
+    /// The endpoint's name is not known to this machine.
+    #[error("there is no host `{host}`")]
+    NoHost {
+        /// The name.
+        host: String,
+    },
+    /// The endpoint is an `https` URL, and what answers there does not speak TLS.
+    #[error("the store at {endpoint} does not speak TLS")]
+    NoTls {
+        /// The endpoint's URL.
+        endpoint: String,
+    },
+    /// What answers is something else than an S3 store.
+    #[error("what answers at {endpoint} is no S3 store: {why}")]
+    NoStore {
+        /// The endpoint's URL.
+        endpoint: String,
+        /// By what this is known.
+        why: String,
     },
     /// The given endpoint is not a usable URL.
     #[error("the endpoint is not a URL of the form http://host:port or https://host:port")]
@@ -133,6 +153,25 @@ pub enum Error {
     },
 }
 
+/// The store's codes for a signature by another secret key, and for an access key that it does not know; the
+/// last is our server's.
+const WRONG_SIGNATURE: &str = "SignatureDoesNotMatch";
+const UNKNOWN_KEY: &str = "InvalidAccessKeyId";
+const NOT_SIGNED_UP: &str = "NotSignedUp";
+
+/// What is refused, and why.
+fn denied(bucket: &str, key: &str, code: &str) -> String {
+    match code {
+        WRONG_SIGNATURE => {
+            format!("the store does not accept the signature of the secret key ({code})")
+        }
+        UNKNOWN_KEY | NOT_SIGNED_UP => format!("the store does not know the access key ({code})"),
+        _ if bucket.is_empty() => format!("the store refuses access ({code})"),
+        _ if key.is_empty() => format!("the store refuses access to bucket `{bucket}` ({code})"),
+        _ => format!("the store refuses access to `{key}` in bucket `{bucket}` ({code})"),
+    }
+}
+
 /// Which profiles there are, in words.
 fn others(known: &[String]) -> String {
     match known {
@@ -147,9 +186,16 @@ impl Error {
         match self {
             Self::NotFound { .. } => "Check the key; keys are case-sensitive.",
             Self::NoSuchBucket { .. } => "Check the bucket's name and the endpoint.",
-            Self::AccessDenied { .. } => {
-                "Check the access key, and that it is allowed s3:GetObject on this bucket."
-            }
+            Self::AccessDenied { code, .. } => match code.as_str() {
+                WRONG_SIGNATURE => {
+                    "Check AWS_SECRET_ACCESS_KEY, or the AWS profile, and that the endpoint is the store's own \
+                     address: a proxy that changes the host breaks signatures."
+                }
+                UNKNOWN_KEY | NOT_SIGNED_UP => {
+                    "Check AWS_ACCESS_KEY_ID, or the AWS profile, and that the endpoint is the right one."
+                }
+                _ => "Check the access key, and that it is allowed s3:GetObject on this bucket.",
+            },
             Self::NoCredentials => {
                 "Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or name an AWS profile."
             }
@@ -158,6 +204,13 @@ impl Error {
             }
             Self::Unreachable { .. } => {
                 "Check the endpoint and the network, and that the store is running."
+            }
+            Self::NoHost { .. } => {
+                "Check the endpoint's name, and that this machine can resolve names."
+            }
+            Self::NoTls { .. } => "Try http:// instead of https://.",
+            Self::NoStore { .. } => {
+                "Check the endpoint's port, and that it has no path: http://host:port."
             }
             Self::InvalidEndpoint => {
                 "Give a scheme, a host and a port, without a user name or a query."
@@ -397,6 +450,10 @@ mod tests {
         let denied = "the store refuses access to `k` in bucket `b` (AccessDenied)";
         check(Some(403), "AccessDenied", "", "aws", denied);
         check(Some(403), "", "", "aws", denied);
+        let wrong = "the store does not accept the signature of the secret key (SignatureDoesNotMatch)";
+        check(Some(403), "SignatureDoesNotMatch", "", "aws", wrong);
+        let unknown = "the store does not know the access key (InvalidAccessKeyId)";
+        check(Some(403), "InvalidAccessKeyId", "", "aws", unknown);
         let transient = "`k` in bucket `b` could not be read in 3 attempts: the store";
         check(Some(503), "Busy", "x", "sluice", &format!("{transient} says Busy: x"));
         check(None, "SlowDown", "", "sluice", &format!("{transient} says SlowDown"));

@@ -33,10 +33,19 @@ impl Client {
                 code: text(said.and_then(ProvideErrorMetadata::code)),
                 message: text(said.and_then(ProvideErrorMetadata::message)),
             };
-            return if response.status().is_success() {
-                subject.transient(attempts, chain(&error))
-            } else {
-                store_error.sort(subject, self.profile(), attempts)
+            let is_page = response.headers().get("content-type").is_some_and(|it| it.contains("html"));
+            if response.status().is_success() {
+                return match is_page {
+                    true => self.no_store("it answers with a web page".to_owned()),
+                    false => subject.transient(attempts, chain(&error)),
+                };
+            }
+            let is_client_error = response.status().is_client_error();
+            return match store_error.status {
+                Some(status) if is_page && is_client_error && store_error.code.is_empty() => {
+                    self.no_store(format!("it answers with a web page, HTTP status {status}"))
+                }
+                _ => store_error.sort(subject, self.profile(), attempts),
             };
         }
         if find::<CredentialsError>(&error).is_some() {
@@ -46,9 +55,34 @@ impl Client {
             SdkError::ConstructionFailure(_) => {
                 Error::Refused { code: "InvalidRequest".to_owned(), message: chain(&error) }
             }
-            _ => Error::Unreachable { endpoint: self.place(), reason: chain(&error) },
+            _ => self.unreachable(chain(&error)),
         }
     }
+
+    /// Why no answer came, by what the libraries below say of it.
+    fn unreachable(&self, reason: String) -> Error {
+        match self.endpoint() {
+            Some(url) if reason.contains("failed to lookup address") => {
+                Error::NoHost { host: host(url).to_owned() }
+            }
+            // What a server says in plain text is no message of TLS.
+            Some(url) if reason.contains("InvalidContentType") => {
+                Error::NoTls { endpoint: url.to_owned() }
+            }
+            _ => Error::Unreachable { endpoint: self.place(), reason },
+        }
+    }
+
+    pub(super) fn no_store(&self, why: String) -> Error {
+        Error::NoStore { endpoint: self.place(), why }
+    }
+}
+
+/// The host of a URL, without its port.
+fn host(url: &str) -> &str {
+    let host = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let host = host.split('/').next().unwrap_or(host);
+    host.rsplit_once(':').map_or(host, |(host, _)| host)
 }
 
 /// What to do about an answer that broke off.
@@ -64,7 +98,7 @@ impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         match error {
             Error::Transient { reason, .. } => Self::Again(reason),
-            error @ Error::Unreachable { .. } => Self::Again(error.to_string()),
+            error @ (Error::NoHost { .. } | Error::Unreachable { .. }) => Self::Again(error.to_string()),
             error => Self::Final(error),
         }
     }

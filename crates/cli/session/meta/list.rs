@@ -2,9 +2,12 @@
 
 use std::io::{self, Write};
 
+use sluicegate_client::Error;
 use sluicegate_costmodel::Bytes;
 use sluicegate_engine::browse::{Entry, browse};
 
+use crate::connect::asked::named;
+use crate::connect::calibrated::place;
 use crate::failure::{Failure, Result};
 use crate::output::grid::align;
 use crate::output::visible::visible;
@@ -20,7 +23,13 @@ pub(super) async fn list(session: &mut Session<'_>, url: &str) -> Result<()> {
         let client = session.engine.endpoint().client.clone();
         let buckets = session.compute.run(async move {
             client.buckets().await.map_err(|error| {
-                Failure::new(error.to_string()).with_hint("Name one: \\ls s3://bucket/")
+                let hint = match &error {
+                    Error::AccessDenied { code, .. } if code == "AccessDenied" => {
+                        "Name a bucket: \\ls s3://bucket/"
+                    }
+                    error => error.hint(),
+                };
+                Failure::new(named(&place(&client), &error)).with_hint(hint)
             })
         });
         for bucket in buckets.await? {

@@ -317,9 +317,12 @@ fn of_client(error: &StoreError) -> Description {
         | StoreError::NoCredentials
         | StoreError::InvalidCredentials { .. } => ErrorKind::Access,
         StoreError::InvalidEndpoint
+        | StoreError::NoStore { .. }
+        | StoreError::NoTls { .. }
         | StoreError::InvalidRegion { .. }
         | StoreError::WrongRegion { .. } => ErrorKind::Setting,
-        StoreError::Unreachable { .. }
+        StoreError::NoHost { .. }
+        | StoreError::Unreachable { .. }
         | StoreError::Silent { .. }
         | StoreError::Transient { .. } => ErrorKind::Unavailable,
         StoreError::Refused { .. } => ErrorKind::Unsupported,
@@ -338,6 +341,11 @@ fn of_object_store(error: &object_store::Error) -> Description {
     let text = one_line(&error.to_string());
     let says = |needle: &str| text.contains(needle);
     let (kind, message, hint) = match error {
+        _ if is_page(&text) => (
+            ErrorKind::Setting,
+            format!("{} answers with a web page: it is no S3 store", endpoint(&text)),
+            "Check the endpoint's port, and that it has no path: http://host:port.",
+        ),
         _ if says("NoSuchBucket") => (
             ErrorKind::NotFound,
             format!("there is no bucket `{}`", bucket(&text).unwrap_or_default()),
@@ -395,7 +403,7 @@ fn of_object_store(error: &object_store::Error) -> Description {
         ),
         _ if says("error sending request") || says("onnection refused") || says("dns error") => (
             ErrorKind::Unavailable,
-            format!("the store cannot be reached: {}", innermost(error)),
+            format!("{} cannot be reached: {}", endpoint(&text), innermost(error)),
             "Check the endpoint and the network, and that the store is running.",
         ),
         _ if says("PermanentRedirect") || says("301 Moved Permanently") => (
@@ -454,6 +462,12 @@ fn endpoint(message: &str) -> String {
         }
         _ => "the store".to_owned(),
     }
+}
+
+/// Whether a web server answered.
+fn is_page(message: &str) -> bool {
+    let text = message.to_ascii_lowercase();
+    ["<!doctype html", "<html"].iter().any(|start| text.contains(start))
 }
 
 /// The code and the message of a store's answer in XML.
