@@ -22,6 +22,7 @@ use self::args::Args;
 use self::failure::{Failure, Result, report_origins};
 use self::runtime::compute::{self, Compute};
 use self::runtime::scratch::Scratch;
+use self::runtime::terminal;
 
 /// How long blocking work, such as a write to disk, may take to end after an interruption.
 const GRACE: Duration = Duration::from_millis(500);
@@ -44,10 +45,34 @@ fn main() -> ExitCode {
 
 /// Prints help, or what is wrong with the arguments.
 fn show(shown: &clap::Error) -> ExitCode {
-    match shown.print().and_then(|()| io::stdout().flush()) {
-        Err(error) if !shown.use_stderr() => Failure::from(error).report(),
-        _ => u8::try_from(shown.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from),
+    if !shown.use_stderr() {
+        return match shown.print().and_then(|()| io::stdout().flush()) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => Failure::from(error).report(),
+        };
     }
+    let text = shown.render();
+    let text = match terminal::wants_colour() && io::stderr().is_terminal() {
+        true => text.ansi().to_string(),
+        false => text.to_string(),
+    };
+    // If stderr is closed, the exit code has to do.
+    drop(io::stderr().write_all(about_numbers(text).as_bytes()));
+    u8::try_from(shown.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from)
+}
+
+/// What the standard library says of numbers, in words for who typed them.
+fn about_numbers(text: String) -> String {
+    const WORDS: [(&str, &str); 7] = [
+        ("invalid digit found in string", "it is no whole number"),
+        ("cannot parse integer from empty string", "it is no whole number"),
+        ("number too large to fit in target type", "it is too large"),
+        ("number too small to fit in target type", "it is too small"),
+        ("number would be zero for non-zero type", "it must be 1 or more"),
+        ("invalid float literal", "it is no number"),
+        ("cannot parse float from empty string", "it is no number"),
+    ];
+    WORDS.iter().fold(text, |text, (theirs, ours)| text.replace(theirs, ours))
 }
 
 fn run(args: Args) -> Result<()> {

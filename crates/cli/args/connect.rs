@@ -60,6 +60,16 @@ impl StoreArgs {
 pub(crate) const KINDS: [&str; 7] =
     ["auto", "probed", "sluice", "aws", "minio", "ceph", "get-only"];
 
+/// A kind of store under the option's former name, by which others mean a profile of AWS.
+fn former_kind(text: &str) -> Result<String, String> {
+    match KINDS.contains(&text) {
+        true => Ok(text.to_owned()),
+        false => Err(format!(
+            "no kind of store has this name; if it is a profile of AWS, name it with --aws-profile {text}"
+        )),
+    }
+}
+
 /// How to reach a store, and how to query it.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct ConnectArgs {
@@ -81,7 +91,7 @@ pub(crate) struct ConnectArgs {
     #[arg(
         long,
         value_name = "KIND",
-        value_parser = PossibleValuesParser::new(KINDS),
+        value_parser = former_kind,
         conflicts_with = "kind",
         hide = true
     )]
@@ -99,6 +109,19 @@ pub(crate) struct ConnectArgs {
     pub(crate) prices: Option<String>,
     #[arg(long, value_name = "NAME|FILE", help_heading = "Prediction", help = hardware_help())]
     pub(crate) hardware: Option<String>,
+}
+
+impl ConnectArgs {
+    /// One of the options that are for one run, and were given.
+    pub(crate) fn given_for_one_run(&self) -> Option<&'static str> {
+        let given = [
+            (self.scan != ScanArg::default(), "--scan"),
+            (self.memory_limit.is_some(), "--memory-limit"),
+            (self.threads.is_some(), "--threads"),
+            (self.store.idle_timeout.is_some(), "--idle-timeout"),
+        ];
+        given.into_iter().find_map(|(given, name)| given.then_some(name))
+    }
 }
 
 /// How tables are read.

@@ -67,6 +67,7 @@ Examples:
 /// SQL over an S3 store, with the work done inside the store.
 #[derive(Debug, Parser)]
 #[command(name = "sluice", version, about, after_help = EXAMPLES, arg_required_else_help = true)]
+#[command(propagate_version = true)]
 pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -333,6 +334,7 @@ mod tests {
             "s3://bucket/prefix or a folder",
         );
         refused(&["sluice", "sql", "--store", "dell"], "get-only");
+        refused(&["sluice", "sql", "--profile", "prod"], "name it with --aws-profile");
         refused(&["sluice", "sql", "--threads", "0"], "--threads");
         refused(&["sluice", "endpoint", "probe"], "--bucket");
         refused(&["sluice", "endpoint", "probe", "--object", "data.csv"], "s3://bucket/key");

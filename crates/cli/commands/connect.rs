@@ -15,13 +15,18 @@ use crate::output::visible::visible;
 
 pub(crate) async fn run(command: ConnectCommand) -> Result<()> {
     match command {
-        ConnectCommand::Add(args) => add(&args),
+        ConnectCommand::Add(args) => add(&args).await,
         ConnectCommand::List(args) => list(&args),
         ConnectCommand::Test(args) => test(*args).await,
     }
 }
 
-fn add(args: &ConnectAddArgs) -> Result<()> {
+async fn add(args: &ConnectAddArgs) -> Result<()> {
+    if let Some(option) = args.connect.given_for_one_run() {
+        return Err(Failure::Usage(format!(
+            "a connection does not keep {option}; give it to the commands that use the connection"
+        )));
+    }
     let ConnectArgs { store, kind, hardware, prices: book, .. } = &args.connect;
     let connection = Connection {
         endpoint: store.endpoint.clone(),
@@ -44,7 +49,8 @@ fn add(args: &ConnectAddArgs) -> Result<()> {
                  environment.",
             ));
     }
-    // Names that do not exist are noticed now.
+    // What no store can be reached by, and names that do not exist, are noticed now.
+    store.check(&store.options()?).await?;
     if let Some(name) = hardware.as_deref().filter(|name| *name != "auto") {
         profile_named(name)?;
     }

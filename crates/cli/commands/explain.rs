@@ -18,13 +18,14 @@ use crate::session::statements;
 use crate::session::{is_query, place};
 
 pub(crate) async fn run(args: ExplainArgs) -> Result<()> {
-    let Some(script) = script(&args.statements)? else {
+    let script = script(&args.statements)?.unwrap_or_default();
+    let statements = statements::all(&script);
+    if statements.is_empty() {
         return Err(Failure::Usage("there is nothing to explain; give a query with -c".to_owned()));
-    };
+    }
     let page = args.html.as_deref().map(|path| Page::begin(path, "What the statements would do"));
     let mut page = page.transpose()?;
     let engine = args.connect.connect_with(&args.workers).await?;
-    let statements = statements::all(&script);
     let mut outcome = Ok(());
     for (index, statement) in statements.iter().enumerate() {
         let explained = explain(&engine, statement).await;

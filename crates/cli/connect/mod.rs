@@ -35,6 +35,27 @@ impl StoreArgs {
         Ok(self.options_over(self.named()?))
     }
 
+    /// Finds what no store can be reached by.
+    ///
+    /// # Errors
+    ///
+    /// If an endpoint, a region or an AWS profile is none; of what was typed, that is a mistake in the arguments.
+    pub(crate) async fn check(&self, options: &ConnectOptions) -> Result<()> {
+        use sluicegate_client::Error as E;
+        let Err(error) = Client::connect(options, EndpointProfile::unknown()).await else {
+            return Ok(());
+        };
+        let typed = match &error {
+            E::InvalidEndpoint => self.endpoint.is_some(),
+            E::InvalidRegion { .. } => self.region.is_some(),
+            _ => false,
+        };
+        match typed {
+            true => Err(Failure::Usage(format!("{error}. {}", error.hint()))),
+            false => Err(sluicegate_engine::Error::from(error).into()),
+        }
+    }
+
     /// What the named connection says; nothing if none is named.
     fn named(&self) -> Result<Connection> {
         match self.connection.as_deref().filter(|name| !name.is_empty()) {
@@ -73,6 +94,7 @@ impl ConnectArgs {
     async fn builder(&self) -> Result<EngineBuilder> {
         let named = self.store.named()?;
         let options = self.store.options_over(named.clone());
+        self.store.check(&options).await?;
         tell_path(options.endpoint.as_deref());
         if self.profile.is_some() {
             say("note: --profile is now called --store; --aws-profile names an AWS profile");

@@ -4,7 +4,7 @@ use std::env;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use sluicegate_distributed::{Cluster, Token};
+use sluicegate_distributed::{Cluster, ClusterError, Token};
 use sluicegate_engine::Engine;
 
 use super::detect::{self, Server};
@@ -76,8 +76,12 @@ impl ConnectArgs {
             return self.connect().await;
         }
         let cluster = Cluster::connect(&urls, token()?).await;
-        let cluster =
-            cluster.map_err(|error| Failure::new(error.to_string()).with_hint(error.hint()))?;
+        let cluster = cluster.map_err(|error| match error {
+            ClusterError::Url(_) | ClusterError::Workers(_) => {
+                Failure::Usage(format!("{error}. {}", error.hint()))
+            }
+            error => Failure::new(error.to_string()).with_hint(error.hint()),
+        })?;
         let machines = u32::try_from(cluster.workers()).ok().and_then(NonZeroU32::new);
         let builder = self.builder().await?.machines(machines.unwrap_or(NonZeroU32::MAX));
         let engine = builder.session(move |builder| cluster.add_to(builder));

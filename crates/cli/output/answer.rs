@@ -78,6 +78,10 @@ impl Output {
             (Some(Format::Parquet), None) => {
                 return Err(Failure::Usage("--format parquet needs --output FILE".to_owned()));
             }
+            (_, Some(file)) if file.is_dir() => {
+                let file = file.display();
+                return Err(Failure::Usage(format!("`{file}` is a folder; name a file in it")));
+            }
             (Some(format), _) => format,
             (None, Some(file)) => Format::of(file).ok_or_else(|| {
                 Failure::Usage(format!(
@@ -311,9 +315,10 @@ impl Encoder {
                          fetches all)"
                     )?;
                 } else if more > 0 {
+                    let rows = if more == 1 { "row" } else { "rows" };
                     writeln!(
                         out,
-                        "… and {more} more rows (--max-rows 0 or --format csv shows all)"
+                        "… and {more} more {rows} (--max-rows 0 or --format csv shows all)"
                     )?;
                 }
             }

@@ -89,9 +89,22 @@ pub(crate) fn ends_in_command(text: &str) -> bool {
     false
 }
 
+/// Commands of other shells that begin with a dot.
+const DOTTED: [&str; 8] =
+    [".exit", ".help", ".mode", ".quit", ".read", ".schema", ".tables", ".timer"];
+
+/// Commands that need no sign before them, alone on a line.
+const PLAIN: [&str; 3] = ["exit", "help", "quit"];
+
 /// Whether a line is a command of the program.
 pub(crate) fn is_command(line: &str) -> bool {
-    line.starts_with('\\') || line.split_whitespace().next() == Some(".read")
+    let first = line.split(|c: char| c.is_whitespace() || c == ';').next().unwrap_or_default();
+    line.starts_with('\\') || DOTTED.contains(&first)
+}
+
+/// Whether all that is typed is a command without a sign before it.
+pub(crate) fn is_plain_command(text: &str) -> bool {
+    PLAIN.contains(&text.trim().trim_end_matches(';').trim_end())
 }
 
 /// What is not closed at the end of a text: a quote, or `/*`.
@@ -260,6 +273,8 @@ mod tests {
         check("select '\n\\x\n' -- it's\n\\x", &[S("select '\n\\x\n' -- it's"), C("\\x")]);
         check("/*\n\\x\n*/ a \\x;", &[S("/*\n\\x\n*/ a \\x")]);
         check(".read a.sql\n.5", &[C(".read a.sql"), S(".5")]);
+        check(".tables;\n.tablesx", &[C(".tables;"), S(".tablesx")]);
+        assert!(is_plain_command(" help ;") && !is_plain_command("help me"));
         check("\\d\n\n;\n", &[C("\\d")]);
         assert!(ends_in_command("select 1\n\\d x \n") && ends_in_command("\\x\n\\x"));
         assert!(!ends_in_command("\\x\nselect") && !ends_in_command("select '\n\\x"));

@@ -14,7 +14,8 @@ use crate::session::Session;
 
 pub(crate) const HELP: &str = "\
 Statements end with ; and may span lines. Tab completes; Ctrl-C drops what is typed or stops the
-query; Ctrl-D ends. A command is a line of its own, also amid a statement.
+query; Ctrl-D ends. A command is a line of its own, also amid a statement. Those of other shells are
+understood, too: .tables, .schema, .mode, .timer, .quit, .help, \\dt, \\l.
 
   \\d [TABLE]      list tables, or describe a table's columns
   \\ls [URL]       list buckets, or what is at s3://bucket/prefix/
@@ -83,24 +84,24 @@ impl<'a> Meta<'a> {
                 .with_hint(format!("{name} alone changes to the other of the two."))),
         };
         match (name, argument) {
-            ("\\d", "") => Ok(Self::Tables),
-            ("\\d", table) => Ok(Self::Describe(table)),
-            ("\\ls", url) => Ok(Self::List(unquoted(url))),
+            ("\\d" | "\\dt" | ".tables" | ".schema", "") => Ok(Self::Tables),
+            ("\\d" | "\\dt" | ".tables" | ".schema", table) => Ok(Self::Describe(table)),
+            ("\\ls" | "\\l", url) => Ok(Self::List(unquoted(url))),
             ("\\i" | ".read", "") => {
                 Err(Failure::new(format!("`{name}` needs a file")).with_hint("\\i tables.sql"))
             }
             ("\\i" | ".read", file) => Ok(Self::Include(unquoted(file))),
-            ("\\format", "") => Ok(Self::Format(None)),
-            ("\\format", format) => match Format::from_str(format, true) {
+            ("\\format" | ".mode", "") => Ok(Self::Format(None)),
+            ("\\format" | ".mode", format) => match Format::from_str(format, true) {
                 Ok(format) if format != Format::Parquet => Ok(Self::Format(Some(format))),
                 _ => Err(Failure::new(format!("answers are not written as `{format}` here"))
                     .with_hint("Take table, csv, json or ndjson; COPY … TO writes Parquet.")),
             },
             ("\\x", _) => switch(Switch::Expanded),
             ("\\stats", _) => switch(Switch::Stats),
-            ("\\timing", _) => switch(Switch::Timing),
-            ("\\?" | "\\h" | "\\help", _) => Ok(Self::Help),
-            ("\\q" | "\\quit", _) => Ok(Self::Quit),
+            ("\\timing" | ".timer", _) => switch(Switch::Timing),
+            ("\\?" | "\\h" | "\\help" | ".help" | "help", _) => Ok(Self::Help),
+            ("\\q" | "\\quit" | ".quit" | ".exit" | "quit" | "exit", _) => Ok(Self::Quit),
             _ => {
                 Err(Failure::new(format!("there is no command `{line}`"))
                     .with_hint("\\? lists them."))
@@ -165,6 +166,13 @@ mod tests {
             ("\\format", Some(Meta::Format(None))),
             ("\\format CSV", Some(Meta::Format(Some(Format::Csv)))),
             ("\\format parquet", None),
+            (".mode csv", Some(Meta::Format(Some(Format::Csv)))),
+            (".tables", Some(Meta::Tables)),
+            ("\\dt x", Some(Meta::Describe("x"))),
+            ("\\l", Some(Meta::List(""))),
+            (".timer off", Some(Meta::Switch(Switch::Timing, Some(false)))),
+            ("help;", Some(Meta::Help)),
+            (".exit", Some(Meta::Quit)),
             ("\\i 'a b.sql'", Some(Meta::Include("a b.sql"))),
             (".read a.sql", Some(Meta::Include("a.sql"))),
             ("\\i", None),

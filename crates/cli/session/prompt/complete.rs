@@ -338,11 +338,11 @@ fn wanted_of_command(line: &str) -> (usize, Wanted<'_>) {
     };
     let start = line.len() - argument.trim_start().len();
     match name {
-        "\\d" => (start, Wanted::Table),
-        "\\ls" => (start, Wanted::Url),
+        "\\d" | "\\dt" | ".tables" | ".schema" => (start, Wanted::Table),
+        "\\ls" | "\\l" => (start, Wanted::Url),
         "\\i" | ".read" => (start, Wanted::File),
-        "\\format" => (start, Wanted::OneOf(&["csv", "json", "ndjson", "table"])),
-        "\\x" | "\\stats" | "\\timing" => (start, Wanted::OneOf(&["off", "on"])),
+        "\\format" | ".mode" => (start, Wanted::OneOf(&["csv", "json", "ndjson", "table"])),
+        "\\x" | "\\stats" | "\\timing" | ".timer" => (start, Wanted::OneOf(&["off", "on"])),
         _ => (start, Wanted::Nothing),
     }
 }

@@ -11,7 +11,7 @@ use sluicegate_engine::Engine;
 
 use super::complete::{Completion, is_keyword};
 use crate::session::statements::{
-    Kind, Piece, ends_in_command, is_command, open_at_end, pieces, split,
+    Kind, Piece, ends_in_command, is_command, is_plain_command, open_at_end, pieces, split,
 };
 
 const BOLD: &str = "\x1b[1m";
@@ -49,7 +49,7 @@ impl Validator for Editing {
 fn is_complete(text: &str) -> bool {
     let words = text.trim();
     words.is_empty()
-        || matches!(words, "quit" | "exit")
+        || is_plain_command(words)
         || ends_in_command(text)
         || (open_at_end(text).is_none() && split(text).rest.is_empty())
 }
@@ -142,6 +142,8 @@ mod tests {
             ("select '\n\\d t", false),
             ("/* ;", false),
             ("quit", true),
+            ("help;", true),
+            (".tables", true),
         ] {
             assert_eq!(is_complete(text), expected, "{text}");
         }

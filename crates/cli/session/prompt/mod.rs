@@ -19,7 +19,7 @@ use crate::runtime::folders::{config_folder, data_folder};
 use crate::runtime::interrupt::{abort_writes, control_c, watch_prompt};
 use crate::runtime::terminal;
 use crate::session::Session;
-use crate::session::statements::{Step, command_line, split, steps};
+use crate::session::statements::{Step, command_line, is_plain_command, split, steps};
 
 /// The line editor.
 pub(crate) type Lines = Editor<Editing, DefaultHistory>;
@@ -57,9 +57,6 @@ pub(crate) async fn run(session: &mut Session<'_>, mut editor: Lines, init: bool
             }
             Err(error) => return Err(Failure::new(error.to_string())),
         };
-        if matches!(line.trim().trim_end_matches(';'), "quit" | "exit") {
-            break;
-        }
         if !line.trim().is_empty() {
             drop(editor.add_history_entry(line.trim()));
         }
@@ -91,6 +88,10 @@ pub(crate) fn editor() -> Result<Lines> {
 
 /// Runs what was typed, and returns what of it is not complete yet; nothing to quit.
 async fn run_typed(session: &mut Session<'_>, text: &str) -> Result<Option<String>> {
+    if is_plain_command(text) {
+        let outcome = attempt(session, Step::Command(text.trim())).await?;
+        return Ok(Some(String::new()).filter(|_| !matches!(outcome, Outcome::Quit)));
+    }
     let mut pending = String::new();
     let mut from = 0;
     loop {
