@@ -47,7 +47,7 @@ fn a_connection_is_used_by_its_name() {
     bad(&mut at_home(path, &["connect", "test", "lab"]), "credentials");
     let mut wrong = at_home(path, &["connect", "test", "lab"]);
     let wrong = wrong.env("AWS_ACCESS_KEY_ID", "me").env("AWS_SECRET_ACCESS_KEY", "x");
-    bad(wrong, "refuses the credentials");
+    bad(wrong, "does not accept the signature of the secret key");
     let mut gone = at_home(path, &["connect", "test", "gone"]);
     let gone = gone.env("AWS_ACCESS_KEY_ID", "me").env("AWS_SECRET_ACCESS_KEY", "x");
     bad(gone, "cannot be reached");

@@ -1,6 +1,8 @@
 //! What the program says about what people mistype: one sentence and the way out, exit code 1 for what failed
 //! and 2 for usage.
 
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpListener;
 use std::process::Command;
 
 use crate::cli::{Served, sluice, text};
@@ -214,6 +216,73 @@ fn mistakes_in_addresses_and_keys_are_named_with_the_way_out() {
     says(&mut at("http://nohost.invalid:9"), 1, &["no host `nohost.invalid`"]);
 }
 
+/// A web server that answers everything with a page, with this status.
+fn web_server(status: &'static str) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
+            let is_head = lines.next().is_some_and(|line| line.unwrap().starts_with("HEAD"));
+            while lines.next().is_some_and(|line| !line.unwrap().is_empty()) {}
+            let page = "<html><body>Welcome to nginx!</body></html>";
+            let head = format!(
+                "HTTP/1.1 {status}\r\nContent-Type: text/html\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+                page.len()
+            );
+            let body = if is_head { "" } else { page };
+            stream.write_all(format!("{head}{body}").as_bytes()).unwrap();
+        }
+    });
+    format!("http://{address}")
+}
+
+/// Whatever asks first says what is wrong with the address.
+#[test]
+fn what_is_no_store_is_said_by_every_command() {
+    let served = Served::start();
+    let (missing, page) = (web_server("404 Not Found"), web_server("200 OK"));
+    let tls = served.endpoint.replace("http://", "https://");
+    let with_path = format!("{}/path", served.endpoint);
+    let commands = [
+        &["connect", "test"][..],
+        &["sql", "-c", "\\ls"],
+        &["sql", "-c", "\\ls s3://bucket/"],
+        &["sql", "-c", "SELECT * FROM 's3://bucket/*.csv'"],
+        &["endpoint", "probe", "--bucket", "bucket"],
+    ];
+    for (endpoint, part) in [
+        (missing.as_str(), "is no S3 store"),
+        (&page, "is no S3 store"),
+        (&tls, "does not speak TLS"),
+        ("http://nohost.invalid:9", "there is no host `nohost.invalid`"),
+        ("http://127.0.0.1:1", "the store at http://127.0.0.1:1 cannot be reached"),
+    ] {
+        for command in commands {
+            let mut command = sluice(command);
+            command.args(["--endpoint", endpoint]);
+            command.envs([("AWS_ACCESS_KEY_ID", "me"), ("AWS_SECRET_ACCESS_KEY", "my secret")]);
+            says(&mut command, 1, &[part]);
+        }
+    }
+    for command in &commands[..2] {
+        let mut command = sluice(command);
+        command.args(["--endpoint", &with_path]);
+        command.envs([("AWS_ACCESS_KEY_ID", "me"), ("AWS_SECRET_ACCESS_KEY", "my secret")]);
+        says(&mut command, 1, &["has a path", "is no S3 store: it has no list of buckets"]);
+    }
+    for command in &commands[..4] {
+        for (variable, words) in [
+            ("AWS_SECRET_ACCESS_KEY", "does not accept the signature"),
+            ("AWS_ACCESS_KEY_ID", "does not know the access key"),
+        ] {
+            let mut command = served.command(command);
+            says(command.env(variable, "wrong"), 1, &[words, variable]);
+        }
+    }
+}
+
 #[test]
 fn mistakes_in_options_are_usage() {
     for (args, part) in [
@@ -226,6 +295,16 @@ fn mistakes_in_options_are_usage() {
             "--endpoint is for a store, and `data` is a folder",
         ),
         (&["sql", "Cargo.toml"], "run it with -f Cargo.toml"),
+        (&["sql", "--max-rows", "abc", "SELECT 1"], "it is no whole number"),
+        (&["sql", "--endpoint", "127.0.0.1:9", "SELECT 1"], "http://host:port"),
+        (&["sql", "--region", "", "SELECT 1"], "is no name of a region"),
+        (&["sql", "--workers", "foo", "SELECT 1"], "Write http://host:port"),
+        (&["sql", "--profile", "prod", "SELECT 1"], "--aws-profile prod"),
+        (&["sql", "-o", ".", "SELECT 1"], "`.` is a folder"),
+        (&["explain", "-c", "-- nothing"], "nothing to explain"),
+        (&["connect", "add", "x", "--threads", "2"], "a connection does not keep --threads"),
+        (&["connect", "add", "x", "--endpoint", "nonsense"], "http://host:port"),
+        (&["connect", "add", "x", "--region", "not a region"], "is no name of a region"),
     ] {
         says(&mut sluice(args), 2, &[part]);
     }

@@ -80,8 +80,7 @@ impl UrlTableFactory for UrlTables {
         }
         // Anything else is an ordinary table name, which may not exist. So is the name of a folder without a
         // slash: a folder that happens to be called as a table does not take its place.
-        let is_path = || url.contains(['/', '\\', '.']) && std::path::Path::new(url).exists();
-        if !url.contains("://") && !is_path() {
+        if !url.contains("://") && !is_path(url) {
             return Ok(None);
         }
         Ok(Some(self.table(url, None).await?))
@@ -153,6 +152,19 @@ impl UrlTables {
         let table = ListingTable::try_new(config)?.with_cache(cache);
         Ok(Arc::new(FilesTable::new(table, foreseen)))
     }
+}
+
+/// Whether a name is the path of something on this machine, or a pattern of files in a folder that is there.
+fn is_path(name: &str) -> bool {
+    if !name.contains(['/', '\\', '.']) {
+        return false;
+    }
+    let is_there = std::path::Path::new(name).exists();
+    is_there
+        || name.find(['*', '?', '[']).is_some_and(|glob| {
+            let folder = name[..glob].rfind('/').map_or(".", |slash| &name[..=slash]);
+            std::path::Path::new(folder).is_dir()
+        })
 }
 
 /// Whether the name is one of those that are read.
