@@ -19,18 +19,17 @@ impl Client {
         let subject = bucket("");
         let listed = Patience::new(self.idle_timeout())
             .ask(&subject, || Box::pin(self.sdk().list_buckets().send()));
-        let listed =
-            listed.await?.map_err(|error| {
-                let succeeded = error.raw_response().is_some_and(|it| it.status().is_success());
-                match self.sort_request_error(error, &subject) {
-                    error @ Error::Transient { .. } if !succeeded => error,
-                    // Any store has a list of buckets, if a refused one.
-                    Error::NotFound { .. } | Error::NoSuchBucket { .. } | Error::Transient { .. } => {
-                        self.no_store("it has no list of buckets".to_owned())
-                    }
-                    error => error,
+        let listed = listed.await?.map_err(|error| {
+            let succeeded = error.raw_response().is_some_and(|it| it.status().is_success());
+            match self.sort_request_error(error, &subject) {
+                error @ Error::Transient { .. } if !succeeded => error,
+                // Any store has a list of buckets, if a refused one.
+                Error::NotFound { .. } | Error::NoSuchBucket { .. } | Error::Transient { .. } => {
+                    self.no_store("it has no list of buckets".to_owned())
                 }
-            })?;
+                error => error,
+            }
+        })?;
         let names = listed.buckets().iter().filter_map(|bucket| bucket.name());
         Ok(names.map(str::to_owned).collect())
     }

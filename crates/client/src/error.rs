@@ -450,7 +450,8 @@ mod tests {
         let denied = "the store refuses access to `k` in bucket `b` (AccessDenied)";
         check(Some(403), "AccessDenied", "", "aws", denied);
         check(Some(403), "", "", "aws", denied);
-        let wrong = "the store does not accept the signature of the secret key (SignatureDoesNotMatch)";
+        let wrong =
+            "the store does not accept the signature of the secret key (SignatureDoesNotMatch)";
         check(Some(403), "SignatureDoesNotMatch", "", "aws", wrong);
         let unknown = "the store does not know the access key (InvalidAccessKeyId)";
         check(Some(403), "InvalidAccessKeyId", "", "aws", unknown);

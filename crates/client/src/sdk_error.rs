@@ -33,7 +33,8 @@ impl Client {
                 code: text(said.and_then(ProvideErrorMetadata::code)),
                 message: text(said.and_then(ProvideErrorMetadata::message)),
             };
-            let is_page = response.headers().get("content-type").is_some_and(|it| it.contains("html"));
+            let is_page =
+                response.headers().get("content-type").is_some_and(|it| it.contains("html"));
             if response.status().is_success() {
                 return match is_page {
                     true => self.no_store("it answers with a web page".to_owned()),
@@ -98,7 +99,9 @@ impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         match error {
             Error::Transient { reason, .. } => Self::Again(reason),
-            error @ (Error::NoHost { .. } | Error::Unreachable { .. }) => Self::Again(error.to_string()),
+            error @ (Error::NoHost { .. } | Error::Unreachable { .. }) => {
+                Self::Again(error.to_string())
+            }
             error => Self::Final(error),
         }
     }

@@ -11,12 +11,18 @@ use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
 
+use crate::error::with_what_was_meant;
+
 /// Parses one statement.
 ///
 /// # Errors
 ///
-/// If it is not one.
+/// If it is not one, with the keyword that may have been meant.
 pub(crate) fn parse(state: &SessionState, sql: &str) -> Result<Statement> {
+    parsed(state, sql).map_err(|error| with_what_was_meant(sql, error))
+}
+
+fn parsed(state: &SessionState, sql: &str) -> Result<Statement> {
     let options = &state.config_options().sql_parser;
     let error = match state.sql_to_statement(sql, &options.dialect) {
         Ok(statement) => return Ok(statement),

@@ -180,7 +180,8 @@ fn without_store(text: &str) -> Option<&str> {
 }
 
 /// What DataFusion and Arrow put before an error's own words.
-const CLASSES: [&str; 7] = [
+const CLASSES: [&str; 8] = [
+    "Cast error",
     "Execution error",
     "Error during planning",
     "External error",
@@ -228,6 +229,13 @@ const NOT_COMPRESSED: &str = "Check how it was compressed: its name, or the opti
 
 const SAME_NAME: &str = "Give one of the columns another name: count(*) AS n.";
 
+const SAME_TABLE: &str = "Give the tables names of their own: FROM t AS a JOIN t AS b.";
+
+const WHOSE: &str = "Say of which table it is: a.id.";
+
+const COLUMNS: &str = "Check the columns' names; quote a name that has capitals: \"Name\"; a text is between single \
+     quotes: 'text'.";
+
 const MISSING_KEY: &str = "Check the key; keys are case-sensitive.";
 
 /// Where joins, sorts and aggregates spill to.
@@ -237,26 +245,20 @@ const DISK: &str =
 fn of_datafusion(root: &DataFusionError) -> (ErrorKind, Option<&'static str>) {
     match root {
         DataFusionError::SQL(..) => (ErrorKind::Syntax, None),
-        DataFusionError::SchemaError(error, _)
-            if matches!(
-                error.as_ref(),
-                SchemaError::DuplicateQualifiedField { .. }
-                    | SchemaError::DuplicateUnqualifiedField { .. }
-            ) || matches!(
-                error.as_ref(),
+        DataFusionError::SchemaError(error, _) => (
+            ErrorKind::Plan,
+            Some(match error.as_ref() {
+                SchemaError::DuplicateQualifiedField { .. } => SAME_TABLE,
+                SchemaError::DuplicateUnqualifiedField { .. } => SAME_NAME,
                 // Of columns that a query makes; otherwise it is one that the query names.
-                SchemaError::AmbiguousReference { field } if field.relation.is_some()
-            ) =>
-        {
-            (ErrorKind::Plan, Some(SAME_NAME))
-        }
+                SchemaError::AmbiguousReference { field } if field.relation.is_some() => SAME_NAME,
+                SchemaError::AmbiguousReference { .. } => WHOSE,
+                SchemaError::FieldNotFound { .. } => COLUMNS,
+            }),
+        ),
         DataFusionError::Plan(text) if text.contains("require unique expression names") => {
             (ErrorKind::Plan, Some(SAME_NAME))
         }
-        DataFusionError::SchemaError(..) => (
-            ErrorKind::Plan,
-            Some("Check the columns' names; quote a name that has capitals: \"Name\"."),
-        ),
         DataFusionError::Plan(text) if text.contains("not found") && text.contains("table") => (
             ErrorKind::Plan,
             Some(

@@ -1,63 +1,44 @@
 //! What DataFusion and its parser say, in words for whoever typed the statement.
 
+mod syntax;
+mod unsupported;
+
 use super::ErrorKind;
 use super::describe::Description;
 use crate::url_tables::{COMPRESSIONS, TABS};
 
-/// The keywords with which statements begin.
-const STATEMENTS: [&str; 20] = [
-    "ALTER", "ANALYZE", "COPY", "CREATE", "DELETE", "DESCRIBE", "DROP", "EXECUTE", "EXPLAIN",
-    "FROM", "INSERT", "PREPARE", "RESET", "SELECT", "SET", "SHOW", "TABLE", "UPDATE", "VALUES",
-    "WITH",
-];
+pub(crate) use self::syntax::with_what_was_meant;
+use self::syntax::{are_similar, syntax};
+use self::unsupported::unsupported;
 
 /// A message that says less, or more, than a user can use; none if it is good as it is.
 pub(super) fn reword(text: &str) -> Option<Description> {
-    const RULES: [fn(&str) -> Option<Description>; 9] =
-        [syntax, signature, fields, format, substring, level, partitions, memory, table];
+    const RULES: [fn(&str) -> Option<Description>; 14] = [
+        syntax,
+        signature,
+        function,
+        operands,
+        fields,
+        format,
+        substring,
+        level,
+        partitions,
+        memory,
+        table,
+        grouping,
+        variable,
+        unsupported,
+    ];
     RULES.into_iter().find_map(|rule| rule(text))
 }
 
-fn description(kind: ErrorKind, message: String, hint: impl Into<String>) -> Description {
+fn description(
+    kind: ErrorKind,
+    message: impl Into<String>,
+    hint: impl Into<String>,
+) -> Description {
+    let message = message.into();
     Description { kind, message, hint: Some(hint.into().into()) }
-}
-
-/// `Expected: an SQL statement, found: selct at Line: 1, Column: 1`
-fn syntax(text: &str) -> Option<Description> {
-    let (expected, rest) = text.strip_prefix("Expected: ")?.rsplit_once(", found: ")?;
-    let (found, place) = match rest.rsplit_once(" at Line: ") {
-        Some((found, place)) => (found, place.split_once(", Column: ")),
-        None => (rest, None),
-    };
-    let found = match found {
-        "EOF" => "the end of the statement".to_owned(),
-        found => format!("`{found}`"),
-    };
-    let place = match place {
-        Some((line, column)) => format!(" at line {line}, column {column}"),
-        None => String::new(),
-    };
-    let word = found.trim_matches('`').to_ascii_uppercase();
-    let meant = match expected {
-        "an SQL statement" => STATEMENTS.into_iter().find(|it| are_similar(it, &word)),
-        _ => None,
-    };
-    let message = format!("syntax error{place}: expected {expected}, found {found}");
-    let hint = meant.map(|meant| format!("Did you mean {meant}?").into());
-    Some(Description { kind: ErrorKind::Syntax, message, hint })
-}
-
-/// Whether two words differ by one letter that is wrong, missing, too much, or has changed places with
-/// the next.
-fn are_similar(a: &str, b: &str) -> bool {
-    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-    let before = a.iter().zip(&b).take_while(|(x, y)| x == y).count();
-    let (a, b) = (&a[before..], &b[before..]);
-    match (a, b) {
-        ([], rest) | (rest, []) => rest.len() <= 1,
-        ([a0, a1, rest @ ..], [b0, b1, other @ ..]) if a0 == b1 && a1 == b0 => rest == other,
-        ([_, rest @ ..], [_, other @ ..]) => rest == other || rest == b || a == other,
-    }
 }
 
 /// `… No function matches the given name and argument types 'sum(Utf8)'. … Candidate functions: sum(Int64) …`
@@ -71,6 +52,72 @@ fn signature(text: &str) -> Option<Description> {
         "" => format!("Convert the argument of {name}: CAST(… AS …)."),
         these => format!("Convert the argument: CAST(… AS …). {name} takes: {these}."),
     };
+    Some(description(ErrorKind::Plan, message, hint))
+}
+
+/// What functions are called in other systems, and here.
+const SYNONYMS: [(&str, &str); 12] = [
+    ("array_agg_distinct", "array_agg(DISTINCT …)"),
+    ("charindex", "strpos"),
+    ("countif", "count(*) FILTER (WHERE …)"),
+    ("datediff", "a - b of two dates"),
+    ("epoch", "date_part('epoch', …)"),
+    ("getdate", "now"),
+    ("group_concat", "string_agg"),
+    ("len", "length"),
+    ("list", "array_agg"),
+    ("strftime", "to_char"),
+    ("strptime", "to_timestamp"),
+    ("year", "date_part('year', …)"),
+];
+
+/// `Invalid function 'len'. Did you mean 'ln'?`
+fn function(text: &str) -> Option<Description> {
+    let (_, rest) = text.split_once("Invalid function '")?;
+    let (name, rest) = rest.split_once('\'')?;
+    let near = rest.split_once("Did you mean '").and_then(|(_, rest)| rest.split_once('\''));
+    let synonym = SYNONYMS.iter().find(|(theirs, _)| theirs.eq_ignore_ascii_case(name));
+    let hint = match (synonym, near) {
+        (Some((_, ours)), _) => format!("Here it is {ours}."),
+        (None, Some((near, _))) if are_similar(near, name) => format!("Did you mean {near}?"),
+        _ => "SHOW FUNCTIONS lists all.".to_owned(),
+    };
+    Some(description(ErrorKind::Plan, format!("there is no function `{name}`"), hint))
+}
+
+/// `Cannot coerce arithmetic expression Utf8 + Int64 to valid types`
+fn operands(text: &str) -> Option<Description> {
+    let (_, rest) = text.split_once("Cannot coerce arithmetic expression ")?;
+    let (operation, _) = rest.split_once(" to valid types")?;
+    let hint = "Convert one of the two: CAST(… AS DOUBLE).";
+    Some(description(ErrorKind::Plan, format!("there is no {operation}"), hint))
+}
+
+/// `Column in SELECT must be in GROUP BY or an aggregate function: … column "f.name" must appear in …`
+fn grouping(text: &str) -> Option<Description> {
+    let (_, rest) = text.split_once("must be in GROUP BY or an aggregate function: ")?;
+    let (_, rest) = rest.split_once("column \"")?;
+    let (column, _) = rest.split_once("\" must appear")?;
+    let message = format!("{column} is neither in GROUP BY nor in an aggregate function");
+    let hint = format!(
+        "Group by it, too, or by all such columns with GROUP BY ALL; or take one value of each group: \
+         min({column})."
+    );
+    Some(description(ErrorKind::Plan, message, hint))
+}
+
+/// `variable ["@x"] has no type information`, `Placeholder '$1' was not provided a value for execution.`
+fn variable(text: &str) -> Option<Description> {
+    if let Some((_, rest)) = text.split_once("variable [\"")
+        && let Some((name, _)) = rest.split_once("\"] has no type information")
+    {
+        let message = format!("there is no variable `{name}`");
+        return Some(description(ErrorKind::Plan, message, "Write the value in its place."));
+    }
+    let (_, rest) = text.split_once("Placeholder '")?;
+    let (name, _) = rest.split_once("' was not provided a value")?;
+    let message = format!("the parameter {name} has no value");
+    let hint = "PREPARE q AS SELECT … names a statement, and EXECUTE q(1, 'a') gives it values.";
     Some(description(ErrorKind::Plan, message, hint))
 }
 
@@ -121,18 +168,38 @@ fn table(text: &str) -> Option<Description> {
         let hint = "There are read_csv, read_json, read_parquet, glob, generate_series and range.";
         return Some(description(ErrorKind::Plan, message, hint));
     }
-    let (_, rest) = text.split_once("table 'datafusion.public.")?;
+    let (_, rest) = text.split_once("table 'datafusion.")?;
     let (name, _) = rest.split_once("' not found")?;
-    let hint = match name.contains('/') {
-        true => {
-            "Name an object as 's3://bucket/key', or a file of this machine by its whole path: '/folder/file.csv'."
-        }
-        false => {
-            "CREATE EXTERNAL TABLE it, or name the object itself: FROM 's3://bucket/file.csv'."
-        }
+    // A name without quotes has its dot taken for the one after a schema.
+    let (name, is_quoted) = match name.strip_prefix("public.") {
+        Some(name) => (name, true),
+        None => (name, false),
     };
-    Some(description(ErrorKind::Plan, format!("table '{name}' not found"), hint))
+    let is_file = name.contains('/')
+        || name.rsplit_once('.').is_some_and(|(_, end)| {
+            let is_end = |known: &str| known.trim_start_matches('.').eq_ignore_ascii_case(end);
+            ENDS.iter().copied().chain(COMPRESSIONS.iter().map(|(end, _)| *end)).any(is_end)
+        });
+    let (message, hint) = match (is_file, is_quoted) {
+        (true, true) => (
+            format!("there is no file '{name}'"),
+            "Name a file of this machine by its path, and an object as 's3://bucket/key'.".into(),
+        ),
+        (true, false) => (
+            format!("table '{name}' not found"),
+            format!("Put the name of a file in quotes: FROM '{name}'."),
+        ),
+        (false, _) => (
+            format!("table '{name}' not found"),
+            "CREATE EXTERNAL TABLE it, or name the object itself: FROM 's3://bucket/file.csv'."
+                .into(),
+        ),
+    };
+    Some(description(ErrorKind::Plan, message, hint))
 }
+
+/// How the names of files of tables end.
+const ENDS: [&str; 7] = ["csv", TABS, "json", "jsonl", "ndjson", "parquet", "arrow"];
 
 /// A partitioned COPY of which no column is left.
 fn partitions(text: &str) -> Option<Description> {
@@ -199,21 +266,6 @@ mod tests {
     }
 
     #[test]
-    fn a_syntax_error_says_where_and_what_was_meant() {
-        said(
-            "Expected: an SQL statement, found: selct at Line: 1, Column: 3",
-            "syntax error at line 1, column 3: expected an SQL statement, found `selct`",
-            Some("Did you mean SELECT?"),
-        );
-        said(
-            "Expected: an expression, found: EOF",
-            "syntax error: expected an expression, found the end of the statement",
-            None,
-        );
-        assert!(reword("sql parser error").is_none());
-    }
-
-    #[test]
     fn words_of_libraries_are_not_those_of_users() {
         said(
             "Substring without for/from is not valid Substring { expr: Value(1) }",
@@ -248,16 +300,6 @@ mod tests {
     }
 
     #[test]
-    fn words_are_similar_if_one_letter_is_wrong() {
-        for word in ["SELCT", "SELECTT", "SLEECT", "SELEKT", "ELECT", "SELECT"] {
-            assert!(are_similar("SELECT", word) && are_similar(word, "SELECT"), "{word}");
-        }
-        for word in ["SLCT", "TABLE", "", "SELECTED", "TCELES"] {
-            assert!(!are_similar("SELECT", word) && !are_similar(word, "SELECT"), "{word}");
-        }
-    }
-
-    #[test]
     fn a_function_says_what_it_takes() {
         said(
             "Function 'sum' failed. This issue was likely caused by a bug in DataFusion's code. No function \
@@ -265,6 +307,49 @@ mod tests {
              casts. Candidate functions: sum(Int64) sum(Float64)",
             "there is no sum(Utf8)",
             Some("Convert the argument: CAST(… AS …). sum takes: sum(Int64) sum(Float64)."),
+        );
+    }
+
+    #[test]
+    fn names_that_do_not_exist_are_named_with_what_may_be_meant() {
+        said(
+            "Invalid function 'len'. Did you mean 'ln'?",
+            "there is no function `len`",
+            Some("Here it is length."),
+        );
+        said(
+            "Invalid function 'summ'. Did you mean 'sum'?",
+            "there is no function `summ`",
+            Some("Did you mean sum?"),
+        );
+        said(
+            "Invalid function 'foo'. Did you mean 'log'?",
+            "there is no function `foo`",
+            Some("SHOW FUNCTIONS lists all."),
+        );
+        said(
+            "table 'datafusion.public.no.csv' not found",
+            "there is no file 'no.csv'",
+            Some("Name a file of this machine by its path, and an object as 's3://bucket/key'."),
+        );
+        said(
+            "table 'datafusion.no.csv' not found",
+            "table 'no.csv' not found",
+            Some("Put the name of a file in quotes: FROM 'no.csv'."),
+        );
+        said(
+            "variable [\"@x\"] has no type information",
+            "there is no variable `@x`",
+            Some("Write the value in its place."),
+        );
+        said(
+            "Column in SELECT must be in GROUP BY or an aggregate function: While expanding wildcard, column \
+             \"f.name\" must appear in the GROUP BY clause or must be part of an aggregate function",
+            "f.name is neither in GROUP BY nor in an aggregate function",
+            Some(
+                "Group by it, too, or by all such columns with GROUP BY ALL; or take one value of each group: \
+                 min(f.name).",
+            ),
         );
     }
 

@@ -1,0 +1,227 @@
+//! Syntax errors: where they are, and which word was meant.
+
+use datafusion::common::DataFusionError;
+use datafusion::sql::sqlparser::parser::ParserError;
+
+use super::super::ErrorKind;
+use super::super::describe::Description;
+use super::super::told::Told;
+
+/// The keywords with which statements begin.
+const STATEMENTS: [&str; 20] = [
+    "ALTER", "ANALYZE", "COPY", "CREATE", "DELETE", "DESCRIBE", "DROP", "EXECUTE", "EXPLAIN",
+    "FROM", "INSERT", "PREPARE", "RESET", "SELECT", "SET", "SHOW", "TABLE", "UPDATE", "VALUES",
+    "WITH",
+];
+
+/// The keywords with which the parts of queries begin, and how they are written.
+const CLAUSES: [(&str, &str); 16] = [
+    ("BETWEEN", "BETWEEN"),
+    ("DISTINCT", "DISTINCT"),
+    ("EXCEPT", "EXCEPT"),
+    ("FROM", "FROM"),
+    ("GROUP", "GROUP BY"),
+    ("GROUPBY", "GROUP BY"),
+    ("HAVING", "HAVING"),
+    ("INNER", "INNER"),
+    ("INTERSECT", "INTERSECT"),
+    ("JOIN", "JOIN"),
+    ("LIMIT", "LIMIT"),
+    ("OFFSET", "OFFSET"),
+    ("ORDER", "ORDER BY"),
+    ("ORDERBY", "ORDER BY"),
+    ("UNION", "UNION"),
+    ("WHERE", "WHERE"),
+];
+
+/// What the parser says, by its parts.
+struct Said<'a> {
+    expected: &'a str,
+    found: &'a str,
+    /// Its line and column, counted from 1.
+    place: Option<(usize, usize)>,
+}
+
+impl<'a> Said<'a> {
+    /// `Expected: an SQL statement, found: selct at Line: 1, Column: 1`
+    fn parse(text: &'a str) -> Option<Self> {
+        let (expected, rest) = text.strip_prefix("Expected: ")?.rsplit_once(", found: ")?;
+        let (found, place) = with_place(rest);
+        Some(Self { expected, found, place })
+    }
+
+    fn message(&self) -> String {
+        let found = match self.found {
+            "EOF" => "the end of the statement".to_owned(),
+            found => format!("`{found}`"),
+        };
+        let Self { expected, place, .. } = self;
+        format!("syntax error{}: expected {expected}, found {found}", at(*place))
+    }
+}
+
+/// A text without the place at its end.
+fn with_place(text: &str) -> (&str, Option<(usize, usize)>) {
+    let found = text.rsplit_once(" at Line: ").and_then(|(before, place)| {
+        let (line, column) = place.split_once(", Column: ")?;
+        Some((before, (line.parse().ok()?, column.parse().ok()?)))
+    });
+    found.map_or((text, None), |(before, place)| (before, Some(place)))
+}
+
+fn at(place: Option<(usize, usize)>) -> String {
+    place.map_or_else(String::new, |(line, column)| format!(" at line {line}, column {column}"))
+}
+
+/// A syntax error, with what helps against common ones.
+pub(super) fn syntax(text: &str) -> Option<Description> {
+    let describe = |message: String, hint: Option<String>| {
+        Some(Description { kind: ErrorKind::Syntax, message, hint: hint.map(Into::into) })
+    };
+    if let Some(description) = open(text) {
+        return Some(description);
+    }
+    let said = Said::parse(text)?;
+    let word = said.found.to_ascii_uppercase();
+    let hint = match (said.expected, word.as_str()) {
+        ("an SQL statement", "PIVOT" | "UNPIVOT") => Some(super::unsupported::PIVOT.to_owned()),
+        ("an SQL statement", "EOF") => Some("Write a statement, such as SELECT 1.".to_owned()),
+        ("an SQL statement", _) => STATEMENTS
+            .into_iter()
+            .find(|it| are_similar(it, &word))
+            .map(|meant| format!("Did you mean {meant}?")),
+        (_, ":" | "/") => Some(
+            "Put the name of a file or an object in quotes: FROM 's3://bucket/file.csv'.".into(),
+        ),
+        _ => None,
+    };
+    describe(said.message(), hint)
+}
+
+/// A quote that is not closed.
+fn open(text: &str) -> Option<Description> {
+    let (what, place) = with_place(text);
+    let (message, hint) = match what {
+        "Unterminated string literal" => (
+            "the text that begins here has no second '",
+            "Close it; a ' within a text is written twice: 'it''s'.",
+        ),
+        "Expected close delimiter '\"' before EOF." => (
+            "the name that begins here has no second \"",
+            "Close it; a text, which is no name, is between two '.",
+        ),
+        "Unexpected EOF while in a multi-line comment" => {
+            ("a comment that begins with /* does not end", "Close it with */.")
+        }
+        _ => return None,
+    };
+    let message = format!("syntax error{}: {message}", at(place));
+    Some(Description { kind: ErrorKind::Syntax, message, hint: Some(hint.into()) })
+}
+
+/// An error of the parser with the keyword that was mistyped, if the statement has one that is similar to it where
+/// the parser stopped, or one word before, which it took for another name.
+pub(crate) fn with_what_was_meant(sql: &str, error: DataFusionError) -> DataFusionError {
+    let DataFusionError::SQL(parser, _) = &error else { return error };
+    let ParserError::ParserError(text) = parser.as_ref() else { return error };
+    let Some(said) = Said::parse(text).filter(|it| it.expected != "an SQL statement") else {
+        return error;
+    };
+    let Some(meant) = said.place.and_then(|place| meant(sql, place)) else { return error };
+    let hint = Some(format!("Did you mean {meant}?"));
+    Told { kind: ErrorKind::Syntax, message: said.message(), hint }.into()
+}
+
+/// The keyword that the word at a place, or the one before, is similar to.
+fn meant(sql: &str, (line, column): (usize, usize)) -> Option<&'static str> {
+    let lines_before: usize =
+        sql.split_inclusive('\n').take(line.checked_sub(1)?).map(str::len).sum();
+    let of_line = sql[lines_before..].char_indices().nth(column.checked_sub(1)?);
+    let start = lines_before + of_line.map(|(at, _)| at)?;
+    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let found = sql[start..].split(|c| !is_word(c)).next().unwrap_or_default();
+    let before = sql[..start].trim_end();
+    let before = before.rsplit(|c| !is_word(c)).next().unwrap_or_default();
+    [found, before].into_iter().filter(|word| word.len() > 2).find_map(|word| {
+        let word = word.to_ascii_uppercase();
+        let is_right = CLAUSES.iter().any(|(known, meant)| *known == word && *meant == word)
+            || matches!(word.as_str(), "GROUP" | "ORDER");
+        let similar = CLAUSES.iter().find(|(known, _)| are_similar(known, &word))?;
+        (!is_right).then_some(similar.1)
+    })
+}
+
+/// Whether two words differ by one letter that is wrong, missing, too much, or has changed places with
+/// the next.
+pub(super) fn are_similar(a: &str, b: &str) -> bool {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let before = a.iter().zip(&b).take_while(|(x, y)| x == y).count();
+    let (a, b) = (&a[before..], &b[before..]);
+    match (a, b) {
+        ([], rest) | (rest, []) => rest.len() <= 1,
+        ([a0, a1, rest @ ..], [b0, b1, other @ ..]) if a0 == b1 && a1 == b0 => rest == other,
+        ([_, rest @ ..], [_, other @ ..]) => rest == other || rest == b || a == other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use datafusion::sql::parser::DFParser;
+
+    #[track_caller]
+    fn said(text: &str, message: &str, hint: Option<&str>) {
+        let described = syntax(text).unwrap();
+        assert_eq!(described.message, message);
+        assert_eq!(described.hint.as_deref(), hint);
+    }
+
+    #[test]
+    fn a_syntax_error_says_where_and_what_was_meant() {
+        said(
+            "Expected: an SQL statement, found: selct at Line: 1, Column: 3",
+            "syntax error at line 1, column 3: expected an SQL statement, found `selct`",
+            Some("Did you mean SELECT?"),
+        );
+        said(
+            "Expected: an expression, found: EOF",
+            "syntax error: expected an expression, found the end of the statement",
+            None,
+        );
+        said(
+            "Unterminated string literal at Line: 1, Column: 8",
+            "syntax error at line 1, column 8: the text that begins here has no second '",
+            Some("Close it; a ' within a text is written twice: 'it''s'."),
+        );
+        assert!(syntax("sql parser error").is_none());
+    }
+
+    #[test]
+    fn keywords_that_were_mistyped_are_found() {
+        for (sql, expected) in [
+            ("select * form f", Some("FROM")),
+            ("select * from f wher id = 1", Some("WHERE")),
+            ("select *\nfrom f\nwhere é = 'é' gruop by name", Some("GROUP BY")),
+            ("select id from f groupby id", Some("GROUP BY")),
+            ("select id from f order bye id", None),
+            ("select * from f t id", None),
+            ("select count( from f", None),
+        ] {
+            let error = DFParser::parse_sql(sql).unwrap_err();
+            let error = crate::Error::from(with_what_was_meant(sql, error));
+            let hint = expected.map(|word| format!("Did you mean {word}?"));
+            assert_eq!(error.hint(), hint.as_deref(), "{sql}: {error}");
+            assert!(error.to_string().starts_with("syntax error at line "), "{error}");
+        }
+    }
+
+    #[test]
+    fn words_are_similar_if_one_letter_is_wrong() {
+        for word in ["SELCT", "SELECTT", "SLEECT", "SELEKT", "ELECT", "SELECT"] {
+            assert!(are_similar("SELECT", word) && are_similar(word, "SELECT"), "{word}");
+        }
+        for word in ["SLCT", "TABLE", "", "SELECTED", "TCELES"] {
+            assert!(!are_similar("SELECT", word) && !are_similar(word, "SELECT"), "{word}");
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! What DataFusion does not do, in its users' words.
+
+use super::super::ErrorKind;
+use super::super::describe::Description;
+use super::description;
+
+/// What DataFusion puts before what it does not do.
+const MARK: &str = "This feature is not implemented: ";
+
+pub(super) const PIVOT: &str =
+    "Write a column for each value: sum(x) FILTER (WHERE name = 'apple') AS apple.";
+
+const STATEMENT: &str = "Unsupported SQL statement: ";
+
+/// Statements of other systems, and what there is instead.
+const STATEMENTS: [(&str, &str); 7] = [
+    (
+        "CREATE SECRET",
+        "Credentials come from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or an AWS profile: --aws-profile.",
+    ),
+    (
+        "ATTACH",
+        "CREATE EXTERNAL TABLE names a table of files; another store is another --endpoint.",
+    ),
+    (
+        "INSTALL",
+        "Nothing has to be installed: s3:// URLs, CSV, JSON and Parquet are read as they are.",
+    ),
+    ("LOAD", "Nothing has to be loaded: s3:// URLs, CSV, JSON and Parquet are read as they are."),
+    ("USE", "Name objects by their URL: 's3://bucket/key'; another store is another --endpoint."),
+    ("PRAGMA", "SET changes a setting, SHOW ALL lists them."),
+    ("BEGIN", "Each statement stands for itself."),
+];
+
+/// A feature that DataFusion does not have.
+pub(super) fn unsupported(text: &str) -> Option<Description> {
+    if text.starts_with("No field named all. ") {
+        let hint = "Name the columns, or say their numbers: ORDER BY 1, 2.";
+        return Some(lacking("ORDER BY ALL is not supported".to_owned(), Some(hint)));
+    }
+    let (_, what) = text.split_once(MARK)?;
+    let rules = [expression, change, statement, node, clause];
+    Some(
+        rules
+            .into_iter()
+            .find_map(|rule| rule(what))
+            .unwrap_or_else(|| lacking(what.trim_end_matches('.').to_owned(), None)),
+    )
+}
+
+fn lacking(message: String, hint: Option<&'static str>) -> Description {
+    match hint {
+        Some(hint) => description(ErrorKind::Unsupported, message, hint),
+        None => Description { kind: ErrorKind::Unsupported, message, hint: None },
+    }
+}
+
+/// `Physical plan does not support logical expression Exists(Exists { … })`
+fn expression(what: &str) -> Option<Description> {
+    let (_, rest) = what.split_once("does not support logical expression ")?;
+    let name = rest.split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default();
+    Some(match name {
+        "Exists" => lacking(
+            "EXISTS is only supported in WHERE".to_owned(),
+            Some("In a list of columns, count instead: (SELECT count(*) FROM …) > 0."),
+        ),
+        "InSubquery" => lacking(
+            "IN with a sub-query is only supported in WHERE".to_owned(),
+            Some("In a list of columns, join the sub-query, and ask whether its key IS NOT NULL."),
+        ),
+        "ScalarSubquery" | "OuterReferenceColumn" => lacking(
+            "the sub-query refers to the query around it by something else than =".to_owned(),
+            Some("Join the two tables on that condition instead, and aggregate the join."),
+        ),
+        other => lacking(format!("{other} is not supported in this place"), None),
+    })
+}
+
+/// Statements that would change a table: `Insert into not implemented for this table`,
+/// `DELETE not supported for View table`, `Unsupported logical plan: Dml(Delete)`
+fn change(what: &str) -> Option<Description> {
+    let verb = match what.split_once("Unsupported logical plan: Dml(") {
+        Some((_, operation)) => operation.split(|c: char| !c.is_alphabetic()).next()?,
+        None if what.starts_with("Insert into not implemented") => "INSERT",
+        None => what.split_once(" not supported for ")?.0,
+    };
+    let verb = verb.to_ascii_uppercase();
+    let known = ["INSERT", "DELETE", "UPDATE", "TRUNCATE", "MERGE"];
+    known.iter().any(|known| verb.starts_with(known)).then(|| {
+        lacking(
+            format!("{verb} is not supported: objects are replaced, not changed"),
+            Some("COPY (SELECT …) TO 's3://bucket/key' writes the rows that a table should have."),
+        )
+    })
+}
+
+/// `Unsupported SQL statement: USE mydb`
+fn statement(what: &str) -> Option<Description> {
+    let rest = what.strip_prefix(STATEMENT)?;
+    let known = STATEMENTS.iter().find(|(begins, _)| {
+        rest.to_ascii_uppercase()
+            .strip_prefix(begins)
+            .is_some_and(|rest| !rest.starts_with(char::is_alphanumeric))
+    });
+    let first = rest.split_whitespace().next().unwrap_or_default().to_ascii_uppercase();
+    Some(match known {
+        Some((name, hint)) => lacking(format!("{name} is not supported"), Some(hint)),
+        None => lacking(
+            format!("{first} is not supported"),
+            Some("`sluice sql --help` shows the statements that there are."),
+        ),
+    })
+}
+
+/// `Unsupported ast node Pivot { table: … }`
+fn node(what: &str) -> Option<Description> {
+    let (_, rest) = what.split_once("Unsupported ast node ")?;
+    let name = rest.split(|c: char| !c.is_alphanumeric()).next()?.to_ascii_uppercase();
+    let hint = (name == "PIVOT").then_some(PIVOT);
+    Some(lacking(format!("{name} is not supported"), hint))
+}
+
+/// Clauses with another way to say the same.
+fn clause(what: &str) -> Option<Description> {
+    let (name, hint) = match what {
+        "TOP" => ("TOP", "Write LIMIT 5 at the end."),
+        _ if what.starts_with("FETCH clause") => ("FETCH", "Write LIMIT 5 at the end."),
+        _ if what.starts_with("SHOW TABLES FILTER") => (
+            "SHOW TABLES with a pattern",
+            "SELECT table_name FROM information_schema.tables WHERE table_name LIKE '…'.",
+        ),
+        _ => return None,
+    };
+    Some(lacking(format!("{name} is not supported"), Some(hint)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_there_is_said_with_what_is() {
+        for (what, message, hint) in [
+            (
+                "Physical plan does not support logical expression Exists(Exists { subquery: <subquery>, negated: \
+                 false })",
+                "EXISTS is only supported in WHERE",
+                "count(*)",
+            ),
+            (
+                "Physical plan does not support logical expression ScalarSubquery(<subquery>)",
+                "the sub-query refers to the query around it by something else than =",
+                "Join",
+            ),
+            (
+                "Insert into not implemented for this table",
+                "INSERT is not supported: objects are replaced, not changed",
+                "COPY",
+            ),
+            (
+                "DELETE not supported for View table",
+                "DELETE is not supported: objects are replaced, not changed",
+                "COPY",
+            ),
+            (
+                "Unsupported SQL statement: CREATE SECRET ( TYPE s3 )",
+                "CREATE SECRET is not supported",
+                "AWS_ACCESS_KEY_ID",
+            ),
+            ("Unsupported SQL statement: VACUUM", "VACUUM is not supported", "--help"),
+            (
+                "Unsupported ast node Pivot { table: Table { name: ObjectName([Identifier(Ident { value: \"f\" ",
+                "PIVOT is not supported",
+                "FILTER",
+            ),
+            ("TOP", "TOP is not supported", "LIMIT"),
+        ] {
+            let described = unsupported(&format!("{MARK}{what}")).unwrap();
+            assert_eq!(described.message, message);
+            assert!(described.hint.unwrap().contains(hint), "{what}");
+        }
+        let other = unsupported(&format!("{MARK}Something new.")).unwrap();
+        assert_eq!((other.message.as_str(), other.hint), ("Something new", None));
+        assert!(unsupported("Something else").is_none());
+    }
+}
