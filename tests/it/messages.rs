@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
 use std::process::Command;
 
-use crate::cli::{Served, sluice, text};
+use crate::cli::{Served, good, sluice, text};
 
 /// Words that are for programmers, and for another project's.
 const FOREIGN: [&str; 8] = [
@@ -75,6 +75,76 @@ fn mistakes_in_statements_are_named_with_the_way_out() {
     // A bucket without a slash is all of it.
     let all = served.command(&["sql", "SELECT count(*) FROM 's3://bucket'"]).output().unwrap();
     assert!(text(&all.stdout).contains('3'), "{}", text(&all.stderr));
+}
+
+/// What other systems have, and what was mistyped amid a statement.
+#[test]
+fn what_sql_there_is_not_is_said_with_what_there_is() {
+    let served = Served::start();
+    for (sql, parts) in [
+        ("SELECT EXISTS (SELECT 1 FROM f)", &["EXISTS is only supported in WHERE", "count(*)"][..]),
+        (
+            "SELECT (SELECT count(*) FROM f g WHERE g.price < f.price) FROM f",
+            &["refers to the query around it", "Join"],
+        ),
+        ("SELECT @x", &["no variable `@x`"]),
+        ("SELECT $1", &["parameter $1 has no value", "EXECUTE"]),
+        ("INSERT INTO f VALUES (4, 'kiwi', 1.0)", &["INSERT is not supported", "COPY"]),
+        ("DELETE FROM f", &["DELETE is not supported", "COPY"]),
+        ("UPDATE f SET id = 1", &["UPDATE is not supported", "COPY"]),
+        ("CREATE SECRET (TYPE s3)", &["CREATE SECRET is not supported", "AWS_ACCESS_KEY_ID"]),
+        ("SELECT * FROM f PIVOT (sum(price) FOR name IN ('apple'))", &["PIVOT", "FILTER"]),
+        ("PIVOT f ON name USING sum(price)", &["found `PIVOT`", "FILTER"]),
+        ("SELECT * FROM f ORDER BY ALL", &["ORDER BY ALL is not supported", "ORDER BY 1"]),
+        ("SELECT TOP 5 * FROM f", &["TOP is not supported", "LIMIT"]),
+        ("USE mydb", &["USE is not supported", "--endpoint"]),
+        ("VACUUM", &["VACUUM is not supported", "--help"]),
+        ("SELECT * FORM f", &["Did you mean FROM?"]),
+        ("SELECT * FROM f WHER id = 1", &["Did you mean WHERE?"]),
+        ("SELECT name FROM f GRUOP BY name", &["Did you mean GROUP BY?"]),
+        ("SELECT 'abc", &["line 1, column 8", "no second '", "it''s"]),
+        ("SELECT name, sum(price) FROM f", &["f.name is neither in GROUP BY", "GROUP BY ALL"]),
+        ("SELECT * FROM 'nofile.csv'", &["no file 'nofile.csv'", "s3://bucket/key"]),
+        ("SELECT * FROM nofile.csv", &["FROM 'nofile.csv'"]),
+        ("SELECT * FROM s3://bucket/fruit.csv", &["in quotes: FROM 's3://bucket/file.csv'"]),
+        ("SELECT len(name) FROM f", &["no function `len`", "length"]),
+        ("SELECT foo(name) FROM f", &["no function `foo`", "SHOW FUNCTIONS"]),
+        ("SELECT name - 1.5 FROM f", &["there is no Utf8 - ", "CAST("]),
+        ("SELECT id FROM f a, f b", &["Ambiguous", "a.id"]),
+        ("SELECT * FROM f JOIN f ON true", &["duplicate", "FROM t AS a"]),
+        ("SELECT * FROM f WHERE name = \"apple\"", &["No field named apple", "single quotes"]),
+    ] {
+        let view = "CREATE VIEW f AS SELECT * FROM 's3://bucket/fruit.csv'";
+        says(&mut served.command(&["sql", "-c", view, "-c", sql]), 1, parts);
+    }
+    // What the hints say works.
+    for sql in [
+        "SELECT (SELECT count(*) FROM f) > 0",
+        "SELECT name, sum(price) FROM f GROUP BY ALL",
+        "SHOW FUNCTIONS",
+        "PREPARE q AS SELECT $1 + 1; EXECUTE q(1)",
+        "SELECT sum(price) FILTER (WHERE name = 'apple') AS apple FROM f",
+        "SELECT a.id FROM f AS a JOIN f AS b ON a.id = b.id",
+    ] {
+        let view = "CREATE VIEW f AS SELECT * FROM 's3://bucket/fruit.csv'";
+        good(&mut served.command(&["sql", "-c", view, "-c", sql]));
+    }
+}
+
+/// A pattern of files on this machine is a table, too.
+#[test]
+fn files_of_this_machine_are_read_by_a_pattern() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in [("a.csv", "x\n1\n"), ("b.csv", "x\n2\n")] {
+        std::fs::write(folder.path().join(name), text).unwrap();
+    }
+    let sql = "SELECT sum(x) AS n FROM '*.csv'";
+    let mut here = sluice(&["sql", "--format", "csv", "-c", sql]);
+    assert_eq!(good(here.current_dir(folder.path())), "n\n3\n");
+    let sql = format!("SELECT sum(x) AS n FROM '{}/*.csv'", folder.path().display());
+    assert_eq!(good(&mut sluice(&["sql", "--format", "csv", "-c", &sql])), "n\n3\n");
+    let sql = "SELECT * FROM 'no/such/*.csv'";
+    says(&mut sluice(&["sql", "-c", sql]), 1, &["no file 'no/such/*.csv'"]);
 }
 
 /// What an option, a setting and a target of COPY may be.
