@@ -79,13 +79,21 @@ fn expression(what: &str) -> Option<Description> {
 /// Statements that would change a table: `Insert into not implemented for this table`,
 /// `DELETE not supported for View table`, `Unsupported logical plan: Dml(Delete)`
 fn change(what: &str) -> Option<Description> {
+    if what.starts_with("Insert into not implemented") {
+        return Some(lacking(
+            "no rows can be inserted into this table".to_owned(),
+            Some(
+                "INSERT INTO adds an object to a table of CREATE EXTERNAL TABLE whose LOCATION ends in /; COPY \
+                 (SELECT …) TO 's3://bucket/key' writes one anew.",
+            ),
+        ));
+    }
     let verb = match what.split_once("Unsupported logical plan: Dml(") {
         Some((_, operation)) => operation.split(|c: char| !c.is_alphabetic()).next()?,
-        None if what.starts_with("Insert into not implemented") => "INSERT",
         None => what.split_once(" not supported for ")?.0,
     };
     let verb = verb.to_ascii_uppercase();
-    let known = ["INSERT", "DELETE", "UPDATE", "TRUNCATE", "MERGE"];
+    let known = ["DELETE", "UPDATE", "TRUNCATE", "MERGE"];
     known.iter().any(|known| verb.starts_with(known)).then(|| {
         lacking(
             format!("{verb} is not supported: objects are replaced, not changed"),
@@ -154,8 +162,8 @@ mod tests {
             ),
             (
                 "Insert into not implemented for this table",
-                "INSERT is not supported: objects are replaced, not changed",
-                "COPY",
+                "no rows can be inserted into this table",
+                "LOCATION",
             ),
             (
                 "DELETE not supported for View table",
