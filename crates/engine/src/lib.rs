@@ -101,7 +101,7 @@ pub mod store;
 mod summarize;
 #[doc(hidden)]
 pub mod switch;
-mod table_functions;
+pub mod table_functions;
 pub mod timeline;
 #[doc(hidden)]
 pub mod url_tables;
