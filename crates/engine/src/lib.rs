@@ -46,6 +46,7 @@ pub mod choice;
 pub mod codec;
 pub mod config;
 mod contents;
+mod copied;
 pub mod counters;
 mod csv_dialect;
 #[doc(hidden)]
