@@ -244,6 +244,7 @@ impl Engine {
             }
             LogicalPlan::Statement(Statement::SetVariable(set)) => {
                 let (name, value) = (set.variable.clone(), set.value.clone());
+                option_values::check_setting(&name, &value)?;
                 let plan = LogicalPlan::Statement(Statement::SetVariable(set));
                 let done = self.context.execute_logical_plan(plan).await;
                 let done = done.map_err(|error| option_values::of_setting(&name, &value, error));
