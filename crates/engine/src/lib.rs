@@ -106,6 +106,7 @@ pub mod table_functions;
 pub mod timeline;
 #[doc(hidden)]
 pub mod url_tables;
+mod without_hidden;
 
 mod builder;
 
