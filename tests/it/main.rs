@@ -22,6 +22,7 @@ mod endpoints;
 mod explain;
 mod faults;
 mod figure_10;
+mod folders;
 mod group_by;
 mod harness;
 mod html;

@@ -198,6 +198,10 @@ fn values_that_are_not_taken_are_named_with_what_may_be() {
         let said = format!("{setting} is '{value}', {words}");
         says(&format!("SET {setting} = '{value}'"), &[&said]);
     }
+    for setting in ["timezone", "datafusion.execution.time_zone"] {
+        let said = "datafusion.execution.time_zone is 'Mars', which is no time zone";
+        says(&format!("SET {setting} = 'Mars'"), &[said, "'Europe/Berlin'"]);
+    }
     for setting in ["nosuch", "datafusion.nosuch", "no.such"] {
         let said = format!("there is no setting `{setting}`");
         says(&format!("SET {setting} = 1"), &[&said, "SHOW ALL"]);

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use nix::pty::{Winsize, openpty};
 use tempfile::TempDir;
 
-use crate::cli::{Served, UNREACHABLE, sluice};
+use crate::cli::{Served, UNREACHABLE, good, sluice};
 
 /// Longer than anything takes that is typed here.
 const PATIENCE: Duration = Duration::from_secs(40);
@@ -24,7 +24,7 @@ struct Prompt {
     shown: Arc<Mutex<Vec<u8>>>,
     /// What was looked at already.
     seen: usize,
-    _home: TempDir,
+    home: TempDir,
 }
 
 impl Prompt {
@@ -63,7 +63,7 @@ impl Prompt {
                 keep.lock().unwrap().extend_from_slice(&piece[..read]);
             }
         });
-        Self { child, keys: ours, shown, seen: 0, _home: home }
+        Self { child, keys: ours, shown, seen: 0, home }
     }
 
     fn over(served: &Served, columns: u16, args: &[&str]) -> Self {
@@ -232,11 +232,42 @@ fn plans_are_trees_that_fit_without_a_frame() {
 }
 
 #[test]
+fn explain_draws_a_tree_on_a_terminal_and_writes_lines_into_a_pipe() {
+    let served = Served::start();
+    let all: Vec<String> = (0..20).map(|n| format!("max(price + {n})")).collect();
+    let sql = format!("select name, {} from 's3://bucket/fruit.csv' group by name", all.join(", "));
+    let mut shown = Prompt::start(served.command(&["explain", "-c", &sql]), 70, None);
+    let plan = shown.wait("\nestimate: ");
+    let branches = plan.lines().filter(|line| line.contains("└ ")).count();
+    assert!(branches > 0 && plan.contains("\n  * "), "{plan}");
+    assert!(plan.lines().all(|line| line.chars().count() <= 70), "{plan}");
+    let piped = good(&mut served.command(&["explain", "-c", &sql]));
+    assert!(!piped.contains('└') && piped.contains("max(price + 19)"), "{piped}");
+    assert!(piped.lines().any(|line| line.chars().count() > 300), "{piped}");
+}
+
+#[test]
+fn summaries_can_be_read_on_80_columns() {
+    let served = Served::start();
+    let mut prompt = Prompt::over(&served, 80, &["--no-progress"]);
+    let summary =
+        prompt.line("summarize 's3://bucket/fruit.csv';", "columns are not shown (\\x or");
+    let table: Vec<&str> = summary.lines().filter(|line| line.starts_with('|')).collect();
+    assert_eq!(table.len(), 4, "{summary}");
+    assert!(table.iter().all(|line| line.chars().count() <= 80), "{summary}");
+    for whole in ["column_name", "column_type", "min", "max", "…", "Float64", "apple"] {
+        assert!(table.iter().any(|line| line.contains(&format!("| {whole} "))), "{summary}");
+    }
+    prompt.quit();
+}
+
+#[test]
 fn tab_completes_words_tables_options_buckets_and_keys() {
     let served = Served::start();
     std::fs::create_dir(served.path().join("bucket/folder")).unwrap();
     std::fs::write(served.path().join("bucket/folder/a.csv"), "n\n1\n").unwrap();
     let mut prompt = Prompt::over(&served, 120, &[]);
+    std::fs::write(prompt.home.path().join("here.csv"), "year,n\n1999,1\n").unwrap();
     for (typed, completed) in [
         ("sel\t", "select"),
         ("select * from 's3://bu\t", "'s3://bucket/"),
@@ -245,6 +276,11 @@ fn tab_completes_words_tables_options_buckets_and_keys() {
         ("set sluice.sc\t", "sluice.scan"),
         ("set sluice.scan = 'sel\t", "= 'select"),
         ("\\for\t", "\\format"),
+        ("select * from read_csv('s3://bucket/fr\t", "('s3://bucket/fruit.csv'"),
+        ("select * from read_csv('s3://bucket/fruit.csv', del\t", "delim => "),
+        ("select * from read_csv('s3://bucket/fruit.csv', header => t\t", "=> true"),
+        ("select * from './here\t", "'./here.csv'"),
+        ("select yea from './here.csv'\u{1}\u{1b}f\u{1b}f\t", "select year"),
         ("select pri from 's3://bucket/fruit.csv'\u{1}\u{1b}f\u{1b}f\t", "price"),
     ] {
         prompt.keys(typed);
@@ -256,6 +292,14 @@ fn tab_completes_words_tables_options_buckets_and_keys() {
     prompt.line("create view fruits as select 1 as apple;", "0 rows");
     prompt.keys("select * from fr\t");
     prompt.wait("from fruits");
+    prompt.keys("\u{3}");
+    prompt.wait("sluice> ");
+    prompt.keys("select ap from fruits\u{1}\u{1b}f\u{1b}f\t");
+    prompt.wait("select apple");
+    prompt.keys("\u{3}");
+    prompt.wait("sluice> ");
+    prompt.keys("select * from fruits where fruits.\t");
+    prompt.wait("where fruits.apple");
     prompt.keys("\u{3}");
     prompt.wait("sluice> ");
     prompt.quit();

@@ -1,5 +1,6 @@
 //! `sluice explain`
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 
 use datafusion::physical_plan::displayable;
@@ -13,7 +14,9 @@ use crate::failure::{Failure, Result};
 use crate::output::html::{Numbers, Page, Section};
 use crate::output::progress::say;
 use crate::output::stats;
+use crate::output::tree::tree;
 use crate::output::visible::visible;
+use crate::runtime::terminal;
 use crate::session::statements;
 use crate::session::{is_query, place};
 
@@ -70,7 +73,12 @@ fn print(engine: &Engine, explanation: &Explanation) -> Result<()> {
     let planning = stats::planning(&explanation.planning)
         .map_or_else(String::new, |planning| format!("planning: {planning}\n"));
     let text = format!("{explanation}{prediction}{planning}");
-    io::stdout().write_all(visible(&text).as_bytes())?;
+    let text = visible(&text);
+    let text = match (terminal::width(), text.split_once("\n\n")) {
+        (Some(width), Some((plan, said))) => Cow::Owned(tree(plan, said, width)),
+        _ => text,
+    };
+    io::stdout().write_all(text.as_bytes())?;
     Ok(())
 }
 

@@ -339,7 +339,7 @@ impl Encoder {
         // The header is that of the first batch, and there may be none.
         let header = RecordBatch::new_empty(Arc::clone(&self.schema));
         if is_plan(&names) {
-            return trees(&self.kept, self.width.is_some());
+            return trees(&self.kept, self.width);
         }
         self.kept.insert(0, header);
         if self.expanded { expanded(&self.kept) } else { framed(&self.kept, self.width) }

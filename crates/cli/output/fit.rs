@@ -13,43 +13,52 @@ use crate::failure::Result;
 use crate::output::visible::visible;
 
 /// The least width of a column whose cells are cut.
-const LEAST: usize = 6;
+const LEAST: usize = 10;
+/// How long a text is, at most, that is taken for a number: the least values of columns are texts in summaries.
+const LONGEST: usize = 24;
+/// How many digits of a number are left behind its point, at least.
+const DIGITS: usize = 3;
 /// What a frame takes beside each cell, and once more.
 const FRAME: (usize, usize) = (3, 1);
 
-/// The batches, of which there is at least one, in a frame. Cells are cut, and columns in the middle left
-/// out, where it would be wider than `width`.
+/// The batches, of which there is at least one, in a frame. Where it would be wider than `width`, the widest cells
+/// are cut first, as far as they can still be read, and then columns in the middle are left out.
 pub(crate) fn framed(batches: &[RecordBatch], width: Option<usize>) -> Result<String> {
     let options = FormatOptions::default().with_null("NULL");
     let whole = pretty_format_batches_with_options(batches, &options)?.to_string();
     let whole = match visible(&whole) {
         Cow::Borrowed(_) => whole,
         // Escapes take room that the frame does not have yet.
-        Cow::Owned(_) => table(&columns(batches, &options)?, usize::MAX)?,
+        Cow::Owned(_) => table(&columns(batches, &options)?, &[])?,
     };
     let Some(width) = width.filter(|width| whole.lines().any(|line| line.width() > *width)) else {
         return Ok(format!("{whole}\n"));
     };
     let mut columns = columns(batches, &options)?;
+    let all = columns.len();
     let left_out = leave_out(&mut columns, width);
-    let widths: Vec<usize> = columns.iter().map(Column::width).collect();
     let frame = columns.len() * FRAME.0 + FRAME.1;
-    let most = cap(&widths, width.saturating_sub(frame));
-    let mut text = format!("{}\n", table(&columns, most)?);
+    let widths = fitting(&columns, width.saturating_sub(frame));
+    let mut text = format!("{}\n", table(&columns, &widths)?);
     if left_out > 0 {
-        text += &format!("… {left_out} more columns (\\x or --format csv shows all)\n");
+        text += &format!(
+            "… {left_out} of {all} columns are not shown (\\x or --format csv shows all)\n"
+        );
     }
     Ok(text)
 }
 
-/// Columns in a frame, their names and cells cut to a width.
-fn table(columns: &[Column], most: usize) -> Result<String> {
-    let names =
-        columns.iter().map(|column| Field::new(cut(&column.name, most), DataType::Utf8, true));
+/// Columns in a frame, their names and cells cut to widths, if there are any.
+fn table(columns: &[Column], widths: &[usize]) -> Result<String> {
+    let most = |index: usize| widths.get(index).copied().unwrap_or(usize::MAX);
+    let names = columns
+        .iter()
+        .enumerate()
+        .map(|(index, column)| Field::new(cut(&column.name, most(index)), DataType::Utf8, true));
     let schema = Arc::new(Schema::new(names.collect::<Vec<_>>()));
-    let cells = columns.iter().map(|column| {
-        Arc::new(StringArray::from_iter_values(column.cells.iter().map(|cell| cut(cell, most))))
-            as ArrayRef
+    let cells = columns.iter().enumerate().map(|(index, column)| {
+        let cells = column.cells.iter().map(|cell| cut(cell, most(index)));
+        Arc::new(StringArray::from_iter_values(cells)) as ArrayRef
     });
     let fitting = RecordBatch::try_new(schema, cells.collect())?;
     Ok(pretty_format_batches_with_options(&[fitting], &FormatOptions::default())?.to_string())
@@ -59,12 +68,38 @@ fn table(columns: &[Column], most: usize) -> Result<String> {
 pub(super) struct Column {
     pub(super) name: String,
     pub(super) cells: Vec<String>,
+    /// Whether its cells may be cut anywhere: a number would mean another one then.
+    may_be_cut: bool,
 }
 
 impl Column {
     fn width(&self) -> usize {
-        let texts = self.cells.iter().chain([&self.name]);
-        texts.flat_map(|text| text.split('\n')).map(UnicodeWidthStr::width).max().unwrap_or(0)
+        let cells = self.cells.iter().map(|cell| widest_line(cell));
+        cells.chain([widest_line(&self.name)]).max().unwrap_or(0)
+    }
+
+    /// The least width in which it can be read.
+    fn least(&self) -> usize {
+        let is_number = |cell: &str| cell.len() <= LONGEST && cell.parse::<f64>().is_ok();
+        let cells = self.cells.iter().map(|cell| match self.may_be_cut && !is_number(cell) {
+            true => widest_line(cell).min(LEAST),
+            false => head_of_number(cell),
+        });
+        cells.chain([widest_line(&self.name).min(LEAST)]).max().unwrap_or(0)
+    }
+}
+
+fn widest_line(text: &str) -> usize {
+    text.split('\n').map(UnicodeWidthStr::width).max().unwrap_or(0)
+}
+
+/// How wide a number, a date or a time has to be: digits behind the point may be cut, but neither those before it
+/// nor the power of ten.
+fn head_of_number(cell: &str) -> usize {
+    let width = cell.width();
+    match cell.find('.') {
+        Some(point) if !cell.contains(['e', 'E', ':']) => width.min(point + 1 + DIGITS + 1),
+        _ => width,
     }
 }
 
@@ -80,23 +115,26 @@ pub(super) fn columns(batches: &[RecordBatch], options: &FormatOptions<'_>) -> R
                 cells.push(visible(&cell.value(row).try_to_string()?).into_owned());
             }
         }
-        Ok(Column { name: visible(field.name()).into_owned(), cells })
+        let kind = field.data_type();
+        let is_whole = kind.is_numeric() || kind.is_temporal() || kind.is_null();
+        let name = visible(field.name()).into_owned();
+        Ok(Column { name, cells, may_be_cut: !is_whole && *kind != DataType::Boolean })
     };
     fields.map(column).collect()
 }
 
 /// Leaves out the columns in the middle for which there is no room; returns how many.
 fn leave_out(columns: &mut Vec<Column>, width: usize) -> usize {
-    let least = |column: &Column| column.width().min(LEAST) + FRAME.0;
+    let least = |column: &Column| column.least() + FRAME.0;
     let room = width.saturating_sub(FRAME.1);
     if columns.iter().map(least).sum::<usize>() <= room {
         return 0;
     }
-    // From both ends, the first before the last.
+    // From both ends: two of the first, which tell most, for one of the last.
     let mut rest = room.saturating_sub(1 + FRAME.0);
     let (mut first, mut last) = (0, columns.len());
     while first < last {
-        let from_front = first <= columns.len() - last;
+        let from_front = first < 2 * (columns.len() - last + 1);
         let next = if from_front { first } else { last - 1 };
         let Some(left) = rest.checked_sub(least(&columns[next])) else { break };
         rest = left;
@@ -106,25 +144,48 @@ fn leave_out(columns: &mut Vec<Column>, width: usize) -> usize {
             last -= 1;
         }
     }
-    let rows = columns.first().map_or(0, |column| column.cells.len());
-    let dots = Column { name: "…".to_owned(), cells: vec!["…".to_owned(); rows] };
+    // One is shown, however narrow the terminal is.
+    first = first.max(1);
+    if first >= last {
+        return 0;
+    }
+    let rows = columns[0].cells.len();
+    let cells = vec!["…".to_owned(); rows];
+    let dots = Column { name: "…".to_owned(), cells, may_be_cut: true };
     drop(columns.splice(first..last, [dots]));
     last - first
 }
 
-/// The width to which cells are cut so that all columns fit into the room together.
-fn cap(widths: &[usize], room: usize) -> usize {
-    let mut sorted = widths.to_vec();
-    sorted.sort_unstable();
-    let mut room = room;
-    for (index, width) in sorted.iter().enumerate() {
-        let share = room / (sorted.len() - index);
-        if *width > share {
-            return share.max(1);
-        }
-        room -= width;
+/// The widths to which columns are cut so that all fit into the room together, the widest first.
+fn fitting(columns: &[Column], room: usize) -> Vec<usize> {
+    let whole: Vec<usize> = columns.iter().map(Column::width).collect();
+    let least: Vec<usize> = columns.iter().map(Column::least).collect();
+    let cut_to = |most: usize| -> Vec<usize> {
+        whole.iter().zip(&least).map(|(width, least)| (*width).min(most.max(*least))).collect()
+    };
+    let fits = |widths: &[usize]| widths.iter().sum::<usize>() <= room;
+    let (mut low, mut high) = (0, whole.iter().copied().max().unwrap_or(0));
+    if !fits(&cut_to(low)) {
+        // Nothing can be read here.
+        return whole.iter().map(|width| (*width).min((room / columns.len()).max(1))).collect();
     }
-    usize::MAX
+    while low < high {
+        let middle = low + (high - low).div_ceil(2);
+        match fits(&cut_to(middle)) {
+            true => low = middle,
+            false => high = middle - 1,
+        }
+    }
+    // What is left over goes to the first that are cut.
+    let mut widths = cut_to(low);
+    let mut left = room - widths.iter().sum::<usize>();
+    for (width, whole) in widths.iter_mut().zip(&whole) {
+        if left > 0 && *width < *whole {
+            *width += 1;
+            left -= 1;
+        }
+    }
+    widths
 }
 
 /// A text of which no line is wider.
@@ -197,10 +258,35 @@ mod tests {
         let names: Vec<String> = (0..9).map(|n| format!("column_{n}")).collect();
         let columns: Vec<(&str, &[&str])> =
             names.iter().map(|name| (name.as_str(), &["x"][..])).collect();
-        let text = framed(&[batch(&columns)], Some(40)).unwrap();
-        assert!(text.lines().all(|line| line.width() <= 48), "{text}");
-        assert!(text.contains("| column_0 |") && text.contains("| … |"), "{text}");
-        assert!(text.ends_with("… 6 more columns (\\x or --format csv shows all)\n"), "{text}");
+        let text = framed(&[batch(&columns)], Some(50)).unwrap();
+        let header = "| column_0 | column_1 | … | column_8 |";
+        assert!(text.lines().any(|line| line == header), "{text}");
+        let said = "… 6 of 9 columns are not shown (\\x or --format csv shows all)\n";
+        assert!(text.ends_with(said), "{text}");
+    }
+
+    #[test]
+    fn columns_can_be_read_and_numbers_keep_their_size() {
+        let texts: ArrayRef = Arc::new(StringArray::from(vec!["a long text of many words"]));
+        let whole: ArrayRef = Arc::new(arrow::array::Int64Array::from(vec![1_234_567_890_123]));
+        let real: ArrayRef =
+            Arc::new(arrow::array::Float64Array::from(vec![1_234_567.891_234_567]));
+        let columns = (0..12).map(|n| {
+            let column = [&texts, &whole, &real][n % 3];
+            (format!("c{n}"), Arc::clone(column))
+        });
+        let batch = RecordBatch::try_from_iter(columns).unwrap();
+        for width in 40..230 {
+            let text = framed(std::slice::from_ref(&batch), Some(width)).unwrap();
+            let row = text.lines().nth(3).unwrap();
+            assert!(row.width() <= width, "{width}: {text}");
+            let cells: Vec<&str> = row.trim_matches('|').split('|').map(str::trim).collect();
+            assert!(cells[0].starts_with("a long te"), "{width}: {text}");
+            for cell in cells.into_iter().filter(|cell| cell.starts_with('1')) {
+                let is_read = cell == "1234567890123" || cell.starts_with("1234567.891");
+                assert!(is_read, "{width}: {text}");
+            }
+        }
     }
 
     #[test]

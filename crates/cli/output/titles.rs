@@ -44,7 +44,7 @@ fn retitled(schema: &SchemaRef, statement: &str) -> Option<SchemaRef> {
     let after = after.map(|(index, item)| (first_after + index, item));
     let mut names: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
     for (index, item) in before.chain(after) {
-        if let Some(text) = typed(item) {
+        if let Some(text) = typed(item, &names[index]) {
             names[index] = text;
         }
     }
@@ -79,11 +79,18 @@ fn is_star(item: &SelectItem) -> bool {
     matches!(item, SelectItem::Wildcard(_) | SelectItem::QualifiedWildcard(..))
 }
 
-/// The text of an expression that has no name.
-fn typed(item: &SelectItem) -> Option<String> {
+/// The text of an expression that has no name, and that the engine calls so.
+fn typed(item: &SelectItem, called: &str) -> Option<String> {
     const MOST: usize = 60;
     match item {
-        SelectItem::UnnamedExpr(Expr::Identifier(_) | Expr::CompoundIdentifier(_)) => None,
+        SelectItem::UnnamedExpr(Expr::Identifier(_)) => None,
+        SelectItem::UnnamedExpr(Expr::CompoundIdentifier(parts)) => {
+            // A column has its own name; a field of one is called `t.user[name]`.
+            let is_column =
+                parts.last().is_some_and(|name| name.value.eq_ignore_ascii_case(called));
+            let parts: Vec<&str> = parts.iter().map(|part| part.value.as_str()).collect();
+            (!is_column).then(|| parts.join("."))
+        }
         SelectItem::UnnamedExpr(expression) => {
             let text = expression.to_string();
             (text.chars().count() <= MOST).then_some(text)
@@ -119,6 +126,11 @@ mod tests {
             Some(&["a", "b", "count(*) OVER ()"]),
         );
         check("SELECT 1+1, t.*, 2 FROM t", &["x", "a", "b", "y"], Some(&["1 + 1", "a", "b", "2"]));
+        check(
+            "SELECT t.a, \"user\".name, t.\"user\".Id FROM t",
+            &["a", "t.user[name]", "t.user[id]"],
+            Some(&["a", "user.name", "t.user.Id"]),
+        );
         check("(SELECT max(a) FROM t) UNION SELECT 1", &["max(t.a)"], Some(&["max(a)"]));
     }
 

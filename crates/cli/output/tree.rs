@@ -17,38 +17,103 @@ pub(crate) fn is_plan(names: &[&str]) -> bool {
     names == ["plan_type", "plan"]
 }
 
-/// The plans without a frame, each under its title. For a terminal, lines have 120 columns, and what has more than
-/// three of them is cut, unless all is asked for with VERBOSE; for a pipe or a file, each node has one line.
-pub(crate) fn trees(batches: &[RecordBatch], for_terminal: bool) -> Result<String> {
+/// The plans without a frame, each under its title. For a terminal, lines fit its width and 120 columns, and what
+/// has more than three of them is cut, unless all is asked for with VERBOSE; for a pipe or a file, each node has one
+/// line.
+pub(crate) fn trees(batches: &[RecordBatch], terminal: Option<usize>) -> Result<String> {
     let columns = columns(batches, &FormatOptions::default())?;
     let [titles, plans] = columns.as_slice() else { return Ok(String::new()) };
     let is_short = |title: &String| {
         matches!(title.as_str(), "logical_plan" | "physical_plan" | "Plan with Metrics")
     };
-    let width = if for_terminal { WIDTH } else { usize::MAX };
     let most = if titles.cells.iter().all(is_short) { LINES } else { usize::MAX };
-    let mut text = String::new();
-    let mut is_cut = false;
+    let mut lines = Lines::new(terminal, most);
     for (title, plan) in titles.cells.iter().zip(&plans.cells) {
-        text += &format!("{}\n", title.replace('_', " "));
+        lines.text += &format!("{}\n", title.replace('_', " "));
         if is_drawn(plan) {
-            text += &format!("{}\n", plan.trim_end());
+            lines.text += &format!("{}\n", plan.trim_end());
             continue;
         }
         let (nodes, rest) = plan.split_once("\n\n").unwrap_or((plan, ""));
-        for line in branches(nodes) {
-            text += &wrapped(&line.first, &line.next, line.text, (width, most), &mut is_cut);
+        lines.plan(nodes);
+        lines.indented(rest);
+    }
+    if lines.are_cut {
+        lines.text += "… (EXPLAIN VERBOSE or --format csv shows all)\n";
+    }
+    Ok(lines.text)
+}
+
+/// A plan whose nodes are indented, as a tree for a terminal of this width, and what is said of it.
+pub(crate) fn tree(plan: &str, said: &str, width: usize) -> String {
+    let mut lines = Lines::new(Some(width), LINES);
+    lines.plan(plan);
+    lines.text.push('\n');
+    lines.indented(said);
+    if lines.are_cut {
+        lines.text += "… (a pipe or a file gets all)\n";
+    }
+    lines.text
+}
+
+/// Lines that are no wider than a terminal.
+struct Lines {
+    text: String,
+    width: usize,
+    /// The most of a node.
+    most: usize,
+    are_cut: bool,
+}
+
+impl Lines {
+    fn new(terminal: Option<usize>, most: usize) -> Self {
+        let width = terminal.map_or(usize::MAX, |width| width.min(WIDTH));
+        Self { text: String::new(), width, most, are_cut: false }
+    }
+
+    /// Adds a plan as a tree.
+    fn plan(&mut self, plan: &str) {
+        for line in branches(plan) {
+            self.wrapped(&line.first, &line.next, line.text);
         }
-        for line in rest.lines() {
+    }
+
+    /// Adds lines, of which those that are wrapped go on further right.
+    fn indented(&mut self, text: &str) {
+        for line in text.lines() {
             let indent: String = line.chars().take_while(|c| *c == ' ').collect();
             let next = format!("{indent}    ");
-            text += &wrapped(&indent, &next, line.trim_start(), (width, most), &mut is_cut);
+            self.wrapped(&indent, &next, line.trim_start());
         }
     }
-    if is_cut {
-        text += "… (EXPLAIN VERBOSE or --format csv shows all)\n";
+
+    /// Adds a text, broken at spaces where there are any.
+    fn wrapped(&mut self, first: &str, next: &str, text: &str) {
+        let mut rest = text;
+        let mut count = 0;
+        loop {
+            count += 1;
+            let start = if count == 1 { first } else { next };
+            let room = self.width.saturating_sub(start.width()).max(20);
+            self.text += start;
+            if rest.width() <= room {
+                self.text += rest;
+                self.text.push('\n');
+                return;
+            }
+            if count == self.most {
+                self.text += &cut(rest, room);
+                self.text.push('\n');
+                self.are_cut = true;
+                return;
+            }
+            let length = beginning(rest, room).len();
+            let end = rest[..length].rfind(' ').filter(|at| *at > length / 3).unwrap_or(length);
+            self.text += rest[..end].trim_end();
+            self.text.push('\n');
+            rest = rest[end..].trim_start();
+        }
     }
-    Ok(text)
 }
 
 /// Whether a plan is a drawing already, or for programs.
@@ -95,41 +160,6 @@ fn branches(plan: &str) -> Vec<Branch<'_>> {
     lines
 }
 
-/// A text in lines of a width, at most so many, broken at spaces where there are any.
-fn wrapped(
-    first: &str,
-    next: &str,
-    text: &str,
-    (width, most): (usize, usize),
-    is_cut: &mut bool,
-) -> String {
-    let mut lines = String::new();
-    let mut rest = text;
-    let mut count = 0;
-    loop {
-        count += 1;
-        let start = if count == 1 { first } else { next };
-        let room = width.saturating_sub(start.width()).max(20);
-        lines += start;
-        if rest.width() <= room {
-            lines += rest;
-            lines.push('\n');
-            return lines;
-        }
-        if count == most {
-            lines += &cut(rest, room);
-            lines.push('\n');
-            *is_cut = true;
-            return lines;
-        }
-        let length = beginning(rest, room).len();
-        let end = rest[..length].rfind(' ').filter(|at| *at > length / 3).unwrap_or(length);
-        lines += rest[..end].trim_end();
-        lines.push('\n');
-        rest = rest[end..].trim_start();
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
@@ -139,13 +169,13 @@ mod tests {
     use super::*;
 
     fn shown(title: &str, plan: &str) -> String {
-        drawn(title, plan, true)
+        drawn(title, plan, Some(200))
     }
 
-    fn drawn(title: &str, plan: &str, for_terminal: bool) -> String {
+    fn drawn(title: &str, plan: &str, terminal: Option<usize>) -> String {
         let column = |text: &str| Arc::new(StringArray::from(vec![text])) as ArrayRef;
         let columns = [("plan_type", column(title)), ("plan", column(plan))];
-        trees(&[RecordBatch::try_from_iter(columns).unwrap()], for_terminal).unwrap()
+        trees(&[RecordBatch::try_from_iter(columns).unwrap()], terminal).unwrap()
     }
 
     #[test]
@@ -177,10 +207,24 @@ scan of t: get
         assert!(verbose.lines().all(|line| line.width() <= WIDTH), "{verbose}");
         let letters = |text: &str| text.matches('w').count();
         assert_eq!(letters(&verbose), letters(&plan));
+        let narrow = drawn("physical_plan", &plan, Some(70));
+        assert!(narrow.lines().all(|line| line.width() <= 70), "{narrow}");
         // A program reads a node in one line.
-        let piped = drawn("physical_plan", &plan, false);
+        let piped = drawn("physical_plan", &plan, None);
         assert_eq!(piped.lines().count(), 1 + 4, "{piped}");
         assert_eq!(letters(&piped), letters(&plan));
+    }
+
+    #[test]
+    fn what_is_said_of_a_plan_follows_its_tree() {
+        let said = "scan of t\n  * get    1 request\n    note ".to_owned() + &"word ".repeat(30);
+        let text = tree("Join\n  Scan: one\n  Scan: two\n", &said, 60);
+        let head =
+            "Join\n├ Scan: one\n└ Scan: two\n\nscan of t\n  * get    1 request\n    note word";
+        assert!(text.starts_with(head) && text.contains("\n        word word"), "{text}");
+        assert!(text.lines().all(|line| line.width() <= 60) && !text.contains('…'), "{text}");
+        let cut = tree(&"word ".repeat(200), "", 60);
+        assert!(cut.ends_with("… (a pipe or a file gets all)\n"), "{cut}");
     }
 
     #[test]

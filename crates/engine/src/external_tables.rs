@@ -24,6 +24,8 @@ use crate::index::found::Foreseen;
 use crate::locations::{as_url, check_readable};
 use crate::notes::{Notes, some_of};
 use crate::url_tables::{COMPRESSIONS, TABS, check_kinds, of_bucket};
+use crate::without_hidden::{self, says_kind};
+use crate::{ErrorKind, Told};
 
 /// Makes tables of files.
 #[derive(Debug, Default)]
@@ -51,6 +53,10 @@ impl TableProviderFactory for ExternalTables {
             let locations = whole.map(|(bucket, url)| bucket.unwrap_or(url)).collect();
             return self.create(state, &CreateExternalTable { locations, ..command.clone() }).await;
         }
+        let in_folder = command.locations.iter().any(|location| location.ends_with('/'));
+        let session = state.as_any().downcast_ref::<SessionState>().filter(|_| in_folder);
+        let seen = session.map(|session| without_hidden::session(session, &command.file_type));
+        let state = seen.as_ref().map_or(state, |seen| seen as &dyn Session);
         check_folders(state, command).await?;
         let named = as_named(state, command).await?;
         let command = named.as_ref().unwrap_or(command);
@@ -63,11 +69,15 @@ impl TableProviderFactory for ExternalTables {
             .collect::<Result<_>>()?;
         let table = match self.inner.create(state, &urls).await {
             Ok(table) => table,
-            Err(error) => return Err(of_other_kinds(state, command).await?.unwrap_or(error)),
+            Err(error) => return Err(no_columns(state, command, &error).await?.unwrap_or(error)),
         };
         let Some(listing) = table.downcast_ref::<ListingTable>() else { return Ok(table) };
         let indexes = look(state, command, listing).await?;
-        Ok(Arc::new(FilesTable::new(listing.clone(), indexes)))
+        let table = FilesTable::new(listing.clone(), indexes);
+        Ok(Arc::new(match in_folder {
+            true => table.without_hidden(&command.file_type),
+            false => table,
+        }))
     }
 }
 
@@ -95,25 +105,35 @@ async fn check_folders(state: &dyn Session, command: &CreateExternalTable) -> Re
     Ok(())
 }
 
-/// Why the columns of a folder cannot be told, if none of its objects is of the table's kind.
-async fn of_other_kinds(
+/// Why the columns of a folder cannot be told, if it has no objects, or none of the table's kind.
+async fn no_columns(
     state: &dyn Session,
     command: &CreateExternalTable,
+    error: &DataFusionError,
 ) -> Result<Option<DataFusionError>> {
     let Some(session) = state.as_any().downcast_ref::<SessionState>() else { return Ok(None) };
     let [location] = command.locations.as_slice() else { return Ok(None) };
     if !location.ends_with('/') {
-        return Ok(None);
+        let is_missing = error.to_string().contains("No files found at ");
+        return Ok(is_missing.then(|| plan_datafusion_err!("there is no object at {location}")));
     }
     let there = below(session, command, location).await?;
     let names: Vec<&Path> = there.iter().map(|object| &object.location).collect();
-    let kind = format!(".{}", command.file_type.to_ascii_lowercase());
-    let is_of_kind = |path: &&Path| {
-        let name = path.as_ref().to_ascii_lowercase();
-        let stem = COMPRESSIONS.iter().find_map(|(suffix, _)| name.strip_suffix(suffix));
-        stem.unwrap_or(&name).ends_with(&kind)
-    };
-    if names.is_empty() || names.iter().any(is_of_kind) {
+    if names.is_empty() && command.schema.fields().is_empty() {
+        let told = Told {
+            kind: ErrorKind::NotFound,
+            message: format!(
+                "there is no object at {location} that would tell the columns of table {}",
+                command.name
+            ),
+            hint: Some(format!(
+                "Check the location, or declare the columns: CREATE EXTERNAL TABLE {} (…).",
+                command.name
+            )),
+        };
+        return Ok(Some(told.into()));
+    }
+    if names.is_empty() || names.iter().any(|name| says_kind(name, &command.file_type)) {
         return Ok(None);
     }
     Ok(Some(plan_datafusion_err!(
@@ -220,6 +240,63 @@ async fn with_columns_of_files(
     Ok(Some(CreateExternalTable { schema, ..command.clone() }))
 }
 
+/// Looks whether objects are in folders of the partitions that the table declares: DataFusion reads no others.
+///
+/// # Errors
+///
+/// If none is.
+fn check_partitions(
+    command: &CreateExternalTable,
+    (location, folder): (&str, &ListingTableUrl),
+    there: &[ObjectMeta],
+    notes: &Notes,
+) -> Result<()> {
+    let columns = &command.table_partition_cols;
+    if columns.is_empty() {
+        return Ok(());
+    }
+    let is_data = |object: &&ObjectMeta| object.size > 0 && !is_hidden(&object.location);
+    let there: Vec<&Path> = there.iter().filter(is_data).map(|object| &object.location).collect();
+    let is_outside = |path: &&&Path| {
+        let mut parts = folder.strip_prefix(path).into_iter().flatten();
+        let is_in = |column: &String| {
+            let name = parts.next().and_then(|part| part.split_once('=')).map(|(name, _)| name);
+            name == Some(column)
+        };
+        !columns.iter().all(is_in)
+    };
+    let outside: Vec<&Path> = there.iter().filter(is_outside).copied().collect();
+    if outside.is_empty() {
+        return Ok(());
+    }
+    let expected: String = columns.iter().map(|column| format!("{column}=…/")).collect();
+    if outside.len() == there.len() {
+        let message = format!(
+            "table {} is partitioned by {}, and no object at {location} is in a folder {expected}: there are {}",
+            command.name,
+            columns.join(", "),
+            some_of(&outside)
+        );
+        let hint = format!(
+            "Write the objects to {location}{expected}, as COPY … PARTITIONED BY ({}) does; or leave PARTITIONED \
+             BY out.",
+            columns.join(", ")
+        );
+        return Err(Told { kind: ErrorKind::Plan, message, hint: Some(hint) }.into());
+    }
+    notes.add(format!(
+        "table {} does not read {}: only what is in folders {expected}",
+        command.name,
+        some_of(&outside)
+    ));
+    Ok(())
+}
+
+/// A note on a table of which there is nothing.
+pub(crate) fn without_bytes(location: &str) -> String {
+    format!("what is at {location} has no bytes: as a table, it has neither columns nor rows")
+}
+
 /// Compares the headers of CSV objects at a location with the columns that the table declares.
 async fn check_headers(
     state: &dyn Session,
@@ -283,6 +360,7 @@ async fn look(
         if let Some(format) = table.options().format.downcast_ref::<S3Format>() {
             format.check_sizes(read, &read_now)?;
         }
+        check_partitions(command, (location, read), &there, &notes)?;
         check_headers(state, command, table, read, &read_now).await?;
         if there.is_empty() && !read.is_collection() {
             return plan_err!("there is no object at {location}");
@@ -292,6 +370,10 @@ async fn look(
                 "there is no object at {location}: table {} is empty until something is inserted",
                 command.name
             ));
+        }
+        let has_bytes = read_now.iter().any(|object| object.size > 0);
+        if table.schema().fields().is_empty() && !has_bytes {
+            notes.add(without_bytes(location));
         }
         if let [_] = table.table_paths().as_slice() {
             foreseen.learn(state, &read.object_store(), &there);

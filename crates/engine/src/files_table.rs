@@ -11,12 +11,14 @@ use datafusion::datasource::TableType;
 use datafusion::datasource::listing::{ListingTable, ListingTableUrl};
 use datafusion::datasource::physical_plan::FileScanConfig;
 use datafusion::datasource::source::DataSourceExec;
+use datafusion::execution::SessionState;
 use datafusion::logical_expr::dml::InsertOp;
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown};
 use datafusion::physical_plan::ExecutionPlan;
 use futures::TryStreamExt;
 
 use crate::index::found::Foreseen;
+use crate::without_hidden;
 
 /// A table of files. DataFusion takes what is no longer at a location that does not end in `/` for an
 /// empty folder, and answers as if the object had no rows; here it must be there.
@@ -25,6 +27,8 @@ pub(crate) struct FilesTable {
     table: ListingTable,
     /// Those that name an object.
     named: Vec<ListingTableUrl>,
+    /// The kind of its files, if what is beside them in its folder is left out.
+    only: Option<String>,
     indexes: Foreseen,
 }
 
@@ -34,7 +38,12 @@ impl FilesTable {
     pub(crate) fn new(table: ListingTable, indexes: Foreseen) -> Self {
         let paths = table.table_paths().iter();
         let named = paths.filter(|url| !url.is_collection()).cloned().collect();
-        Self { table, named, indexes }
+        Self { table, named, only: None, indexes }
+    }
+
+    /// The same, without what programs leave in folders beside files of this kind.
+    pub(crate) fn without_hidden(self, kind: &str) -> Self {
+        Self { only: Some(kind.to_owned()), ..self }
     }
 
     /// Whether its files are JSON.
@@ -118,7 +127,12 @@ impl TableProvider for FilesTable {
         state: &dyn Session,
         args: ScanArgs<'a>,
     ) -> Result<ScanResult> {
-        let scan = async { Ok(self.table.scan_with_args(state, args).await?.into_inner()) };
+        let seen = match (&self.only, state.as_any().downcast_ref::<SessionState>()) {
+            (Some(kind), Some(state)) => Some(without_hidden::session(state, kind)),
+            _ => None,
+        };
+        let seen = seen.as_ref().map_or(state, |seen| seen as &dyn Session);
+        let scan = async { Ok(self.table.scan_with_args(seen, args).await?.into_inner()) };
         // All locations are in one store.
         let plan = match self.table.table_paths().first() {
             Some(location) => self.indexes.attach(state, &location.object_store(), scan).await?,

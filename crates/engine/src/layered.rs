@@ -4,7 +4,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use futures::future::ready;
 use futures::stream::BoxStream;
+use futures::{StreamExt, TryStreamExt};
 use object_store::path::Path;
 use object_store::{
     CopyOptions, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta, ObjectStore,
@@ -25,6 +27,11 @@ pub(crate) trait ReadLayer: fmt::Debug + Send + Sync + 'static {
         location: &Path,
         options: GetOptions,
     ) -> Result<GetResult>;
+
+    /// Which objects are listed.
+    fn lists(&self) -> Arc<dyn Fn(&Path) -> bool + Send + Sync> {
+        Arc::new(|_| true)
+    }
 
     /// What the store is called.
     ///
@@ -54,6 +61,14 @@ impl<L: ReadLayer> fmt::Display for Layered<L> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.layer.named(&*self.inner, f)
     }
+}
+
+/// What is to be listed of a listing.
+fn listed(
+    there: BoxStream<'static, Result<ObjectMeta>>,
+    lists: Arc<dyn Fn(&Path) -> bool + Send + Sync>,
+) -> BoxStream<'static, Result<ObjectMeta>> {
+    there.try_filter(move |object| ready(lists(&object.location))).boxed()
 }
 
 #[async_trait]
@@ -87,7 +102,7 @@ impl<L: ReadLayer> ObjectStore for Layered<L> {
     }
 
     fn list(&self, prefix: Option<&Path>) -> BoxStream<'static, Result<ObjectMeta>> {
-        self.inner.list(prefix)
+        listed(self.inner.list(prefix), self.layer.lists())
     }
 
     fn list_with_offset(
@@ -95,11 +110,14 @@ impl<L: ReadLayer> ObjectStore for Layered<L> {
         prefix: Option<&Path>,
         offset: &Path,
     ) -> BoxStream<'static, Result<ObjectMeta>> {
-        self.inner.list_with_offset(prefix, offset)
+        listed(self.inner.list_with_offset(prefix, offset), self.layer.lists())
     }
 
     async fn list_with_delimiter(&self, prefix: Option<&Path>) -> Result<ListResult> {
-        self.inner.list_with_delimiter(prefix).await
+        let mut there = self.inner.list_with_delimiter(prefix).await?;
+        let lists = self.layer.lists();
+        there.objects.retain(|object| lists(&object.location));
+        Ok(there)
     }
 
     async fn copy_opts(&self, from: &Path, to: &Path, options: CopyOptions) -> Result<()> {

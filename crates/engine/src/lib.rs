@@ -46,6 +46,7 @@ pub mod choice;
 pub mod codec;
 pub mod config;
 mod contents;
+mod copied;
 pub mod counters;
 mod csv_dialect;
 #[doc(hidden)]
@@ -101,10 +102,11 @@ pub mod store;
 mod summarize;
 #[doc(hidden)]
 pub mod switch;
-mod table_functions;
+pub mod table_functions;
 pub mod timeline;
 #[doc(hidden)]
 pub mod url_tables;
+mod without_hidden;
 
 mod builder;
 
@@ -243,6 +245,7 @@ impl Engine {
             }
             LogicalPlan::Statement(Statement::SetVariable(set)) => {
                 let (name, value) = (set.variable.clone(), set.value.clone());
+                option_values::check_setting(&name, &value)?;
                 let plan = LogicalPlan::Statement(Statement::SetVariable(set));
                 let done = self.context.execute_logical_plan(plan).await;
                 let done = done.map_err(|error| option_values::of_setting(&name, &value, error));

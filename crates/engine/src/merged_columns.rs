@@ -20,12 +20,21 @@ pub(crate) struct MergedColumns {
     fields: Vec<(Field, Path)>,
     places: HashMap<String, usize>,
     is_json: bool,
+    /// Whether a column of whole numbers here and of others there is one of all numbers.
+    widens: bool,
+    /// What was said of such columns.
+    widened: Vec<String>,
 }
 
 impl MergedColumns {
     /// None yet. JSON has its own way out where types differ: no type takes all of its values.
     pub(crate) fn new(is_json: bool) -> Self {
         Self { is_json, ..Self::default() }
+    }
+
+    /// None yet, of text in which `5` may stand for 5.0.
+    pub(crate) fn of_csv() -> Self {
+        Self { widens: true, ..Self::default() }
     }
 
     /// Adds the columns of an object.
@@ -42,6 +51,24 @@ impl MergedColumns {
             };
             let (known, first) = &mut self.fields[*place];
             let told_nothing = known.data_type().is_null();
+            if self.widens && are_numbers(known.data_type(), field.data_type()) {
+                let note = format!(
+                    "column `{}` is {} in `{first}` and {} in `{}`: it is read as DOUBLE",
+                    known.name(),
+                    sql_type(known.data_type()),
+                    sql_type(field.data_type()),
+                    object.location
+                );
+                let begins = format!("column `{}` is ", known.name());
+                if !self.widened.iter().any(|said| said.starts_with(&begins)) {
+                    self.widened.push(note);
+                }
+                if known.data_type() != &DataType::Float64 {
+                    known.set_data_type(DataType::Float64);
+                    *first = object.location.clone();
+                }
+                continue;
+            }
             if let Err(error) = known.try_merge(field) {
                 return Err(match Conflict::between(known, field) {
                     Some(conflict) => conflict.error((first, &object.location), self.is_json),
@@ -55,10 +82,23 @@ impl MergedColumns {
         Ok(())
     }
 
+    /// Which columns have been widened, in a sentence each: only the first time of a column.
+    pub(crate) fn take_widened(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.widened)
+    }
+
     /// All columns, in the order in which they came.
     pub(crate) fn into_schema(self) -> Schema {
         Schema::new(self.fields.into_iter().map(|(field, _)| field).collect::<Vec<_>>())
     }
+}
+
+/// Whether one type is of whole numbers, and the other of all.
+fn are_numbers(one: &DataType, other: &DataType) -> bool {
+    matches!(
+        (one, other),
+        (DataType::Int64, DataType::Float64) | (DataType::Float64, DataType::Int64)
+    )
 }
 
 /// A column, or a field of one, with two types.
@@ -159,6 +199,28 @@ mod tests {
         let names: Vec<&String> = columns.fields().iter().map(|it| it.name()).collect();
         assert_eq!(names, ["x", "y"]);
         assert_eq!(columns.field(0).data_type(), &DataType::Int64);
+    }
+
+    #[test]
+    fn whole_numbers_of_text_are_widened_once() {
+        let mut all = MergedColumns::of_csv();
+        for (name, data_type) in [
+            ("a", DataType::Null),
+            ("b", DataType::Int64),
+            ("c", DataType::Float64),
+            ("d", DataType::Int64),
+            ("e", DataType::Float64),
+        ] {
+            all.add(&object(name), &schema("x", data_type)).unwrap();
+        }
+        let said = "column `x` is BIGINT in `b` and DOUBLE in `c`: it is read as DOUBLE";
+        assert_eq!(all.take_widened(), [said]);
+        let error = Error::from(all.add(&object("f"), &schema("x", DataType::Utf8)).unwrap_err());
+        assert_eq!(error.to_string(), "column `x` is DOUBLE in `c` and VARCHAR in `f`");
+        assert_eq!(all.into_schema().field(0).data_type(), &DataType::Float64);
+        let mut typed = MergedColumns::new(false);
+        typed.add(&object("a"), &schema("x", DataType::Int64)).unwrap();
+        typed.add(&object("b"), &schema("x", DataType::Float64)).unwrap_err();
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use arrow::array::timezone::Tz;
 use datafusion::common::config::{ConfigFileType, TableOptions};
 use datafusion::common::{DataFusionError, Result};
 
@@ -65,6 +66,21 @@ pub(crate) fn of_setting(name: &str, value: &str, error: DataFusionError) -> Dat
         return error;
     }
     refused(wrong(name, value, &words), None)
+}
+
+/// Looks whether a setting can have a value that DataFusion takes and fails with later.
+///
+/// # Errors
+///
+/// If it cannot: what it may be.
+pub(crate) fn check_setting(name: &str, value: &str) -> Result<()> {
+    const TIME_ZONE: &str = "datafusion.execution.time_zone";
+    if !name.eq_ignore_ascii_case(TIME_ZONE) || value.parse::<Tz>().is_ok() {
+        return Ok(());
+    }
+    let message = format!("{name} is '{}', which is no time zone", value.escape_debug());
+    let hint = "Write a name such as 'Europe/Berlin' or 'UTC', or an offset such as '+02:00'.";
+    Err(refused(message, Some(hint.to_owned())))
 }
 
 fn refused(message: String, hint: Option<String>) -> DataFusionError {
@@ -192,6 +208,20 @@ mod tests {
         assert_eq!(said("csv", "else.header", "true").0, "CSV has no option `else.header`");
         let fine = HashMap::from([("format.has_header".to_owned(), "TRUE".to_owned())]);
         check_all("csv", &fine).unwrap();
+    }
+
+    #[test]
+    fn time_zones_are_those_that_there_are() {
+        let name = "datafusion.execution.time_zone";
+        for zone in ["UTC", "Europe/Berlin", "+02:00", "-0930"] {
+            check_setting(name, zone).unwrap();
+        }
+        for zone in ["Mars", "", "+2", "Europe/Berlin'"] {
+            let error = Error::from(check_setting(name, zone).unwrap_err());
+            assert!(error.to_string().ends_with("which is no time zone"), "{error}");
+            assert!(error.hint().unwrap().contains("Europe/Berlin"));
+        }
+        check_setting("datafusion.execution.batch_size", "Mars").unwrap();
     }
 
     #[test]

@@ -13,6 +13,7 @@ use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
 
+use crate::copied;
 use crate::from_first;
 use crate::locations::as_url;
 use crate::option_values;
@@ -94,6 +95,7 @@ fn prepare(state: &SessionState, statement: &mut Statement) -> Result<Existing> 
             }
             copy.partitioned_by.iter_mut().for_each(unquote);
             with_tabs(&mut copy.options);
+            copied::as_named(copy);
             Existing::take(&mut copy.options)
         }
         Statement::Explain(explain) => prepare(state, &mut explain.statement),

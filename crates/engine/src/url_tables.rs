@@ -24,6 +24,7 @@ use crate::catalog::S3Format;
 use crate::csv_dialect;
 use crate::external_tables::{
     SUBFOLDERS, in_any_case, in_subfolders, inferred_partition_type, is_hidden, with_subfolders,
+    without_bytes,
 };
 use crate::files_table::FilesTable;
 use crate::index::found::Foreseen;
@@ -120,6 +121,9 @@ impl UrlTables {
             .filter(|object| location.contains(&object.location, !in_folder))
             .cloned()
             .collect();
+        if sampled.is_empty() && kind.format != "parquet" {
+            notes.add(without_bytes(url));
+        }
         let mut schema = None;
         if kind.format == "csv" && !sampled.is_empty() {
             let told = csv_dialect::infer(&state, &store, &sampled, &kind.options).await?;

@@ -7,10 +7,11 @@ use std::time::Duration;
 use rustyline::completion::{FilenameCompleter, Pair};
 use sluicegate_engine::browse::{Entry, browse};
 use sluicegate_engine::external_tables::KINDS;
-use sluicegate_engine::{Engine, config};
+use sluicegate_engine::{Engine, config, table_functions};
 use tokio::runtime::Handle;
 use tokio::time::timeout;
 
+use super::local_files;
 use crate::session::meta;
 use crate::session::statements::{Kind, Piece, is_command, pieces};
 
@@ -63,7 +64,7 @@ pub(super) fn is_keyword(word: &str) -> bool {
 pub(super) struct Completion {
     engine: Engine,
     files: FilenameCompleter,
-    /// Columns of tables that are named by their URL.
+    /// Columns of tables that are named by their URL, or by a call with it.
     columns: Mutex<HashMap<String, Vec<String>>>,
 }
 
@@ -76,8 +77,12 @@ enum Wanted<'a> {
     Word,
     /// The name of a table.
     Table,
-    /// A column of a table.
-    Column,
+    /// A column of a table that is named before it, or of any.
+    Column(Option<&'a str>),
+    /// An argument of a function that reads objects.
+    Argument(&'a str),
+    /// A value of such an argument, which is written without quotes.
+    ArgumentValue(&'a str, &'a str),
     /// An option of the session.
     Setting,
     /// A value of an option of the session.
@@ -129,10 +134,32 @@ impl Completion {
                     COPY_OPTIONS.iter().chain(&TABLE_OPTIONS).find(|(name, _)| *name == option);
                 matching(begun, known.iter().flat_map(|(_, values)| values.iter().copied()))
             }
-            Wanted::Table => matching(begun, self.tables().iter().map(String::as_str)),
-            Wanted::Column => matching(begun, self.columns(line).iter().map(String::as_str)),
+            Wanted::Table => {
+                let mut found = matching(begun, self.tables().iter().map(String::as_str));
+                if !begun.is_empty() {
+                    found.extend(functions(begun, table_functions::NAMES));
+                }
+                found
+            }
+            Wanted::Column(table) => {
+                matching(begun, self.columns(line, table).iter().map(String::as_str))
+            }
+            Wanted::Argument(function) => {
+                let names = table_functions::arguments(function).map(|(name, _)| name);
+                let mut found = matching(begun, names);
+                found.iter_mut().for_each(|pair| pair.replacement += " => ");
+                found
+            }
+            Wanted::ArgumentValue(function, name) => values_of_argument(begun, function, name),
             Wanted::Word => self.words(begun, line),
-            Wanted::Url => self.urls(begun, !line[position..].starts_with('\'')),
+            Wanted::Url => {
+                let close = !line[position..].starts_with('\'');
+                let mut found = self.urls(begun, close);
+                if !begun.is_empty() && !begun.contains("://") {
+                    found.extend(local_files::like(begun, close, MOST));
+                }
+                found
+            }
         };
         (start, found)
     }
@@ -146,15 +173,11 @@ impl Completion {
             .chain(state.aggregate_functions().keys())
             .chain(state.window_functions().keys())
             .collect();
-        let mut found = matching(begun, self.columns(line).iter().map(String::as_str));
+        let mut found = matching(begun, self.columns(line, None).iter().map(String::as_str));
         found.extend(matching(begun, self.tables().iter().map(String::as_str)));
         found.extend(keywords(begun, &KEYWORDS));
         if !begun.is_empty() {
-            let calls = functions.into_iter().filter(|name| name.starts_with(begun));
-            found.extend(calls.map(|name| Pair {
-                display: format!("{name}()"),
-                replacement: format!("{name}("),
-            }));
+            found.extend(self::functions(begun, functions.into_iter().map(String::as_str)));
         }
         found
     }
@@ -172,25 +195,32 @@ impl Completion {
         names.into_iter().collect()
     }
 
-    /// The columns of the tables that a statement names.
-    fn columns(&self, line: &str) -> BTreeSet<String> {
+    /// The columns of the tables that a statement names; those of one of them if that is wanted and known.
+    fn columns(&self, line: &str, of: Option<&str>) -> BTreeSet<String> {
         let tables = self.tables();
+        let named = |text: &str| tables.iter().any(|table| table.eq_ignore_ascii_case(text));
+        if let Some(table) = of.filter(|table| named(table)) {
+            return self.columns_of(table).into_iter().collect();
+        }
+        let all: Vec<Piece<'_>> = pieces(line)
+            .filter(|piece| !matches!(piece.kind, Kind::Space | Kind::Comment))
+            .collect();
         let mut columns = BTreeSet::new();
-        for piece in pieces(line) {
-            let is_table = match piece.kind {
-                Kind::Word | Kind::Name => tables.iter().any(|table| table == piece.text),
-                Kind::Text => piece.closed && piece.text.contains("://"),
-                _ => false,
+        for (place, piece) in all.iter().enumerate() {
+            let table = match piece.kind {
+                Kind::Word | Kind::Name if named(piece.text) => piece.text,
+                Kind::Text if piece.closed && piece.text.contains(['/', '.']) => {
+                    call_around(line, &all, place).unwrap_or(piece.text)
+                }
+                _ => continue,
             };
-            if is_table {
-                columns.extend(self.columns_of(piece.text));
-            }
+            columns.extend(self.columns_of(table));
         }
         columns
     }
 
     fn columns_of(&self, table: &str) -> Vec<String> {
-        let is_url = table.starts_with('\'');
+        let is_known = table.contains('\'');
         let known = || self.columns.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(columns) = known().get(table) {
             return columns.clone();
@@ -203,7 +233,7 @@ impl Completion {
             .flatten()
             .map(|frame| frame.schema().fields().iter().map(|it| quoted(it.name())).collect())
             .unwrap_or_default();
-        if is_url {
+        if is_known {
             known().insert(table.to_owned(), columns.clone());
         }
         columns
@@ -302,6 +332,9 @@ fn wanted(before: &str) -> (usize, Wanted<'_>) {
         _ => Wanted::TableOption,
     };
     let is_text = begun.is_some_and(|piece| piece.kind == Kind::Text);
+    if let Some(wanted) = wanted_in_call(&words, is_text) {
+        return (start, wanted);
+    }
     match upper.as_slice() {
         ["SET", .., "=" | "TO"] => {
             let name_end = earlier.last().map_or(0, |piece| piece.start);
@@ -326,10 +359,65 @@ fn wanted(before: &str) -> (usize, Wanted<'_>) {
         [.., "."] if in_options => (setting(0), option),
         [.., "FROM" | "JOIN" | "INTO" | "DESCRIBE" | "SUMMARIZE"]
         | ["ANALYZE" | "DROP", "TABLE"] => (start, Wanted::Table),
-        [.., "."] => (start, Wanted::Column),
-        _ if begun.is_some_and(|piece| piece.kind == Kind::Name) => (start, Wanted::Column),
+        [.., "."] => (start, Wanted::Column(words.iter().rev().nth(1).copied())),
+        _ if begun.is_some_and(|piece| piece.kind == Kind::Name) => (start, Wanted::Column(None)),
         _ => (start, Wanted::Word),
     }
+}
+
+/// What may stand behind these words in a call of a function that reads objects; nothing if it is elsewhere.
+fn wanted_in_call<'a>(words: &[&'a str], is_text: bool) -> Option<Wanted<'a>> {
+    // They have no parentheses within.
+    let open = words.iter().rposition(|word| *word == "(")?;
+    let function = words[..open].last().copied()?;
+    let is_call = table_functions::NAMES.iter().any(|name| name.eq_ignore_ascii_case(function));
+    if !is_call || words[open..].contains(&")") {
+        return None;
+    }
+    match &words[open + 1..] {
+        [] if is_text => Some(Wanted::Url),
+        [] => Some(Wanted::OneOf(&["'s3://"])),
+        [.., ","] if !is_text => Some(Wanted::Argument(function)),
+        [.., name, "=", ">"] | [.., name, ":", "="] | [.., name, "="] => {
+            Some(match (is_text, option_of_argument(function, name)) {
+                (true, Some(option)) => Wanted::TableValue(option),
+                (false, Some(_)) => Wanted::ArgumentValue(function, *name),
+                (_, None) => Wanted::Nothing,
+            })
+        }
+        _ => Some(Wanted::Nothing),
+    }
+}
+
+/// The option of a table that an argument of a function is.
+fn option_of_argument(function: &str, argument: &str) -> Option<&'static str> {
+    let mut known = table_functions::arguments(function);
+    known.find(|(name, _)| name.eq_ignore_ascii_case(argument)).map(|(_, option)| option)
+}
+
+/// Values of an argument as they are written: texts in quotes.
+fn values_of_argument(begun: &str, function: &str, argument: &str) -> Vec<Pair> {
+    let option = option_of_argument(function, argument);
+    let known = TABLE_OPTIONS.iter().find(|(name, _)| Some(*name) == option);
+    let written = known.iter().flat_map(|(_, values)| values.iter()).map(|value| match *value {
+        "true" | "false" => (*value).to_owned(),
+        text => format!("'{text}'"),
+    });
+    let written: Vec<String> = written.collect();
+    matching(begun, written.iter().map(String::as_str))
+}
+
+/// The call of a function that reads objects whose first argument is the piece at this place; nothing if it is
+/// none, or its end is not typed yet.
+fn call_around<'a>(line: &'a str, all: &[Piece<'_>], place: usize) -> Option<&'a str> {
+    let function = all.get(place.checked_sub(2)?)?;
+    let is_call =
+        table_functions::NAMES.iter().any(|name| name.eq_ignore_ascii_case(function.text));
+    if !is_call || all[place - 1].text != "(" {
+        return None;
+    }
+    let end = all[place..].iter().find(|piece| piece.text == ")")?;
+    line.get(function.start..=end.start)
 }
 
 fn wanted_of_command(line: &str) -> (usize, Wanted<'_>) {
@@ -351,6 +439,14 @@ fn wanted_of_command(line: &str) -> (usize, Wanted<'_>) {
 fn matching<'a>(begun: &str, words: impl IntoIterator<Item = &'a str>) -> Vec<Pair> {
     let words = words.into_iter().filter(|word| word.starts_with(begun)).take(MOST);
     words.map(|word| Pair { display: word.to_owned(), replacement: word.to_owned() }).collect()
+}
+
+/// Calls of the functions that begin so.
+fn functions<'a>(begun: &str, names: impl IntoIterator<Item = &'a str>) -> Vec<Pair> {
+    let calls = names.into_iter().filter(|name| name.starts_with(begun));
+    calls
+        .map(|name| Pair { display: format!("{name}()"), replacement: format!("{name}(") })
+        .collect()
 }
 
 /// The same in any case; a word that was begun in lower case goes on so.
@@ -394,8 +490,19 @@ mod tests {
         check("select a; sel", "sel", &Wanted::Word);
         check("select * from li", "li", &Wanted::Table);
         check("select l_ from lineitem where l_o", "l_o", &Wanted::Word);
-        check("select t.na", "na", &Wanted::Column);
-        check("select \"Na", "\"Na", &Wanted::Column);
+        check("select t.na", "na", &Wanted::Column(Some("t")));
+        check("select * from t where t.", "", &Wanted::Column(Some("t")));
+        check("select \"Na", "\"Na", &Wanted::Column(None));
+        check("from read_csv(", "", &Wanted::OneOf(&["'s3://"]));
+        check("from READ_CSV('s3://b", "s3://b", &Wanted::Url);
+        check("from read_csv('s3://b', ", "", &Wanted::Argument("read_csv"));
+        check("from read_csv('s3://b', quote => ',', de", "de", &Wanted::Argument("read_csv"));
+        check("read_csv('s3://b', header => t", "t", &Wanted::ArgumentValue("read_csv", "header"));
+        check("read_csv('s3://b', delim => '", "", &Wanted::TableValue("format.delimiter"));
+        check("read_csv('s3://b', sep = '", "", &Wanted::Nothing);
+        check("read_csv('s3://b', quote = '", "", &Wanted::TableValue("format.quote"));
+        check("read_csv('s3://b', color => '", "", &Wanted::Nothing);
+        check("from read_csv('s3://b', header => true) wh", "wh", &Wanted::Word);
         check("select * from 's3://b/x", "s3://b/x", &Wanted::Url);
         check("copy t to 's", "s", &Wanted::Url);
         check("set sluice.sc", "sluice.sc", &Wanted::Setting);

@@ -3,6 +3,7 @@
 mod complete;
 mod edit;
 mod greeting;
+mod local_files;
 
 use std::fs;
 use std::io::{self, ErrorKind, IsTerminal, Write};

@@ -1,43 +1,20 @@
-//! Which of several CSV files is at fault where their columns cannot be told, and what is wrong with it.
+//! What is wrong with a CSV file whose columns cannot be told.
 
-use std::sync::Arc;
-
-use datafusion::catalog::Session;
 use datafusion::common::{DataFusionError, plan_datafusion_err};
-use datafusion::datasource::file_format::FileFormat;
-use object_store::{ObjectMeta, ObjectStore};
+use object_store::ObjectMeta;
 
 use crate::contents;
-use crate::merged_columns::MergedColumns;
 
-/// An error of inferring a schema, which names the object and the way out if it is about records with other
-/// numbers of fields, about bytes that are no text, or about types that differ.
-pub(super) async fn named(
-    error: DataFusionError,
-    state: &dyn Session,
-    format: &Arc<dyn FileFormat>,
-    store: &Arc<dyn ObjectStore>,
-    objects: &[ObjectMeta],
-) -> DataFusionError {
+/// An error of inferring the schema of an object, which names the object and the way out if it is about records with
+/// other numbers of fields, or about bytes that are no text.
+pub(super) fn named(error: DataFusionError, object: &ObjectMeta) -> DataFusionError {
     let text = error.to_string();
     let fault = match (numbers(&text), not_utf8(&text)) {
         (Some((first, other)), _) => Fault::Ragged { first, other },
         (None, Some(why)) => Fault::NoText(why),
-        (None, None) if objects.len() > 1 => Fault::Unknown,
         (None, None) => return error,
     };
-    let mut columns = MergedColumns::new(false);
-    for object in objects {
-        match format.infer_schema(state, store, std::slice::from_ref(object)).await {
-            Ok(schema) => {
-                if let Err(conflict) = columns.add(object, &schema) {
-                    return conflict;
-                }
-            }
-            Err(_) => return fault.of(object).unwrap_or(error),
-        }
-    }
-    objects.last().and_then(|object| fault.of(object)).unwrap_or(error)
+    fault.of(object)
 }
 
 /// What is wrong with an object.
@@ -46,16 +23,13 @@ enum Fault {
     Ragged { first: usize, other: usize },
     /// It is not in UTF-8, by the words of the reader.
     NoText(String),
-    /// What the reader says of it.
-    Unknown,
 }
 
 impl Fault {
-    fn of(&self, object: &ObjectMeta) -> Option<DataFusionError> {
+    fn of(&self, object: &ObjectMeta) -> DataFusionError {
         let (first, other) = match self {
             Self::Ragged { first, other } => (first, other),
-            Self::NoText(why) => return Some(contents::not_utf8(object, why)),
-            Self::Unknown => return None,
+            Self::NoText(why) => return contents::not_utf8(object, why),
         };
         let way_out = match other < first {
             true => {
@@ -67,10 +41,10 @@ impl Fault {
                  ('format.truncated_rows' 'true'), takes those with fewer"
             }
         };
-        Some(plan_datafusion_err!(
+        plan_datafusion_err!(
             "the records of `{}` have different numbers of fields ({first} and {other}); {way_out}",
             object.location
-        ))
+        )
     }
 }
 

@@ -49,8 +49,10 @@ pub(crate) async fn check(
     let has_header = has_header(state, options);
     let Some((first, others)) = objects.split_first().filter(|_| has_header) else { return Ok(()) };
     let Some(header) = header(&beginning.0, beginning.1, options) else { return Ok(()) };
+    note_if_all(state, first, others, beginning, options);
     let mut names = HashSet::new();
-    if let Some(twice) = header.iter().find(|name| !names.insert(name.as_str())) {
+    let mut called = header.iter().enumerate().map(|(place, name)| name_of(place, name));
+    if let Some(twice) = called.find(|name| !names.insert(name.clone())) {
         return plan_err!(
             "the header of `{}` has the column `{twice}` twice; name its columns in CREATE EXTERNAL TABLE t \
              (…), in their order",
@@ -62,6 +64,34 @@ pub(crate) async fn check(
         compare((first, header), (object, other), options)
     })
     .await
+}
+
+/// What a column is called: by its place, as in files without a header, if the header does not name it.
+pub(super) fn name_of(place: usize, name: &str) -> String {
+    match name {
+        "" => format!("column_{}", place + 1),
+        name => name.to_owned(),
+    }
+}
+
+/// Adds a note if the header of the only object is all that there is.
+fn note_if_all(
+    state: &dyn Session,
+    object: &ObjectMeta,
+    others: &[ObjectMeta],
+    (beginning, is_whole): &(Bytes, bool),
+    options: &CsvOptions,
+) {
+    let Some((header, rest)) = first_record(beginning, *is_whole, options) else { return };
+    if *is_whole && others.is_empty() && rest.trim_ascii().is_empty() {
+        let notes = state.config().get_extension::<Notes>().unwrap_or_default();
+        notes.add(format!(
+            "`{}` has no rows: its only line is taken for its header ({}); read_csv('…', header => false), or \
+             OPTIONS ('format.has_header' 'false'), takes it for a row",
+            object.location,
+            Names(&header)
+        ));
+    }
 }
 
 /// Looks whether the headers of objects name columns in other places than their table declares them.
@@ -214,6 +244,15 @@ const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
 /// The first record of a text, if all of it is there.
 fn header(text: &[u8], is_whole: bool, options: &CsvOptions) -> Option<Vec<String>> {
+    first_record(text, is_whole, options).map(|(names, _)| names)
+}
+
+/// The same, and what follows it.
+fn first_record<'a>(
+    text: &'a [u8],
+    is_whole: bool,
+    options: &CsvOptions,
+) -> Option<(Vec<String>, &'a [u8])> {
     let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
     let mut builder = ReaderBuilder::new();
     builder.delimiter(options.delimiter).quote(options.quote).comment(options.comment);
@@ -223,7 +262,8 @@ fn header(text: &[u8], is_whole: bool, options: &CsvOptions) -> Option<Vec<Strin
     }
     let mut reader = builder.build();
     let (mut record, mut ends) = (vec![0; text.len() + 1], vec![0; text.len() + 2]);
-    let (mut result, _, mut length, mut fields) = reader.read_record(text, &mut record, &mut ends);
+    let (mut result, read, mut length, mut fields) =
+        reader.read_record(text, &mut record, &mut ends);
     if result == ReadRecordResult::InputEmpty && is_whole {
         let (last, _, more, rest) =
             reader.read_record(&[], &mut record[length..], &mut ends[fields..]);
@@ -239,7 +279,7 @@ fn header(text: &[u8], is_whole: bool, options: &CsvOptions) -> Option<Vec<Strin
         name
     };
     let names: Vec<String> = ends[..fields].iter().map(name).collect();
-    (length > 0).then_some(names)
+    (length > 0).then_some((names, &text[read..]))
 }
 
 #[cfg(test)]
@@ -264,6 +304,10 @@ mod tests {
         check_header("a,b", true, Some(&["a", "b"]));
         check_header("a,b", false, None);
         check_header("", true, None);
+        check_header(",a,", true, Some(&["", "a", ""]));
+        let rest = |text| first_record(text, true, &CsvOptions::default()).unwrap().1;
+        assert_eq!(rest(b"a,b\n1,2\n"), b"1,2\n");
+        assert_eq!((rest(b"a,b").len(), rest(b"a,b\n\n").trim_ascii().len()), (0, 0));
     }
 
     fn meta(name: &str) -> ObjectMeta {

@@ -3,6 +3,7 @@
 
 mod at_fault;
 mod begun;
+mod columns;
 pub(crate) mod headers;
 mod told;
 
@@ -145,6 +146,10 @@ async fn schema(
     objects: &[ObjectMeta],
 ) -> Result<SchemaRef> {
     let (format, store) = decompressed::format_over(format, store);
+    if let Some(csv) = format.downcast_ref::<CsvFormat>() {
+        let schema = columns::of(state, csv, &store, objects).await?;
+        return Ok(sampled_schema::with_text_for_nothing(&schema));
+    }
     let json = format.downcast_ref::<JsonFormat>();
     let schema = match json {
         Some(json) if json.is_newline_delimited() => {
@@ -155,7 +160,7 @@ async fn schema(
             Err(error) if json.is_some() => {
                 return Err(json_columns::no_array(error, &store, objects).await);
             }
-            Err(error) => return Err(at_fault::named(error, state, &format, &store, objects).await),
+            Err(error) => return Err(error),
         },
     };
     Ok(sampled_schema::with_text_for_nothing(&schema))

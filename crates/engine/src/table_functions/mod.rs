@@ -16,10 +16,11 @@ use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::Parser;
 
 pub(crate) use self::glob::GlobTable;
+pub use self::read::arguments;
 pub(crate) use self::read::{Read, tab};
 
 /// The functions.
-const NAMES: [&str; 4] = ["read_csv", "read_json", "read_parquet", "glob"];
+pub const NAMES: [&str; 4] = ["read_csv", "read_json", "read_parquet", "glob"];
 
 /// Turns calls of the functions in a statement into names of tables.
 pub(crate) fn name_calls(statement: &mut impl VisitMut) {

@@ -41,13 +41,28 @@ const JSON: [(&[&str], &str); 3] = [
     (&["newline_delimited"], "format.newline_delimited"),
 ];
 
+/// The format that a function reads, and its arguments.
+fn known(function: &str) -> (&'static str, Arguments) {
+    match function {
+        "read_csv" => ("csv", &CSV),
+        "read_json" => ("json", &JSON),
+        _ => ("parquet", &[]),
+    }
+}
+
+/// Arguments of a function: the names that each has, and the option of the format that it is.
+type Arguments = &'static [(&'static [&'static str], &'static str)];
+
+/// The arguments that a function has beside the URL, by their first name, each with the option of the format
+/// that it is. Any other function has none.
+pub fn arguments(function: &str) -> impl Iterator<Item = (&'static str, &'static str)> {
+    let (_, known) = known(&function.to_ascii_lowercase());
+    known.iter().filter_map(|(names, option)| Some((*names.first()?, *option)))
+}
+
 impl Read {
     pub(super) fn parse(function: &str, arguments: &[FunctionArg]) -> Result<Self> {
-        let (format, known): (_, &[(&[&str], &str)]) = match function {
-            "read_csv" => ("csv", &CSV),
-            "read_json" => ("json", &JSON),
-            _ => ("parquet", &[]),
-        };
+        let (format, known) = known(function);
         let Some((first, named)) = arguments.split_first() else {
             return plan_err!("{function} needs a URL: {function}('s3://bucket/key')");
         };

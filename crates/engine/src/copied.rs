@@ -1,0 +1,92 @@
+//! COPY to a name that says how the object is compressed, or that its fields are separated by tabs.
+
+use datafusion::sql::parser::CopyToStatement;
+use datafusion::sql::sqlparser::ast::Value;
+
+use crate::url_tables::{COMPRESSIONS, TABS};
+
+/// Says in the statement what the name of its target does: `x.csv.gz` is CSV compressed by gzip, as it is when it is
+/// read. What the statement says itself stays.
+pub(crate) fn as_named(copy: &mut CopyToStatement) {
+    let name = copy.target.rsplit('/').next().unwrap_or_default().to_ascii_lowercase();
+    let compression = COMPRESSIONS.iter().find(|(suffix, _)| name.ends_with(suffix));
+    let stem = compression.and_then(|(suffix, _)| name.strip_suffix(suffix)).unwrap_or(&name);
+    let end = stem.rsplit_once('.').map_or("", |(_, end)| end);
+    let by_name = match end {
+        "csv" | TABS => Some("CSV"),
+        "json" | "ndjson" | "jsonl" => Some("JSON"),
+        _ => None,
+    };
+    if compression.is_none() && end != TABS {
+        return;
+    }
+    // Parquet is compressed within.
+    let stored_as = copy.stored_as.as_deref().or(by_name).map(str::to_ascii_uppercase);
+    let Some(format) = stored_as.filter(|format| format != "PARQUET" && format != "ARROW") else {
+        return;
+    };
+    if let Some((_, compression)) = compression {
+        say(copy, "compression", compression);
+    }
+    if end == TABS && format == "CSV" {
+        say(copy, "delimiter", "\t");
+    }
+    copy.stored_as = Some(format);
+}
+
+/// Adds an option of the format, unless it is there.
+fn say(copy: &mut CopyToStatement, option: &str, value: &str) {
+    let is_it = |name: &String| {
+        let name = name.to_ascii_lowercase();
+        name.rsplit('.').next() == Some(option)
+    };
+    if !copy.options.iter().any(|(name, _)| is_it(name)) {
+        let value = Value::SingleQuotedString(value.to_owned());
+        copy.options.push((format!("format.{option}"), value));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use datafusion::sql::parser::{DFParser, Statement};
+
+    use super::*;
+
+    #[track_caller]
+    fn check(rest: &str, format: Option<&str>, options: &[(&str, &str)]) {
+        let sql = format!("COPY t TO {rest}");
+        let statement = DFParser::parse_sql(&sql).unwrap().pop_front().unwrap();
+        let Statement::CopyTo(mut copy) = statement else { panic!("{statement}") };
+        as_named(&mut copy);
+        let found: Vec<(String, String)> = copy
+            .options
+            .iter()
+            .map(|(name, value)| (name.clone(), value.clone().into_string().unwrap_or_default()))
+            .collect();
+        let found: Vec<(&str, &str)> =
+            found.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        assert_eq!((copy.stored_as.as_deref(), found.as_slice()), (format, options), "{rest}");
+    }
+
+    #[test]
+    fn a_name_says_the_compression_and_the_format() {
+        let gzip = [("format.compression", "gzip")];
+        check("'s3://b/x.csv.gz'", Some("CSV"), &gzip);
+        check("'s3://b/x.JSON.GZ'", Some("JSON"), &gzip);
+        check("'x.jsonl.zst'", Some("JSON"), &[("format.compression", "zstd")]);
+        check("'x.tsv'", Some("CSV"), &[("format.delimiter", "\t")]);
+        check("'x.tsv.gz'", Some("CSV"), &[gzip[0], ("format.delimiter", "\t")]);
+        check("'x.gz' STORED AS csv", Some("CSV"), &gzip);
+        check("'x.csv.gz' STORED AS json", Some("JSON"), &gzip);
+        let own = [("format.compression", "uncompressed")];
+        check("'x.csv.gz' OPTIONS ('format.compression' 'uncompressed')", Some("CSV"), &own);
+    }
+
+    #[test]
+    fn other_names_say_nothing() {
+        for rest in ["'x.csv'", "'s3://b/x.gz'", "'x.parquet.gz'", "'s3://b.csv.gz/'", "'x'"] {
+            check(rest, None, &[]);
+        }
+        check("'x.parquet.gz' STORED AS PARQUET", Some("PARQUET"), &[]);
+    }
+}

@@ -1,0 +1,73 @@
+//! The columns of CSV objects, as the first records of each tell them.
+
+use std::sync::Arc;
+
+use arrow::datatypes::{Fields, Schema, SchemaRef};
+use datafusion::catalog::Session;
+use datafusion::common::{DataFusionError, Result};
+use datafusion::datasource::file_format::DEFAULT_SCHEMA_INFER_MAX_RECORD;
+use datafusion::datasource::file_format::csv::CsvFormat;
+use futures::{StreamExt, TryStreamExt};
+use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt};
+
+use super::at_fault;
+use super::headers::name_of;
+use crate::merged_columns::MergedColumns;
+use crate::notes::Notes;
+
+/// The columns of objects together, in the order of the first. DataFusion's own inference puts two columns without
+/// a name together, and refuses whole numbers in one object and others in the next.
+///
+/// # Errors
+///
+/// What is wrong with the first object that is at fault, and the way out.
+pub(super) async fn of(
+    state: &dyn Session,
+    csv: &CsvFormat,
+    store: &Arc<dyn ObjectStore>,
+    objects: &[ObjectMeta],
+) -> Result<SchemaRef> {
+    let options = csv.options();
+    let mut left = options.schema_infer_max_rec.unwrap_or(DEFAULT_SCHEMA_INFER_MAX_RECORD);
+    let mut columns = MergedColumns::of_csv();
+    for object in objects {
+        let read = of_object(state, csv, store, object, left).await;
+        let (schema, records) = read.map_err(|error| at_fault::named(error, object))?;
+        columns.add(object, &with_names(&schema))?;
+        left = left.saturating_sub(records);
+        if left == 0 {
+            break;
+        }
+    }
+    let notes = state.config().get_extension::<Notes>().unwrap_or_default();
+    columns.take_widened().into_iter().for_each(|note| notes.add(note));
+    Ok(Arc::new(columns.into_schema()))
+}
+
+/// The columns that at most so many records of an object tell, and how many they were.
+async fn of_object(
+    state: &dyn Session,
+    csv: &CsvFormat,
+    store: &Arc<dyn ObjectStore>,
+    object: &ObjectMeta,
+    most: usize,
+) -> Result<(Schema, usize)> {
+    let read = async {
+        let bytes = store.get(&object.location).await?.into_stream();
+        let bytes = bytes.map_err(DataFusionError::from).boxed();
+        let records = csv.read_to_delimited_chunks_from_stream(bytes);
+        csv.infer_schema_from_stream(state, most, records).await
+    };
+    let named = format!("Error when processing CSV file {}", object.location);
+    read.await.map_err(|error| error.context(named))
+}
+
+/// The schema in which columns that the header does not name are called by their place.
+fn with_names(schema: &Schema) -> Schema {
+    let fields =
+        schema.fields().iter().enumerate().map(|(place, field)| match field.name().is_empty() {
+            true => Arc::new(field.as_ref().clone().with_name(name_of(place, ""))),
+            false => Arc::clone(field),
+        });
+    Schema::new_with_metadata(fields.collect::<Fields>(), schema.metadata().clone())
+}
