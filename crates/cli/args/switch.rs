@@ -161,9 +161,12 @@ Examples:
   sluice switch fit --target my.toml
       A switch of your own: a TOML file with `base = 'tofino1'` and the limits that differ, such as
       `stages = 10`. A Tofino 1 has 12, which are all a program's: the table that forwards packets
-      and, with --workers, the protocol are placed with it. Ten leave two to other uses.
-      Of tofino2, 20 stages and up to four output words of a register access are used, masks in
-      comparisons are not.";
+      and, with --workers, the protocol are placed with it. The paper's protocol takes two of them;
+      10 is not the default, since the authors' own GROUP BY takes all 12. What would not fit the
+      10 that are left is said with every answer.
+      Of tofino2, 20 stages and up to four output words of a register access are used. Its
+      comparisons under masks are not: the masks are constants, and no algorithm here compares
+      under one.";
 
 /// Show the resources that algorithms take, and whether they fit
 #[derive(Debug, clap::Args)]
@@ -399,7 +402,7 @@ pub(crate) struct ProtocolArgs {
     /// Workers, each a flow
     #[arg(long, default_value_t = 3, value_name = "N")]
     pub(crate) workers: u16,
-    /// Rows of each worker
+    /// Rows of each worker; a run holds 4194304 of all workers
     #[arg(long, default_value_t = 30, value_name = "N")]
     pub(crate) rows: usize,
     /// The first run's seed; each further run takes the next

@@ -32,7 +32,7 @@ pub(super) fn run(args: &FitArgs) -> Result<()> {
         Some(algorithm) => {
             let program = program(algorithm, &args.parameters, args.variant)?;
             let program = with_protocol(program, algorithm, args.workers)?;
-            one(&fit(&program, &target), &program.name, &target, args.format)
+            one(&fit(&program, &target), &program.name, &target, args)
         }
         None if args.parameters.parameters() != Default::default() => Err(Failure::Usage(
             "parameters are those of one algorithm; name it with --algorithm".to_owned(),
@@ -50,7 +50,7 @@ fn one(
     placed: &Result<Placement, Vec<Misfit>>,
     name: &str,
     target: &Target,
-    format: ListFormat,
+    args: &FitArgs,
 ) -> Result<()> {
     let placement = placed.as_ref().map_err(|misfits| {
         Failure::new(format!("{name} does not fit {}: {}", target.name, reasons(misfits)))
@@ -78,7 +78,7 @@ fn one(
     }
     let notes = format!(
         "{name} on {}: {} of {} stages, {} stateful ALUs, {} KiB of registers, {} SRAM and {} TCAM \
-         blocks, {} PHV bits ({} of metadata), {} rules. Modelled.\n",
+         blocks, {} PHV bits ({} of metadata), {} rules. Modelled.\n{}",
         target.name,
         placement.stages.len(),
         target.stages,
@@ -89,8 +89,23 @@ fn one(
         placement.phv_bits,
         placement.metadata_bits,
         placement.exact_entries + placement.ternary_entries,
+        beside_protocol(placement, target, args.workers),
     );
-    listing.print(format, &notes)
+    listing.print(args.format, &notes)
+}
+
+/// Whether a program without the protocol in front leaves the paper's protocol its stages.
+fn beside_protocol(placement: &Placement, target: &Target, workers: Option<u16>) -> String {
+    if workers.is_some() {
+        return String::new();
+    }
+    let (needed, left) = (placement.stages.len(), table2::beside_protocol(target));
+    let fits = if needed > left { "does not fit" } else { "fits" };
+    format!(
+        "It {fits} the {left} stages that are left beside the protocol of the paper, which takes {}; \
+         --workers places ours with it.\n",
+        table2::PROTOCOL_STAGES
+    )
 }
 
 /// Table 2 beside ours, the golden counts, and what fits together.
@@ -153,24 +168,37 @@ fn notes(rows: &[Row], target: &Target) -> Result<String> {
         };
     }
     text += "\nStages measured with the open Tofino compiler (Tofino 1), and ours:\n";
-    for golden in table2::golden()? {
+    let golden = table2::golden()?;
+    for golden in &golden {
         let ours = match &golden.placed {
             Ok(placement) => placement.stages.len().to_string(),
             Err(misfits) => reasons(misfits),
         };
-        let reason = if golden.reason.is_empty() { "" } else { "; see below" };
+        let reason = if golden.difference.is_some() { "; see below" } else { "" };
         let _ = writeln!(
             text,
             "  {}: measured {}, ours {ours}{reason}",
             golden.design, golden.measured
         );
     }
-    let golden = table2::golden()?;
-    let reasons = golden.iter().map(|golden| golden.reason).filter(|reason| !reason.is_empty());
+    let reasons = golden.iter().filter_map(|golden| Some(golden.difference.as_ref()?.reason));
     for reason in reasons.collect::<std::collections::BTreeSet<_>>() {
         let _ = writeln!(text, "  {reason}");
     }
     text += "  More than 12 stages are refused.\n";
+    let left = table2::beside_protocol(target);
+    let over: Vec<&str> = rows
+        .iter()
+        .filter(|row| row.placed.as_ref().is_ok_and(|placed| placed.stages.len() > left))
+        .map(|row| row.algorithm.name())
+        .collect();
+    let over = if over.is_empty() { "none".to_owned() } else { over.join(", ") };
+    let _ = writeln!(
+        text,
+        "\nBeside the paper's protocol, which takes {} stages (published), {left} are left. Of what fits, this \
+         needs more: {over}.",
+        table2::PROTOCOL_STAGES
+    );
     let _ =
         writeln!(text, "\nThe largest that fits {} alone, from the defaults down:", target.name);
     for row in rows.iter().filter(|row| row.placed.is_err()) {

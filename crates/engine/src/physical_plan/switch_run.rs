@@ -327,6 +327,7 @@ mod tests {
     use datafusion::physical_plan::union::UnionExec;
     use sluicegate_pruning::algorithm::catalog::Configured;
     use sluicegate_pruning::algorithm::distinct::{Config, Policy, Width};
+    use sluicegate_pruning::algorithm::group_sum;
 
     use super::*;
     use crate::switch::{Field, Key, Resources};
@@ -353,11 +354,26 @@ mod tests {
         }
     }
 
+    /// A plan that counts the rows of each key in the switch.
+    fn counting() -> SwitchPlan {
+        let config = group_sum::Config::new(16, 2).unwrap();
+        SwitchPlan { algorithm: Configured::GroupSum(config), ..plan() }
+    }
+
     /// Which of `keys` a partition forwards.
     fn crossing(state: &SwitchState, partition: usize, keys: &[u32]) -> Vec<usize> {
+        sending(state, partition, &[keys])
+    }
+
+    /// Which of `keys`, each with 1 to add, a partition forwards.
+    fn adding(state: &SwitchState, partition: usize, keys: &[u32]) -> Vec<usize> {
+        sending(state, partition, &[keys, &vec![1; keys.len()]])
+    }
+
+    fn sending(state: &SwitchState, partition: usize, columns: &[&[u32]]) -> Vec<usize> {
         let mut words = Words::default();
-        words.start(keys.len(), 1);
-        words.columns[0].extend(keys);
+        words.start(columns[0].len(), columns.len());
+        words.columns.iter_mut().zip(columns).for_each(|(to, column)| to.extend(*column));
         let mut selection = Selection::new();
         state.cross((Side::Only, partition), 0, &words, &mut selection).unwrap();
         selection.iter().collect()
@@ -399,6 +415,45 @@ mod tests {
         assert!(state(0).is_none());
         assert_eq!(crossing(&second, 1, &[7]), [0]);
         assert_eq!(crossing(&state(2).unwrap(), 2, &[7]), [0]);
+    }
+
+    /// The keys and the first sums that are handed over.
+    fn handed(drained: &Drained) -> Vec<(u64, u64)> {
+        let mut sums: Vec<_> = drained.groups.iter().map(|held| (held.key, held.sums[0])).collect();
+        sums.sort_unstable();
+        sums
+    }
+
+    /// A partition of which some rows are in the sums is not run again beside them: the query ends with an error,
+    /// and what the others hand over has each row once.
+    #[test]
+    fn rows_of_a_partition_that_comes_twice_are_not_added_twice() {
+        let flows = HashMap::from([((0, Side::Only), 0)]);
+        let execution = Execution { flows, ..Execution::default() };
+        let (plan, context) = (counting(), execution.start(&TaskContext::default(), false));
+        let state = |partition| Execution::state(&context, (Side::Only, partition), 2, &plan);
+        let (first, second) = (state(0).unwrap().unwrap(), state(1).unwrap().unwrap());
+        assert!(adding(&first, 0, &[7, 8]).is_empty(), "the switch holds them");
+        let refused = state(0).unwrap_err().to_string();
+        assert!(refused.contains("a second time"), "{refused}");
+        assert!(adding(&second, 1, &[7]).is_empty());
+        let drained = |partition| Execution::drained(&context, (partition, 2), 0);
+        assert!(drained(0).is_none());
+        assert!(drained(0).is_none(), "it ends once");
+        assert_eq!(handed(&drained(1).unwrap()), [(7, 2), (8, 1)]);
+        assert!(drained(1).is_none(), "sums are handed over once");
+    }
+
+    /// Of 2³² − 1 words of 32 bits a sum of 64 bits is exact for sure. Packets beyond those pass.
+    #[test]
+    fn sums_take_no_more_packets_than_they_have_room_for() {
+        let state = SwitchState::new(&counting(), HashMap::from([(Side::Only, 0)]), None);
+        assert_eq!(state.inner.lock().unwrap().room, (1 << 32) - 1);
+        state.inner.lock().unwrap().room = 3;
+        assert!(adding(&state, 0, &[7, 8]).is_empty());
+        assert_eq!(adding(&state, 0, &[7, 8]), [0, 1], "there is room for one");
+        assert_eq!(adding(&state, 0, &[7]), [0], "what follows passes, too");
+        assert_eq!(handed(&state.drain()), [(7, 1), (8, 1)]);
     }
 
     /// Flow and identifier name a row: no two partitions of a plan have a flow in common, whichever

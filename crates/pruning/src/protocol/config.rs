@@ -95,6 +95,12 @@ pub enum ConfigError {
     /// A size that must be positive is 0.
     #[error("{0} must be at least 1")]
     Zero(&'static str),
+    /// More rows than a run can hold.
+    #[error(
+        "{0} rows of all workers are more than the {most} that a run holds; take fewer rows or workers",
+        most = MOST_ROWS
+    )]
+    Rows(u64),
     /// Not a probability, or certain loss.
     #[error("{0} must be at least 0 and less than 1")]
     Probability(&'static str),
@@ -103,8 +109,15 @@ pub enum ConfigError {
     Delays,
 }
 
-/// Refuses what cannot be run, with this number of `workers`.
-pub(super) fn validate(config: &Config, workers: usize) -> Result<(), ConfigError> {
+/// The most rows of all workers in a run, which holds each of them several times; identifiers, which wrap at
+/// 2³², tell so many apart.
+pub(super) const MOST_ROWS: u64 = 1 << 22;
+
+/// Refuses what cannot be run, with this number of `workers` and of their `rows`.
+pub(super) fn validate(config: &Config, workers: usize, rows: u64) -> Result<(), ConfigError> {
+    if rows > MOST_ROWS {
+        return Err(ConfigError::Rows(rows));
+    }
     let sizes = [
         (workers as u64, "the number of workers"),
         (config.window as u64, "the window"),

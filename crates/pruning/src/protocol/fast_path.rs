@@ -5,17 +5,17 @@ use std::hash::{Hash, Hasher};
 use super::packet::{Entry, Name};
 use super::prune::Pruner;
 use super::query::Query;
-use crate::algorithm::{group_sum, join};
+use crate::algorithm::catalog::Carries;
+use crate::algorithm::join;
 use crate::rng::mix64;
 use crate::switch::{Interpreter, Program, ProgramError};
 use crate::{Entries, Selection, Verdict};
 
-/// The flow and the values that a program of so many values for `query` parses, if the entry has
-/// any: the value for [`Query::Filter`] and [`Query::TopN`], the key for [`Query::Distinct`] and
-/// [`Query::Join`] (in two passes), key and value for the others; a key has one word or two.
+/// The flow and the values that a program of so many values for `query` parses, if the entry has any: what
+/// the query's packets carry; a key has one word or two.
 ///
-/// What does not fit is forwarded unprocessed where that is sound; keys of JOIN and HAVING are
-/// replaced by fingerprints, which can only prune less.
+/// What does not fit is forwarded unprocessed where that is sound; keys that are looked for among others, as
+/// those of JOIN and HAVING, are replaced by fingerprints, which can only prune less.
 pub(super) fn packet(
     query: Query,
     name: &Name,
@@ -33,14 +33,12 @@ pub(super) fn packet(
             (_, None) => hashed.then(|| [mix64(entry.key) as u32, value, 0]),
         }
     };
-    match query {
-        Query::Filter { .. } | Query::TopN { .. } => Some((name.fid, [narrow(entry.value)?, 0, 0])),
-        Query::Distinct => Some((0, with_key(0, 0, false)?)),
-        Query::Skyline => Some((0, [narrow(entry.key)?, narrow(entry.value)?, 0])),
-        Query::GroupByMax | Query::HavingMax { .. } => {
-            Some((0, with_key(1, narrow(entry.value)?, false)?))
-        }
-        Query::Join => {
+    match query.carries() {
+        Carries::Comparands | Carries::Value => Some((name.fid, [narrow(entry.value)?, 0, 0])),
+        Carries::Key => Some((0, with_key(0, 0, false)?)),
+        Carries::Coordinates => Some((0, [narrow(entry.key)?, narrow(entry.value)?, 0])),
+        Carries::KeyAndValue => Some((0, with_key(1, narrow(entry.value)?, false)?)),
+        Carries::KeyOfEither => {
             let flow = match (entry.pass, entry.table & 1) {
                 (0, 0) => join::BUILD_A,
                 (0, _) => join::BUILD_B,
@@ -49,11 +47,15 @@ pub(super) fn packet(
             };
             Some((flow, with_key(0, 0, true)?))
         }
-        Query::GroupSum { .. } if entry.pass > 0 => None,
-        Query::GroupSum { .. } => Some((0, with_key(1, narrow(entry.value)?, false)?)),
-        Query::HavingSum { .. } => {
+        // What is added up is added up once.
+        Carries::KeyAndAmount if entry.pass > 0 => None,
+        // Sums that the switch keeps are exact.
+        Carries::KeyAndAmount if query.holds() => {
+            Some((0, with_key(1, narrow(entry.value)?, false)?))
+        }
+        Carries::KeyAndAmount => {
             let value = narrow(entry.value).unwrap_or(u32::MAX);
-            (entry.pass == 0).then_some((0, with_key(1, value, true)?))
+            Some((0, with_key(1, value, true)?))
         }
     }
 }
@@ -159,13 +161,13 @@ impl Pruner for Programmed {
     }
 
     fn holds(&self, entry: &Entry) -> bool {
-        let Query::GroupSum { cells } = self.query else { return false };
-        let held = (0..cells).filter_map(|cell| self.read(cell));
+        let cells = self.query.reads(1).into_iter().flatten();
+        let held = cells.filter_map(|cell| self.read(cell.key));
         is_held(self.query, entry, held.map(|(key, _)| key))
     }
 
     fn read(&self, cell: u64) -> Option<(u64, u64)> {
-        group_sum::held_in(self.interpreter.registers(), cell)
+        self.query.held_in(self.interpreter.registers(), cell)
     }
 
     fn reset(&mut self) {
@@ -178,7 +180,7 @@ mod tests {
     use super::*;
     use crate::Ties;
     use crate::algorithm::join::{Kind, Passes, Shape};
-    use crate::algorithm::{distinct, filter, group_by, having, skyline, top_n};
+    use crate::algorithm::{distinct, filter, group_by, group_sum, having, skyline, top_n};
     use crate::protocol::{Config, OnReboot, Outcome, Reboots, Rules, simulate_with};
     use crate::rng::Rng;
     use crate::switch::Relation;

@@ -21,7 +21,6 @@ use super::wire::{Datagram, Wire, payload, worker as worker_of};
 use super::worker::Worker;
 use crate::ConfigError;
 use crate::algorithm::config::in_range;
-use crate::algorithm::group_sum;
 use crate::deployment::Flow;
 use crate::rng::Rng;
 use crate::switch::{self, Interpreter, Program};
@@ -414,7 +413,8 @@ impl SwitchNode {
         if !self.agreed.query.holds() || name.pass == 0 || stamp != self.boot {
             return None;
         }
-        match group_sum::held_in(self.interpreter.registers().get(self.own..)?, entry.key) {
+        let registers = self.interpreter.registers().get(self.own..)?;
+        match self.agreed.query.held_in(registers, entry.key) {
             Some((key, value)) => {
                 self.counts.forwarded += 1;
                 let entry = Entry { key, value, ..entry };

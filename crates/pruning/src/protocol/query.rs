@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::packet::Entry;
 use super::rules::OnReboot;
+use crate::algorithm::catalog::Carries;
+use crate::algorithm::group_sum;
 use crate::rng::Rng;
 
 /// A query over rows of a key and a value.
@@ -65,6 +67,18 @@ impl Query {
         Self::HavingSum { above: 500 },
     ];
 
+    /// What its packets carry.
+    pub(super) const fn carries(self) -> Carries {
+        match self {
+            Self::Filter { .. } | Self::TopN { .. } => Carries::Value,
+            Self::Distinct => Carries::Key,
+            Self::Join => Carries::KeyOfEither,
+            Self::Skyline => Carries::Coordinates,
+            Self::GroupByMax | Self::HavingMax { .. } => Carries::KeyAndValue,
+            Self::GroupSum { .. } | Self::HavingSum { .. } => Carries::KeyAndAmount,
+        }
+    }
+
     /// How many times the data is streamed.
     #[must_use]
     pub const fn passes(self) -> u8 {
@@ -119,6 +133,11 @@ impl Query {
             }
             _ => None,
         }
+    }
+
+    /// The key and the sum in a cell of the registers of its program, if it holds any there.
+    pub(super) fn held_in(self, registers: &[Vec<[u32; 2]>], cell: u64) -> Option<(u64, u64)> {
+        self.holds().then(|| group_sum::held_in(registers, cell)).flatten()
     }
 
     /// Whether the master asks only for the keys that it received in the first pass.

@@ -59,11 +59,7 @@ impl Wire {
 
     /// The flows of a worker, one for each role in a join.
     pub(super) const fn carries(self) -> Carries {
-        match self.query {
-            Query::Join => Carries::KeyOfEither,
-            // One role.
-            _ => Carries::Key,
-        }
+        self.query.carries()
     }
 
     /// The datagrams of a packet: one, or several of a GO with keys.

@@ -103,8 +103,12 @@ impl Target {
     }
 
     /// One ingress pipeline of Tofino 2: 20 stages and four output words of a stateful ALU. What
-    /// p4c's specification does not say otherwise is taken from Tofino 1. Its comparisons with masks are
-    /// not used: a program is one for all targets, and Tofino 1 has none.
+    /// p4c's specification does not say otherwise is taken from Tofino 1.
+    ///
+    /// Its comparators can mask what they compare, which Tofino 1's cannot, and no program here gains by it. In
+    /// p4c's assembler a mask is a constant: of the instruction, or in a row of the register file that both
+    /// operands share. The one comparison that would be wanted under a mask, a register Bloom filter's
+    /// `(word & mask) == mask`, has a mask that each packet brings.
     #[must_use]
     pub fn tofino2() -> Self {
         Self { name: "tofino2".into(), stages: 20, alu_outputs: 4, ..Self::tofino1() }

@@ -182,9 +182,10 @@ mod tests {
     use proptest::sample::{Index, select};
 
     use super::*;
-    use crate::Ties;
     use crate::algorithm::group_by::Extreme;
-    use crate::switch::Relation;
+    use crate::rng::mix64;
+    use crate::switch::{Interpreter, Relation};
+    use crate::{Entries, Selection, Ties, Verdict};
 
     #[test]
     fn every_algorithm_has_a_name_and_the_papers_defaults() {
@@ -197,6 +198,33 @@ mod tests {
         }
         let unknown = "distinkt".parse::<Algorithm>().unwrap_err().to_string();
         assert!(unknown.contains("distinct-fifo") && unknown.contains(" and "), "{unknown}");
+    }
+
+    /// A batch may run past the greatest identifier. What follows is 0, for the fast path as for the program.
+    #[test]
+    fn identifiers_wrap() {
+        const ROWS: u32 = 400;
+        let first = u32::MAX - 20;
+        for &algorithm in Algorithm::ALL {
+            let given = algorithm.entry().with_cells(64);
+            let configured = algorithm.configure(&given).unwrap();
+            let mut interpreter = Interpreter::new(configured.program()).unwrap();
+            let mut pruner = configured.pruner();
+            let value = |column: u64, row: u32| mix64(u64::from(row) << 8 | column) as u32 % 90;
+            let columns: Vec<Vec<u32>> = (0..pruner.values() as u64)
+                .map(|column| (0..ROWS).map(|row| value(column, row)).collect())
+                .collect();
+            let columns: Vec<&[u32]> = columns.iter().map(Vec::as_slice).collect();
+            let mut selection = Selection::new();
+            let entries = Entries::new(0, first, &columns).unwrap();
+            pruner.prune(&entries, &mut selection).unwrap();
+            for row in 0..ROWS {
+                let values: Vec<u32> = columns.iter().map(|column| column[row as usize]).collect();
+                let verdict = interpreter.process(0, first.wrapping_add(row), &values).unwrap();
+                let kept = selection.get(row as usize);
+                assert_eq!(kept, verdict == Verdict::Forward, "{algorithm}, row {row}");
+            }
+        }
     }
 
     #[test]

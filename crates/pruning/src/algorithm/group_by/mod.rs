@@ -33,8 +33,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::algorithm::config::{cells_in_range, in_range, index_bits, power_of_two};
 use crate::algorithm::hashing::Hashing;
-use crate::algorithm::pruner::columns;
-use crate::algorithm::row_hash::{Hashes, Kept};
+use crate::algorithm::row_hash::{Hashes, Kept, Places};
 use crate::algorithm::ties::Ties;
 use crate::switch::{
     Action, AluOperand, Builder, Cell, Compare, FieldId, Half, Index, Op, Operand, POLYNOMIALS,
@@ -241,16 +240,10 @@ impl Config {
     #[must_use]
     pub fn pruner(&self) -> GroupBy {
         let words = self.key_values().into();
-        let groups = (self.cells * self.tables) as usize;
         GroupBy {
             config: *self,
             hashes: Hashes::new(self.hashing, self.tables as usize, words, index_bits(self.cells)),
-            cells: if self.wide {
-                Cells::Wide(vec![[0; 3]; groups])
-            } else {
-                Cells::Narrow(vec![0; groups])
-            },
-            others: self.singles().skip(1).map(|single| single.pruner()).collect(),
+            values: self.extremes().map(|extreme| Best::new(self, extreme)).collect(),
         }
     }
 }
@@ -299,36 +292,29 @@ impl Group for [u32; 3] {
     }
 }
 
-/// Passes entries through all tables, of `size` cells each, and selects those that none of them beats and,
-/// where ties are dropped, those of `tied`: an empty cell of key 0 ties with entries of the worst value.
+/// Passes a block of entries, whose places are known, through all tables, of `size` cells each; what is kept
+/// is what none of them beats.
 #[inline]
-fn sweep<G: Group, const N: usize, const KEEP_TIES: bool>(
-    (hashes, cells, size): (&mut Hashes, &mut [G], usize),
+fn pass<G: Group, const KEEP_TIES: bool>(
+    cells: &mut [G],
+    size: usize,
+    places: &[Places],
     len: usize,
-    key: impl Fn(usize) -> [u32; N],
     entry: impl Fn(usize) -> G,
-    tied: impl Fn(usize) -> bool,
-    selection: &mut Selection,
-) {
-    selection.clear();
+) -> Kept {
+    let mut kept = Kept::all(len);
     // Table by table, so that no branch depends on what is found: each sees its entries in order, as it does when
     // entry goes after entry.
-    hashes.blocks(len, key, |start, len, arrays| {
-        let mut kept = Kept::all(len);
-        for (cells, places) in cells.chunks_exact_mut(size).zip(arrays) {
-            kept.retain(|at| {
-                let Some(cell) = cells.get_mut(places[at] as usize) else { return false };
-                let entry = entry(start + at);
-                let beaten = cell.beats::<KEEP_TIES>(entry);
-                *cell = if beaten { *cell } else { entry };
-                !beaten
-            });
-        }
-        selection.extend_words(len, |from, count| {
-            let tied = |word, bit| word | u64::from(tied(start + from + bit)) << bit;
-            kept.word(from) | if KEEP_TIES { 0 } else { (0..count).fold(0, tied) }
+    for (cells, places) in cells.chunks_exact_mut(size).zip(places) {
+        kept.retain(|at| {
+            let Some(cell) = cells.get_mut(places[at] as usize) else { return false };
+            let entry = entry(at);
+            let beaten = cell.beats::<KEEP_TIES>(entry);
+            *cell = if beaten { *cell } else { entry };
+            !beaten
         });
-    });
+    }
+    kept
 }
 
 /// The groups of all tables.
@@ -338,76 +324,54 @@ enum Cells {
     Wide(Vec<[u32; 3]>),
 }
 
-/// The fast path of GROUP BY MAX and MIN.
+/// The best of one value of each group.
 #[derive(Debug, Clone)]
-pub struct GroupBy {
-    config: Config,
-    hashes: Hashes,
+struct Best {
+    extreme: Extreme,
     cells: Cells,
-    /// Those of the other values.
-    others: Vec<GroupBy>,
 }
 
-impl GroupBy {
+impl Best {
+    fn new(config: &Config, extreme: Extreme) -> Self {
+        let groups = (config.cells * config.tables) as usize;
+        let cells = if config.wide {
+            Cells::Wide(vec![[0; 3]; groups])
+        } else {
+            Cells::Narrow(vec![0; groups])
+        };
+        Self { extreme, cells }
+    }
+
+    /// Passes a block of entries through the tables: their keys, in one word or two, and their values.
     #[inline]
-    fn sweep<const KEEP_TIES: bool>(
+    fn pass<const N: usize, const KEEP_TIES: bool>(
         &mut self,
-        entries: &Entries<'_>,
-        selection: &mut Selection,
-    ) -> Result<(), WrongValues> {
-        let Config { cells: size, extreme, .. } = self.config;
-        let (hashes, size) = (&mut self.hashes, size as usize);
-        match &mut self.cells {
-            Cells::Narrow(cells) => {
-                let [keys, values] = columns(entries)?;
-                sweep::<_, _, KEEP_TIES>(
-                    (hashes, cells, size),
-                    keys.len(),
-                    |i| [keys[i]],
-                    |i| u64::from(keys[i]) << 32 | u64::from(extreme.rank(values[i])),
-                    |i| values[i] == extreme.worst(),
-                    selection,
-                );
-            }
+        size: usize,
+        places: &[Places],
+        keys: [&[u32]; N],
+        values: &[u32],
+    ) -> Kept {
+        let (extreme, len) = (self.extreme, values.len());
+        let rank = |at: usize| extreme.rank(values[at]);
+        let [first, last] = [keys[0], keys[N - 1]];
+        let mut kept = match &mut self.cells {
+            Cells::Narrow(cells) => pass::<_, KEEP_TIES>(cells, size, places, len, |at| {
+                u64::from(first[at]) << 32 | u64::from(rank(at))
+            }),
             Cells::Wide(cells) => {
-                let [high, low, values] = columns(entries)?;
-                sweep::<_, _, KEEP_TIES>(
-                    (hashes, cells, size),
-                    high.len(),
-                    |i| [high[i], low[i]],
-                    |i| [high[i], low[i], extreme.rank(values[i])],
-                    |i| values[i] == extreme.worst(),
-                    selection,
-                );
+                pass::<_, KEEP_TIES>(cells, size, places, len, |at| [first[at], last[at], rank(at)])
             }
+        };
+        // An empty cell of key 0 ties with entries of the worst value.
+        if !KEEP_TIES {
+            kept.add(len, |at| values[at] == extreme.worst());
         }
-        Ok(())
-    }
-}
-
-impl Pruner for GroupBy {
-    fn values(&self) -> usize {
-        usize::from(self.config.key_values()) + 1 + self.others.len()
+        kept
     }
 
-    fn prune(
-        &mut self,
-        entries: &Entries<'_>,
-        selection: &mut Selection,
-    ) -> Result<(), WrongValues> {
-        if !self.others.is_empty() {
-            return self.prune_several(entries, selection);
-        }
-        match self.config.ties {
-            Ties::Keep => self.sweep::<true>(entries, selection),
-            Ties::Prune => self.sweep::<false>(entries, selection),
-        }
-    }
-
-    fn registers(&self) -> Vec<Vec<[u32; 2]>> {
-        let Config { cells: size, extreme, .. } = self.config;
-        let size = size as usize;
-        let mut all: Vec<_> = match &self.cells {
+    fn registers(&self, size: usize) -> Vec<Vec<[u32; 2]>> {
+        let extreme = self.extreme;
+        match &self.cells {
             Cells::Narrow(cells) => {
                 let pair = |group: &u64| [(group >> 32) as u32, extreme.rank(*group as u32)];
                 cells.chunks(size).map(|table| table.iter().map(pair).collect()).collect()
@@ -420,9 +384,7 @@ impl Pruner for GroupBy {
                 };
                 cells.chunks(size).flat_map(both).collect()
             }
-        };
-        all.extend(self.others.iter().flat_map(Pruner::registers));
-        all
+        }
     }
 
     fn reset(&mut self) {
@@ -430,7 +392,76 @@ impl Pruner for GroupBy {
             Cells::Narrow(cells) => cells.fill(0),
             Cells::Wide(cells) => cells.fill([0; 3]),
         }
-        self.others.iter_mut().for_each(Pruner::reset);
+    }
+}
+
+/// The fast path of GROUP BY MAX and MIN.
+#[derive(Debug, Clone)]
+pub struct GroupBy {
+    config: Config,
+    hashes: Hashes,
+    /// Of each value of an entry.
+    values: Vec<Best>,
+}
+
+impl GroupBy {
+    /// Passes entries through the tables of each value, and selects those of which a value is kept. Keys are hashed
+    /// once for all values.
+    #[inline]
+    fn sweep<const N: usize, const KEEP_TIES: bool>(
+        &mut self,
+        keys: [&[u32]; N],
+        values: &[&[u32]],
+        selection: &mut Selection,
+    ) {
+        let (size, bests) = (self.config.cells as usize, &mut self.values);
+        selection.clear();
+        let key = |at: usize| keys.map(|words| words[at]);
+        self.hashes.blocks(keys[0].len(), key, |start, len, places| {
+            let block = start..start + len;
+            let keys = keys.map(|words| &words[block.clone()]);
+            let mut kept = Kept::none();
+            for (best, values) in bests.iter_mut().zip(values) {
+                kept |= best.pass::<N, KEEP_TIES>(size, places, keys, &values[block.clone()]);
+            }
+            selection.extend_words(len, |from, _| kept.word(from));
+        });
+    }
+}
+
+impl Pruner for GroupBy {
+    fn values(&self) -> usize {
+        usize::from(self.config.key_values()) + self.values.len()
+    }
+
+    fn prune(
+        &mut self,
+        entries: &Entries<'_>,
+        selection: &mut Selection,
+    ) -> Result<(), WrongValues> {
+        let columns = entries.columns();
+        if columns.len() != self.values() {
+            return Err(WrongValues { expected: self.values(), actual: columns.len() });
+        }
+        let (keys, values) = columns.split_at(self.config.key_values().into());
+        match (keys, self.config.ties) {
+            (&[key], Ties::Keep) => self.sweep::<_, true>([key], values, selection),
+            (&[key], Ties::Prune) => self.sweep::<_, false>([key], values, selection),
+            (&[high, low], Ties::Keep) => self.sweep::<_, true>([high, low], values, selection),
+            (&[high, low], Ties::Prune) => self.sweep::<_, false>([high, low], values, selection),
+            // A key has one word or two.
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn registers(&self) -> Vec<Vec<[u32; 2]>> {
+        let size = self.config.cells as usize;
+        self.values.iter().flat_map(|best| best.registers(size)).collect()
+    }
+
+    fn reset(&mut self) {
+        self.values.iter_mut().for_each(Best::reset);
     }
 }
 

@@ -2,11 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Config, Extreme, GroupBy};
+use super::{Config, Extreme};
+use crate::ConfigError;
 use crate::algorithm::config::in_range;
 use crate::switch::graft::Graft;
-use crate::switch::{Action, Builder, FieldId, Op, Operand, Program, Table, Test, WrongValues};
-use crate::{ConfigError, Entries, Pruner, Selection};
+use crate::switch::{Action, Builder, FieldId, Op, Operand, Program, Table, Test};
 
 /// The extremes of an entry's further values, as bits: 1 for [`Extreme::Min`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -84,36 +84,6 @@ impl Config {
         }
         program.stages.push(crate::switch::Stage { tables: vec![all_beaten] });
         program
-    }
-}
-
-impl GroupBy {
-    /// Each value goes through its own tables, whatever becomes of the others.
-    pub(super) fn prune_several(
-        &mut self,
-        entries: &Entries<'_>,
-        selection: &mut Selection,
-    ) -> Result<(), WrongValues> {
-        let expected = self.values();
-        let columns = entries.columns();
-        if columns.len() != expected {
-            return Err(WrongValues { expected, actual: columns.len() });
-        }
-        let (keys, values) = columns.split_at(self.config.key_values().into());
-        let mut others = std::mem::take(&mut self.others);
-        let mut kept = vec![0_u64; entries.len().div_ceil(64)];
-        let mut result = Ok(());
-        for (number, single) in std::iter::once(&mut *self).chain(&mut others).enumerate() {
-            let of: Vec<&[u32]> = keys.iter().chain(values.get(number)).copied().collect();
-            let part = Entries::new(entries.flow(), entries.first_id(), &of);
-            let wrong = |_| WrongValues { expected, actual: columns.len() };
-            result =
-                result.and(part.map_err(wrong).and_then(|part| single.prune(&part, selection)));
-            kept.iter_mut().zip(selection.words()).for_each(|(all, one)| *all |= one);
-        }
-        self.others = others;
-        selection.fill(entries.len(), |at| kept[at / 64] >> (at % 64) & 1 == 1);
-        result
     }
 }
 

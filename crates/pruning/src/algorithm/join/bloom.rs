@@ -185,13 +185,15 @@ impl super::Filter for Filter {
     #[inline]
     fn enter<const N: usize>(&mut self, len: usize, key: impl Fn(usize) -> [u32; N]) {
         let (bits, arrays) = (&mut self.bits, &self.arrays);
-        self.hashes.blocks(len, key, |_, len, places| {
+        self.hashes.rounds(len, key, |_, round| {
             // Array by array, so that fewer pages are in use at a time.
-            for (Array { words, size }, places) in arrays.iter().zip(places) {
+            for (number, Array { words, size }) in arrays.iter().enumerate() {
                 let (array, mask) = (&mut bits[words.clone()], size - 1);
-                for place in &places[..len] {
-                    let at = place & mask;
-                    array[at as usize / 64] |= 1 << (at % 64);
+                for (places, len) in round.of(number) {
+                    for place in &places[..len] {
+                        let at = place & mask;
+                        array[at as usize / 64] |= 1 << (at % 64);
+                    }
                 }
             }
         });
@@ -206,17 +208,19 @@ impl super::Filter for Filter {
     ) {
         let (bits, arrays) = (&self.bits, &self.arrays);
         selection.clear();
-        self.hashes.blocks(len, key, |_, len, places| {
-            let mut kept = Kept::all(len);
+        self.hashes.rounds(len, key, |len, round| {
+            let mut kept = Kept::of_round(len);
             // Array by array, so that fewer pages are in use at a time.
-            for (Array { words, size }, places) in arrays.iter().zip(places) {
+            for (number, Array { words, size }) in arrays.iter().enumerate() {
                 let (array, mask) = (&bits[words.clone()], size - 1);
-                kept.retain(|at| {
-                    let at = places[at] & mask;
-                    array[at as usize / 64] >> (at % 64) & 1 == 1
-                });
+                for (kept, (places, _)) in kept.iter_mut().zip(round.of(number)) {
+                    kept.retain(|at| {
+                        let at = places[at] & mask;
+                        array[at as usize / 64] >> (at % 64) & 1 == 1
+                    });
+                }
             }
-            selection.extend_words(len, |start, _| kept.word(start));
+            selection.extend_words(len, |start, _| Kept::word_of_round(&kept, start));
         });
     }
 

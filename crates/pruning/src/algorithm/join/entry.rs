@@ -85,7 +85,7 @@ pub(crate) const REGISTER_BLOOM: Entry = Entry {
             formulas: ["1", "1", "M + C(64,H)×64b", "0"],
             at: |limits| Size { filter: Filter::RegisterBloom, ..PAPER }.demand(limits),
         }),
-        reason: "Mixing the hash, choosing the mask, the word, comparing and dropping are stages; a stateful ALU cannot test (word & mask) == mask. A word is two arrays of 32 bits. 0.5 MiB to an array, as for the Bloom filter.",
+        reason: "Mixing the hash, choosing the mask, the word, comparing and dropping are stages; a stateful ALU cannot test (word & mask) == mask, Tofino 2's neither, whose masks are constants. A word is two arrays of 32 bits. 0.5 MiB to an array, as for the Bloom filter.",
     },
     released: None,
 };

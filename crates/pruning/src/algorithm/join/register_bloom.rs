@@ -1,9 +1,10 @@
 //! JOIN with register Bloom filters: one 64-bit word for each key.
 //!
 //! One hash chooses the word, another a mask out of the C(64, H) with H bits set; the key is present
-//! if all bits of its mask are set in its word. On a Tofino a stateful ALU has no masked comparison,
-//! so it outputs `word & mask` and the next stage compares; and a word is two arrays of 32 bits, as an
-//! ALU outputs one word of 32.
+//! if all bits of its mask are set in its word. A stateful ALU of Tofino 1 cannot compare under a mask, and
+//! Tofino 2's only under a constant one (see [`Target::tofino2`](crate::switch::Target::tofino2)), so it
+//! outputs `word & mask` and the next stage compares; and a word is two arrays of 32 bits, as an ALU outputs
+//! one word of 32.
 
 use std::fmt;
 

@@ -107,6 +107,31 @@ fn matches_pass_and_the_rest_does_not() {
     assert_eq!(passed, [(PROBE_A, 3), (PROBE_A, 4), (PROBE_B, 3), (PROBE_B, 4)]);
 }
 
+/// More entries than go through an array at a time are what they are in small batches.
+#[test]
+fn batches_do_not_matter() {
+    let shape = Shape::new(Kind::Inner, Passes::SmallFirst, false);
+    let config = bloom::Config::of_bits(shape, 5 << 13, 3).unwrap();
+    let keys: Vec<u32> = (0..20_000_u32).map(|n| n.wrapping_mul(0x9E37_79B9)).collect();
+    let run = |size: usize| {
+        let (mut join, mut selection, mut passed) = (config.pruner(), Selection::new(), Vec::new());
+        let mut send = |flow, keys: &[u32]| {
+            for batch in keys.chunks(size) {
+                let entries = [batch];
+                join.prune(&Entries::new(flow, 0, &entries).unwrap(), &mut selection).unwrap();
+                passed.extend((0..batch.len()).map(|at| selection.get(at)));
+            }
+        };
+        send(BUILD_A, &keys[..9000]);
+        send(PROBE_B, &keys);
+        (passed, join.registers())
+    };
+    let (passed, registers) = run(keys.len());
+    assert!(passed[9000..18_000].iter().all(|passes| *passes), "what was built is found");
+    assert!(passed[18_000..].contains(&false));
+    assert_eq!((passed, registers), run(100));
+}
+
 #[test]
 fn an_empty_filter_drops_matches() {
     // Why a reboot between the passes must restart pass 1.

@@ -3,7 +3,7 @@
 #[cfg(target_arch = "x86_64")]
 mod simd;
 
-use std::ops::{BitOr, BitXor, Range, Shl};
+use std::ops::{BitOr, BitOrAssign, BitXor, Range, Shl};
 
 use crate::Selection;
 use crate::algorithm::hashing::Hashing;
@@ -236,6 +236,26 @@ const LINE: usize = 16;
 /// one entry in all arrays would compete for the same lines of the cache.
 pub(crate) type Places = [u32; BLOCK + LINE];
 
+/// Blocks that pass the same array one after the other.
+pub(crate) const ROUND: usize = 8;
+
+/// The places of the keys of up to [`ROUND`] blocks.
+#[derive(Clone, Copy)]
+pub(crate) struct Round<'a> {
+    places: &'a [Places],
+    stride: usize,
+    len: usize,
+}
+
+impl<'a> Round<'a> {
+    /// Those in an array, block by block, with the number of keys in the block.
+    #[inline]
+    pub(crate) fn of(self, array: usize) -> impl Iterator<Item = (&'a Places, usize)> {
+        let blocks = self.places.chunks_exact(self.stride).zip((0..self.len).step_by(BLOCK));
+        blocks.map(move |(places, start)| (&places[array], BLOCK.min(self.len - start)))
+    }
+}
+
 /// Those of a block's entries that are left while it passes one array after the other, a bit each.
 pub(crate) struct Kept([u64; BLOCK / 64]);
 
@@ -246,6 +266,32 @@ impl Kept {
         let left = |word| len.saturating_sub(64 * word).min(64) as u32;
         let ones = |left| u64::MAX.checked_shr(64 - left).unwrap_or(0);
         Self(std::array::from_fn(|word| ones(left(word))))
+    }
+
+    /// All of so many, block by block.
+    #[inline]
+    pub(crate) fn of_round(len: usize) -> [Self; ROUND] {
+        std::array::from_fn(|block| Self::all(len.saturating_sub(block * BLOCK).min(BLOCK)))
+    }
+
+    /// The bits of the 64 entries from position `start` of a round on, a multiple of 64.
+    #[inline]
+    pub(crate) fn word_of_round(round: &[Self; ROUND], start: usize) -> u64 {
+        round[start / BLOCK].word(start % BLOCK)
+    }
+
+    /// None.
+    #[inline]
+    pub(crate) const fn none() -> Self {
+        Self([0; BLOCK / 64])
+    }
+
+    /// Adds those of the first `len` for which `keep` holds.
+    #[inline]
+    pub(crate) fn add(&mut self, len: usize, keep: impl Fn(usize) -> bool) {
+        for at in 0..len.min(BLOCK) {
+            self.0[at / 64] |= u64::from(keep(at)) << (at % 64);
+        }
     }
 
     /// The bits of the 64 entries from position `start` on, a multiple of 64.
@@ -275,13 +321,22 @@ impl Kept {
     }
 }
 
+impl BitOrAssign for Kept {
+    #[inline]
+    fn bitor_assign(&mut self, other: Self) {
+        self.0.iter_mut().zip(other.0).for_each(|(all, word)| *all |= word);
+    }
+}
+
 /// As many hashes of the same key, each with another polynomial of [`POLYNOMIALS`], of which each
 /// chooses a cell in an array of its own.
 #[derive(Debug, Clone)]
 pub(crate) struct Hashes {
     banks: Banks,
     count: usize,
+    /// Those of a block lie `stride` after those of the block before.
     places: Vec<Places>,
+    stride: usize,
 }
 
 #[derive(Debug, Clone)]
@@ -324,7 +379,34 @@ impl Hashes {
     }
 
     fn of(banks: Banks, count: usize) -> Self {
-        Self { banks, places: vec![[0; BLOCK + LINE]; count.next_multiple_of(8)], count }
+        let stride = count.next_multiple_of(8);
+        Self { banks, places: vec![[0; BLOCK + LINE]; stride], count, stride }
+    }
+
+    /// Hashes the keys of a block into the places of that number.
+    #[inline]
+    fn hash<const N: usize>(
+        &mut self,
+        block: Range<usize>,
+        number: usize,
+        key: &impl Fn(usize) -> [u32; N],
+    ) {
+        let places = &mut self.places[number * self.stride..][..self.stride];
+        let keys = block.clone().map(key);
+        match &mut self.banks {
+            Banks::Narrow(banks) => {
+                let all = banks.iter().zip(places.as_chunks_mut().0);
+                all.for_each(|(bank, places)| bank.write(keys.clone(), places));
+            }
+            Banks::Wide(banks) => {
+                let all = banks.iter().zip(places.as_chunks_mut().0);
+                all.for_each(|(bank, places)| bank.write(keys.clone(), places));
+            }
+            #[cfg(target_arch = "x86_64")]
+            Banks::Vectors(vectors) => {
+                vectors.write(block.len(), |at| key(block.start + at), places);
+            }
+        }
     }
 
     /// Hashes `len` keys and passes on block after block: where it starts, how many entries it has,
@@ -338,22 +420,31 @@ impl Hashes {
     ) {
         for start in (0..len).step_by(BLOCK) {
             let block = start..len.min(start + BLOCK);
-            let keys = block.clone().map(&key);
-            match &mut self.banks {
-                Banks::Narrow(banks) => {
-                    let all = banks.iter().zip(self.places.as_chunks_mut().0);
-                    all.for_each(|(bank, places)| bank.write(keys.clone(), places));
-                }
-                Banks::Wide(banks) => {
-                    let all = banks.iter().zip(self.places.as_chunks_mut().0);
-                    all.for_each(|(bank, places)| bank.write(keys.clone(), places));
-                }
-                #[cfg(target_arch = "x86_64")]
-                Banks::Vectors(vectors) => {
-                    vectors.write(block.len(), |at| key(start + at), &mut self.places);
-                }
-            }
+            self.hash(block.clone(), 0, &key);
             take(start, block.len(), &self.places[..self.count]);
+        }
+    }
+
+    /// The same for up to [`ROUND`] blocks at a time, for arrays that the cache cannot hold together: each is
+    /// passed once for all of them, and finds in the cache what it had there a block before. Passes on the
+    /// blocks' keys, and the places of an array block by block.
+    #[inline]
+    pub(crate) fn rounds<const N: usize>(
+        &mut self,
+        len: usize,
+        key: impl Fn(usize) -> [u32; N],
+        mut take: impl FnMut(usize, Round<'_>),
+    ) {
+        let blocks = len.div_ceil(BLOCK).min(ROUND);
+        let most = self.places.len().max(blocks * self.stride);
+        self.places.resize(most, [0; BLOCK + LINE]);
+        for start in (0..len).step_by(BLOCK * ROUND) {
+            let end = len.min(start + BLOCK * ROUND);
+            for (number, start) in (start..end).step_by(BLOCK).enumerate() {
+                self.hash(start..end.min(start + BLOCK), number, &key);
+            }
+            let round = Round { places: &self.places, stride: self.stride, len: end - start };
+            take(end - start, round);
         }
     }
 
@@ -454,6 +545,30 @@ mod tests {
                 );
                 assert_eq!((selection.len(), selection.forwarded()), (keys.len(), 0));
             }
+        }
+    }
+
+    #[test]
+    fn rounds_are_blocks() {
+        for len in [0, 70, BLOCK, BLOCK * ROUND + BLOCK + 100, 30] {
+            let key = |at: usize| [mix64(at as u64) as u32];
+            let mut hashes = Hashes::new(Hashing::Mixed { seed: 3 }, 3, 1, 20);
+            let mut blocks: [Vec<u32>; 3] = Default::default();
+            hashes.blocks(len, key, |start, len, arrays| {
+                assert_eq!(start, blocks[0].len());
+                let all = blocks.iter_mut().zip(arrays);
+                all.for_each(|(all, places)| all.extend(&places[..len]));
+            });
+            let mut rounds: [Vec<u32>; 3] = Default::default();
+            hashes.rounds(len, key, |len, round| {
+                for (array, all) in rounds.iter_mut().enumerate() {
+                    let before = all.len();
+                    round.of(array).for_each(|(places, len)| all.extend(&places[..len]));
+                    assert_eq!(all.len() - before, len);
+                }
+            });
+            assert_eq!(blocks[0].len(), len);
+            assert_eq!(blocks, rounds);
         }
     }
 

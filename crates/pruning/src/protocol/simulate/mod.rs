@@ -32,6 +32,8 @@ use crate::rng::Rng;
 /// # Ok::<(), sluicegate_pruning::protocol::ConfigError>(())
 /// ```
 pub fn simulate(config: &Config, seed: u64) -> Result<Report, ConfigError> {
+    let rows = (config.rows as u64).saturating_mul(config.workers.into());
+    validate(config, config.workers.into(), rows)?;
     let mut rng = Rng::new(seed);
     let rows = (0..config.workers).map(|_| config.query.rows(config.rows, &mut rng)).collect();
     simulate_with(config, rows, SmallPruner::new(config.query), rng.next_u64())
@@ -49,7 +51,8 @@ pub fn simulate_with(
     pruner: impl Pruner,
     seed: u64,
 ) -> Result<Report, ConfigError> {
-    validate(config, rows.len())?;
+    let all_rows = rows.iter().map(|rows| rows.len() as u64).sum();
+    validate(config, rows.len(), all_rows)?;
     let all: Vec<Entry> = rows.iter().flatten().copied().collect();
     let mut run = Run::new(config, rows, pruner, seed);
     run.report.rows = all.len() as u64;

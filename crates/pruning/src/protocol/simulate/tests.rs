@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::protocol::config::MOST_ROWS;
 use crate::protocol::{Gap, Name, OnReboot, Query, Recovery, Rules};
 
 /// Set to a number of runs (such as 100000) for a longer test.
@@ -244,6 +245,14 @@ fn impossible_configurations_are_refused() {
     assert_eq!(check(&|c| c.link.loss = 1.0), ConfigError::Probability("loss"));
     assert_eq!(check(&|c| c.link.loss = f64::NAN), ConfigError::Probability("loss"));
     assert_eq!(check(&|c| c.link.min_delay = 21), ConfigError::Delays);
+    // Before rows are made, which would not fit into memory.
+    assert_eq!(check(&|c| c.rows = usize::MAX), ConfigError::Rows(u64::MAX));
+    assert_eq!(
+        check(&|c| c.rows = u32::MAX as usize),
+        ConfigError::Rows(3 * (u64::from(u32::MAX)))
+    );
+    let most = |c: &mut Config| (c.workers, c.rows) = (1, MOST_ROWS as usize + 1);
+    assert_eq!(check(&most), ConfigError::Rows(MOST_ROWS + 1));
 }
 
 #[test]
