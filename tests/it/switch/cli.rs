@@ -156,6 +156,8 @@ fn table_2_is_listed_with_the_reasons() {
     for words in [
         "released GROUP BY, 5 rows: measured 12, ours 12",
         "GROUP BY, register pairs, 5 rows: measured 6, ours 6",
+        "released SKYLINE: measured 3, ours 4; see below",
+        "10 are left",
         "Together on one tofino1",
         "needs 16 stages, the target has 12",
     ] {
@@ -377,6 +379,11 @@ fn the_protocol_is_simulated() {
     let Output { status, stderr, .. } =
         sluice(&["switch", "protocol", "--loss", "1"]).output().unwrap();
     assert_eq!(status.code(), Some(2), "{}", text(&stderr));
+    let large = ["switch", "protocol", "--rows", "1000000000"];
+    let Output { status, stderr, .. } = sluice(&large).output().unwrap();
+    let said = text(&stderr);
+    assert_eq!(status.code(), Some(2), "{said}");
+    assert!(said.contains("are more than the 4194304 that a run holds"), "{said}");
 }
 
 #[test]

@@ -247,10 +247,7 @@ fn impossible_configurations_are_refused() {
     assert_eq!(check(&|c| c.link.min_delay = 21), ConfigError::Delays);
     // Before rows are made, which would not fit into memory.
     assert_eq!(check(&|c| c.rows = usize::MAX), ConfigError::Rows(u64::MAX));
-    assert_eq!(
-        check(&|c| c.rows = u32::MAX as usize),
-        ConfigError::Rows(3 * (u64::from(u32::MAX)))
-    );
+    assert_eq!(check(&|c| c.rows = u32::MAX as usize), ConfigError::Rows(3 * u64::from(u32::MAX)));
     let most = |c: &mut Config| (c.workers, c.rows) = (1, MOST_ROWS as usize + 1);
     assert_eq!(check(&most), ConfigError::Rows(MOST_ROWS + 1));
 }
