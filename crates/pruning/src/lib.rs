@@ -29,7 +29,7 @@
 //! ```
 //! use sluicegate_pruning::algorithm::distinct::{Config, Policy, Width};
 //! use sluicegate_pruning::switch::{Target, fit};
-//! use sluicegate_pruning::{Entries, Pruner, Selection};
+//! use sluicegate_pruning::{Entries, Pruner, Selection, first_id};
 //!
 //! let config = Config::new(4096, 2, Width::Bits32, Policy::Lru)?;
 //! let placement = fit(&config.program(), &Target::tofino1()).unwrap();
@@ -38,7 +38,7 @@
 //!
 //! let (mut pruner, mut selection) = (config.pruner(), Selection::new());
 //! let keys = [7, 8, 7, 7, 9];
-//! pruner.prune(&Entries::new(0, 0, &[&keys])?, &mut selection)?;
+//! pruner.prune(&Entries::new(0, first_id(0), &[&keys])?, &mut selection)?;
 //! assert_eq!(selection.iter().collect::<Vec<_>>(), [0, 1, 4]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -61,6 +61,6 @@ pub mod switch;
 pub mod theory;
 
 pub use algorithm::config::ConfigError;
-pub use algorithm::entries::{Entries, Selection, UnequalColumns};
+pub use algorithm::entries::{Entries, Selection, UnequalColumns, first_id};
 pub use algorithm::pruner::{Pruner, Verdict};
 pub use algorithm::ties::Ties;

@@ -1,5 +1,6 @@
 //! Entries for the switch: columns of a file, or generated, as the 32-bit words of packets.
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::path::Path;
 
@@ -15,6 +16,7 @@ use sluicegate_pruning::rng::Rng;
 
 use crate::args::source::{Generated, Shape, Source};
 use crate::failure::{Failure, Result};
+use crate::output::progress::say;
 
 /// What a packet carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -194,7 +196,22 @@ fn key_words(keys: &[ArrayRef], rows: &[usize], words: usize) -> Result<Vec<Vec<
     } else {
         let fields = keys.iter().map(|key| SortField::new(key.data_type().clone())).collect();
         let encoded = RowConverter::new(fields)?.convert_columns(&keys)?;
-        rows.iter().map(|&row| fingerprint(encoded.row(row).as_ref(), words)).collect()
+        let bytes = |row: usize| encoded.row(row);
+        let codes: Vec<u64> =
+            rows.iter().map(|&row| fingerprint(bytes(row).as_ref(), words)).collect();
+        let all: HashSet<_> = rows.iter().map(|&row| bytes(row)).collect();
+        let told_apart = codes.iter().collect::<HashSet<_>>().len();
+        if told_apart < all.len() {
+            say(&format!(
+                "warning: {} keys have {told_apart} fingerprints of {} bits: to the switch, and to what is checked here, \
+                 {} of them are others{}",
+                all.len(),
+                32 * words,
+                all.len() - told_apart,
+                if words == 1 { "; --key-bits 64 tells them apart" } else { "" }
+            ));
+        }
+        codes
     };
     let halves = codes.into_iter().map(encoding::halves);
     let [high, low]: [Vec<u32>; 2] = halves.fold(Default::default(), |[mut h, mut l], half| {

@@ -280,7 +280,7 @@ impl SwitchState {
         Some(recording.forwarded(&plan.algorithm, plan.key_words()))
     }
 
-    /// Sends entries of a partition through the switch.
+    /// Sends entries of a partition through the switch; `first_id` of the partition's were sent before.
     pub(super) fn cross(
         &self,
         (side, partition): (Side, usize),
@@ -291,6 +291,7 @@ impl SwitchState {
         let columns: Vec<&[u32]> = words.columns.iter().map(Vec::as_slice).collect();
         let bug = |error: &dyn std::fmt::Display| internal_datafusion_err!("switch: {error}");
         let flow = self.flow(side, partition);
+        let first_id = sluicegate_pruning::first_id(flow).wrapping_add(first_id);
         let entries = Entries::new(flow, first_id, &columns).map_err(|e| bug(&e))?;
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(recording) = &mut inner.recording {

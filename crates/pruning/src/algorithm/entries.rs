@@ -2,10 +2,23 @@
 
 use thiserror::Error;
 
+use crate::rng::mix64;
+
 /// Columns of a batch that are not of one length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("the columns of a batch differ in length")]
 pub struct UnequalColumns;
+
+/// The identifier of a flow's first entry; the others count on from it.
+///
+/// It differs from flow to flow and has ones and zeros in no order, as TCP's initial sequence numbers do. The sums of
+/// a row's hash ([`Hashing`](super::hashing::Hashing)) have next to no carries where identifiers are small: with flows
+/// that all began at 0, the greatest 5 of 4 flows lost one 20 times as often as the bound of the randomized TOP N.
+#[must_use]
+pub const fn first_id(flow: u16) -> u32 {
+    // An arbitrary constant, so that flow 0 does not begin at 0.
+    mix64(0x9E37_79B9_7F4A_7C15 ^ flow as u64) as u32
+}
 
 /// A batch of entries of one flow, column by column, as the switch would see their packets.
 #[derive(Debug, Clone, Copy)]
@@ -18,7 +31,8 @@ pub struct Entries<'a> {
 
 impl<'a> Entries<'a> {
     /// A batch of flow `flow` whose first entry has the identifier `first_id`; the others count on
-    /// from it, wrapping. `columns` are the packets' values.
+    /// from it, wrapping. `columns` are the packets' values. The first batch of a flow begins at
+    /// [`first_id`].
     ///
     /// # Errors
     ///

@@ -7,7 +7,7 @@
 //! matrix has [`even_rows`].
 
 use crate::ConfigError;
-use crate::algorithm::config::{index_bits, power_of_two};
+use crate::algorithm::config::{MAX_ROWS, in_range, index_bits, power_of_two};
 use crate::switch::{
     Action, Builder, Entry, FieldId, Index, Key, Op, Operand, POLYNOMIALS, Pattern, Table,
 };
@@ -20,7 +20,11 @@ pub(crate) const MOST_MAPPED: u32 = 1024;
 /// Checks that `rows` is a power of two, or at most [`MOST_MAPPED`].
 pub(crate) fn rows_in_range(rows: u32) -> Result<u32, ConfigError> {
     let mapped = (2..=MOST_MAPPED).contains(&rows);
-    if mapped { Ok(rows) } else { power_of_two("rows, if more than 1024,", rows) }
+    match rows {
+        _ if mapped => Ok(rows),
+        0 | 1 => in_range("rows", rows, 2, MAX_ROWS),
+        _ => power_of_two("rows, if more than 1024,", rows),
+    }
 }
 
 /// Bits of the hash that chooses a row.

@@ -19,7 +19,7 @@ use crate::rng::{Rng, mix64};
 use crate::switch::Relation;
 use crate::theory;
 use crate::theory::confidence::is_consistent;
-use crate::{Entries, Pruner, Selection, Ties};
+use crate::{Entries, Pruner, Selection, Ties, first_id};
 
 /// The `i`-th key.
 type Keys = fn(u32) -> [u32; 2];
@@ -296,15 +296,83 @@ fn having_rates() {
     assert_as_random("having extreme", &FAMILIES, 3000, 60, rate);
 }
 
-/// Whether TOP N loses one of the entries with these identifiers if they are the greatest, coming in
-/// this order, descending: then a row drops one iff it is full of greater ones.
-fn loses(hashing: Hashing, rows: u32, columns: u32, ids: impl Iterator<Item = u32>) -> bool {
-    let hash = RowHash::single(hashing, 2, 1, rows.trailing_zeros() as u8);
+/// Whether TOP N loses one of the entries with these flows and identifiers if they are the greatest, coming
+/// in this order, descending: then a row drops one iff it is full of greater ones.
+fn loses_of_flows(
+    hashing: Hashing,
+    rows: u32,
+    columns: u32,
+    mut entries: impl Iterator<Item = (u16, u32)>,
+) -> bool {
+    let mut hash = RowHash::single(hashing, 2, 1, rows.trailing_zeros() as u8);
     let mut loads = vec![0; rows as usize];
-    ids.map(|id| hash.one(id) as usize).any(|row| {
+    entries.any(|(flow, id)| {
+        hash.start(&flow.to_be_bytes());
+        let row = hash.one(id) as usize;
         loads[row] += 1;
         loads[row] > columns
     })
+}
+
+/// The same of flow 0.
+fn loses(hashing: Hashing, rows: u32, columns: u32, ids: impl Iterator<Item = u32>) -> bool {
+    loses_of_flows(hashing, rows, columns, ids.map(|id| (0, id)))
+}
+
+/// How many of so many seeds lose one of the greatest `n`, which come from `flows` flows in turn. `begin` gives the
+/// first identifier of each.
+fn failures_of_flows(
+    (n, rows, columns): (u32, u32, u32),
+    flows: u32,
+    seeds: u64,
+    begin: impl Fn(u16) -> u32,
+) -> u64 {
+    let entry = |i| {
+        let flow = (i % flows) as u16;
+        (flow, begin(flow).wrapping_add(i / flows))
+    };
+    let lost = |seed: &u64| {
+        let hashing = Hashing::Mixed { seed: mix64(*seed) };
+        loses_of_flows(hashing, rows, columns, (0..n).map(entry))
+    };
+    (0..seeds).filter(lost).count() as u64
+}
+
+/// The greatest are the first of each flow, as in files that are sorted: identifiers that begin at
+/// [`first_id`] are as good as any, those that begin at 0 are not.
+#[test]
+fn top_n_of_several_flows() {
+    let seeds = 20_000;
+    for (n, rows, columns) in [(8, 16, 3), (20, 16, 5), (32, 64, 4)] {
+        let shape = theory::top_n::Shape { rows: rows.into(), columns: columns.into() };
+        let bound = theory::top_n::failure(n.into(), shape);
+        for flows in [1, 2, 3, 4, 5, 8, 16, 32] {
+            let failures = failures_of_flows((n, rows, columns), flows, seeds, first_id);
+            println!("top {n} of {flows} flows: {failures} of {seeds}, bound {bound:.2e}");
+            assert!(
+                is_consistent(failures, seeds, bound, 1.0 - 0.01 / 24.0),
+                "{flows}: {failures}"
+            );
+        }
+        let failures = failures_of_flows((n, rows, columns), 8, seeds, |_| 0);
+        println!("top {n} of 8 flows from 0: {failures} of {seeds}, bound {bound:.2e}");
+        assert!(n > 8 || !is_consistent(failures, seeds, bound, 0.99), "{failures}");
+    }
+    // What the planner takes for LIMIT 5.
+    let shape = theory::top_n::Shape { rows: 16, columns: 4 };
+    let bound = theory::top_n::failure(5, shape);
+    let seeds = 100_000;
+    for flows in [4, 5] {
+        let failures = failures_of_flows((5, 16, 4), flows, seeds, first_id);
+        println!("top 5 of {flows} flows: {failures} of {seeds}, bound {bound:.2e}");
+        assert!(is_consistent(failures, seeds, bound, 0.99), "{flows}: {failures}");
+        assert!(!is_consistent(
+            failures_of_flows((5, 16, 4), flows, seeds, |_| 0),
+            seeds,
+            bound,
+            0.99
+        ));
+    }
 }
 
 #[test]

@@ -12,7 +12,7 @@ use crate::algorithm::catalog::Configured;
 use crate::algorithm::group_sum::Held;
 use crate::experiment::check::{Mismatch, check};
 use crate::switch::{Interpreter, Packet, Program, ProgramError, WrongValues};
-use crate::{Entries, Pruner, Selection, Verdict};
+use crate::{Entries, Pruner, Selection, Verdict, first_id};
 
 /// Entries of a fast path's batch.
 const BATCH: usize = 8192;
@@ -132,7 +132,8 @@ pub fn through_fast_path(
             let end = run.len().min(start + BATCH);
             let slices: Vec<&[u32]> = run.columns.iter().map(|c| &c[start..end]).collect();
             // The slices are of one length by construction.
-            if let Ok(entries) = Entries::new(run.flow, id, &slices) {
+            let named = first_id(run.flow).wrapping_add(id);
+            if let Ok(entries) = Entries::new(run.flow, named, &slices) {
                 pruner.prune(&entries, &mut selection)?;
                 keep.extend((0..end - start).map(|at| selection.get(at)));
             }
@@ -156,7 +157,8 @@ pub fn through_program(program: Program, stream: &[Run]) -> Result<Vec<Vec<bool>
     for run in stream {
         let mut keep = Vec::with_capacity(run.len());
         for at in 0..run.len() {
-            let verdict = interpreter.process(run.flow, id, &run.row(at))?;
+            let named = first_id(run.flow).wrapping_add(id);
+            let verdict = interpreter.process(run.flow, named, &run.row(at))?;
             keep.push(verdict == Verdict::Forward);
             id = id.wrapping_add(1);
         }

@@ -67,6 +67,9 @@ pub enum TargetError {
     /// `base` names no target.
     #[error("`{0}` is not a target; known are tofino1, tofino2 and paper")]
     UnknownBase(String),
+    /// A block of memory that holds nothing.
+    #[error("target file: {0} must be 1 or more")]
+    Empty(&'static str),
 }
 
 impl Target {
@@ -163,6 +166,7 @@ impl Target {
     /// let target = Target::from_toml("base = 'tofino2'\nname = 'half'\nstages = 10").unwrap();
     /// assert_eq!((target.stages, target.alu_outputs), (10, 4));
     /// assert!(Target::from_toml("stagez = 10").is_err());
+    /// assert!(Target::from_toml("tcam_block_bits = 0").is_err());
     /// ```
     ///
     /// # Errors
@@ -180,6 +184,15 @@ impl Target {
         };
         let mut table = toml::Table::try_from(base).map_err(|e| syntax(&e))?;
         table.extend(given);
-        table.try_into().map_err(|e: toml::de::Error| syntax(&e))
+        let target: Self = table.try_into().map_err(|e: toml::de::Error| syntax(&e))?;
+        let blocks = [
+            ("sram_block_bits", target.sram_block_bits),
+            ("tcam_block_entries", target.tcam_block_entries),
+            ("tcam_block_bits", target.tcam_block_bits),
+        ];
+        match blocks.into_iter().find(|(_, size)| *size == 0) {
+            Some((name, _)) => Err(TargetError::Empty(name)),
+            None => Ok(target),
+        }
     }
 }

@@ -6,7 +6,8 @@
 //!
 //! The row is a hash of flow and entry identifier, chosen by a seed: 1 − δ is a probability over the
 //! seeds, and a run can be repeated. It must not depend on the value, or equal values would crowd one
-//! row; and it must be mixed ([`Hashing`]), or entries at regular distances would.
+//! row; it must be mixed ([`Hashing`]), or entries at regular distances would; and the identifiers of a
+//! flow begin at [`first_id`](crate::first_id).
 //!
 //! # On the switch
 //!
