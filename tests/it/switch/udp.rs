@@ -118,3 +118,28 @@ fn no_process_outlives_the_command() {
     };
     assert!(until(&|| !started.iter().any(alive)), "a process is left");
 }
+
+/// The others would wait for it until their patience ends.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_process_that_is_killed_ends_the_run() {
+    let mut command = sluice(&["switch", "udp", "--algorithm", "distinct", "--patience", "600"]);
+    command.args(["--input", KEYS, "--loss", "0.9", "--timeout", "10000", "--workers", "3"]);
+    command.stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut run = command.spawn().unwrap();
+    let parent = run.id();
+    let children = || {
+        let path = format!("/proc/{parent}/task/{parent}/children");
+        let text = std::fs::read_to_string(path).unwrap_or_default();
+        text.split_whitespace().map(str::to_owned).collect::<Vec<_>>()
+    };
+    while children().len() < 5 && run.try_wait().unwrap().is_none() {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    let killed = Command::new("kill").args(["-9", &children()[0]]).status().unwrap();
+    assert!(killed.success());
+    let status = run.wait().unwrap();
+    let mut said = String::new();
+    std::io::Read::read_to_string(&mut run.stderr.take().unwrap(), &mut said).unwrap();
+    assert!(status.code() == Some(1) && said.contains("ended early"), "{said}");
+}

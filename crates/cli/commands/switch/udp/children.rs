@@ -5,12 +5,15 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
 use super::node::{COMMAND, Said, Task, Told};
 use crate::failure::{Failure, Result};
+
+/// How often it is looked whether all processes are there.
+const GLANCE: Duration = Duration::from_millis(200);
 
 /// Processes, each with a pipe to it and one from it. Dropping them ends them; so does the end of this
 /// process, however it comes, because each ends when its input does.
@@ -74,16 +77,25 @@ impl Children {
         written.map_err(|_| ended(running.what))
     }
 
-    /// What a process says next.
-    pub(super) fn hear(&self, number: usize) -> Result<Said> {
-        let running = &self.all[number];
-        let left = self.until.saturating_duration_since(Instant::now());
-        match running.from.recv_timeout(left) {
-            Ok(Some(said)) => Ok(said),
-            Ok(None) | Err(RecvTimeoutError::Disconnected) => Err(ended(running.what)),
-            Err(RecvTimeoutError::Timeout) => {
-                Err(Failure::new("the run takes longer than --patience")
-                    .with_hint("Take fewer entries, fewer losses, or more --patience."))
+    /// What a process says next, unless one of them ends before.
+    pub(super) fn hear(&mut self, number: usize) -> Result<Said> {
+        loop {
+            let running = &self.all[number];
+            let left = self.until.saturating_duration_since(Instant::now());
+            match running.from.recv_timeout(left.min(GLANCE)) {
+                Ok(Some(said)) => return Ok(said),
+                Ok(None) | Err(RecvTimeoutError::Disconnected) => return Err(ended(running.what)),
+                Err(RecvTimeoutError::Timeout) if left.is_zero() => {
+                    return Err(Failure::new("the run takes longer than --patience")
+                        .with_hint("Take fewer entries, fewer losses, or more --patience."));
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            // The others would wait for it.
+            for running in &mut self.all {
+                if running.child.try_wait()?.is_some() {
+                    return Err(ended(running.what));
+                }
             }
         }
     }
