@@ -261,7 +261,7 @@ fn check_partitions(
         let mut parts = folder.strip_prefix(path).into_iter().flatten();
         let is_in = |column: &String| {
             let name = parts.next().and_then(|part| part.split_once('=')).map(|(name, _)| name);
-            name == Some(column)
+            name == Some(column.as_str())
         };
         !columns.iter().all(is_in)
     };

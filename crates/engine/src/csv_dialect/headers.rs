@@ -305,7 +305,8 @@ mod tests {
         check_header("a,b", false, None);
         check_header("", true, None);
         check_header(",a,", true, Some(&["", "a", ""]));
-        let rest = |text| first_record(text, true, &CsvOptions::default()).unwrap().1;
+        let rest =
+            |text: &'static [u8]| first_record(text, true, &CsvOptions::default()).unwrap().1;
         assert_eq!(rest(b"a,b\n1,2\n"), b"1,2\n");
         assert_eq!((rest(b"a,b").len(), rest(b"a,b\n\n").trim_ascii().len()), (0, 0));
     }
