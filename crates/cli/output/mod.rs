@@ -13,7 +13,7 @@ pub(crate) mod progress;
 pub(crate) mod screen;
 pub(crate) mod stats;
 pub(crate) mod titles;
-mod tree;
+pub(crate) mod tree;
 pub(crate) mod visible;
 
 pub(crate) use self::answer::{Format, Output};
