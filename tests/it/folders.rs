@@ -57,8 +57,9 @@ async fn what_programs_leave_beside_the_data_is_not_read() {
             let found = rows(&engine, &format!("SELECT sum(n), count(*) FROM {table}")).await;
             assert_eq!(found, [expected], "{table}, {scan}");
         }
-        let by_url = rows(&engine, &format!("SELECT sum(n), count(*) FROM 's3://{BUCKET}/csv/'"));
-        assert_eq!(by_url.await, [r#""3" | "2""#], "{scan}");
+        let sql = format!("SELECT sum(n), count(*) FROM 's3://{BUCKET}/csv/'");
+        let by_url = rows(&engine, &sql).await;
+        assert_eq!(by_url, [r#""3" | "2""#], "{scan}");
         assert_eq!(engine.take_notes(), Vec::<String>::new());
     }
     let engine = store.engine(Scan::Get).await;

@@ -377,6 +377,10 @@ fn mistakes_in_options_are_usage() {
         (&["sql", "-o", ".", "SELECT 1"], "`.` is a folder"),
         (&["explain", "-c", "-- nothing"], "nothing to explain"),
         (&["connect", "add", "x", "--threads", "2"], "a connection does not keep --threads"),
+        (
+            &["connect", "add", "../x", "--endpoint", "http://127.0.0.1:9"],
+            "no name of a connection",
+        ),
         (&["connect", "add", "x", "--endpoint", "nonsense"], "http://host:port"),
         (&["connect", "add", "x", "--region", "not a region"], "is no name of a region"),
     ] {

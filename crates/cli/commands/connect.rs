@@ -27,6 +27,14 @@ async fn add(args: &ConnectAddArgs) -> Result<()> {
             "a connection does not keep {option}; give it to the commands that use the connection"
         )));
     }
+    let is_known = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
+    let is_name = args.name.starts_with(char::is_alphanumeric) && args.name.chars().all(is_known);
+    if !is_name {
+        return Err(Failure::Usage(format!(
+            "`{}` is no name of a connection: letters, digits, `-`, `_` and `.`",
+            visible(&args.name)
+        )));
+    }
     let ConnectArgs { store, kind, hardware, prices: book, .. } = &args.connect;
     let connection = Connection {
         endpoint: store.endpoint.clone(),

@@ -15,7 +15,9 @@ use crate::failure::{Failure, Result, without_codes};
 pub(crate) fn text_of(path: &Path) -> Result<String> {
     const HINT: &str =
         "Name a file of text in UTF-8; what a command prints may be one: <(command).";
-    file::text(path).map_err(|error| unread(&error, HINT))
+    let text = file::text(path).map_err(|error| unread(&error, HINT))?;
+    // What some editors put before all text is no part of it.
+    Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
 }
 
 /// A file that cannot be read, with what helps; `hint` if it can be opened.
@@ -51,6 +53,8 @@ mod tests {
         fs::write(&path, b"SELECT '\xff'").unwrap();
         check(&path, "is no text in UTF-8");
         fs::write(&path, "SELECT 1").unwrap();
+        assert_eq!(text_of(&path).unwrap(), "SELECT 1");
+        fs::write(&path, "\u{feff}SELECT 1").unwrap();
         assert_eq!(text_of(&path).unwrap(), "SELECT 1");
     }
 }

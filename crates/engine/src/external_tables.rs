@@ -21,10 +21,10 @@ use crate::catalog::S3Format;
 use crate::csv_dialect::headers;
 use crate::files_table::FilesTable;
 use crate::index::found::Foreseen;
+use crate::listed::{Listed, says_kind};
 use crate::locations::{as_url, check_readable};
 use crate::notes::{Notes, some_of};
 use crate::url_tables::{COMPRESSIONS, TABS, check_kinds, of_bucket};
-use crate::without_hidden::{self, says_kind};
 use crate::{ErrorKind, Told};
 
 /// Makes tables of files.
@@ -54,8 +54,9 @@ impl TableProviderFactory for ExternalTables {
             return self.create(state, &CreateExternalTable { locations, ..command.clone() }).await;
         }
         let in_folder = command.locations.iter().any(|location| location.ends_with('/'));
-        let session = state.as_any().downcast_ref::<SessionState>().filter(|_| in_folder);
-        let seen = session.map(|session| without_hidden::session(session, &command.file_type));
+        let listed = in_folder.then(|| Listed::of_kind(&command.file_type));
+        let session = state.as_any().downcast_ref::<SessionState>();
+        let seen = session.zip(listed.as_ref()).map(|(session, listed)| listed.session(session));
         let state = seen.as_ref().map_or(state, |seen| seen as &dyn Session);
         check_folders(state, command).await?;
         let named = as_named(state, command).await?;
@@ -73,11 +74,7 @@ impl TableProviderFactory for ExternalTables {
         };
         let Some(listing) = table.downcast_ref::<ListingTable>() else { return Ok(table) };
         let indexes = look(state, command, listing).await?;
-        let table = FilesTable::new(listing.clone(), indexes);
-        Ok(Arc::new(match in_folder {
-            true => table.without_hidden(&command.file_type),
-            false => table,
-        }))
+        Ok(Arc::new(FilesTable::new(listing.clone(), indexes).listed(listed)))
     }
 }
 

@@ -18,7 +18,7 @@ use datafusion::physical_plan::ExecutionPlan;
 use futures::TryStreamExt;
 
 use crate::index::found::Foreseen;
-use crate::without_hidden;
+use crate::listed::Listed;
 
 /// A table of files. DataFusion takes what is no longer at a location that does not end in `/` for an
 /// empty folder, and answers as if the object had no rows; here it must be there.
@@ -27,8 +27,8 @@ pub(crate) struct FilesTable {
     table: ListingTable,
     /// Those that name an object.
     named: Vec<ListingTableUrl>,
-    /// The kind of its files, if what is beside them in its folder is left out.
-    only: Option<String>,
+    /// Which objects below its locations are its own, if not all are.
+    listed: Option<Listed>,
     indexes: Foreseen,
 }
 
@@ -38,12 +38,12 @@ impl FilesTable {
     pub(crate) fn new(table: ListingTable, indexes: Foreseen) -> Self {
         let paths = table.table_paths().iter();
         let named = paths.filter(|url| !url.is_collection()).cloned().collect();
-        Self { table, named, only: None, indexes }
+        Self { table, named, listed: None, indexes }
     }
 
-    /// The same, without what programs leave in folders beside files of this kind.
-    pub(crate) fn without_hidden(self, kind: &str) -> Self {
-        Self { only: Some(kind.to_owned()), ..self }
+    /// The same with only these of the objects below its locations.
+    pub(crate) fn listed(self, listed: Option<Listed>) -> Self {
+        Self { listed, ..self }
     }
 
     /// Whether its files are JSON.
@@ -127,8 +127,8 @@ impl TableProvider for FilesTable {
         state: &dyn Session,
         args: ScanArgs<'a>,
     ) -> Result<ScanResult> {
-        let seen = match (&self.only, state.as_any().downcast_ref::<SessionState>()) {
-            (Some(kind), Some(state)) => Some(without_hidden::session(state, kind)),
+        let seen = match (&self.listed, state.as_any().downcast_ref::<SessionState>()) {
+            (Some(listed), Some(state)) => Some(listed.session(state)),
             _ => None,
         };
         let seen = seen.as_ref().map_or(state, |seen| seen as &dyn Session);

@@ -52,6 +52,7 @@ mod csv_dialect;
 #[doc(hidden)]
 pub mod datasource;
 mod decompressed;
+mod dropped_clauses;
 mod endpoint;
 mod endpoint_builder;
 pub mod endpoints;
@@ -67,6 +68,7 @@ mod json_columns;
 mod json_layout;
 mod late_keys;
 mod layered;
+mod listed;
 mod locations;
 mod merged_columns;
 #[doc(hidden)]
@@ -106,7 +108,6 @@ pub mod table_functions;
 pub mod timeline;
 #[doc(hidden)]
 pub mod url_tables;
-mod without_hidden;
 
 mod builder;
 

@@ -52,6 +52,13 @@ pub(crate) fn check_readable(location: &str) -> Result<()> {
 }
 
 fn check(location: &str) -> Result<()> {
+    let path = location.strip_prefix("file://").unwrap_or(location);
+    if ["/proc/", "/sys/"].iter().any(|system| path.starts_with(system)) {
+        return Err(refused(
+            format!("`{path}` is a file of the kernel, and no place for tables"),
+            "Name a file in a folder of your own.",
+        ));
+    }
     let Some((scheme, rest)) = location.split_once("://") else { return Ok(()) };
     let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
     if scheme != "s3" {

@@ -14,6 +14,7 @@ use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
 
 use crate::copied;
+use crate::dropped_clauses;
 use crate::from_first;
 use crate::locations::as_url;
 use crate::option_values;
@@ -70,6 +71,7 @@ async fn planned(
     state: &SessionState,
     mut statement: Statement,
 ) -> Result<(LogicalPlan, Existing)> {
+    dropped_clauses::check(&statement)?;
     select_all(&mut statement);
     name_files(&mut statement);
     let existing = prepare(state, &mut statement)?;

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use arrow::datatypes::DataType;
 use async_trait::async_trait;
 use datafusion::catalog::{
     CatalogProviderList, DynamicFileCatalog, TableProvider, UrlTableFactory,
@@ -28,6 +29,7 @@ use crate::external_tables::{
 };
 use crate::files_table::FilesTable;
 use crate::index::found::Foreseen;
+use crate::listed::Listed;
 use crate::locations::{as_url, check_readable};
 use crate::notes::{Notes, some_of};
 use crate::table_functions::{Call, GlobTable, Read};
@@ -93,6 +95,15 @@ impl UrlTables {
     async fn table(&self, url: &str, read: Option<&Read>) -> Result<Arc<dyn TableProvider>> {
         let state = self.state()?;
         let location = found_location(&state, url).await?;
+        let is_glob = location.get_glob().is_some();
+        let (listed, location) = match Listed::matching(state.runtime_env(), &location)? {
+            Some((listed, folder)) => (Some(listed), folder),
+            None => (None, location),
+        };
+        let state = match &listed {
+            Some(listed) => listed.session(&state),
+            None => state,
+        };
         let store = state.runtime_env().object_store(&location)?;
         let there: Vec<ObjectMeta> = location
             .list_all_files(&with_subfolders(&state), store.as_ref(), "")
@@ -105,7 +116,6 @@ impl UrlTables {
             .partition(|object| in_folder || location.contains(&object.location, true));
         let foreseen = Foreseen::default();
         foreseen.learn(&state, &location.object_store(), &objects);
-        let is_glob = location.get_glob().is_some();
         let found = Found::new(&state, (url, is_glob), &objects, &deeper, read)?;
         let mut kind = found.kind;
         let location = match found.glob {
@@ -144,7 +154,13 @@ impl UrlTables {
         let mut options = ListingOptions::new(format).with_file_extension(found.extension);
         let partitions = options.infer_partitions(&state, &location).await?;
         options = options.with_table_partition_cols(
-            partitions.into_iter().map(|name| (name, inferred_partition_type())).collect(),
+            partitions
+                .into_iter()
+                .map(|name| {
+                    let data_type = partition_type(&name, &objects);
+                    (name, data_type)
+                })
+                .collect(),
         );
         let schema = match schema {
             Some(schema) => schema,
@@ -154,7 +170,22 @@ impl UrlTables {
             ListingTableConfig::new(location).with_listing_options(options).with_schema(schema);
         let cache = state.runtime_env().cache_manager.get_file_statistic_cache();
         let table = ListingTable::try_new(config)?.with_cache(cache);
-        Ok(Arc::new(FilesTable::new(table, foreseen)))
+        Ok(Arc::new(FilesTable::new(table, foreseen).listed(listed)))
+    }
+}
+
+/// The type of the column that the folders `name=value/` of objects partition: whole numbers if all values are
+/// such, written without leading zeros.
+fn partition_type(name: &str, objects: &[ObjectMeta]) -> DataType {
+    let values = objects
+        .iter()
+        .flat_map(|object| object.location.as_ref().split('/'))
+        .filter_map(|part| part.strip_prefix(name).and_then(|rest| rest.strip_prefix('=')));
+    let mut values = values.peekable();
+    let is_whole = |text: &str| text.parse::<i64>().is_ok_and(|n| n.to_string() == text);
+    match values.peek().is_some() && values.all(is_whole) {
+        true => DataType::Int64,
+        false => inferred_partition_type(),
     }
 }
 
@@ -278,7 +309,11 @@ impl<'a> Kinds<'a> {
     /// There is more than one, and a table has only one.
     fn several(&self, url: &str) -> DataFusionError {
         let ends: Vec<&str> = self.0.iter().flat_map(|(_, ends)| ends).copied().collect();
-        let folder = url.trim_end_matches(|c| c != '/');
+        let is_folder = !url.contains(['*', '?', '[']) && !url.ends_with('/');
+        let folder = match is_folder {
+            true => format!("{url}/"),
+            false => url.trim_end_matches(|c| c != '/').to_owned(),
+        };
         plan_datafusion_err!(
             "the objects at {url} are of several formats ({}); name those of one, as in '{folder}*{}'",
             ends.join(", "),

@@ -136,7 +136,8 @@ fn a_process_that_is_killed_ends_the_run() {
     while children().len() < 5 && run.try_wait().unwrap().is_none() {
         std::thread::sleep(std::time::Duration::from_millis(20));
     }
-    let killed = Command::new("kill").args(["-9", &children()[0]]).status().unwrap();
+    let first = children().remove(0);
+    let killed = Command::new("kill").args(["-9", &first]).status().unwrap();
     assert!(killed.success());
     let status = run.wait().unwrap();
     let mut said = String::new();

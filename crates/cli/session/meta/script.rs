@@ -27,8 +27,13 @@ pub(super) async fn include(session: &mut Session<'_>, file: &str) -> Result<boo
     }
     let text = text_of(&at_home(file))?;
     session.including += 1;
-    let ran =
-        session.run_all(&steps(&text)).await.map_err(|failure| failure.at(&format!("`{file}`")));
+    let place = format!("`{file}`");
+    let ran = session.run_all(&steps(&text)).await;
+    // A file that includes itself is named once.
+    let ran = ran.map_err(|failure| match failure.words().0.starts_with(&place) {
+        true => failure,
+        false => failure.at(&place),
+    });
     session.including -= 1;
     ran
 }

@@ -187,9 +187,15 @@ impl Records {
     }
 
     /// Whether the first record is one of names. It is taken for one, unless it has numbers, dates or truth
-    /// values wherever all others have them, and there are such.
+    /// values, or nothing, wherever all others have such values, and there are such; or if it is the only record,
+    /// and has no other values.
     fn have_header(&self) -> bool {
-        if self.rows.len() < 2 {
+        if let [only] = self.rows.as_slice() {
+            let values: Vec<&String> = only.iter().filter(|value| !value.is_empty()).collect();
+            let is_data = !values.is_empty() && values.iter().all(|value| is_typed(value));
+            return !is_data || are_years(&values);
+        }
+        if self.rows.is_empty() {
             return true;
         }
         let mut firsts = Vec::new();
@@ -198,6 +204,9 @@ impl Records {
             let Some(first) = values.next() else { return true };
             let mut others = values.filter(|value| !value.is_empty()).peekable();
             if others.peek().is_none() || !others.all(|value| is_typed(value)) {
+                continue;
+            }
+            if first.is_empty() {
                 continue;
             }
             if !is_typed(first) {

@@ -100,6 +100,13 @@ pub(super) fn describe(error: &DataFusionError) -> Description {
         };
     }
     let message = message(error);
+    if message.contains("Error encountered while finalizing writes") {
+        return Description {
+            kind: ErrorKind::Resources,
+            message: "what was written could not be completed".to_owned(),
+            hint: Some("Check the room that is left where it is written, and run it again.".into()),
+        };
+    }
     // Parquet keeps only the text of what failed below it.
     if message.contains("Request precondition failure") {
         let hint = Some("Run the query again.".into());
@@ -162,7 +169,8 @@ fn message(error: &DataFusionError) -> String {
             one_line(text.strip_prefix("Parquet error: ").unwrap_or(&text))
         }
         _ => {
-            let text = error.strip_backtrace();
+            // What DataFusion did when it failed is no part of the reason.
+            let text = error.find_root().strip_backtrace();
             // What is no bug of DataFusion is not to be reported there.
             let (text, _) = text.split_once(INVITATION).unwrap_or((&text, ""));
             one_line(text).trim_end_matches('.').to_owned()
@@ -197,8 +205,7 @@ const DAMAGED: &str = "Run the query again: what was damaged on the way is not d
 const SILENT: &str =
     "Check that the store is up, or wait longer: SET sluice.idle_timeout = '2min'.";
 
-const BAD_VALUE: &str =
-    "Correct the value, or declare the column as VARCHAR and convert it with TRY_CAST.";
+const BAD_VALUE: &str = "Correct the value, or convert it with TRY_CAST, which gives NULL; a column of a file is declared as VARCHAR for that.";
 
 const TEXT: &str = "Text is in quotes in JSON: write the value so, or declare the column with the type of its values.";
 

@@ -179,6 +179,7 @@ struct Staged {
 /// A multipart upload. Its parts are in the store, its object is not.
 #[derive(Debug)]
 struct Upload {
+    store: Arc<dyn ObjectStore>,
     location: Path,
     /// Whether its writer has sent everything.
     finished: AtomicBool,
@@ -246,6 +247,7 @@ impl Staging {
             }
             let inner = store.put_multipart_opts(&location, options).await?;
             let upload = Arc::new(Upload {
+                store,
                 location,
                 finished: AtomicBool::new(false),
                 inner: Mutex::new(Some(inner)),
@@ -285,8 +287,25 @@ impl Staging {
         remove(replaced).await
     }
 
+    /// Makes all objects visible, or none: those that are visible already when one fails are removed. The names of
+    /// a statement's objects are new ones where there are several.
     async fn complete(staged: Staged) -> object_store::Result<()> {
         let Staged { uploads, objects } = staged;
+        let mut visible = Vec::new();
+        match Self::complete_each(uploads, objects, &mut visible).await {
+            Ok(()) => Ok(()),
+            Err(error) => match remove(visible).await {
+                Ok(()) => Err(error),
+                Err(left) => Err(partly(&error, &left)),
+            },
+        }
+    }
+
+    async fn complete_each(
+        uploads: Vec<Arc<Upload>>,
+        objects: Vec<Object>,
+        visible: &mut Vec<Replaced>,
+    ) -> object_store::Result<()> {
         let unfinished = uploads.iter().find(|upload| !upload.is_finished());
         let mut failed = unfinished.map(|upload| unfinished_error(&upload.location));
         let mut uploads = uploads.into_iter();
@@ -294,9 +313,15 @@ impl Staging {
             && let Some(upload) = uploads.next()
         {
             let Some(mut inner) = upload.take() else { continue };
-            if let Err(error) = inner.complete().await {
-                abort(&upload.location, inner).await;
-                failed = Some(error);
+            match inner.complete().await {
+                Ok(_) => visible.push(Replaced {
+                    store: Arc::clone(&upload.store),
+                    location: upload.location.clone(),
+                }),
+                Err(error) => {
+                    abort(&upload.location, inner).await;
+                    failed = Some(error);
+                }
             }
         }
         if let Some(error) = failed {
@@ -309,6 +334,7 @@ impl Staging {
         }
         for Object { store, location, payload, options } in objects {
             store.put_opts(&location, payload, options).await?;
+            visible.push(Replaced { store, location });
         }
         Ok(())
     }
@@ -373,6 +399,16 @@ async fn abort(location: &Path, mut upload: Box<dyn MultipartUpload>) {
     if let Err(error) = upload.abort().await {
         tracing::warn!("the upload of `{location}` could not be aborted: {error}");
     }
+}
+
+/// An error after which objects are left that should not be there.
+fn partly(error: &object_store::Error, left: &CommitError) -> object_store::Error {
+    let (count, location) = match left {
+        CommitError::NotRemoved { left, location, .. } => (*left, location.to_string()),
+        CommitError::NothingLeft | CommitError::NotVisible(_) => (0, String::new()),
+    };
+    let text = format!("{error}; {count} of its objects are left, such as `{location}`");
+    object_store::Error::Generic { store: "staging", source: text.into() }
 }
 
 fn unfinished_error(location: &Path) -> object_store::Error {

@@ -44,8 +44,15 @@ pub(super) fn unsupported(text: &str) -> Option<Description> {
         rules
             .into_iter()
             .find_map(|rule| rule(what))
-            .unwrap_or_else(|| lacking(what.trim_end_matches('.').to_owned(), None)),
+            .unwrap_or_else(|| lacking(without_debug(what).trim_end_matches('.').to_owned(), None)),
     )
+}
+
+/// A text up to where it shows what the parser made.
+fn without_debug(what: &str) -> &str {
+    let ends = [" {", "(Ident", "(Expr", ": AsOf", ": Identifier"];
+    let end = ends.iter().filter_map(|end| what.find(end)).min();
+    end.map_or(what, |end| what[..end].trim_end())
 }
 
 fn lacking(message: String, hint: Option<&'static str>) -> Description {
@@ -123,6 +130,7 @@ fn statement(what: &str) -> Option<Description> {
 /// `Unsupported ast node Pivot { table: … }`
 fn node(what: &str) -> Option<Description> {
     let (_, rest) = what.split_once("Unsupported ast node ")?;
+    let rest = rest.strip_prefix("in sqltorel: ").unwrap_or(rest);
     let name = rest.split(|c: char| !c.is_alphanumeric()).next()?.to_ascii_uppercase();
     let hint = (name == "PIVOT").then_some(PIVOT);
     Some(lacking(format!("{name} is not supported"), hint))
@@ -130,6 +138,10 @@ fn node(what: &str) -> Option<Description> {
 
 /// Clauses with another way to say the same.
 fn clause(what: &str) -> Option<Description> {
+    if what.starts_with("Unsupported SQL type") {
+        let hint = "Types are INT, BIGINT, DOUBLE, DECIMAL(10, 2), VARCHAR, BOOLEAN, DATE, TIMESTAMP and their like.";
+        return Some(lacking(without_debug(what).to_owned(), Some(hint)));
+    }
     let (name, hint) = match what {
         "TOP" => ("TOP", "Write LIMIT 5 at the end."),
         _ if what.starts_with("FETCH clause") => ("FETCH", "Write LIMIT 5 at the end."),

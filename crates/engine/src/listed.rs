@@ -1,0 +1,212 @@
+//! Which objects of a folder are a table's: not those that programs leave beside the data, such as `_SUCCESS`,
+//! `.part.crc` and `_committed_1`; and of a pattern with folders, such as `*/*.csv`, those that it matches.
+
+use std::fmt;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use datafusion::common::Result;
+use datafusion::datasource::listing::ListingTableUrl;
+use datafusion::execution::cache::cache_manager::CacheManager;
+use datafusion::execution::object_store::ObjectStoreRegistry;
+use datafusion::execution::runtime_env::RuntimeEnv;
+use datafusion::execution::{SessionState, SessionStateBuilder};
+use glob::{MatchOptions, Pattern};
+use object_store::path::Path;
+use object_store::{GetOptions, GetResult, ObjectStore};
+use url::Url;
+
+use crate::external_tables::is_hidden;
+use crate::layered::{Layered, ReadLayer};
+use crate::listing_anew;
+use crate::url_tables::{COMPRESSIONS, TABS};
+
+/// As in a shell: only `**` matches several folders.
+const AS_IN_A_SHELL: MatchOptions = MatchOptions {
+    case_sensitive: true,
+    require_literal_separator: true,
+    require_literal_leading_dot: false,
+};
+
+/// Which objects below a location are a table's.
+#[derive(Debug, Clone)]
+pub(crate) enum Listed {
+    /// All but hidden ones whose names do not say that they are of a kind of tables.
+    OfKind(Arc<str>),
+    /// Those that a pattern matches.
+    Matching(Arc<Matching>),
+}
+
+/// A pattern with folders in it.
+pub(crate) struct Matching {
+    folder: Path,
+    pattern: Pattern,
+    /// Those with a listing of its own: that of the folder has other objects.
+    caches: Arc<CacheManager>,
+}
+
+impl fmt::Debug for Matching {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.folder, self.pattern)
+    }
+}
+
+impl Listed {
+    /// What a folder has that is named by its URL, for a kind of tables.
+    pub(crate) fn of_kind(kind: &str) -> Self {
+        Self::OfKind(kind.into())
+    }
+
+    /// What a pattern matches that has folders in it, and the folder that it begins in; none of any other location.
+    ///
+    /// # Errors
+    ///
+    /// If there can be no cache for listings.
+    pub(crate) fn matching(
+        runtime: &RuntimeEnv,
+        location: &ListingTableUrl,
+    ) -> Result<Option<(Self, ListingTableUrl)>> {
+        let glob = location.get_glob().as_ref();
+        let has_folders =
+            |glob: &&Pattern| glob.as_str().contains('/') || glob.as_str().contains("**");
+        let Some(pattern) = glob.filter(has_folders).cloned() else { return Ok(None) };
+        let folder = ListingTableUrl::parse(location.as_str())?;
+        let caches = listing_anew(runtime)?;
+        let matching = Matching { folder: location.prefix().clone(), pattern, caches };
+        Ok(Some((Self::Matching(Arc::new(matching)), folder)))
+    }
+
+    fn has(&self, path: &Path) -> bool {
+        match self {
+            Self::OfKind(kind) => !is_beside(path, kind),
+            Self::Matching(matching) => {
+                let Some(rest) = path.prefix_match(&matching.folder) else { return false };
+                let rest: Vec<_> = rest.map(|part| part.as_ref().to_owned()).collect();
+                matching.pattern.matches_with(&rest.join("/"), AS_IN_A_SHELL)
+            }
+        }
+    }
+
+    /// A session in which listings have only these.
+    pub(crate) fn session(&self, state: &SessionState) -> SessionState {
+        let runtime = state.runtime_env();
+        let inner = Arc::clone(&runtime.object_store_registry);
+        let stores = Arc::new(Stores { inner, listed: self.clone() });
+        let mut runtime =
+            RuntimeEnv { object_store_registry: stores, ..RuntimeEnv::clone(runtime) };
+        if let Self::Matching(matching) = self {
+            runtime.cache_manager = Arc::clone(&matching.caches);
+        }
+        let mut seen = SessionStateBuilder::new_from_existing(state.clone())
+            .with_runtime_env(Arc::new(runtime))
+            .build();
+        if let Self::Matching(_) = self {
+            let options = seen.config_mut().options_mut();
+            options.execution.listing_table_ignore_subdirectory = false;
+        }
+        seen
+    }
+}
+
+/// Whether a name is hidden, and does not say that the object is of a kind.
+fn is_beside(path: &Path, kind: &str) -> bool {
+    is_hidden(path) && !says_kind(path, kind)
+}
+
+/// Whether the name of an object says that it is of a kind of tables, compressed or not.
+pub(crate) fn says_kind(path: &Path, kind: &str) -> bool {
+    let name = path.as_ref().to_ascii_lowercase();
+    let stem = COMPRESSIONS.iter().find_map(|(suffix, _)| name.strip_suffix(suffix));
+    let Some((_, end)) = stem.unwrap_or(&name).rsplit_once('.') else { return false };
+    match kind.to_ascii_lowercase().as_str() {
+        "csv" => end == "csv" || end == TABS,
+        "json" | "ndjson" | "jsonl" => ["json", "ndjson", "jsonl"].contains(&end),
+        kind => end == kind,
+    }
+}
+
+#[derive(Debug)]
+struct Stores {
+    inner: Arc<dyn ObjectStoreRegistry>,
+    listed: Listed,
+}
+
+impl ObjectStoreRegistry for Stores {
+    fn register_store(
+        &self,
+        url: &Url,
+        store: Arc<dyn ObjectStore>,
+    ) -> Option<Arc<dyn ObjectStore>> {
+        self.inner.register_store(url, store)
+    }
+
+    fn get_store(&self, url: &Url) -> Result<Arc<dyn ObjectStore>> {
+        let store = self.inner.get_store(url)?;
+        Ok(Arc::new(Layered::new(store, Lists(self.listed.clone()))))
+    }
+}
+
+/// Listings have only these.
+#[derive(Debug)]
+struct Lists(Listed);
+
+#[async_trait]
+impl ReadLayer for Lists {
+    async fn get(
+        &self,
+        inner: &dyn ObjectStore,
+        location: &Path,
+        options: GetOptions,
+    ) -> object_store::Result<GetResult> {
+        inner.get_opts(location, options).await
+    }
+
+    fn lists(&self) -> Arc<dyn Fn(&Path) -> bool + Send + Sync> {
+        let listed = self.0.clone();
+        Arc::new(move |path| listed.has(path))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hidden_names_that_say_no_kind_are_beside() {
+        for (name, kind, expected) in [
+            ("a/_SUCCESS", "CSV", true),
+            ("a/.part.csv.crc", "CSV", true),
+            ("_committed_1", "CSV", true),
+            ("a/_metadata", "parquet", true),
+            ("a/_x.json", "CSV", true),
+            ("a/_x.csv", "CSV", false),
+            ("a/.x.TSV.gz", "CSV", false),
+            ("a/_x.jsonl", "JSON", false),
+            ("_a/part-0", "CSV", false),
+        ] {
+            assert_eq!(is_beside(&Path::from(name), kind), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn only_two_stars_match_several_folders() {
+        let check = |url: &str, expected: &[&str]| {
+            let (folder, glob) = url.split_once('|').unwrap();
+            let location = ListingTableUrl::parse(folder).unwrap().with_glob(glob).unwrap();
+            let runtime = RuntimeEnv::default();
+            let (listed, folder) = Listed::matching(&runtime, &location).unwrap().unwrap();
+            assert_eq!(folder.get_glob(), &None);
+            let names =
+                ["t/a.csv", "t/d1/a.csv", "t/d1/b.csv", "t/d1/x/a.csv", "t/d2/a.csv", "u/a.csv"];
+            let found: Vec<&str> =
+                names.into_iter().filter(|name| listed.has(&Path::from(*name))).collect();
+            assert_eq!(found, expected, "{url}");
+        };
+        check("s3://b/t/|*/*.csv", &["t/d1/a.csv", "t/d1/b.csv", "t/d2/a.csv"]);
+        check("s3://b/t/|**/a.csv", &["t/a.csv", "t/d1/a.csv", "t/d1/x/a.csv", "t/d2/a.csv"]);
+        check("s3://b/t/d1/|**", &["t/d1/a.csv", "t/d1/b.csv", "t/d1/x/a.csv"]);
+        check("s3://b/|*/a.csv", &["t/a.csv", "u/a.csv"]);
+        let plain = ListingTableUrl::parse("s3://b/t/").unwrap().with_glob("*.csv").unwrap();
+        assert!(Listed::matching(&RuntimeEnv::default(), &plain).unwrap().is_none());
+    }
+}
