@@ -163,6 +163,61 @@ async fn objects_in_subfolders_are_noted() {
     assert!(engine.take_notes().is_empty());
 }
 
+/// Two stars match any folders, one star what is between two slashes, as in a shell.
+#[tokio::test(flavor = "multi_thread")]
+async fn patterns_with_folders_match_as_in_a_shell() {
+    let store = Store::start().await;
+    for (n, key) in
+        ["t/a.csv", "t/d1/a.csv", "t/d1/b.csv", "t/d1/x/a.csv", "t/d2/a.csv"].iter().enumerate()
+    {
+        store.put(key, &format!("n\n{}\n", 1 << n));
+    }
+    for scan in [Scan::Get, Scan::Select, Scan::Auto] {
+        let engine = store.engine(scan).await;
+        for (pattern, expected) in [
+            ("t/*.csv", 1),
+            ("t/*/*.csv", 2 + 4 + 16),
+            ("t/**/*.csv", 31),
+            ("t/**/a.csv", 1 + 2 + 8 + 16),
+            ("t/d1/**/*.csv", 2 + 4 + 8),
+            ("t/d?/a.csv", 2 + 16),
+            ("*/d1/*/a.csv", 8),
+        ] {
+            let sql = format!("SELECT sum(n) FROM 's3://{BUCKET}/{pattern}'");
+            assert_eq!(rows(&engine, &sql).await, [format!("\"{expected}\"")], "{pattern}, {scan}");
+        }
+        // In one query, too.
+        let sql = format!(
+            "SELECT (SELECT sum(n) FROM 's3://{BUCKET}/t/*/*.csv'), (SELECT sum(n) FROM 's3://{BUCKET}/t/**/*.csv'), \
+             (SELECT sum(n) FROM 's3://{BUCKET}/t/*.csv')"
+        );
+        assert_eq!(rows(&engine, &sql).await, [r#""22" | "31" | "1""#]);
+        assert_eq!(engine.take_notes(), Vec::<String>::new());
+    }
+}
+
+/// Folders `name=value/` of whole numbers are a column of numbers.
+#[tokio::test(flavor = "multi_thread")]
+async fn partitions_of_whole_numbers_are_numbers() {
+    let store = Store::start().await;
+    for month in 1..=12 {
+        store.put(&format!("h/month={month}/a.csv"), "n\n1\n");
+        store.put(&format!("z/month={month:02}/a.csv"), "n\n1\n");
+    }
+    for scan in [Scan::Get, Scan::Select, Scan::Auto] {
+        let engine = store.engine(scan).await;
+        let sql = format!(
+            "SELECT max(month), sum(month), sum(n) FILTER (WHERE month > 9) FROM 's3://{BUCKET}/h/'"
+        );
+        assert_eq!(rows(&engine, &sql).await, [r#""12" | "78" | "3""#], "{scan}");
+        let sql = format!("SELECT sum(n) FROM 's3://{BUCKET}/h/*/*.csv' WHERE month = 3");
+        assert_eq!(rows(&engine, &sql).await, [r#""1""#], "{scan}");
+        // With zeros before them they are names.
+        let sql = format!("SELECT max(month), min(month) FROM 's3://{BUCKET}/z/'");
+        assert_eq!(rows(&engine, &sql).await, [r#""12" | "01""#], "{scan}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_location_where_nothing_is_gets_said() {
     let store = Store::start().await;

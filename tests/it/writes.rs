@@ -201,6 +201,38 @@ async fn local_files_are_treated_alike() {
     }
 }
 
+/// One of several objects cannot be made visible, whichever it is: those that are visible by then go again.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_commit_that_fails_partway_leaves_nothing() {
+    let store = Store::start().await;
+    let engine = writer(&store).await;
+    let mut failures = 0;
+    for at in 0..5 {
+        let folder = tempfile::tempdir().unwrap();
+        // Where the folder of a partition has to be.
+        let file = folder.path().join(format!("p={at}"));
+        std::fs::write(&file, "as it was").unwrap();
+        let sql = format!(
+            "COPY (SELECT value % 5 AS p, value AS v FROM generate_series(1, 100)) TO '{}/' STORED AS CSV \
+             PARTITIONED BY (p) OPTIONS (append true)",
+            folder.path().display()
+        );
+        failures += u32::from(try_rows(&engine, &sql).await.is_err());
+        assert_eq!(std::fs::read(&file).unwrap(), b"as it was");
+        let files = |folder: &std::path::Path| {
+            std::fs::read_dir(folder)
+                .into_iter()
+                .flatten()
+                .map(|entry| entry.unwrap().path())
+                .collect::<Vec<_>>()
+        };
+        let others = files(folder.path()).into_iter().filter(|path| *path != file);
+        let left: Vec<_> = others.flat_map(|partition| files(&partition)).collect();
+        assert!(left.is_empty(), "{left:?}");
+    }
+    assert_eq!(failures, 5);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_copy_replaces_only_what_it_is_told_to() {
     let store = Store::start().await;

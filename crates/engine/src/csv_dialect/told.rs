@@ -284,6 +284,10 @@ mod tests {
             "a,b\nit's,that's\n",
             "a,b\n1,'q'\n2,'r'\n",
             "a;b\n",
+            ",a,b\n0,1,2\n",
+            ",name\n0,x\n",
+            "country,2019\n",
+            "2019,2020\n",
         ] {
             check(text, ',', '"', true);
         }
@@ -297,6 +301,9 @@ mod tests {
         check("a;b\n\"x;\n;y\";2\n", ';', '"', true);
         check("a,b\n'x, y','z'\n'u','v'", ',', '\'', true);
         check("1,apple,1.5\n2,pear,\n", ',', '"', false);
+        check("1,,foo\n2,5,bar\n3,6,baz\n", ',', '"', false);
+        check(",2,3\n4,5,6\n7,8,9\n", ',', '"', false);
+        check("1,2,3\n", ',', '"', false);
         check("2024-01-01;1\n2024-01-02;2\n", ';', '"', false);
         check("2019,7\n2020,8\n", ',', '"', false);
         check("1\n2\n", ',', '"', false);
