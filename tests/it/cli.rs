@@ -46,9 +46,20 @@ pub(crate) fn good(command: &mut Command) -> String {
 /// Fails with one sentence that has these words, and a hint.
 #[track_caller]
 pub(crate) fn bad(command: &mut Command, words: &str) {
+    ends(command, 1, words);
+}
+
+/// The same of arguments that cannot be.
+#[track_caller]
+fn misused(command: &mut Command, words: &str) {
+    ends(command, 2, words);
+}
+
+#[track_caller]
+fn ends(command: &mut Command, code: i32, words: &str) {
     let Output { status, stdout, stderr } = command.output().unwrap();
     let said = text(&stderr);
-    assert_eq!(status.code(), Some(1), "{said}");
+    assert_eq!(status.code(), Some(code), "{said}");
     let lines: Vec<&str> = said.lines().collect();
     assert_eq!(lines.len(), 2, "{said}");
     assert!(lines[0].starts_with("error: ") && lines[0].contains(words), "{said}");
@@ -380,7 +391,7 @@ fn what_goes_wrong_is_said_in_a_sentence_with_a_hint() {
     let mut unreachable = sluice(&["sql", "-c", &fruit, "--endpoint", UNREACHABLE]);
     unreachable.env("AWS_ACCESS_KEY_ID", "me").env("AWS_SECRET_ACCESS_KEY", "x");
     bad(&mut unreachable, "cannot be reached");
-    bad(&mut sluice(&["sql", "-c", "SELECT 1", "--endpoint", "nonsense"]), "not a URL");
+    misused(&mut sluice(&["sql", "-c", "SELECT 1", "--endpoint", "nonsense"]), "not a URL");
     bad(&mut sluice(&["sql", "-c", "SELECT 1", "--prices", "nonsense"]), "price book");
     let local = |more: &[&str]| {
         let mut command = sluice(&["sql", "--anonymous"]);
@@ -671,8 +682,8 @@ fn workers_that_cannot_be_are_told() {
         assert!(said.contains("--workers has no URL; write http://host:port"), "{said}");
     }
     good(sluice(&["sql", "-c", "SELECT 1"]).env("SLUICE_WORKERS", ""));
-    bad(&mut with("http://h:1/path"), "`http://h:1/path` is not the URL of a worker");
-    bad(&mut with("http://user:secret@h:1/path"), "`http://h:1…` is not the URL of a worker");
+    misused(&mut with("http://h:1/path"), "`http://h:1/path` is not the URL of a worker");
+    misused(&mut with("http://user:secret@h:1/path"), "`http://h:1…` is not the URL of a worker");
     let mut long = with("http://127.0.0.1:1");
     bad(long.env("SLUICE_TOKEN", "x".repeat(5000)), "SLUICE_TOKEN is longer than 4096 characters");
 }

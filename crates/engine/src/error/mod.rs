@@ -177,7 +177,9 @@ mod tests {
 
     #[test]
     fn errors_of_planning_have_kinds_and_hints() {
-        check(DataFusionError::NotImplemented("that".to_owned()), ErrorKind::Unsupported, None);
+        let missing = Error::from(DataFusionError::NotImplemented("that".to_owned()));
+        assert_eq!((missing.kind(), missing.hint()), (ErrorKind::Unsupported, None));
+        assert_eq!(missing.to_string(), "that");
         check(DataFusionError::Configuration("no".to_owned()), ErrorKind::Setting, None);
         let table = DataFusionError::Plan("table 'x' not found".to_owned());
         check(table, ErrorKind::Plan, Some("CREATE EXTERNAL TABLE"));

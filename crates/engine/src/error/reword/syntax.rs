@@ -122,7 +122,7 @@ fn open(text: &str) -> Option<Description> {
 /// An error of the parser with the keyword that was mistyped, if the statement has one that is similar to it where
 /// the parser stopped, or one word before, which it took for another name.
 pub(crate) fn with_what_was_meant(sql: &str, error: DataFusionError) -> DataFusionError {
-    let DataFusionError::SQL(parser, _) = &error else { return error };
+    let DataFusionError::SQL(parser, _) = error.find_root() else { return error };
     let ParserError::ParserError(text) = parser.as_ref() else { return error };
     let Some(said) = Said::parse(text).filter(|it| it.expected != "an SQL statement") else {
         return error;
