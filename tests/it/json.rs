@@ -308,3 +308,23 @@ async fn escaped_characters_beyond_two_planes_are_right_through_select_only() {
         assert_eq!(rows(&engine, sql).await, expected, "{scan}");
     }
 }
+
+/// One array whose records go on in further lines, as programs write it for people.
+#[tokio::test(flavor = "multi_thread")]
+async fn arrays_are_read_whatever_their_lines() {
+    let store = Store::start().await;
+    store.put(
+        "p/a.json",
+        "[\n  {\n    \"a\": 1\n  },\n  {\n    \"a\": 2,\n    \"b\": \"x\"\n  }\n]\n",
+    );
+    store.put("p/b.json", "[\n  {\n    \"a\": 4\n  }\n]\n");
+    for scan in [Scan::Get, Scan::Select, Scan::Auto] {
+        let engine = store.engine(scan).await;
+        for (place, expected) in [("a.json", r#""3" | "1""#), ("", r#""7" | "1""#)] {
+            let sql = format!(
+                "SELECT sum(a), count(b) FROM read_json('s3://{BUCKET}/p/{place}', newline_delimited => false)"
+            );
+            assert_eq!(rows(&engine, &sql).await, [expected], "{place}, {scan}");
+        }
+    }
+}

@@ -130,6 +130,13 @@ async fn no_columns(
         };
         return Ok(Some(told.into()));
     }
+    if !names.is_empty() {
+        let folder = ListingTableUrl::parse(as_url(location)?)?;
+        let checked = check_partitions(command, (location, &folder), &there, &Notes::default());
+        if let Err(error) = checked {
+            return Ok(Some(error));
+        }
+    }
     if names.is_empty() || names.iter().any(|name| says_kind(name, &command.file_type)) {
         return Ok(None);
     }

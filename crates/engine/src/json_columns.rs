@@ -61,29 +61,46 @@ pub(crate) async fn columns(
     Ok(Arc::new(columns.into_schema()))
 }
 
-/// What is wrong with files that are to be one JSON array each, if that is what DataFusion complains about.
-pub(crate) async fn no_array(
+/// The columns of files that are one JSON array each, where DataFusion does not find them: it fails with records that
+/// go on in further lines.
+///
+/// # Errors
+///
+/// What is wrong with a file, if one is at fault; else what DataFusion says.
+pub(crate) async fn of_arrays(
     error: DataFusionError,
     store: &Arc<dyn ObjectStore>,
     objects: &[ObjectMeta],
-) -> DataFusionError {
+) -> Result<SchemaRef> {
     let is_of_json = matches!(error.find_root(), DataFusionError::ArrowError(arrow, _)
         if matches!(arrow.as_ref(), ArrowError::JsonError(_)));
     if !is_of_json {
-        return error;
+        return Err(error);
     }
+    let (mut columns, mut told) = (MergedColumns::new(true), 0);
     for object in objects.iter().filter(|object| object.size <= MOST_READ_AGAIN) {
         let Ok(read) = store.get(&object.location).await else { continue };
         let Ok(text) = read.bytes().await else { continue };
-        if let Ok(records) = serde_json::from_slice::<Vec<Value>>(&text)
-            && let Some(conflict) = Conflict::among(records)
-        {
-            return Fault::Types(conflict).of(object);
+        let Ok(records) = serde_json::from_slice::<Vec<Value>>(&text) else { continue };
+        if let Some(value) = records.iter().find(|value| !value.is_object()) {
+            return Err(Fault::Value(kind(value)).of(object));
+        }
+        match infer_json_schema_from_iterator(records.iter().map(Ok)) {
+            Ok(schema) => {
+                columns.add(object, &schema)?;
+                told += 1;
+            }
+            Err(_) => {
+                if let Some(conflict) = Conflict::among(records) {
+                    return Err(Fault::Types(conflict).of(object));
+                }
+            }
         }
     }
     match objects {
-        [object] => Fault::Json(error.to_string()).of(object),
-        _ => error,
+        _ if told == objects.len() => Ok(Arc::new(columns.into_schema())),
+        [object] => Err(Fault::Json(error.to_string()).of(object)),
+        _ => Err(error),
     }
 }
 

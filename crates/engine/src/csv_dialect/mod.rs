@@ -157,9 +157,7 @@ async fn schema(
         }
         _ => match format.infer_schema(state, &store, objects).await {
             Ok(schema) => schema,
-            Err(error) if json.is_some() => {
-                return Err(json_columns::no_array(error, &store, objects).await);
-            }
+            Err(error) if json.is_some() => json_columns::of_arrays(error, &store, objects).await?,
             Err(error) => return Err(error),
         },
     };
