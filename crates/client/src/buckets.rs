@@ -30,6 +30,9 @@ impl Client {
                 error => error,
             }
         })?;
+        if listed.buckets.is_none() && listed.owner.is_none() {
+            return Err(self.no_store("it has no list of buckets".to_owned()));
+        }
         let names = listed.buckets().iter().filter_map(|bucket| bucket.name());
         Ok(names.map(str::to_owned).collect())
     }

@@ -33,8 +33,9 @@ impl Client {
                 code: text(said.and_then(ProvideErrorMetadata::code)),
                 message: text(said.and_then(ProvideErrorMetadata::message)),
             };
-            let is_page =
-                response.headers().get("content-type").is_some_and(|it| it.contains("html"));
+            // Where it is about an object, a statement may be refused by a page of a proxy; a GET shows what it is.
+            let is_page = subject.key.is_empty()
+                && response.headers().get("content-type").is_some_and(|it| it.contains("html"));
             if response.status().is_success() {
                 return match is_page {
                     true => self.no_store("it answers with a web page".to_owned()),

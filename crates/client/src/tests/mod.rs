@@ -249,7 +249,7 @@ async fn errors_before_the_answer_are_told_apart() {
     let missing = "there is no object `key` in bucket `bucket`";
     check(Reply::error(404, "NoSuchKey", "x"), missing).await;
     check(Reply::error(404, "NoSuchBucket", "x"), "there is no bucket `bucket`").await;
-    let denied = "the store refuses access to `key` in bucket `bucket` (InvalidAccessKeyId)";
+    let denied = "the store does not know the access key (InvalidAccessKeyId)";
     check(Reply::error(403, "InvalidAccessKeyId", "x"), denied).await;
     let refused = "the store refuses the request: ParseSelectFailure: near CASE";
     check(Reply::error(400, "ParseSelectFailure", "near CASE"), refused).await;

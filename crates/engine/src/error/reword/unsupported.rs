@@ -132,8 +132,11 @@ fn node(what: &str) -> Option<Description> {
     let (_, rest) = what.split_once("Unsupported ast node ")?;
     let rest = rest.strip_prefix("in sqltorel: ").unwrap_or(rest);
     let name = rest.split(|c: char| !c.is_alphanumeric()).next()?.to_ascii_uppercase();
-    let hint = (name == "PIVOT").then_some(PIVOT);
-    Some(lacking(format!("{name} is not supported"), hint))
+    let hint = match name.as_str() {
+        "PIVOT" => PIVOT,
+        _ => "Leave it out; SHOW FUNCTIONS lists the functions that there are.",
+    };
+    Some(lacking(format!("{name} is not supported"), Some(hint)))
 }
 
 /// Clauses with another way to say the same.
