@@ -242,7 +242,7 @@ fn explain_draws_a_tree_on_a_terminal_and_writes_lines_into_a_pipe() {
     assert!(branches > 0 && plan.contains("\n  * "), "{plan}");
     assert!(plan.lines().all(|line| line.chars().count() <= 70), "{plan}");
     let piped = good(&mut served.command(&["explain", "-c", &sql]));
-    assert!(!piped.contains('└') && piped.contains("max(price + 19)"), "{piped}");
+    assert!(!piped.contains('└') && piped.contains("max(price + 19.0)"), "{piped}");
     assert!(piped.lines().any(|line| line.chars().count() > 300), "{piped}");
 }
 
@@ -255,7 +255,8 @@ fn summaries_can_be_read_on_80_columns() {
     let table: Vec<&str> = summary.lines().filter(|line| line.starts_with('|')).collect();
     assert_eq!(table.len(), 4, "{summary}");
     assert!(table.iter().all(|line| line.chars().count() <= 80), "{summary}");
-    for whole in ["column_name", "column_type", "min", "max", "…", "Float64", "apple"] {
+    // Names of columns are cut to ten letters, before columns of the middle are left out.
+    for whole in ["column_name", "min", "max", "…", "Float64", "apple"] {
         assert!(table.iter().any(|line| line.contains(&format!("| {whole} "))), "{summary}");
     }
     prompt.quit();
