@@ -295,7 +295,7 @@ fn tab_completes_words_tables_options_buckets_and_keys() {
     prompt.wait("from fruits");
     prompt.keys("\u{3}");
     prompt.wait("sluice> ");
-    prompt.keys("select ap from fruits\u{1}\u{1b}f\u{1b}f\t");
+    prompt.keys("select appl from fruits\u{1}\u{1b}f\u{1b}f\t");
     prompt.wait("select apple");
     prompt.keys("\u{3}");
     prompt.wait("sluice> ");
