@@ -170,7 +170,7 @@ async fn patterns_with_folders_match_as_in_a_shell() {
     for (n, key) in
         ["t/a.csv", "t/d1/a.csv", "t/d1/b.csv", "t/d1/x/a.csv", "t/d2/a.csv"].iter().enumerate()
     {
-        store.put(key, &format!("n\n{}\n", 1 << n));
+        store.put(key, format!("n\n{}\n", 1 << n));
     }
     for scan in [Scan::Get, Scan::Select, Scan::Auto] {
         let engine = store.engine(scan).await;

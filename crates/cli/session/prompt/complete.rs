@@ -381,7 +381,7 @@ fn wanted_in_call<'a>(words: &[&'a str], is_text: bool) -> Option<Wanted<'a>> {
         [.., name, "=", ">"] | [.., name, ":", "="] | [.., name, "="] => {
             Some(match (is_text, option_of_argument(function, name)) {
                 (true, Some(option)) => Wanted::TableValue(option),
-                (false, Some(_)) => Wanted::ArgumentValue(function, *name),
+                (false, Some(_)) => Wanted::ArgumentValue(function, name),
                 (_, None) => Wanted::Nothing,
             })
         }
