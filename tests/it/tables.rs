@@ -196,6 +196,27 @@ async fn patterns_with_folders_match_as_in_a_shell() {
     }
 }
 
+/// A pattern in a view is listed by every query, and no pattern takes the listing of another for its own, also
+/// where listings may be old.
+#[tokio::test(flavor = "multi_thread")]
+async fn patterns_with_folders_are_listed_by_every_query() {
+    let store = Store::start().await;
+    store.put("p/a/1.csv", "n\n1\n");
+    let engine = store.engine(Scan::Get).await;
+    let url = |pattern: &str| format!("'s3://{BUCKET}/p/{pattern}'");
+    rows(&engine, &format!("CREATE VIEW v AS SELECT * FROM {}", url("*/*.csv"))).await;
+    assert_eq!(rows(&engine, "SELECT sum(n) FROM v").await, [r#""1""#]);
+    store.put("p/a/2.csv", "n\n2\n");
+    assert_eq!(rows(&engine, "SELECT sum(n) FROM v").await, [r#""3""#]);
+    rows(&engine, "SET datafusion.runtime.list_files_cache_ttl = '10m'").await;
+    for (pattern, expected) in
+        [("*/1.csv", "1"), ("*/*.csv", "3"), ("*/2.csv", "2"), ("a/*.csv", "3"), ("**", "3")]
+    {
+        let sql = format!("SELECT sum(n) FROM {}", url(pattern));
+        assert_eq!(rows(&engine, &sql).await, [format!("\"{expected}\"")], "{pattern}");
+    }
+}
+
 /// Folders `name=value/` of whole numbers are a column of numbers.
 #[tokio::test(flavor = "multi_thread")]
 async fn partitions_of_whole_numbers_are_numbers() {

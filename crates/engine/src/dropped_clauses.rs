@@ -41,15 +41,13 @@ impl Visitor for Dropped {
     type Break = (&'static str, &'static str);
 
     fn pre_visit_select(&mut self, select: &Select) -> ControlFlow<Self::Break> {
-        match () {
-            () if select.prewhere.is_some() => {
-                ControlFlow::Break(("PREWHERE", "Write WHERE: it is pushed to the store."))
-            }
-            () if !select.connect_by.is_empty() => {
-                ControlFlow::Break(("CONNECT BY", "Write WITH RECURSIVE … instead."))
-            }
-            () => ControlFlow::Continue(()),
+        if select.prewhere.is_some() {
+            return ControlFlow::Break(("PREWHERE", "Write WHERE: it is pushed to the store."));
         }
+        if !select.connect_by.is_empty() {
+            return ControlFlow::Break(("CONNECT BY", "Write WITH RECURSIVE … instead."));
+        }
+        ControlFlow::Continue(())
     }
 
     fn pre_visit_table_factor(&mut self, table: &TableFactor) -> ControlFlow<Self::Break> {

@@ -57,6 +57,7 @@ impl TableProviderFactory for ExternalTables {
         let listed = in_folder.then(|| Listed::of_kind(&command.file_type));
         let session = state.as_any().downcast_ref::<SessionState>();
         let seen = session.zip(listed.as_ref()).map(|(session, listed)| listed.session(session));
+        let seen = seen.transpose()?;
         let state = seen.as_ref().map_or(state, |seen| seen as &dyn Session);
         check_folders(state, command).await?;
         let named = as_named(state, command).await?;

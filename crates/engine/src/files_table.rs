@@ -128,7 +128,7 @@ impl TableProvider for FilesTable {
         args: ScanArgs<'a>,
     ) -> Result<ScanResult> {
         let seen = match (&self.listed, state.as_any().downcast_ref::<SessionState>()) {
-            (Some(listed), Some(state)) => Some(listed.session(state)),
+            (Some(listed), Some(state)) => Some(listed.session(state)?),
             _ => None,
         };
         let seen = seen.as_ref().map_or(state, |seen| seen as &dyn Session);

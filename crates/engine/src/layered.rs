@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use datafusion::execution::object_store::ObjectStoreRegistry;
 use futures::future::ready;
 use futures::stream::BoxStream;
 use futures::{StreamExt, TryStreamExt};
@@ -12,6 +13,7 @@ use object_store::{
     CopyOptions, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta, ObjectStore,
     PutMultipartOptions, PutOptions, PutPayload, PutResult, Result,
 };
+use url::Url;
 
 /// What is done to GETs.
 #[async_trait]
@@ -26,7 +28,9 @@ pub(crate) trait ReadLayer: fmt::Debug + Send + Sync + 'static {
         inner: &dyn ObjectStore,
         location: &Path,
         options: GetOptions,
-    ) -> Result<GetResult>;
+    ) -> Result<GetResult> {
+        inner.get_opts(location, options).await
+    }
 
     /// Which objects are listed.
     fn lists(&self) -> Arc<dyn Fn(&Path) -> bool + Send + Sync> {
@@ -60,6 +64,47 @@ impl<L: ReadLayer> Layered<L> {
 impl<L: ReadLayer> fmt::Display for Layered<L> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.layer.named(&*self.inner, f)
+    }
+}
+
+/// The stores of another registry, each below a layer that `above` makes for its URL.
+pub(crate) struct LayeredStores<F> {
+    inner: Arc<dyn ObjectStoreRegistry>,
+    above: F,
+}
+
+impl<F> LayeredStores<F> {
+    /// Layers above the stores of a registry.
+    pub(crate) fn new(inner: &Arc<dyn ObjectStoreRegistry>, above: F) -> Self {
+        Self { inner: Arc::clone(inner), above }
+    }
+}
+
+impl<F> fmt::Debug for LayeredStores<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LayeredStores").field("inner", &self.inner).finish_non_exhaustive()
+    }
+}
+
+impl<L, F> ObjectStoreRegistry for LayeredStores<F>
+where
+    L: ReadLayer,
+    F: Fn(&Url) -> L + Send + Sync + 'static,
+{
+    fn register_store(
+        &self,
+        url: &Url,
+        store: Arc<dyn ObjectStore>,
+    ) -> Option<Arc<dyn ObjectStore>> {
+        self.inner.register_store(url, store)
+    }
+
+    fn deregister_store(&self, url: &Url) -> datafusion::common::Result<Arc<dyn ObjectStore>> {
+        self.inner.deregister_store(url)
+    }
+
+    fn get_store(&self, url: &Url) -> datafusion::common::Result<Arc<dyn ObjectStore>> {
+        Ok(Arc::new(Layered::new(self.inner.get_store(url)?, (self.above)(url))))
     }
 }
 

@@ -464,9 +464,14 @@ impl Engine {
 /// never list a table again, and so never see that its objects have changed.
 fn listing_anew(runtime: &RuntimeEnv) -> datafusion::common::Result<Arc<CacheManager>> {
     let caches = &runtime.cache_manager;
-    if caches.get_list_files_cache_ttl().is_some() {
-        return Ok(Arc::clone(caches));
+    match caches.get_list_files_cache_ttl() {
+        Some(_) => Ok(Arc::clone(caches)),
+        None => with_own_listings(caches),
     }
+}
+
+/// The same caches but for an empty one for listings, which nobody else uses.
+fn with_own_listings(caches: &CacheManager) -> datafusion::common::Result<Arc<CacheManager>> {
     CacheManager::try_new(&CacheManagerConfig {
         file_statistics_cache: caches.get_file_statistic_cache(),
         file_statistics_cache_limit: caches.get_file_statistic_cache_limit(),

@@ -1,25 +1,20 @@
 //! Which objects of a folder are a table's: not those that programs leave beside the data, such as `_SUCCESS`,
 //! `.part.crc` and `_committed_1`; and of a pattern with folders, such as `*/*.csv`, those that it matches.
 
-use std::fmt;
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use datafusion::common::Result;
 use datafusion::datasource::listing::ListingTableUrl;
-use datafusion::execution::cache::cache_manager::CacheManager;
-use datafusion::execution::object_store::ObjectStoreRegistry;
 use datafusion::execution::runtime_env::RuntimeEnv;
 use datafusion::execution::{SessionState, SessionStateBuilder};
 use glob::{MatchOptions, Pattern};
 use object_store::path::Path;
-use object_store::{GetOptions, GetResult, ObjectStore};
 use url::Url;
 
 use crate::external_tables::is_hidden;
-use crate::layered::{Layered, ReadLayer};
-use crate::listing_anew;
+use crate::layered::{LayeredStores, ReadLayer};
 use crate::url_tables::{COMPRESSIONS, TABS};
+use crate::with_own_listings;
 
 /// As in a shell: only `**` matches several folders.
 const AS_IN_A_SHELL: MatchOptions = MatchOptions {
@@ -38,17 +33,10 @@ pub(crate) enum Listed {
 }
 
 /// A pattern with folders in it.
+#[derive(Debug)]
 pub(crate) struct Matching {
     folder: Path,
     pattern: Pattern,
-    /// Those with a listing of its own: that of the folder has other objects.
-    caches: Arc<CacheManager>,
-}
-
-impl fmt::Debug for Matching {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.folder, self.pattern)
-    }
 }
 
 impl Listed {
@@ -61,18 +49,14 @@ impl Listed {
     ///
     /// # Errors
     ///
-    /// If there can be no cache for listings.
-    pub(crate) fn matching(
-        runtime: &RuntimeEnv,
-        location: &ListingTableUrl,
-    ) -> Result<Option<(Self, ListingTableUrl)>> {
+    /// If the folder is no location.
+    pub(crate) fn matching(location: &ListingTableUrl) -> Result<Option<(Self, ListingTableUrl)>> {
         let glob = location.get_glob().as_ref();
         let has_folders =
             |glob: &&Pattern| glob.as_str().contains('/') || glob.as_str().contains("**");
         let Some(pattern) = glob.filter(has_folders).cloned() else { return Ok(None) };
         let folder = ListingTableUrl::parse(location.as_str())?;
-        let caches = listing_anew(runtime)?;
-        let matching = Matching { folder: location.prefix().clone(), pattern, caches };
+        let matching = Matching { folder: location.prefix().clone(), pattern };
         Ok(Some((Self::Matching(Arc::new(matching)), folder)))
     }
 
@@ -80,22 +64,32 @@ impl Listed {
         match self {
             Self::OfKind(kind) => !is_beside(path, kind),
             Self::Matching(matching) => {
-                let Some(rest) = path.prefix_match(&matching.folder) else { return false };
-                let rest: Vec<_> = rest.map(|part| part.as_ref().to_owned()).collect();
-                matching.pattern.matches_with(&rest.join("/"), AS_IN_A_SHELL)
+                let below = path.as_ref().strip_prefix(matching.folder.as_ref());
+                let below = match matching.folder.as_ref() {
+                    "" => below,
+                    _ => below.and_then(|rest| rest.strip_prefix('/')),
+                };
+                below.is_some_and(|rest| matching.pattern.matches_with(rest, AS_IN_A_SHELL))
             }
         }
     }
 
     /// A session in which listings have only these.
-    pub(crate) fn session(&self, state: &SessionState) -> SessionState {
+    ///
+    /// # Errors
+    ///
+    /// If there can be no cache for listings.
+    pub(crate) fn session(&self, state: &SessionState) -> Result<SessionState> {
         let runtime = state.runtime_env();
-        let inner = Arc::clone(&runtime.object_store_registry);
-        let stores = Arc::new(Stores { inner, listed: self.clone() });
+        let listed = self.clone();
+        let stores = LayeredStores::new(&runtime.object_store_registry, move |_: &Url| {
+            Lists(listed.clone())
+        });
         let mut runtime =
-            RuntimeEnv { object_store_registry: stores, ..RuntimeEnv::clone(runtime) };
-        if let Self::Matching(matching) = self {
-            runtime.cache_manager = Arc::clone(&matching.caches);
+            RuntimeEnv { object_store_registry: Arc::new(stores), ..RuntimeEnv::clone(runtime) };
+        if let Self::Matching(_) = self {
+            // Caches keep listings by their folder, and other patterns list other objects of it.
+            runtime.cache_manager = with_own_listings(&runtime.cache_manager)?;
         }
         let mut seen = SessionStateBuilder::new_from_existing(state.clone())
             .with_runtime_env(Arc::new(runtime))
@@ -104,7 +98,7 @@ impl Listed {
             let options = seen.config_mut().options_mut();
             options.execution.listing_table_ignore_subdirectory = false;
         }
-        seen
+        Ok(seen)
     }
 }
 
@@ -125,42 +119,11 @@ pub(crate) fn says_kind(path: &Path, kind: &str) -> bool {
     }
 }
 
-#[derive(Debug)]
-struct Stores {
-    inner: Arc<dyn ObjectStoreRegistry>,
-    listed: Listed,
-}
-
-impl ObjectStoreRegistry for Stores {
-    fn register_store(
-        &self,
-        url: &Url,
-        store: Arc<dyn ObjectStore>,
-    ) -> Option<Arc<dyn ObjectStore>> {
-        self.inner.register_store(url, store)
-    }
-
-    fn get_store(&self, url: &Url) -> Result<Arc<dyn ObjectStore>> {
-        let store = self.inner.get_store(url)?;
-        Ok(Arc::new(Layered::new(store, Lists(self.listed.clone()))))
-    }
-}
-
 /// Listings have only these.
 #[derive(Debug)]
 struct Lists(Listed);
 
-#[async_trait]
 impl ReadLayer for Lists {
-    async fn get(
-        &self,
-        inner: &dyn ObjectStore,
-        location: &Path,
-        options: GetOptions,
-    ) -> object_store::Result<GetResult> {
-        inner.get_opts(location, options).await
-    }
-
     fn lists(&self) -> Arc<dyn Fn(&Path) -> bool + Send + Sync> {
         let listed = self.0.clone();
         Arc::new(move |path| listed.has(path))
@@ -193,11 +156,17 @@ mod tests {
         let check = |url: &str, expected: &[&str]| {
             let (folder, glob) = url.split_once('|').unwrap();
             let location = ListingTableUrl::parse(folder).unwrap().with_glob(glob).unwrap();
-            let runtime = RuntimeEnv::default();
-            let (listed, folder) = Listed::matching(&runtime, &location).unwrap().unwrap();
+            let (listed, folder) = Listed::matching(&location).unwrap().unwrap();
             assert_eq!(folder.get_glob(), &None);
-            let names =
-                ["t/a.csv", "t/d1/a.csv", "t/d1/b.csv", "t/d1/x/a.csv", "t/d2/a.csv", "u/a.csv"];
+            let names = [
+                "t/a.csv",
+                "t/d1/a.csv",
+                "t/d1/b.csv",
+                "t/d1/x/a.csv",
+                "t/d2/a.csv",
+                "t2/d1/a.csv",
+                "u/a.csv",
+            ];
             let found: Vec<&str> =
                 names.into_iter().filter(|name| listed.has(&Path::from(*name))).collect();
             assert_eq!(found, expected, "{url}");
@@ -207,6 +176,6 @@ mod tests {
         check("s3://b/t/d1/|**", &["t/d1/a.csv", "t/d1/b.csv", "t/d1/x/a.csv"]);
         check("s3://b/|*/a.csv", &["t/a.csv", "u/a.csv"]);
         let plain = ListingTableUrl::parse("s3://b/t/").unwrap().with_glob("*.csv").unwrap();
-        assert!(Listed::matching(&RuntimeEnv::default(), &plain).unwrap().is_none());
+        assert!(Listed::matching(&plain).unwrap().is_none());
     }
 }

@@ -96,12 +96,12 @@ impl UrlTables {
         let state = self.state()?;
         let location = found_location(&state, url).await?;
         let is_glob = location.get_glob().is_some();
-        let (listed, location) = match Listed::matching(state.runtime_env(), &location)? {
+        let (listed, location) = match Listed::matching(&location)? {
             Some((listed, folder)) => (Some(listed), folder),
             None => (None, location),
         };
         let state = match &listed {
-            Some(listed) => listed.session(&state),
+            Some(listed) => listed.session(&state)?,
             None => state,
         };
         let store = state.runtime_env().object_store(&location)?;

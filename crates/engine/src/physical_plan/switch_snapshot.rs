@@ -5,50 +5,24 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
-use datafusion::common::Result;
-use datafusion::execution::object_store::ObjectStoreRegistry;
 use datafusion::execution::runtime_env::RuntimeEnv;
 use object_store::path::Path;
 use object_store::{Error, GetOptions, GetResult, ObjectStore};
 use url::Url;
 
-use crate::layered::{Layered, ReadLayer};
+use crate::layered::{LayeredStores, ReadLayer};
 
 /// The entity tags that an execution has seen, by store and path.
 type Seen = Arc<Mutex<HashMap<(String, Path), String>>>;
 
 /// The same runtime, in which reading an object fails if an earlier read gave another version of it.
 pub(super) fn one_version(runtime: &RuntimeEnv) -> RuntimeEnv {
-    let inner = Arc::clone(&runtime.object_store_registry);
-    let registry = Arc::new(Snapshots { inner, seen: Seen::default() });
-    RuntimeEnv { object_store_registry: registry, ..runtime.clone() }
-}
-
-#[derive(Debug)]
-struct Snapshots {
-    inner: Arc<dyn ObjectStoreRegistry>,
-    seen: Seen,
-}
-
-impl ObjectStoreRegistry for Snapshots {
-    fn register_store(
-        &self,
-        url: &Url,
-        store: Arc<dyn ObjectStore>,
-    ) -> Option<Arc<dyn ObjectStore>> {
-        self.inner.register_store(url, store)
-    }
-
-    fn deregister_store(&self, url: &Url) -> Result<Arc<dyn ObjectStore>> {
-        self.inner.deregister_store(url)
-    }
-
-    fn get_store(&self, url: &Url) -> Result<Arc<dyn ObjectStore>> {
-        let inner = self.inner.get_store(url)?;
-        let name = format!("{}://{}", url.scheme(), url.authority());
-        let snapshot = Snapshot { name, seen: Arc::clone(&self.seen) };
-        Ok(Arc::new(Layered::new(inner, snapshot)))
-    }
+    let seen = Seen::default();
+    let stores = LayeredStores::new(&runtime.object_store_registry, move |url: &Url| Snapshot {
+        name: format!("{}://{}", url.scheme(), url.authority()),
+        seen: Arc::clone(&seen),
+    });
+    RuntimeEnv { object_store_registry: Arc::new(stores), ..runtime.clone() }
 }
 
 /// Every object is read in one version.
