@@ -1,0 +1,238 @@
+//! JSON as other people leave it: it is read right, or refused in one sentence.
+
+use datafusion::datasource::file_format::file_compression_type::FileCompressionType;
+use sluicegate_engine::config::Scan;
+use sluicegate_s3select::profile::EndpointProfile;
+
+use crate::bad_input::says;
+use crate::harness::{BUCKET, Store, rows, try_rows};
+use crate::untidy::{SCANS, member};
+
+/// What comes after the sample that tells the columns of JSON.
+#[tokio::test(flavor = "multi_thread")]
+async fn late_fractions_in_json_are_an_error() {
+    let store = Store::start().await;
+    let whole = "{\"a\":1,\"t\":\"1.5\"}\n".repeat(2000);
+    let late = format!("{whole}{{\"a\":2.5,\"t\":\"x\"}}\n{{\"a\":3.0,\"t\":\"y\"}}\n");
+    store.put("late.json", &late);
+    store.put("late.json.gz", member(FileCompressionType::GZIP, &late).await);
+    store.put("declared.json", "{\"a\":1}\n{\"a\":1.9}\n");
+    let array = late.trim().replace('\n', ",");
+    store.put("array.json", format!("[{array}]"));
+    // Values may span lines, and be long.
+    store.put("pretty.json", format!("{whole}{{\n  \"a\": 2.5,\n  \"t\": \"x\"\n}}\n"));
+    let long = "x".repeat(17 << 20);
+    store.put("long.json", format!("{whole}{{\"t\":\"{long}\",\"a\":2.5}}\n"));
+    for scan in SCANS {
+        let engine = store.engine(scan).await;
+        let declared = format!(
+            "CREATE EXTERNAL TABLE declared (a BIGINT) STORED AS JSON LOCATION \
+             's3://{BUCKET}/declared.json'"
+        );
+        rows(&engine, &declared).await;
+        let words = ["`a` has whole numbers, and 1.9 in line 2", "declared.json", "DOUBLE"];
+        for query in ["sum(a)", "count(*) FILTER (WHERE a = 1)", "max(a)"] {
+            says(try_rows(&engine, &format!("SELECT {query} FROM declared")).await, &words);
+        }
+        for key in ["pretty.json", "long.json"] {
+            let sql = format!("SELECT sum(a) FROM 's3://{BUCKET}/{key}'");
+            let words = ["`a` has whole numbers, and 2.5 in line", key, "DOUBLE"];
+            says(try_rows(&engine, &sql).await, &words);
+        }
+        let json = |key: &str, more: &str| format!("read_json('s3://{BUCKET}/{key}'{more})");
+        for (key, more) in [
+            ("late.json", ""),
+            ("late.json.gz", ""),
+            ("array.json", ", newline_delimited => false"),
+        ] {
+            for query in ["sum(a)", "count(*) FILTER (WHERE a > 1)", "max(a)"] {
+                let sql = format!("SELECT {query} FROM {}", json(key, more));
+                let words =
+                    ["`a` has whole numbers, and 2.5 in line", key, "sample_size", "DOUBLE"];
+                says(try_rows(&engine, &sql).await, &words);
+            }
+            // Columns that are not read do not matter.
+            let sql = format!("SELECT count(t) FROM {}", json(key, more));
+            assert_eq!(rows(&engine, &sql).await, ["\"2002\""], "{key}, {scan}");
+            let more = format!("{more}, sample_size => 100000");
+            let sql = format!("SELECT sum(a) FROM {}", json(key, &more));
+            assert_eq!(rows(&engine, &sql).await, ["\"2005.5\""], "{key}, {scan}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_of_json_that_come_late_are_explained() {
+    let store = Store::start().await;
+    store.put("late.json", "{\"a\":1}\n".repeat(2000) + "{\"a\":2,\"b\":3}\n");
+    store.put("t.csv", "a\n1\n");
+    let engine = store.engine(Scan::Auto).await;
+    let url = format!("s3://{BUCKET}/late.json");
+    rows(&engine, &format!("CREATE EXTERNAL TABLE late STORED AS JSON LOCATION '{url}'")).await;
+    let more = "sample_size => 100000";
+    for table in [format!("'{url}' x"), format!("read_json('{url}')"), "late".to_owned()] {
+        let sql = format!("SELECT sum(b) FROM {table}");
+        let words = ["No field named b", more, "CREATE EXTERNAL TABLE t (…)"];
+        says(try_rows(&engine, &sql).await, &words);
+    }
+    let sum = format!("SELECT sum(b) FROM read_json('{url}', {more})");
+    assert_eq!(rows(&engine, &sum).await, ["\"3\""]);
+    // Of other formats that is no help.
+    let csv = try_rows(&engine, &format!("SELECT b FROM 's3://{BUCKET}/t.csv'")).await;
+    assert!(!csv.unwrap_err().hint().unwrap().contains("JSON"));
+}
+
+/// Records on several lines, some lines of which are records of their own to who begins there.
+fn on_several_lines(records: usize) -> String {
+    let record = |id: usize| {
+        format!("{{\n  \"id\": {id},\n  \"of\":\n{{\"id\": -1}}\n,\n  \"text\": \"t{id}\"\n}}\n")
+    };
+    (0..records).map(record).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn json_records_on_several_lines_are_not_cut() {
+    let store = Store::start().await;
+    let text = on_several_lines(2000);
+    store.put("several/a.json", &text);
+    store.put("several/b.json", &text);
+    store.put("several.json.gz", member(FileCompressionType::GZIP, &text).await);
+    for scan in SCANS {
+        let engine = store.engine(scan).await;
+        rows(&engine, "SET datafusion.optimizer.repartition_file_min_size = 1000").await;
+        rows(&engine, "SET sluice.range_bytes = 1000").await;
+        rows(&engine, "SET datafusion.execution.target_partitions = 7").await;
+        for (name, columns) in [("inferred", ""), ("declared", "(id BIGINT, text VARCHAR)")] {
+            let create = format!(
+                "CREATE EXTERNAL TABLE {name} {columns} STORED AS JSON LOCATION 's3://{BUCKET}/several/'"
+            );
+            rows(&engine, &create).await;
+        }
+        let urls = ["several/a.json", "several/b.json", "several.json.gz"];
+        let urls = urls.map(|key| format!("'s3://{BUCKET}/{key}'"));
+        let [a, b, compressed] = &urls;
+        let both = format!("(SELECT * FROM {a} UNION ALL SELECT * FROM {b})");
+        for (table, times) in
+            [("inferred", 2), ("declared", 2), (both.as_str(), 2), (compressed.as_str(), 1)]
+        {
+            for (query, expected) in [
+                (
+                    "count(*), sum(id), max(text)",
+                    format!("\"{}\" | \"{}\" | \"t999\"", 2000 * times, 1_999_000 * times),
+                ),
+                ("count(*) FILTER (WHERE id < 10)", format!("\"{}\"", 10 * times)),
+            ] {
+                let sql = format!("SELECT {query} FROM {table}");
+                assert_eq!(rows(&engine, &sql).await, [expected], "{sql}, {scan}");
+            }
+            let sql = format!("SELECT id, text FROM {table} WHERE id = 1234");
+            let expected = vec!["\"1234\" | \"t1234\""; times];
+            assert_eq!(rows(&engine, &sql).await, expected, "{sql}, {scan}");
+        }
+        if scan == Scan::Select {
+            assert!(engine.counted().select > 0);
+            assert_eq!(engine.counted().fallbacks, 0);
+        }
+        // Once looked at, it is known.
+        let before = engine.counted().get;
+        rows(&engine, "EXPLAIN SELECT sum(id) FROM declared").await;
+        assert_eq!(engine.counted().get, before, "{scan}");
+    }
+    // Of AWS it is not known whether each value of a document is a row.
+    let aws = store.builder().scan(Scan::Select).profile(EndpointProfile::aws());
+    let aws = aws.build().await.unwrap();
+    let count = format!("SELECT count(*) FROM 's3://{BUCKET}/several/a.json'");
+    assert_eq!(rows(&aws, &count).await, ["\"2000\""]);
+    assert_eq!(aws.counted().select, 0);
+}
+
+/// What the beginning does not show is an error that says how the file is read.
+#[tokio::test(flavor = "multi_thread")]
+async fn json_records_that_go_on_later_are_read_or_refused() {
+    let store = Store::start().await;
+    let lines = "{\"id\":1,\"text\":\"x\"}\n".repeat(5000);
+    store.put("late.json", lines + &on_several_lines(2000));
+    for scan in SCANS {
+        let engine = store.engine(scan).await;
+        rows(&engine, "SET datafusion.optimizer.repartition_file_min_size = 1000").await;
+        rows(&engine, "SET sluice.range_bytes = 1000").await;
+        rows(&engine, "SET datafusion.execution.target_partitions = 7").await;
+        let create = format!(
+            "CREATE EXTERNAL TABLE late (id BIGINT, text VARCHAR) STORED AS JSON LOCATION \
+             's3://{BUCKET}/late.json'"
+        );
+        rows(&engine, &create).await;
+        let queries =
+            ["count(*), sum(id)", "count(*), max(text)", "count(id) FILTER (WHERE id > 5)"];
+        let whole =
+            ["SET sluice.scan = 'get'", "SET datafusion.optimizer.repartition_file_scans = false"];
+        for query in queries {
+            let refused = try_rows(&engine, &format!("SELECT {query} FROM late")).await;
+            says(refused, &["late.json", "records are on several lines", whole[0], whole[1]]);
+        }
+        for setting in whole {
+            rows(&engine, setting).await;
+        }
+        let expected = ["\"7000\" | \"2004000\"", "\"7000\" | \"x\"", "\"1994\""];
+        for (query, expected) in queries.iter().zip(expected) {
+            let sql = format!("SELECT {query} FROM late");
+            assert_eq!(rows(&engine, &sql).await, [expected], "{query}, {scan}");
+        }
+    }
+}
+
+/// Values of JSON that no column holds.
+#[tokio::test(flavor = "multi_thread")]
+async fn odd_values_of_json_are_refused_in_a_sentence() {
+    let store = Store::start().await;
+    store.put("mixed.json", "{\"a\":1}\n{\"a\":\"x\"}\n");
+    store.put("large.json", "{\"a\":1}\n{\"a\":1e400}\n");
+    store.put("number.json", "{\"a\":1}\n7\n");
+    store.put("array.json", "[\n{\"a\":1},\n{\"a\":2}\n]\n");
+    for scan in SCANS {
+        let engine = store.engine(scan).await;
+        for (key, words) in [
+            ("mixed.json", ["mixed.json", "expected string got 1", "Text is in quotes"].as_slice()),
+            (
+                "large.json",
+                &[
+                    "`large.json` has a number that is too large",
+                    "CREATE EXTERNAL TABLE t (a DOUBLE",
+                ],
+            ),
+            ("number.json", &["`number.json` has a number where there are to be objects"]),
+        ] {
+            says(try_rows(&engine, &format!("SELECT a FROM 's3://{BUCKET}/{key}'")).await, words);
+        }
+        // An array on several lines is refused, too, where the columns are declared and parts are read.
+        for bytes in [1000, 10] {
+            rows(&engine, &format!("SET datafusion.optimizer.repartition_file_min_size = {bytes}"))
+                .await;
+            rows(&engine, &format!("SET sluice.range_bytes = {bytes}")).await;
+            let create = format!(
+                "CREATE OR REPLACE EXTERNAL TABLE t (a BIGINT) STORED AS JSON LOCATION 's3://{BUCKET}/array.json'"
+            );
+            rows(&engine, &create).await;
+            for what in ["a", "count(*)", "max(a)"] {
+                let refused =
+                    try_rows(&engine, &format!("SELECT {what} FROM t")).await.unwrap_err();
+                assert!(refused.to_string().contains("array.json"), "{scan}, {what}: {refused}");
+            }
+        }
+    }
+}
+
+/// No more of a file is fetched than the records that tell its columns.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_columns_of_json_are_told_by_its_beginning() {
+    let store = Store::start().await;
+    store.put("lines.json", "{\"id\":1,\"text\":\"twenty characters at \"}\n".repeat(200_000));
+    store.put("several.json", on_several_lines(100_000));
+    let engine = store.engine(Scan::Get).await;
+    for key in ["lines.json", "several.json"] {
+        let frame =
+            engine.plan(&format!("SELECT id, text FROM 's3://{BUCKET}/{key}'")).await.unwrap();
+        let fetched = frame.counted().got_bytes;
+        assert!(fetched < 2 << 20, "{key}: {fetched} bytes");
+    }
+}
