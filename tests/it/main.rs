@@ -24,6 +24,7 @@ mod explain;
 mod faults;
 mod figure_10;
 mod folders;
+mod generate;
 mod group_by;
 mod harness;
 mod html;
