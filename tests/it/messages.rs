@@ -355,6 +355,11 @@ fn what_is_no_store_is_said_by_every_command() {
             says(&mut command, 1, &[parts, &["is no S3 store"]].concat());
         }
     }
+    for command in commands {
+        let mut command = served.command(command);
+        command.env("AWS_ACCESS_KEY_ID", "me\nx");
+        says(&mut command, 1, &["the access key ID has a line end"]);
+    }
     for command in &commands[..4] {
         for (variable, words) in [
             ("AWS_SECRET_ACCESS_KEY", "does not accept the signature"),

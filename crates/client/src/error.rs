@@ -94,7 +94,7 @@ pub enum Error {
         what: &'static str,
     },
     /// The bucket is in another region than the one that the request was signed for.
-    #[error("bucket `{bucket}` is in {}", expected.as_deref().map_or("another region".to_owned(), |r| format!("region {r}")))]
+    #[error("{} is in {}", about(bucket, ""), expected.as_deref().map_or("another region".to_owned(), |r| format!("region {r}")))]
     WrongRegion {
         /// The bucket.
         bucket: String,
@@ -128,9 +128,7 @@ pub enum Error {
         message: String,
     },
     /// The store said nothing for the idle time-out, to two requests.
-    #[error(
-        "the store says nothing about `{key}` in bucket `{bucket}`: it was silent for {waited:?}"
-    )]
+    #[error("the store says nothing about {}: it was silent for {waited:?}", about(bucket, key))]
     Silent {
         /// The bucket.
         bucket: String,
@@ -140,7 +138,7 @@ pub enum Error {
         waited: Duration,
     },
     /// A temporary failure that persisted for all attempts.
-    #[error("`{key}` in bucket `{bucket}` could not be read in {attempts} attempts: {reason}")]
+    #[error("{} could not be read in {attempts} attempts: {reason}", about(bucket, key))]
     Transient {
         /// The bucket.
         bucket: String,
@@ -159,6 +157,15 @@ const WRONG_SIGNATURE: &str = "SignatureDoesNotMatch";
 const UNKNOWN_KEY: &str = "InvalidAccessKeyId";
 const NOT_SIGNED_UP: &str = "NotSignedUp";
 
+/// What a request is about: an object, a bucket, or the store.
+fn about(bucket: &str, key: &str) -> String {
+    match (bucket, key) {
+        ("", _) => "the store".to_owned(),
+        (_, "") => format!("bucket `{bucket}`"),
+        _ => format!("`{key}` in bucket `{bucket}`"),
+    }
+}
+
 /// What is refused, and why.
 fn denied(bucket: &str, key: &str, code: &str) -> String {
     match code {
@@ -167,8 +174,7 @@ fn denied(bucket: &str, key: &str, code: &str) -> String {
         }
         UNKNOWN_KEY | NOT_SIGNED_UP => format!("the store does not know the access key ({code})"),
         _ if bucket.is_empty() => format!("the store refuses access ({code})"),
-        _ if key.is_empty() => format!("the store refuses access to bucket `{bucket}` ({code})"),
-        _ => format!("the store refuses access to `{key}` in bucket `{bucket}` ({code})"),
+        _ => format!("the store refuses access to {} ({code})", about(bucket, key)),
     }
 }
 

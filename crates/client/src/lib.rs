@@ -33,6 +33,7 @@
 
 mod buckets;
 mod call;
+mod checked_credentials;
 mod decode;
 mod encode;
 mod error;
@@ -69,6 +70,7 @@ use aws_types::service_config::ServiceConfigKey;
 use http::Uri;
 
 pub use self::call::{RetryPolicy, SelectCall};
+use self::checked_credentials::CheckedCredentials;
 pub use self::error::Error;
 use self::error::Subject;
 use self::idle::Patience;
@@ -160,6 +162,9 @@ impl Client {
             .force_path_style(path_style)
             .stalled_stream_protection(StalledStreamProtectionConfig::disabled());
         s3.set_endpoint_url(endpoint.clone());
+        if let Some(provider) = config.credentials_provider() {
+            s3 = s3.credentials_provider(CheckedCredentials(provider));
+        }
         if options.anonymous {
             s3 = s3.allow_no_auth();
         }

@@ -50,6 +50,9 @@ impl Client {
                 _ => store_error.sort(subject, self.profile(), attempts),
             };
         }
+        if let Some(unusable @ Error::InvalidCredentials { .. }) = find::<Error>(&error) {
+            return unusable.clone();
+        }
         if find::<CredentialsError>(&error).is_some() {
             return Error::NoCredentials;
         }

@@ -347,6 +347,29 @@ async fn a_store_that_is_not_there_is_named() {
     assert!(reason.contains("refused"), "{reason}");
 }
 
+/// The SDK would panic where it puts them into a header.
+#[tokio::test]
+async fn credentials_that_no_header_carries_are_refused() {
+    let store = Store::start(vec![], &[]).await;
+    for (id, token, what) in
+        [("me\nx", None, "access key ID"), ("me", Some("a b".to_owned()), "session token")]
+    {
+        let credentials = Credentials { session_token: token, ..Credentials::new(id, "secret") };
+        let options = ConnectOptions { credentials: Some(credentials), ..options(&store) };
+        let client = Client::connect(&options, EndpointProfile::sluice()).await.unwrap();
+        for error in [
+            client.buckets().await.unwrap_err(),
+            client.ensure_bucket("bucket").await.unwrap_err(),
+            client.head("bucket", "key").await.unwrap_err(),
+            run_with(&options, EndpointProfile::sluice(), call()).await.unwrap_err(),
+        ] {
+            assert!(matches!(error, Error::InvalidCredentials { .. }), "{error:?}");
+            assert!(error.to_string().contains(what), "{error}");
+        }
+    }
+    assert!(store.requests().is_empty());
+}
+
 /// Answers that fall silent, each of which says as much as those before it, or more.
 fn silences() -> [Reply; 4] {
     let all = records(csv(&five()).as_bytes());

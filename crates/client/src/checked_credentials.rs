@@ -1,0 +1,25 @@
+//! Credentials that headers can carry: the SDK panics where it puts others into one.
+
+use aws_credential_types::provider::error::CredentialsError;
+use aws_credential_types::provider::{ProvideCredentials, SharedCredentialsProvider, future};
+
+use super::options::Credentials;
+
+/// Another provider's credentials, or an error if no header can carry them.
+#[derive(Debug)]
+pub(super) struct CheckedCredentials(pub(super) SharedCredentialsProvider);
+
+impl ProvideCredentials for CheckedCredentials {
+    fn provide_credentials<'a>(&'a self) -> future::ProvideCredentials<'a>
+    where
+        Self: 'a,
+    {
+        future::ProvideCredentials::new(async {
+            let found = self.0.provide_credentials().await?;
+            match Credentials::from(&found).check() {
+                Ok(()) => Ok(found),
+                Err(error) => Err(CredentialsError::invalid_configuration(error)),
+            }
+        })
+    }
+}
