@@ -71,10 +71,19 @@ const SYNONYMS: [(&str, &str); 12] = [
     ("year", "date_part('year', …)"),
 ];
 
+/// Functions that are only found with OVER.
+const WINDOWS: [&str; 8] =
+    ["cume_dist", "dense_rank", "lag", "lead", "ntile", "percent_rank", "rank", "row_number"];
+
 /// `Invalid function 'len'. Did you mean 'ln'?`
 fn function(text: &str) -> Option<Description> {
     let (_, rest) = text.split_once("Invalid function '")?;
     let (name, rest) = rest.split_once('\'')?;
+    if WINDOWS.iter().any(|known| known.eq_ignore_ascii_case(name)) {
+        let hint = format!("Say over which rows: {name}(…) OVER (ORDER BY …).");
+        let message = format!("`{name}` is a function of windows");
+        return Some(description(ErrorKind::Plan, message, hint));
+    }
     let near = rest.split_once("Did you mean '").and_then(|(_, rest)| rest.split_once('\''));
     let synonym = SYNONYMS.iter().find(|(theirs, _)| theirs.eq_ignore_ascii_case(name));
     let hint = match (synonym, near) {
@@ -321,6 +330,11 @@ mod tests {
             "Invalid function 'summ'. Did you mean 'sum'?",
             "there is no function `summ`",
             Some("Did you mean sum?"),
+        );
+        said(
+            "Invalid function 'rank'. Did you mean 'rand'?",
+            "`rank` is a function of windows",
+            Some("Say over which rows: rank(…) OVER (ORDER BY …)."),
         );
         said(
             "Invalid function 'foo'. Did you mean 'log'?",

@@ -140,6 +140,12 @@ fn meant(sql: &str, (line, column): (usize, usize)) -> Option<&'static str> {
     let start = lines_before + of_line.map(|(at, _)| at)?;
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let found = sql[start..].split(|c| !is_word(c)).next().unwrap_or_default();
+    // The parser stops here only where BY is missing.
+    match found.to_ascii_uppercase().as_str() {
+        "GROUP" => return Some("GROUP BY"),
+        "ORDER" => return Some("ORDER BY"),
+        _ => {}
+    }
     let before = sql[..start].trim_end();
     let before = before.rsplit(|c| !is_word(c)).next().unwrap_or_default();
     [found, before].into_iter().filter(|word| word.len() > 2).find_map(|word| {
@@ -203,7 +209,8 @@ mod tests {
             ("select * from f wher id = 1", Some("WHERE")),
             ("select *\nfrom f\nwhere é = 'é' gruop by name", Some("GROUP BY")),
             ("select id from f groupby id", Some("GROUP BY")),
-            ("select id from f order bye id", None),
+            ("select id from f order bye id", Some("ORDER BY")),
+            ("select id from f group id", Some("GROUP BY")),
             ("select * from f t id", None),
             ("select count( from f", None),
         ] {
