@@ -146,7 +146,8 @@ async fn a_pattern_lists_what_there_is() {
     }
     let list = |of: &str| format!("SELECT url, size FROM glob('s3://{BUCKET}/{of}')");
     let row = |key: &str| format!("\"s3://{BUCKET}/{key}\" | \"4\"");
-    assert_eq!(rows(&engine, &list("x/*.csv")).await, [row("x/a.csv"), row("x/y/c.csv")]);
+    assert_eq!(rows(&engine, &list("x/*.csv")).await, [row("x/a.csv")]);
+    assert_eq!(rows(&engine, &list("x/**/*.csv")).await, [row("x/a.csv"), row("x/y/c.csv")]);
     assert_eq!(
         rows(&engine, &list("x/")).await,
         [row("x/a.csv"), row("x/b.json"), row("x/y/c.csv")]
@@ -154,7 +155,7 @@ async fn a_pattern_lists_what_there_is() {
     assert_eq!(rows(&engine, &list("z.csv")).await, [row("z.csv")]);
     assert_eq!(rows(&engine, &list("none/*")).await, Vec::<String>::new());
     let sum = format!(
-        "SELECT count(*), sum(size) FROM glob('s3://{BUCKET}/*') WHERE modified > '2020-01-01'"
+        "SELECT count(*), sum(size) FROM glob('s3://{BUCKET}/**') WHERE modified > '2020-01-01'"
     );
     assert_eq!(rows(&engine, &sum).await, ["\"4\" | \"16\""]);
 }

@@ -136,6 +136,7 @@ pub use self::endpoints::Endpoints;
 pub use self::error::{Error, ErrorKind, Result, Told};
 pub use self::explain::{Estimate, Explanation};
 use self::json_layout::KnownLayouts;
+use self::listed::PatternCaches;
 use self::notes::Notes;
 pub use self::one_version::Versions;
 use self::query::QueryCounters;
@@ -302,7 +303,8 @@ impl Engine {
             .with_extension(Arc::clone(counters))
             .with_extension(Arc::clone(&self.notes))
             .with_extension(Arc::<KnownHeaders>::default())
-            .with_extension(Arc::<KnownLayouts>::default());
+            .with_extension(Arc::<KnownLayouts>::default())
+            .with_extension(Arc::<PatternCaches>::default());
         let runtime = self.runtime_of(counters, versions, idle_timeout)?;
         Ok(builder.with_config(config).with_runtime_env(Arc::new(runtime)))
     }

@@ -1,10 +1,14 @@
 //! Which objects of a folder are a table's: not those that programs leave beside the data, such as `_SUCCESS`,
-//! `.part.crc` and `_committed_1`; and of a pattern with folders, such as `*/*.csv`, those that it matches.
+//! `.part.crc` and `_committed_1`; and of a pattern, such as `*/*.csv`, those that it matches.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use datafusion::common::Result;
 use datafusion::datasource::listing::ListingTableUrl;
+use datafusion::execution::cache::cache_manager::CacheManager;
 use datafusion::execution::runtime_env::RuntimeEnv;
 use datafusion::execution::{SessionState, SessionStateBuilder};
 use glob::{MatchOptions, Pattern};
@@ -32,11 +36,34 @@ pub(crate) enum Listed {
     Matching(Arc<Matching>),
 }
 
-/// A pattern with folders in it.
+/// A pattern of names below a folder.
 #[derive(Debug)]
 pub(crate) struct Matching {
+    /// The folder's URL.
+    url: String,
     folder: Path,
     pattern: Pattern,
+}
+
+/// The caches of a query for each pattern, with a listing of its own: DataFusion's keep listings by their folder, and
+/// other patterns list other objects of it.
+#[derive(Default)]
+pub(crate) struct PatternCaches(Mutex<HashMap<(String, Pattern), Arc<CacheManager>>>);
+
+impl fmt::Debug for PatternCaches {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PatternCaches").finish_non_exhaustive()
+    }
+}
+
+impl PatternCaches {
+    fn of(&self, matching: &Matching, others: &CacheManager) -> Result<Arc<CacheManager>> {
+        let key = (matching.url.clone(), matching.pattern.clone());
+        match self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(key) {
+            Entry::Occupied(known) => Ok(Arc::clone(known.get())),
+            Entry::Vacant(new) => Ok(Arc::clone(new.insert(with_own_listings(others)?))),
+        }
+    }
 }
 
 impl Listed {
@@ -45,18 +72,17 @@ impl Listed {
         Self::OfKind(kind.into())
     }
 
-    /// What a pattern matches that has folders in it, and the folder that it begins in; none of any other location.
+    /// What a pattern matches, and the folder that it begins in; none of a location without a pattern. DataFusion
+    /// itself lets `*` match folders, too, or takes the first of them for a file.
     ///
     /// # Errors
     ///
     /// If the folder is no location.
     pub(crate) fn matching(location: &ListingTableUrl) -> Result<Option<(Self, ListingTableUrl)>> {
-        let glob = location.get_glob().as_ref();
-        let has_folders =
-            |glob: &&Pattern| glob.as_str().contains('/') || glob.as_str().contains("**");
-        let Some(pattern) = glob.filter(has_folders).cloned() else { return Ok(None) };
+        let Some(pattern) = location.get_glob().clone() else { return Ok(None) };
         let folder = ListingTableUrl::parse(location.as_str())?;
-        let matching = Matching { folder: location.prefix().clone(), pattern };
+        let url = location.as_str().to_owned();
+        let matching = Matching { url, folder: location.prefix().clone(), pattern };
         Ok(Some((Self::Matching(Arc::new(matching)), folder)))
     }
 
@@ -87,9 +113,9 @@ impl Listed {
         });
         let mut runtime =
             RuntimeEnv { object_store_registry: Arc::new(stores), ..RuntimeEnv::clone(runtime) };
-        if let Self::Matching(_) = self {
-            // Caches keep listings by their folder, and other patterns list other objects of it.
-            runtime.cache_manager = with_own_listings(&runtime.cache_manager)?;
+        if let Self::Matching(matching) = self {
+            let caches = state.config().get_extension::<PatternCaches>().unwrap_or_default();
+            runtime.cache_manager = caches.of(matching, &runtime.cache_manager)?;
         }
         let mut seen = SessionStateBuilder::new_from_existing(state.clone())
             .with_runtime_env(Arc::new(runtime))
@@ -175,7 +201,9 @@ mod tests {
         check("s3://b/t/|**/a.csv", &["t/a.csv", "t/d1/a.csv", "t/d1/x/a.csv", "t/d2/a.csv"]);
         check("s3://b/t/d1/|**", &["t/d1/a.csv", "t/d1/b.csv", "t/d1/x/a.csv"]);
         check("s3://b/|*/a.csv", &["t/a.csv", "u/a.csv"]);
-        let plain = ListingTableUrl::parse("s3://b/t/").unwrap().with_glob("*.csv").unwrap();
+        check("s3://b/t/|*", &["t/a.csv"]);
+        check("s3://b/t/|*.csv", &["t/a.csv"]);
+        let plain = ListingTableUrl::parse("s3://b/t/").unwrap();
         assert!(Listed::matching(&plain).unwrap().is_none());
     }
 }

@@ -56,7 +56,8 @@ pub(super) async fn list(session: &mut Session<'_>, url: &str) -> Result<()> {
         .collect();
     out.write_all(align(&["url", "size", "modified (UTC)"], &[1], &rows).as_bytes())?;
     if entries.len() == SHOWN {
-        writeln!(out, "… the first {SHOWN}; SELECT * FROM glob('{}**') has all", visible(url))?;
+        let star = if url.ends_with('/') { "" } else { "*" };
+        writeln!(out, "… the first {SHOWN}; SELECT * FROM glob('{}{star}') has all", visible(url))?;
     }
     Ok(())
 }

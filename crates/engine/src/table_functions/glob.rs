@@ -17,9 +17,10 @@ use futures::TryStreamExt;
 use object_store::ObjectMeta;
 
 use crate::external_tables::with_subfolders;
+use crate::listed::Listed;
 
-/// The objects that a URL names: one, those below a prefix that ends in `/`, or those that a pattern
-/// matches, in subfolders, too. It is listed whenever it is planned.
+/// The objects that a URL names: one, all those below a prefix that ends in `/`, or those that a pattern
+/// matches, as in a shell. It is listed whenever it is planned.
 #[derive(Debug)]
 pub(crate) struct GlobTable {
     location: ListingTableUrl,
@@ -70,13 +71,19 @@ impl TableProvider for GlobTable {
         _filters: &[Expr],
         _limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let store = state.runtime_env().object_store(&self.location)?;
-        let everything = state.as_any().downcast_ref::<SessionState>().map(with_subfolders);
-        let listing: &dyn Session = match &everything {
-            Some(everything) => everything,
-            None => state,
+        let (listed, folder) = match Listed::matching(&self.location)? {
+            Some((listed, folder)) => (Some(listed), folder),
+            None => (None, self.location.clone()),
         };
-        let listed = self.location.list_all_files(listing, store.as_ref(), "").await?;
+        let session = state.as_any().downcast_ref::<SessionState>();
+        let below = session.map(|session| match &listed {
+            Some(listed) => listed.session(session),
+            None => Ok(with_subfolders(session)),
+        });
+        let below = below.transpose()?;
+        let state = below.as_ref().map_or(state, |below| below as &dyn Session);
+        let store = state.runtime_env().object_store(&folder)?;
+        let listed = folder.list_all_files(state, store.as_ref(), "").await?;
         let mut objects: Vec<ObjectMeta> = listed.try_collect().await?;
         objects.sort_by(|a, b| a.location.cmp(&b.location));
         let rows = self.rows(&objects)?;
