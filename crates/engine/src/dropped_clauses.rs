@@ -1,18 +1,20 @@
-//! Clauses that the parser knows and DataFusion leaves out of the plan without a word.
+//! What the parser knows and DataFusion leaves out of the plan, or takes for something else, without a word.
 
 use std::ops::ControlFlow;
 
 use datafusion::common::Result;
 use datafusion::sql::parser::{CopyToSource, Statement};
-use datafusion::sql::sqlparser::ast::{Select, TableFactor, Visit, Visitor};
+use datafusion::sql::sqlparser::ast::{
+    BinaryOperator, Expr, Select, TableFactor, Value, Visit, Visitor,
+};
 
 use crate::error::{ErrorKind, Told};
 
-/// Looks for such a clause.
+/// Looks for it.
 ///
 /// # Errors
 ///
-/// If there is one: an answer without it would be that of another query.
+/// If there is such a thing: the answer would be that of another query.
 pub(crate) fn check(statement: &Statement) -> Result<()> {
     let found = match statement {
         Statement::Statement(statement) => statement.visit(&mut Dropped),
@@ -25,46 +27,93 @@ pub(crate) fn check(statement: &Statement) -> Result<()> {
     };
     match found {
         ControlFlow::Continue(()) => Ok(()),
-        ControlFlow::Break((name, hint)) => Err(Told {
-            kind: ErrorKind::Unsupported,
-            message: format!("{name} is not supported"),
-            hint: Some(hint.to_owned()),
-        }
-        .into()),
+        ControlFlow::Break(told) => Err(told.into()),
     }
+}
+
+/// Refuses a clause, with what there is instead.
+fn refuse(clause: &str, instead: &str) -> ControlFlow<Told> {
+    ControlFlow::Break(Told {
+        kind: ErrorKind::Unsupported,
+        message: format!("{clause} is not supported"),
+        hint: Some(instead.to_owned()),
+    })
 }
 
 struct Dropped;
 
 impl Visitor for Dropped {
-    /// The clause, and what there is instead.
-    type Break = (&'static str, &'static str);
+    type Break = Told;
 
-    fn pre_visit_select(&mut self, select: &Select) -> ControlFlow<Self::Break> {
+    fn pre_visit_select(&mut self, select: &Select) -> ControlFlow<Told> {
         if select.prewhere.is_some() {
-            return ControlFlow::Break(("PREWHERE", "Write WHERE: it is pushed to the store."));
+            return refuse("PREWHERE", "Write WHERE: it is pushed to the store.");
         }
         if !select.connect_by.is_empty() {
-            return ControlFlow::Break(("CONNECT BY", "Write WITH RECURSIVE … instead."));
+            return refuse("CONNECT BY", "Write WITH RECURSIVE … instead.");
         }
         ControlFlow::Continue(())
     }
 
-    fn pre_visit_table_factor(&mut self, table: &TableFactor) -> ControlFlow<Self::Break> {
-        const SAMPLE: (&str, &str) = ("TABLESAMPLE", "Take rows by chance: WHERE random() < 0.1.");
+    fn pre_visit_table_factor(&mut self, table: &TableFactor) -> ControlFlow<Told> {
         match table {
             TableFactor::Table { sample: Some(_), .. }
-            | TableFactor::Derived { sample: Some(_), .. } => ControlFlow::Break(SAMPLE),
-            TableFactor::Table { partitions, .. } if !partitions.is_empty() => ControlFlow::Break(
-                ("PARTITION (…)", "Name the folder's column instead: WHERE month = 3."),
-            ),
-            TableFactor::Table { version: Some(_), .. } => ControlFlow::Break((
-                "a version of a table",
-                "Objects are read as they are; name another object.",
-            )),
+            | TableFactor::Derived { sample: Some(_), .. } => {
+                refuse("TABLESAMPLE", "Take rows by chance: WHERE random() < 0.1.")
+            }
+            TableFactor::Table { partitions, .. } if !partitions.is_empty() => {
+                refuse("PARTITION (…)", "Name the folder's column instead: WHERE month = 3.")
+            }
+            TableFactor::Table { version: Some(_), .. } => {
+                refuse("a version of a table", "Objects are read as they are; name another object.")
+            }
             _ => ControlFlow::Continue(()),
         }
     }
+
+    /// A date without quotes is a difference of numbers, which is compared with the days since 1970.
+    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<Told> {
+        let date = match expr {
+            Expr::BinaryOp { left, op, right } if is_comparison(op) => date(left).or(date(right)),
+            Expr::Between { low, high, .. } => date(low).or(date(high)),
+            Expr::InList { list, .. } => list.iter().find_map(date),
+            _ => None,
+        };
+        let Some(date) = date else { return ControlFlow::Continue(()) };
+        ControlFlow::Break(Told {
+            kind: ErrorKind::Plan,
+            message: format!("{date} without quotes is a difference of three numbers"),
+            hint: Some(format!(
+                "Write DATE '{date}'; put what is to be subtracted in parentheses."
+            )),
+        })
+    }
+}
+
+fn is_comparison(op: &BinaryOperator) -> bool {
+    use BinaryOperator as Op;
+    matches!(op, Op::Eq | Op::NotEq | Op::Lt | Op::LtEq | Op::Gt | Op::GtEq)
+}
+
+/// Numbers that are subtracted and written as the year, month and day of a date.
+fn date(expr: &Expr) -> Option<String> {
+    let minus = |expr| match expr {
+        &Expr::BinaryOp { ref left, op: BinaryOperator::Minus, ref right } => Some((left, right)),
+        _ => None,
+    };
+    let digits = |expr: &Expr, length: usize| match expr {
+        Expr::Value(value) => match &value.value {
+            Value::Number(digits, _) if digits.len() == length => Some(digits.clone()),
+            _ => None,
+        },
+        _ => None,
+    };
+    let (before, day) = minus(expr)?;
+    let (year, month) = minus(before)?;
+    let (year, month, day) = (digits(year, 4)?, digits(month, 2)?, digits(day, 2)?);
+    let is_in =
+        |text: &str, most: u32| text.parse().is_ok_and(|number| (1..=most).contains(&number));
+    (is_in(&month, 12) && is_in(&day, 31)).then(|| format!("{year}-{month}-{day}"))
 }
 
 #[cfg(test)]
@@ -85,6 +134,8 @@ mod tests {
             ("COPY (SELECT * FROM t PARTITION (p0)) TO 'x.csv'", Some("PARTITION (…)")),
             ("SELECT * FROM t WHERE id < 5", None),
             ("SELECT sum(x) OVER (PARTITION BY y) FROM t", None),
+            ("SELECT * FROM t WHERE x > 2024-13-15 OR x < (2024-01)-15 OR x = 2024-1-5", None),
+            ("SELECT 2024-01-15, date '2024-01-15' < d FROM t", None),
         ] {
             let statement = DFParser::parse_sql(sql).unwrap().pop_front().unwrap();
             let said = check(&statement).map_err(|error| error.to_string());
@@ -94,6 +145,21 @@ mod tests {
                 expected.as_deref(),
                 "{sql}"
             );
+        }
+    }
+
+    #[test]
+    fn dates_have_quotes() {
+        for condition in [
+            "day > 2024-01-15",
+            "2024-01-15 = day",
+            "day BETWEEN 2024-01-15 AND now()",
+            "NOT day IN ('2024-01-14', 2024-01-15)",
+        ] {
+            let sql = format!("SELECT * FROM t WHERE x AND {condition}");
+            let statement = DFParser::parse_sql(&sql).unwrap().pop_front().unwrap();
+            let said = check(&statement).unwrap_err().to_string();
+            assert!(said.contains("2024-01-15 without quotes"), "{sql}: {said}");
         }
     }
 }

@@ -75,7 +75,9 @@ impl TableProviderFactory for ExternalTables {
         };
         let Some(listing) = table.downcast_ref::<ListingTable>() else { return Ok(table) };
         let indexes = look(state, command, listing).await?;
-        Ok(Arc::new(FilesTable::new(listing.clone(), indexes).listed(listed)))
+        let is_declared = !command.schema.fields().is_empty();
+        let table = FilesTable::new(listing.clone(), indexes).listed(listed);
+        Ok(Arc::new(table.declared(is_declared)))
     }
 }
 
@@ -113,7 +115,7 @@ async fn no_columns(
     let [location] = command.locations.as_slice() else { return Ok(None) };
     if !location.ends_with('/') {
         let is_missing = error.to_string().contains("No files found at ");
-        return Ok(is_missing.then(|| plan_datafusion_err!("there is no object at {location}")));
+        return Ok(is_missing.then(|| no_object(location)));
     }
     let there = below(session, command, location).await?;
     let names: Vec<&Path> = there.iter().map(|object| &object.location).collect();
@@ -245,6 +247,19 @@ async fn with_columns_of_files(
     Ok(Some(CreateExternalTable { schema, ..command.clone() }))
 }
 
+/// There is no object of the name that a location is.
+fn no_object(location: &str) -> DataFusionError {
+    if !location.contains(['*', '?', '[']) {
+        return plan_datafusion_err!("there is no object at {location}");
+    }
+    Told {
+        kind: ErrorKind::NotFound,
+        message: format!("there is no object at {location}: a LOCATION takes no pattern"),
+        hint: Some(format!("Write CREATE VIEW … AS FROM '{location}'.")),
+    }
+    .into()
+}
+
 /// Looks whether objects are in folders of the partitions that the table declares: DataFusion reads no others.
 ///
 /// # Errors
@@ -368,7 +383,7 @@ async fn look(
         check_partitions(command, (location, read), &there, &notes)?;
         check_headers(state, command, table, read, &read_now).await?;
         if there.is_empty() && !read.is_collection() {
-            return plan_err!("there is no object at {location}");
+            return Err(no_object(location));
         }
         if there.is_empty() {
             notes.add(format!(

@@ -16,7 +16,10 @@ use datafusion::logical_expr::dml::InsertOp;
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown};
 use datafusion::physical_plan::ExecutionPlan;
 use futures::TryStreamExt;
+use object_store::ObjectMeta;
 
+use crate::catalog::S3Format;
+use crate::csv_dialect::headers;
 use crate::index::found::Foreseen;
 use crate::listed::Listed;
 
@@ -30,6 +33,8 @@ pub(crate) struct FilesTable {
     /// Which objects below its locations are its own, if not all are.
     listed: Option<Listed>,
     indexes: Foreseen,
+    /// Whether its columns were declared, rather than told by its files.
+    is_declared: bool,
 }
 
 impl FilesTable {
@@ -38,7 +43,12 @@ impl FilesTable {
     pub(crate) fn new(table: ListingTable, indexes: Foreseen) -> Self {
         let paths = table.table_paths().iter();
         let named = paths.filter(|url| !url.is_collection()).cloned().collect();
-        Self { table, named, listed: None, indexes }
+        Self { table, named, listed: None, indexes, is_declared: false }
+    }
+
+    /// The same with columns that were declared, if they were.
+    pub(crate) fn declared(self, is_declared: bool) -> Self {
+        Self { is_declared, ..self }
     }
 
     /// The same with only these of the objects below its locations.
@@ -49,6 +59,41 @@ impl FilesTable {
     /// Whether its files are JSON.
     pub(crate) fn is_json(&self) -> bool {
         ["json", "ndjson", "jsonl"].contains(&self.table.options().format.get_ext().as_str())
+    }
+
+    /// Compares the headers of CSV objects that a plan reads with the table's columns. Those of objects that were
+    /// compared before are known.
+    ///
+    /// # Errors
+    ///
+    /// If columns of an object are in other places.
+    async fn check_headers(
+        &self,
+        state: &dyn Session,
+        plan: &Arc<dyn ExecutionPlan>,
+    ) -> Result<()> {
+        let options = self.table.options();
+        let csv = options.format.downcast_ref::<S3Format>().and_then(S3Format::csv);
+        let (Some(csv), Some(location)) = (csv, self.table.table_paths().first()) else {
+            return Ok(());
+        };
+        let mut objects = Vec::new();
+        each_file(plan, |object| {
+            if object.size > 0 {
+                objects.push(object.clone());
+            }
+            TreeNodeRecursion::Continue
+        })?;
+        let is_partition =
+            |name: &str| options.table_partition_cols.iter().any(|(column, _)| column == name);
+        let schema = self.table.schema();
+        let names = schema.fields().iter().map(|field| field.name());
+        let names: Vec<String> = names.filter(|name| !is_partition(name)).cloned().collect();
+        let store = state.runtime_env().object_store(location)?;
+        match self.is_declared {
+            true => headers::check_declared(state, csv, &store, &objects, &names).await,
+            false => headers::check_new(state, csv, &store, &objects, &names).await,
+        }
     }
 
     /// # Errors
@@ -73,17 +118,31 @@ impl FilesTable {
 /// Whether a plan reads a file of the location.
 fn reads(plan: &Arc<dyn ExecutionPlan>, location: &ListingTableUrl) -> Result<bool> {
     let mut found = false;
+    each_file(plan, |object| {
+        found = location.contains(&object.location, false);
+        if found { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue }
+    })?;
+    Ok(found)
+}
+
+/// Hands on the files that a plan reads, until told to stop.
+fn each_file(
+    plan: &Arc<dyn ExecutionPlan>,
+    mut see: impl FnMut(&ObjectMeta) -> TreeNodeRecursion,
+) -> Result<()> {
     plan.apply(|node| {
         let files = node
             .downcast_ref::<DataSourceExec>()
             .and_then(|scan| scan.data_source().downcast_ref::<FileScanConfig>());
         let files = files.into_iter().flat_map(|scan| &scan.file_groups);
-        found |= files
-            .flat_map(|group| group.files())
-            .any(|file| location.contains(&file.object_meta.location, false));
-        Ok(if found { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
+        for file in files.flat_map(|group| group.files()) {
+            if see(&file.object_meta) == TreeNodeRecursion::Stop {
+                return Ok(TreeNodeRecursion::Stop);
+            }
+        }
+        Ok(TreeNodeRecursion::Continue)
     })?;
-    Ok(found)
+    Ok(())
 }
 
 #[async_trait]
@@ -139,6 +198,7 @@ impl TableProvider for FilesTable {
             None => scan.await?,
         };
         self.are_there(state, &plan).await?;
+        self.check_headers(state, &plan).await?;
         Ok(ScanResult::new(plan))
     }
 

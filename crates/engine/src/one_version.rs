@@ -12,9 +12,11 @@ use futures::stream::BoxStream;
 use futures::{StreamExt, TryStreamExt};
 use object_store::path::Path;
 use object_store::{
-    CopyOptions, Error, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta,
+    Attribute, CopyOptions, Error, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta,
     ObjectStore, PutMultipartOptions, PutOptions, PutPayload, PutResult, Result,
 };
+
+use sluicegate_client::Error as StoreError;
 
 use crate::datasource::many_ranges::AskedRanges;
 use crate::endpoints::bucket_of;
@@ -104,6 +106,12 @@ impl Seen {
     }
 }
 
+/// Whether a web server has answered: stores say which version of an object they answer with.
+fn is_page(result: &GetResult) -> bool {
+    let kind = result.attributes.get(&Attribute::ContentType);
+    result.meta.e_tag.is_none() && kind.is_some_and(|kind| kind.starts_with("text/html"))
+}
+
 impl fmt::Display for OneVersionStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(&self.inner, f)
@@ -141,6 +149,12 @@ impl ObjectStore for OneVersionStore {
         // The size of an answer in parts is not the object's.
         let in_parts = options.extensions.get::<AskedRanges>().is_some();
         let result = self.inner.get_opts(location, options).await?;
+        if is_page(&result) {
+            let (endpoint, why) =
+                ("the endpoint".to_owned(), "it answers with a web page".to_owned());
+            let source = Box::new(StoreError::NoStore { endpoint, why });
+            return Err(Error::Generic { store: "S3", source });
+        }
         let source = match self.seen.note(&result.meta) {
             Noted::OtherVersion if first_read => "another version was read at the same time",
             Noted::OtherSize if !in_parts => "it was said to have another size before",

@@ -23,6 +23,7 @@ use object_store::{ObjectMeta, ObjectStoreExt};
 
 use crate::catalog::S3Format;
 use crate::csv_dialect;
+use crate::error::{ErrorKind, Told};
 use crate::external_tables::{
     SUBFOLDERS, in_any_case, in_subfolders, inferred_partition_type, is_hidden, with_subfolders,
     without_bytes,
@@ -235,7 +236,14 @@ fn location(url: &str) -> Result<ListingTableUrl> {
     let plain = segments.iter().take_while(|segment| !is_glob(segment)).count();
     let (prefix, glob) = segments.split_at(plain);
     let prefix = format!("{scheme}://{}/", prefix.join("/"));
-    ListingTableUrl::parse(as_url(&prefix)?)?.with_glob(&glob.join("/"))
+    // As in a shell.
+    let glob = glob.join("/").replace("[^", "[!");
+    ListingTableUrl::parse(as_url(&prefix)?)?.with_glob(&glob).map_err(|error| {
+        let message = format!("`{glob}` is no pattern: {}", error.strip_backtrace());
+        let hint = "`*` and `?` are what is between two slashes, `**` is any folders, `[ab]`, `[a-z]` and `[!a]` are \
+                    a character, and `[[]` is a bracket.";
+        Told { kind: ErrorKind::Plan, message, hint: Some(hint.to_owned()) }.into()
+    })
 }
 
 /// `s3://bucket/` for `s3://bucket`, which names no object; nothing for any other URL.

@@ -50,20 +50,51 @@ pub(crate) async fn check(
     let Some((first, others)) = objects.split_first().filter(|_| has_header) else { return Ok(()) };
     let Some(header) = header(&beginning.0, beginning.1, options) else { return Ok(()) };
     note_if_all(state, first, others, beginning, options);
+    let called: Header = called(&header).collect();
     let mut names = HashSet::new();
-    let mut called = header.iter().enumerate().map(|(place, name)| name_of(place, name));
-    if let Some(twice) = called.find(|name| !names.insert(name.clone())) {
+    if let Some(twice) = called.iter().find(|name| !names.insert(*name)) {
         return plan_err!(
             "the header of `{}` has the column `{twice}` twice; name its columns in CREATE EXTERNAL TABLE t \
              (…), in their order",
             first.location
         );
     }
-    let header: &Header = &header.into();
-    each(state, options, store, others, header, |object, other| {
-        compare((first, header), (object, other), options)
+    state.config().get_extension::<KnownHeaders>().unwrap_or_default().learn(first, called.clone());
+    note_if_many(state, objects);
+    each(state, options, store, others, &called, |object, other| {
+        compare((&format!("`{}`", first.location), &header), (object, other), options)
     })
     .await
+}
+
+/// Looks whether objects that a table reads, and that were not there or were others when it was made, have the
+/// header of those that told its columns.
+///
+/// # Errors
+///
+/// If they have not, or an object cannot be read.
+pub(crate) async fn check_new(
+    state: &dyn Session,
+    format: &CsvFormat,
+    store: &Arc<dyn ObjectStore>,
+    objects: &[ObjectMeta],
+    columns: &[String],
+) -> Result<()> {
+    let options = format.options();
+    // Of more objects, those that were looked at first are a sample.
+    if !has_header(state, options) || objects.len() > MOST {
+        return Ok(());
+    }
+    each(state, options, store, objects, &columns.into(), |object, header| {
+        let header: Vec<String> = called(header).collect();
+        compare(("its table", columns), (object, &header), options)
+    })
+    .await
+}
+
+/// What the columns of a header are called.
+fn called(header: &[String]) -> impl Iterator<Item = String> {
+    header.iter().enumerate().map(|(place, name)| name_of(place, name))
 }
 
 /// What a column is called: by its place, as in files without a header, if the header does not name it.
@@ -110,6 +141,7 @@ pub(crate) async fn check_declared(
     if !has_header(state, options) {
         return Ok(());
     }
+    note_if_many(state, objects);
     each(state, options, store, objects, &declared.into(), |object, header| {
         compare_declared(declared, object, header)
     })
@@ -120,7 +152,18 @@ fn has_header(state: &dyn Session, options: &CsvOptions) -> bool {
     options.has_header.unwrap_or_else(|| state.config_options().catalog.has_header)
 }
 
-/// Compares the headers of objects, with a note if they are too many, unless it is known that they are like this.
+/// Adds a note if not all headers are compared.
+fn note_if_many(state: &dyn Session, objects: &[ObjectMeta]) {
+    if objects.len() > MOST {
+        let notes = state.config().get_extension::<Notes>().unwrap_or_default();
+        notes.add(format!(
+            "the headers of {MOST} objects are compared: those of {} others are taken to be the same",
+            objects.len() - MOST
+        ));
+    }
+}
+
+/// Compares the headers of objects, as far as they are not too many, unless it is known that they are like this.
 async fn each(
     state: &dyn Session,
     options: &CsvOptions,
@@ -130,13 +173,6 @@ async fn each(
     compare: impl Fn(&ObjectMeta, &[String]) -> Result<()> + Sync,
 ) -> Result<()> {
     let known = state.config().get_extension::<KnownHeaders>().unwrap_or_default();
-    if objects.len() > MOST {
-        let notes = state.config().get_extension::<Notes>().unwrap_or_default();
-        notes.add(format!(
-            "the headers of {MOST} objects are compared: those of {} others are taken to be the same",
-            objects.len() - MOST
-        ));
-    }
     let (known, compare) = (known.as_ref(), &compare);
     for some in objects[..objects.len().min(MOST)].chunks(AT_ONCE) {
         let mut looks = Vec::with_capacity(some.len());
@@ -176,8 +212,9 @@ fn compare_declared(declared: &[String], object: &ObjectMeta, header: &[String])
     )
 }
 
+/// Compares the header of an object with what that of another one, or its table, has.
 fn compare(
-    (first, header): (&ObjectMeta, &[String]),
+    (first, header): (&str, &[String]),
     (object, other): (&ObjectMeta, &[String]),
     options: &CsvOptions,
 ) -> Result<()> {
@@ -192,11 +229,10 @@ fn compare(
         false => "other columns",
     };
     plan_err!(
-        "`{}` has {what} ({}) than `{}` ({}); read files of one header at a time, and put them together with \
+        "`{}` has {what} ({}) than {first} ({}); read files of one header at a time, and put them together with \
          UNION ALL BY NAME",
         object.location,
         Names(other),
-        first.location,
         Names(header)
     )
 }
@@ -352,11 +388,11 @@ mod tests {
 
     #[test]
     fn headers_are_compared_by_position() {
-        let (first, other) = (meta("a.csv"), meta("b.csv"));
+        let other = meta("b.csv");
         let said = |one: &[&str], two: &[&str], truncated_rows| {
             let options = CsvOptions { truncated_rows, ..CsvOptions::default() };
             let (one, two) = (owned(one), owned(two));
-            let compared = compare((&first, &one), (&other, &two), &options);
+            let compared = compare(("`a.csv`", &one), (&other, &two), &options);
             compared.map_err(|error| error.strip_backtrace()).err().unwrap_or_default()
         };
         assert_eq!(said(&["a", "b"], &["a", "b"], None), "");
