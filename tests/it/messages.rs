@@ -355,10 +355,17 @@ fn what_is_no_store_is_said_by_every_command() {
             says(&mut command, 1, &[parts, &["is no S3 store"]].concat());
         }
     }
+    let mut command = sluice(&["sql", "-c", "SELECT count(*) FROM 's3://bucket/a.csv'"]);
+    command.args(["--endpoint", &page]);
+    command.envs([("AWS_ACCESS_KEY_ID", "me"), ("AWS_SECRET_ACCESS_KEY", "my secret")]);
+    says(&mut command, 1, &["is no S3 store", "a web page"]);
     for command in commands {
-        let mut command = served.command(command);
-        command.env("AWS_ACCESS_KEY_ID", "me\nx");
-        says(&mut command, 1, &["the access key ID has a line end"]);
+        let mut with_id = served.command(command);
+        with_id.env("AWS_ACCESS_KEY_ID", "me\nx");
+        says(&mut with_id, 1, &["the access key ID has a line end"]);
+        let mut with_secret = served.command(command);
+        with_secret.env("AWS_SECRET_ACCESS_KEY", "x\n");
+        says(&mut with_secret, 1, &["the secret access key has a line end"]);
     }
     for command in &commands[..4] {
         for (variable, words) in [

@@ -50,12 +50,14 @@ impl Client {
         let asked = patience()
             .ask(&subject, || Box::pin(self.sdk().head_bucket().bucket(name).send()))
             .await?;
-        let missing = match asked {
-            Ok(_) => false,
-            Err(error) => error.as_service_error().is_some_and(|error| error.is_not_found()),
-        };
-        if !missing {
-            return Ok(false);
+        match asked {
+            Ok(_) => return Ok(false),
+            Err(error) => match error.as_service_error() {
+                Some(said) if said.is_not_found() => {}
+                // Who may not ask for it may still use it.
+                Some(_) => return Ok(false),
+                None => return Err(self.sort_request_error(error, &subject)),
+            },
         }
         let mut request = self.sdk().create_bucket().bucket(name);
         if self.region() != DEFAULT_REGION {

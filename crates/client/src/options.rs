@@ -98,16 +98,20 @@ impl Credentials {
 }
 
 impl Credentials {
-    /// Headers carry the key ID and the token.
+    /// Headers carry the key ID and the token. The secret may be anything that is typed in one line.
     pub(super) fn check(&self) -> Result<(), Error> {
-        let is_visible = |text: &str| text.bytes().all(|byte| byte.is_ascii_graphic());
+        let is_carried = |text: &str| text.bytes().all(|byte| byte.is_ascii_graphic());
         let token = self.session_token.as_deref().unwrap_or_default();
-        let all =
-            [("the access key ID", self.access_key_id.as_str()), ("the session token", token)];
-        match all.into_iter().find(|(_, text)| !is_visible(text)) {
-            Some((what, _)) => Err(Error::InvalidCredentials { what }),
-            None => Ok(()),
-        }
+        let what = if !is_carried(&self.access_key_id) {
+            "the access key ID"
+        } else if !is_carried(token) {
+            "the session token"
+        } else if self.secret_access_key.contains(char::is_control) {
+            "the secret access key"
+        } else {
+            return Ok(());
+        };
+        Err(Error::InvalidCredentials { what })
     }
 }
 

@@ -351,10 +351,12 @@ async fn a_store_that_is_not_there_is_named() {
 #[tokio::test]
 async fn credentials_that_no_header_carries_are_refused() {
     let store = Store::start(vec![], &[]).await;
-    for (id, token, what) in
-        [("me\nx", None, "access key ID"), ("me", Some("a b".to_owned()), "session token")]
-    {
-        let credentials = Credentials { session_token: token, ..Credentials::new(id, "secret") };
+    for (id, secret, token, what) in [
+        ("me\nx", "secret", None, "access key ID"),
+        ("me", "secret", Some("a b".to_owned()), "session token"),
+        ("me", "secret\n", None, "secret access key"),
+    ] {
+        let credentials = Credentials { session_token: token, ..Credentials::new(id, secret) };
         let options = ConnectOptions { credentials: Some(credentials), ..options(&store) };
         let client = Client::connect(&options, EndpointProfile::sluice()).await.unwrap();
         for error in [
