@@ -77,6 +77,7 @@ impl Front {
             tokio::time::sleep(self.settings.latency).await;
         }
         let mut request = request.map(Body::from);
+        let is_awaited = awaits_in_vain(&request);
         let mut response = match self.admit(&request) {
             Ok(()) => {
                 let state = watch(&mut request, &self.settings.limits);
@@ -97,6 +98,9 @@ impl Front {
         }
         if let Ok(id) = HeaderValue::from_str(&id) {
             response.headers_mut().insert(REQUEST_ID, id);
+        }
+        if is_awaited {
+            response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
         // Clients that recognise this server may use its extensions.
         if self.settings.named {
@@ -121,6 +125,16 @@ impl Front {
             refuse_long_lived(request)
         }
     }
+}
+
+/// Whether a client waits to be told to send a body, which then has no bytes: nothing asks it for them. botocore
+/// would take the next answer on the connection for the one that it waits for, and wait for another.
+fn awaits_in_vain<B>(request: &Request<B>) -> bool {
+    let is = |name: HeaderName, value: &[u8]| {
+        let stated = request.headers().get(name);
+        stated.is_some_and(|stated| stated.as_bytes().eq_ignore_ascii_case(value))
+    };
+    is(header::EXPECT, b"100-continue") && is(header::CONTENT_LENGTH, b"0")
 }
 
 /// Refuses uploads by HTML forms. What allows them is inside of the form, behind fields of any length, and

@@ -89,12 +89,16 @@ pub(super) fn read(
         left = sent;
     }
     let reader = Reader { object, left, checked: (whole && !in_part).then(Crc64::default) };
-    let reading =
-        Reading { ahead: reader.next(SMALL_CHUNK), chunk: SMALL_CHUNK, asked: Instant::now() };
+    let reading = Reading {
+        ahead: reader.next(SMALL_CHUNK, None),
+        chunk: SMALL_CHUNK,
+        asked: Instant::now(),
+        sent: None,
+    };
     let chunks = stream::unfold(reading, |mut reading| async {
         let chunk = match reading.ahead.take()?.await {
             Ok(Ok((chunk, reader))) => {
-                reading.go_on(reader);
+                reading.go_on(reader, &chunk);
                 Ok(chunk)
             }
             Ok(Err(e)) => Err(e),
@@ -146,15 +150,18 @@ struct Reading {
     chunk: u64,
     /// When the client wanted the last chunk.
     asked: Instant,
+    /// The last chunk, whose memory is used again once it is sent.
+    sent: Option<Bytes>,
 }
 
 impl Reading {
-    /// Begins to read another chunk, now that the client wanted the one before.
-    fn go_on(&mut self, reader: Reader) {
+    /// Begins to read another chunk, now that the client wanted this one.
+    fn go_on(&mut self, reader: Reader, chunk: &Bytes) {
         let is_quick = self.asked.elapsed() < QUICK;
         self.asked = Instant::now();
         self.chunk = if is_quick { CHUNK.min(2 * self.chunk) } else { SMALL_CHUNK };
-        self.ahead = reader.next(self.chunk);
+        let before = self.sent.replace(chunk.clone());
+        self.ahead = reader.next(self.chunk, before);
     }
 }
 
@@ -167,29 +174,41 @@ struct Reader {
 }
 
 impl Reader {
-    /// Begins to read the next chunk, if there is any.
-    fn next(mut self, bytes: u64) -> Option<JoinHandle<io::Result<(Bytes, Self)>>> {
+    /// Begins to read the next chunk, if there is any, into the memory of one that was sent if that is as
+    /// large and nobody else has it.
+    fn next(
+        mut self,
+        bytes: u64,
+        sent: Option<Bytes>,
+    ) -> Option<JoinHandle<io::Result<(Bytes, Self)>>> {
         let pieces = take(&mut self.left, bytes);
         if pieces.is_empty() {
             return None;
         }
-        Some(spawn_blocking(move || Ok((self.read(pieces)?.into(), self))))
+        Some(spawn_blocking(move || Ok((self.read(pieces, sent)?.freeze(), self))))
     }
 
-    fn read(&mut self, pieces: VecDeque<Piece>) -> io::Result<Vec<u8>> {
+    fn read(&mut self, pieces: VecDeque<Piece>, sent: Option<Bytes>) -> io::Result<BytesMut> {
         let wanted = pieces.iter().map(Piece::length).sum::<u64>();
-        let mut chunk = Vec::with_capacity(usize::try_from(wanted).map_err(io::Error::other)?);
+        let wanted = usize::try_from(wanted).map_err(io::Error::other)?;
+        // Memory that is new is cleared, and the system gives it page by page.
+        let sent =
+            sent.filter(|sent| sent.len() >= wanted).and_then(|sent| sent.try_into_mut().ok());
+        let mut chunk = sent.unwrap_or_else(|| BytesMut::zeroed(wanted));
+        chunk.truncate(wanted);
+        let mut left = &mut chunk[..];
         for piece in pieces {
+            let (now, later) =
+                left.split_at_mut(usize::try_from(piece.length()).map_err(io::Error::other)?);
             match piece {
-                Piece::Text(text) => chunk.extend_from_slice(&text),
+                Piece::Text(text) => now.copy_from_slice(&text),
                 Piece::Object(range) => {
-                    let (mut file, wanted) = (&self.object.file, range.end - range.start);
+                    let mut file = &self.object.file;
                     file.seek(SeekFrom::Start(range.start))?;
-                    if (file.take(wanted).read_to_end(&mut chunk)? as u64) < wanted {
-                        return Err(io::ErrorKind::UnexpectedEof.into());
-                    }
+                    file.read_exact(now)?;
                 }
             }
+            left = later;
         }
         if let Some(checked) = &mut self.checked {
             checked.update(&chunk);

@@ -49,6 +49,21 @@ async fn an_anonymous_server_asks_nobody() {
 }
 
 #[tokio::test]
+async fn who_waits_to_send_nothing_gets_another_connection() {
+    let fixture = Fixture::with(Builder::anonymous).await;
+    for (length, closes) in [(0, true), (1, false)] {
+        // The last request ends the connection, if there is still one.
+        let requests = format!(
+            "PUT /bucket/k HTTP/1.1\r\nHost: localhost\r\nContent-Length: {length}\r\n\
+             Expect: 100-continue\r\n\r\n{}GET /bucket/k HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
+            &"x"[..length]
+        );
+        let answer = raw(fixture.server.address(), &requests).await;
+        assert_eq!(answer.matches("HTTP/1.1 200").count(), 2 - usize::from(closes), "{answer}");
+    }
+}
+
+#[tokio::test]
 async fn presigned_urls() {
     use aws_sdk_s3::presigning::PresigningConfig;
     let fixture = Fixture::new().await;
