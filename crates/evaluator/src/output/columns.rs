@@ -21,6 +21,10 @@ const KEPT: usize = 2 * MAX_ROW_BYTES;
 /// Fields up to this length are copied as if they had it, in a few instructions.
 const COPIED: usize = 32;
 
+/// More text than this is not in the nearest cache. Where the fields of rows are anywhere in it, they are
+/// fetched all at once, so that the processor waits for many of them together.
+const NEAR: usize = 1 << 15;
+
 /// How many rows are best written at once.
 pub(crate) fn rows_at_once(columns: usize) -> usize {
     (VALUES / columns.max(1)).clamp(1, MAX_ROWS)
@@ -35,6 +39,8 @@ pub(super) struct Column {
     places: Vec<Place>,
     /// If the column is coded: the text is then of these values, as far as a row had them.
     values: Option<(Arc<Vector>, Vec<Place>)>,
+    /// The fields of the rows one after the other, if they were fetched.
+    fetched: Vec<u8>,
 }
 
 /// A part of a text. There is a delimiter at least in it.
@@ -83,7 +89,7 @@ impl CsvWriter {
             let around = Around { behind, empty: &empty };
             left -= match fields {
                 Fields::Values(vector) => {
-                    *column = Column { values: None, ..std::mem::take(column) };
+                    column.values = None;
                     column.clear();
                     self.put_column(
                         vector,
@@ -254,19 +260,39 @@ impl Column {
         self.text.clear();
         self.places.clear();
     }
+
+    /// Fetches the fields of the rows from a long text of coded values.
+    fn fetch(&mut self) {
+        let Self { text, places, values, fetched } = self;
+        let are_short = || places.iter().all(|place| place.length as usize <= COPIED);
+        if values.is_none() || text.len() < NEAR || !are_short() {
+            return;
+        }
+        fetched.resize(places.len() * COPIED, 0);
+        for (place, field) in places.iter_mut().zip(fetched.as_chunks_mut::<COPIED>().0) {
+            let start = place.start as usize;
+            field.copy_from_slice(&text[start..start + COPIED]);
+        }
+        for (row, place) in places.iter_mut().enumerate() {
+            place.start = (row * COPIED) as u32;
+        }
+    }
 }
 
 /// Appends the rows that the columns' fields make up.
 fn join(columns: &mut [Column], rows: usize, out: &mut Vec<u8>) {
     let mut length = COPIED;
-    for Column { text, places, .. } in &mut *columns {
-        length += places.iter().map(|place| place.length as usize).sum::<usize>();
-        text.extend_from_slice(&[0; COPIED]);
+    for column in &mut *columns {
+        let lengths = column.places.iter().map(|place| place.length as usize);
+        length += lengths.sum::<usize>();
+        column.text.extend_from_slice(&[0; COPIED]);
+        column.fetch();
     }
     out.reserve(length);
     for row in 0..rows {
-        for Column { text, places, .. } in &*columns {
+        for Column { text, places, fetched, .. } in &*columns {
             let Place { start, length } = places[row];
+            let text = if fetched.is_empty() { text } else { fetched };
             let field = &text[start as usize..];
             match field.first_chunk::<COPIED>() {
                 Some(chunk) if length as usize <= COPIED => {
@@ -278,8 +304,9 @@ fn join(columns: &mut [Column], rows: usize, out: &mut Vec<u8>) {
             }
         }
     }
-    for Column { text, .. } in columns {
+    for Column { text, fetched, .. } in columns {
         text.truncate(text.len() - COPIED);
+        fetched.clear();
     }
 }
 
