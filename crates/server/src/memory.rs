@@ -3,10 +3,12 @@
 //! Rows are made by many threads and freed by others. What these free glibc keeps as long as anything that was
 //! allocated later in the same arena is in use: after 100 statements whose readers had stopped 500 MiB stayed, of which
 //! 40 were used. Only `malloc_trim` gives such holes back. It takes some milliseconds for each 100 MiB, so it is
-//! called now and then, and only if something was done.
+//! called now and then, and only if something was done. What is free at the end of an arena it leaves there: that
+//! goes back when something beside it is freed, if it is more than a threshold, which glibc raises to 64 MiB when it has
+//! seen large records; here it is fixed.
 #![cfg_attr(
     all(target_os = "linux", target_env = "gnu"),
-    expect(unsafe_code, reason = "calls `malloc_trim`, which has no safe wrapper")
+    expect(unsafe_code, reason = "calls `malloc_trim` and `mallopt`, which have no safe wrappers")
 )]
 
 use std::sync::Arc;
@@ -28,6 +30,7 @@ pub(crate) async fn give_back(
     interval: Duration,
     mut stopped: watch::Receiver<bool>,
 ) {
+    fix_thresholds();
     let (mut done, mut again) = (activity(&counters), false);
     loop {
         tokio::select! {
@@ -56,9 +59,25 @@ fn trim() {
     let _ = unsafe { libc::malloc_trim(0) };
 }
 
+/// Larger allocations than this are mapped, and more free memory than this at the end of an arena goes back:
+/// above the chunks that bodies are read in, which are allocated all the time.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+const THRESHOLD: libc::c_int = 1 << 20;
+
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+fn fix_thresholds() {
+    for parameter in [libc::M_MMAP_THRESHOLD, libc::M_TRIM_THRESHOLD] {
+        // SAFETY: it takes no pointers; where it does not know a parameter, all stays as it was.
+        let _ = unsafe { libc::mallopt(parameter, THRESHOLD) };
+    }
+}
+
 /// Other allocators give it back by themselves.
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
 fn trim() {}
+
+#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+fn fix_thresholds() {}
 
 #[cfg(test)]
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
