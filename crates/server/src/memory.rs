@@ -97,15 +97,43 @@ mod tests {
         line.trim().strip_suffix(" kB").unwrap().parse::<usize>().unwrap() * 1024
     }
 
-    /// In a process of its own, since what other tests allocate would count.
-    #[test]
-    fn holes_are_given_back() {
-        if env::var_os(ALONE).is_none() {
-            let test = "memory::tests::holes_are_given_back";
+    /// Whether this process runs a test alone, since what other tests allocate would count. If not, another one has
+    /// run it.
+    fn is_alone(test: &str) -> bool {
+        let is_alone = env::var_os(ALONE).is_some();
+        if !is_alone {
+            let test = format!("memory::tests::{test}");
             let mut alone = Command::new(env::current_exe().unwrap());
-            let ran = alone.args(["--exact", test, "--nocapture"]).env(ALONE, "1").output();
+            let ran = alone.args(["--exact", &test, "--nocapture"]).env(ALONE, "1").output();
             let ran = ran.unwrap();
             assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+        }
+        is_alone
+    }
+
+    #[test]
+    fn the_end_of_an_arena_is_given_back_after_something_large() {
+        if !is_alone("the_end_of_an_arena_is_given_back_after_something_large") {
+            return;
+        }
+        fix_thresholds();
+        drop(vec![1_u8; 30 * MIB]);
+        let before = resident();
+        // An arena of its own.
+        let worker = std::thread::spawn(move || {
+            let rows: Vec<_> = (0..640).map(|_| vec![1_u8; 64 << 10]).collect();
+            assert!(resident() > before + 30 * MIB);
+            drop(rows);
+            trim();
+            resident()
+        });
+        let after = worker.join().unwrap();
+        assert!(after < before + 10 * MIB, "{before} and {after} are resident");
+    }
+
+    #[test]
+    fn holes_are_given_back() {
+        if !is_alone("holes_are_given_back") {
             return;
         }
         let mut rows: Vec<_> = (0..4096).map(|_| vec![1_u8; 64 << 10]).collect();
