@@ -191,9 +191,10 @@ impl Reader {
     fn read(&mut self, pieces: VecDeque<Piece>, sent: Option<Bytes>) -> io::Result<BytesMut> {
         let wanted = pieces.iter().map(Piece::length).sum::<u64>();
         let wanted = usize::try_from(wanted).map_err(io::Error::other)?;
-        // Memory that is new is cleared, and the system gives it page by page.
-        let sent =
-            sent.filter(|sent| sent.len() >= wanted).and_then(|sent| sent.try_into_mut().ok());
+        // Memory that is new is cleared, and the system gives it page by page. A chunk for a slow client does not keep
+        // the memory of a large one.
+        let fits = |sent: &Bytes| (wanted..=2 * wanted).contains(&sent.len());
+        let sent = sent.filter(fits).and_then(|sent| sent.try_into_mut().ok());
         let mut chunk = sent.unwrap_or_else(|| BytesMut::zeroed(wanted));
         chunk.truncate(wanted);
         let mut left = &mut chunk[..];
