@@ -114,6 +114,7 @@ impl Lessons {
             self.profile.syntax.like = LikePatterns::Full;
             self.profile.syntax.aggregates = true;
             self.profile.max_exact_int = None;
+            self.profile.max_listed_keys = own.max_listed_keys;
             return self.profile;
         }
         self.profile.syntax.group_by = false;

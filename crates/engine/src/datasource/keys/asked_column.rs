@@ -204,8 +204,14 @@ impl<'a> AskedColumn<'a> {
         })
     }
 
-    /// How many keys a list of so many bytes has, judged by some of them.
+    /// How many keys a list of so many bytes has, judged by some of them; no more than the store may be
+    /// sent.
     pub(super) fn listed(&self, room: usize) -> usize {
+        let most = self.asking.source.profile().max_listed_keys.unwrap_or(usize::MAX);
+        self.fitting(room).min(most)
+    }
+
+    fn fitting(&self, room: usize) -> usize {
         const JUDGED: usize = 64;
         let values = self.keys.values.as_deref().unwrap_or_default();
         let every = (values.len() / JUDGED).max(1);
@@ -220,8 +226,16 @@ impl<'a> AskedColumn<'a> {
             Ok(values) => values,
             Err(why) => return Ok(Err(why)),
         };
+        let profile = self.asking.source.profile();
+        if let Some(most) = profile.max_listed_keys.filter(|most| values.len() > *most) {
+            return Ok(Err(Why::new(format!(
+                "a list of {} keys is longer than the {most} that the profile `{}` allows",
+                values.len(),
+                profile.name
+            ))));
+        }
         // To make a long list takes longer than to judge by some of its keys that it is far too long.
-        let judged = self.listed(self.room);
+        let judged = self.fitting(self.room);
         if judged > 0 && values.len() > judged + judged / NEARLY {
             return Ok(Err(Why::new(format!("a list of {} keys does not fit", values.len()))));
         }
