@@ -145,7 +145,44 @@ impl State {
         block: &[u8],
         wanted: Ordering,
     ) -> Result<(), SelectError> {
-        rows.try_for_each(|row| self.find_one(vector, row, block, wanted).map(drop))
+        let is_less = wanted == Ordering::Less;
+        let best = match &vector.data {
+            Data::Int(ints) if is_less => best(vector, rows, |row, best| ints[row] < ints[best]),
+            Data::Int(ints) => best(vector, rows, |row, best| ints[row] > ints[best]),
+            Data::Float(floats) => best(vector, rows, |row, best| {
+                value::compare_floats(floats[row], floats[best]) == wanted
+            }),
+            Data::Decimal(decimals) => {
+                best(vector, rows, |row, best| decimals[row].compare(decimals[best]) == wanted)
+            }
+            _ => {
+                return rows
+                    .try_for_each(|row| self.find_one(vector, row, block, wanted).map(drop));
+            }
+        };
+        best.map_or(Ok(()), |row| self.find_one(vector, row, block, wanted).map(drop))
+    }
+
+    /// Whether the minimum or maximum so far is known to stay, which is true of most rows: then no value
+    /// is made of what the vector holds, nor text copied. What is there of a row without a value is of no
+    /// matter, as such a row changes nothing.
+    #[inline(always)]
+    fn stays(&self, vector: &Vector, row: usize, block: &[u8], wanted: Ordering) -> bool {
+        wanted
+            != match (&vector.data, &self.extreme) {
+                (Data::Int(ints), Some(Value::Int(best))) => ints[row].cmp(best),
+                (Data::Float(floats), Some(Value::Float(best))) => {
+                    value::compare_floats(floats[row], *best)
+                }
+                (Data::Decimal(decimals), Some(Value::Decimal(best))) => {
+                    decimals[row].compare(*best)
+                }
+                (Data::Timestamp(times), Some(Value::Timestamp(best))) => times[row].compare(*best),
+                (Data::Text(spans, heap), Some(Value::String(best))) if !spans[row].is_absent() => {
+                    spans[row].of(heap.bytes(block)).cmp(best.as_bytes())
+                }
+                _ => wanted,
+            }
     }
 
     /// Takes the value of a row if it is the new minimum or maximum. Returns how many bytes of text
@@ -157,11 +194,7 @@ impl State {
         block: &[u8],
         wanted: Ordering,
     ) -> Result<usize, SelectError> {
-        // Text is copied only if it is the new minimum or maximum.
-        if let (Data::Text(spans, heap), Some(Value::String(best))) = (&vector.data, &self.extreme)
-            && !spans[row].is_absent()
-            && spans[row].of(heap.bytes(block)).cmp(best.as_bytes()) != wanted
-        {
+        if self.stays(vector, row, block, wanted) {
             return Ok(0);
         }
         let value = vector.value(row, block).ok_or_else(invalid_text)?;
@@ -284,6 +317,18 @@ impl State {
             }
         }
     }
+}
+
+/// The first of the rows with a value than which none is better.
+#[inline(always)]
+fn best(vector: &Vector, rows: Rows<'_>, better: impl Fn(usize, usize) -> bool) -> Option<usize> {
+    let mut best = None;
+    rows.for_each(|row| {
+        if vector.tags.get(row) == Tag::Present && best.is_none_or(|best| better(row, best)) {
+            best = Some(row);
+        }
+    });
+    best
 }
 
 #[cold]
