@@ -97,7 +97,7 @@ impl Records {
         }
         let tolerate_cr = syntax.tolerates_cr();
         let delimiter = syntax.record_delimiter.len();
-        if delimiter == 1 && structure.is_usual() {
+        if delimiter == 1 && *next < structure.usual_to() {
             self.collect_usual(block, next, limits, syntax, structure);
         }
         while self.len() < max_rows {
@@ -205,18 +205,21 @@ impl Records {
         // The record behind a mark starts in the range if the mark lies before its last byte.
         let in_range = 1 + marks.partition_point(|mark| (*mark as usize) + 1 < range_end);
         let marks = &marks[..found.min(in_range)];
-        let Some((last, before)) = marks.split_last() else { return };
-        let (tolerate_cr, comments) = (syntax.tolerates_cr(), syntax.has_comments());
+        let usual = marks.partition_point(|mark| (*mark as usize) < structure.usual_to());
+        let marks = &marks[..usual];
+        let Some(last) = marks.last() else { return };
+        let tolerate_cr = syntax.tolerates_cr();
         // The usual records end right before their marks and begin right behind those before them.
-        self.starts.push(*next as u32);
-        self.starts.extend(before.iter().map(|mark| mark + 1));
-        self.ends.extend_from_slice(marks);
-        let (starts, ends) = (&mut self.starts[..], &mut self.ends[..]);
-        let lengths = starts.iter().zip(&*ends).map(|(start, end)| end - start);
-        let (shortest, longest) = lengths
-            .fold((u32::MAX, 0), |(least, most), length| (least.min(length), most.max(length)));
+        let (starts, ends) = (&mut self.starts, &mut self.ends);
+        let (shortest, longest) = structure.spans(*next as u32, marks, starts, ends);
         let mut rows = marks.len();
-        if shortest == 0 || comments || (tolerate_cr && structure.seen.carriage_return) {
+        let comment = syntax.first_comment_byte();
+        let may_be_comment =
+            |start: &u32| comment.is_some() && block.get(*start as usize).copied() == comment;
+        if shortest == 0
+            || (tolerate_cr && structure.seen.carriage_return)
+            || starts.iter().any(may_be_comment)
+        {
             rows = 0;
             for row in 0..starts.len() {
                 let (start, mut end) = (starts[row], ends[row]);

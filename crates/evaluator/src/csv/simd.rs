@@ -35,11 +35,10 @@ impl Level {
             let bits = is_x86_feature_detected!("bmi1")
                 && is_x86_feature_detected!("bmi2")
                 && is_x86_feature_detected!("popcnt");
-            if bits && is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512bw") {
-                return Self::Avx512;
-            }
             if bits && is_x86_feature_detected!("avx2") {
-                return Self::Avx2;
+                let wide =
+                    is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512bw");
+                return if wide { Self::Avx512 } else { Self::Avx2 };
             }
         }
         #[cfg(all(target_arch = "aarch64", not(miri)))]
@@ -105,6 +104,22 @@ pub(super) fn record_marks(
     }
 }
 
+/// Adds what lies between marks to starts and ends, see [`structure::spans`].
+pub(super) fn spans(
+    level: Level,
+    from: u32,
+    marks: &[u32],
+    starts: &mut Vec<u32>,
+    ends: &mut Vec<u32>,
+) -> (u32, u32) {
+    match level {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: both levels are only detected together with AVX2.
+        Level::Avx2 | Level::Avx512 => unsafe { x86::spans(from, marks, starts, ends) },
+        _ => structure::spans(from, marks, starts, ends),
+    }
+}
+
 /// Looks for a record with other fields than so many, see [`structure::uneven`].
 pub(super) fn uneven(
     level: Level,
@@ -133,6 +148,9 @@ pub(super) fn interpret_quotes(
         #[cfg(target_arch = "x86_64")]
         // SAFETY: `detect` saw the features that the function was compiled for.
         Level::Avx512 => unsafe { x86::interpret_avx512(words, block, start, syntax) },
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: as above.
+        Level::Avx2 => unsafe { x86::interpret_avx2(words, block, start, syntax) },
         _ => quotes::interpret(words, block, start, syntax, quotes::usual),
     }
 }
@@ -235,6 +253,116 @@ mod x86 {
         }
     }
 
+    #[target_feature(enable = "avx2")]
+    pub(super) fn interpret_avx2(
+        words: &mut Words,
+        block: &[u8],
+        start: usize,
+        syntax: &Syntax,
+    ) -> bool {
+        quotes::interpret(words, block, start, syntax, |words, before, cuts| {
+            usual_avx2(words, before, cuts)
+        })
+    }
+
+    /// [`quotes::usual`], four words in a vector.
+    #[target_feature(enable = "avx2")]
+    fn usual_avx2(
+        [fields, records, quotes]: [&mut [u64; LANES]; 3],
+        before: &mut Before,
+        cuts: u64,
+    ) -> Outcome {
+        let load = |words: &[u64; LANES]| {
+            // SAFETY: the loads are unaligned and read the two halves of the eight words.
+            unsafe {
+                let at: *const __m256i = words.as_ptr().cast();
+                [_mm256_loadu_si256(at), _mm256_loadu_si256(at.add(1))]
+            }
+        };
+        let store = |words: &mut [u64; LANES], [low, high]: [__m256i; 2]| {
+            // SAFETY: the stores are unaligned and write the two halves of the eight words.
+            unsafe {
+                let at: *mut __m256i = words.as_mut_ptr().cast();
+                _mm256_storeu_si256(at, low);
+                _mm256_storeu_si256(at.add(1), high);
+            }
+        };
+        let (field, record, quote) = (load(fields), load(records), load(quotes));
+        let low = four([field[0], record[0], quote[0]], *before, cuts);
+        let high = four([field[1], record[1], quote[1]], low.before, cuts);
+        let disturbing = _mm256_or_si256(low.disturbing, high.disturbing);
+        if _mm256_testz_si256(disturbing, disturbing) == 0 {
+            return Outcome::Disturbed;
+        }
+        *before = high.before;
+        store(fields, [low.field, high.field]);
+        store(records, [low.record, high.record]);
+        store(quotes, [low.left, high.left]);
+        let left = _mm256_or_si256(low.left, high.left);
+        match _mm256_testz_si256(left, left) {
+            0 => Outcome::Closing,
+            _ => Outcome::Clear,
+        }
+    }
+
+    /// Four words, interpreted.
+    struct Four {
+        field: __m256i,
+        record: __m256i,
+        /// Closing quotes that are left.
+        left: __m256i,
+        disturbing: __m256i,
+        /// What is known before the words behind them.
+        before: Before,
+    }
+
+    #[target_feature(enable = "avx2")]
+    fn four([field, record, quote]: [__m256i; 3], before: Before, cuts: u64) -> Four {
+        // All bits of the words that bits stand for.
+        let words = |bits: i32| {
+            let each = _mm256_setr_epi64x(1, 2, 4, 8);
+            _mm256_cmpeq_epi64(_mm256_and_si256(_mm256_set1_epi64x(bits.into()), each), each)
+        };
+        let tops = |words: __m256i| _mm256_movemask_pd(_mm256_castsi256_pd(words));
+        let mut inside = quote;
+        inside = _mm256_xor_si256(inside, _mm256_slli_epi64::<1>(inside));
+        inside = _mm256_xor_si256(inside, _mm256_slli_epi64::<2>(inside));
+        inside = _mm256_xor_si256(inside, _mm256_slli_epi64::<4>(inside));
+        inside = _mm256_xor_si256(inside, _mm256_slli_epi64::<8>(inside));
+        inside = _mm256_xor_si256(inside, _mm256_slli_epi64::<16>(inside));
+        inside = _mm256_xor_si256(inside, _mm256_slli_epi64::<32>(inside));
+        // The same again for the parities of whole words, a bit each.
+        let begun = (before.inside & 1) as i32;
+        let mut ends = tops(inside);
+        ends ^= ends << 1;
+        ends ^= ends << 2;
+        ends ^= -begun;
+        inside = _mm256_xor_si256(inside, words(ends << 1 | begun));
+        let marks = _mm256_or_si256(_mm256_or_si256(field, record), quote);
+        let boundary = _mm256_andnot_si256(inside, marks);
+        let last = tops(boundary);
+        // Of a text that begins behind a byte order mark, the first field is not at the first bit.
+        let first = _mm256_setr_epi64x(before.boundary.cast_signed(), 0, 0, 0);
+        let behind = _mm256_or_si256(_mm256_srli_epi64::<63>(words(last << 1)), first);
+        let behind = _mm256_or_si256(_mm256_slli_epi64::<1>(boundary), behind);
+        let literal = _mm256_andnot_si256(behind, _mm256_and_si256(quote, inside));
+        let cut = _mm256_and_si256(record, inside);
+        let cut = _mm256_and_si256(cut, _mm256_set1_epi64x(cuts.cast_signed()));
+        let field = _mm256_andnot_si256(inside, field);
+        let record = _mm256_andnot_si256(inside, record);
+        let ended = _mm256_srli_epi64::<1>(_mm256_or_si256(field, record));
+        Four {
+            field,
+            record,
+            left: _mm256_andnot_si256(_mm256_or_si256(inside, ended), quote),
+            disturbing: _mm256_or_si256(literal, cut),
+            before: Before {
+                inside: if ends & 8 == 0 { 0 } else { u64::MAX },
+                boundary: u64::from(last & 8 != 0),
+            },
+        }
+    }
+
     #[target_feature(enable = "avx512f,avx512bw")]
     pub(super) fn interpret_avx512(
         words: &mut Words,
@@ -316,6 +444,16 @@ mod x86 {
         marks: &mut Vec<u32>,
     ) -> usize {
         structure::record_marks(map, from, most, marks)
+    }
+
+    #[target_feature(enable = "avx2")]
+    pub(super) fn spans(
+        from: u32,
+        marks: &[u32],
+        starts: &mut Vec<u32>,
+        ends: &mut Vec<u32>,
+    ) -> (u32, u32) {
+        structure::spans(from, marks, starts, ends)
     }
 
     #[target_feature(enable = "bmi1,bmi2,popcnt")]

@@ -64,8 +64,9 @@ pub(super) struct Structure {
     pub(super) seen: Seen,
     /// Whether the quotes were interpreted.
     pub(super) interpreted: bool,
-    /// Whether any record needs the state machine.
-    unusual: bool,
+    /// Records that end before this byte need no state machine. A block mostly ends within a record, and
+    /// often within its quotes.
+    usual_to: usize,
     marks: Marks,
 }
 
@@ -77,7 +78,7 @@ impl Structure {
             words: Words::default(),
             seen: Seen::default(),
             interpreted: true,
-            unusual: false,
+            usual_to: usize::MAX,
             marks: Marks {
                 field: last(&syntax.field_delimiter),
                 record: last(&syntax.record_delimiter),
@@ -93,9 +94,15 @@ impl Structure {
         self.interpreted = !self.seen.quote
             || (syntax.has_plain_quotes()
                 && !(syntax.quoted_record_delimiters && self.has_comment(block, start, syntax)));
-        self.unusual = self.seen.quote
-            && (!self.interpreted
-                || simd::interpret_quotes(self.level, &mut self.words, block, start, syntax));
+        self.usual_to = if !self.interpreted {
+            0
+        } else if self.seen.quote
+            && simd::interpret_quotes(self.level, &mut self.words, block, start, syntax)
+        {
+            next(&self.words.quote, 0).unwrap_or(usize::MAX)
+        } else {
+            usize::MAX
+        };
     }
 
     /// Marks delimiters and quotes wherever they are.
@@ -151,6 +158,17 @@ impl Structure {
         simd::record_marks(self.level, &self.words.record, from, most, marks)
     }
 
+    /// See [`spans`].
+    pub(super) fn spans(
+        &self,
+        from: u32,
+        marks: &[u32],
+        starts: &mut Vec<u32>,
+        ends: &mut Vec<u32>,
+    ) -> (u32, u32) {
+        simd::spans(self.level, from, marks, starts, ends)
+    }
+
     /// The last byte of the first field delimiter at or behind `from`.
     pub(super) fn next_field_mark(&self, from: usize) -> Option<usize> {
         next(&self.words.field, from)
@@ -161,15 +179,15 @@ impl Structure {
         simd::uneven(self.level, &self.words.field, starts, ends, fields)
     }
 
-    /// Whether every record can be read as it lies in the block.
-    pub(super) fn is_usual(&self) -> bool {
-        !self.unusual
+    /// The byte before which every record that ends there can be read as it lies in the block.
+    pub(super) fn usual_to(&self) -> usize {
+        self.usual_to
     }
 
     /// Whether the record at `start..end` cannot be read as it lies in the block.
     #[inline]
     pub(super) fn is_unusual(&self, start: usize, end: usize) -> bool {
-        self.unusual && end > start && {
+        end > start.max(self.usual_to) && {
             let (first, last) = (start / WORD_BYTES, (end - 1) / WORD_BYTES);
             let words = self.words.quote.get(first..=last).unwrap_or_default();
             let outside_before = !(u64::MAX << (start % WORD_BYTES));
@@ -230,6 +248,28 @@ pub(super) fn record_marks(map: &[u64], from: usize, most: usize, marks: &mut Ve
     found
 }
 
+/// Adds the starts and ends of the records between marks, the first of which begins at `from`. Returns the
+/// shortest and the longest length.
+#[inline(always)]
+pub(super) fn spans(
+    from: u32,
+    marks: &[u32],
+    starts: &mut Vec<u32>,
+    ends: &mut Vec<u32>,
+) -> (u32, u32) {
+    let Some((first, behind)) = marks.split_first() else { return (u32::MAX, 0) };
+    starts.push(from);
+    starts.extend(marks[..behind.len()].iter().map(|mark| mark + 1));
+    ends.extend_from_slice(marks);
+    let (mut shortest, mut longest) = (first - from, first - from);
+    for (before, mark) in marks.iter().zip(behind) {
+        let length = mark - before - 1;
+        shortest = shortest.min(length);
+        longest = longest.max(length);
+    }
+    (shortest, longest)
+}
+
 /// The first of some records that has not so many fields, by the field delimiters that end in it.
 #[inline(always)]
 pub(super) fn uneven(map: &[u64], starts: &[u32], ends: &[u32], fields: usize) -> Option<usize> {
@@ -285,7 +325,7 @@ mod tests {
         } else {
             structure.mark(&block, &syntax);
             structure.interpreted = !structure.seen.quote;
-            structure.unusual = structure.seen.quote;
+            structure.usual_to = if structure.seen.quote { 0 } else { usize::MAX };
         }
         let trims = structure.interpreted && structure.seen.quote;
         let mut all = Vec::new();

@@ -101,8 +101,8 @@ impl Syntax {
         }
     }
 
-    pub(super) fn has_comments(&self) -> bool {
-        self.comment.is_some()
+    pub(super) fn first_comment_byte(&self) -> Option<u8> {
+        self.comment.as_ref()?.as_bytes().first().copied()
     }
 
     #[inline]
