@@ -8,6 +8,7 @@ import time
 import traceback
 
 import durable  # noqa: F401 - they register themselves
+import listing  # noqa: F401
 import slow  # noqa: F401
 import statements  # noqa: F401
 import strangers  # noqa: F401
