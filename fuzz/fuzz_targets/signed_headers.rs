@@ -123,14 +123,19 @@ impl<'a> Request<'a> {
     }
 
     /// What was added that changes what is done, whatever the server makes of it.
-    fn changes(&self) -> Option<&str> {
+    fn changes(&self) -> Option<String> {
         let is_amz = |line: &&&str| {
             let name = line.split(':').next().unwrap_or_default();
             name.trim().to_ascii_lowercase().starts_with("x-amz-")
         };
-        let matters = |pair: &&&str| !pair.is_empty() && !pair.starts_with("X-Amz-Signature=");
-        let header = self.added.iter().find(is_amz);
-        header.or_else(|| self.added_query.iter().find(matters)).copied()
+        if let Some(header) = self.added.iter().find(is_amz) {
+            return Some((*header).to_owned());
+        }
+        // Nobody looks at a fragment, nor at a parameter without a character.
+        let added = self.added_query.join("&");
+        let query = added.split('#').next().unwrap_or_default();
+        let matters = |pair: &&str| !pair.is_empty() && !pair.starts_with("X-Amz-Signature=");
+        query.split('&').find(matters).map(str::to_owned)
     }
 
     fn signs(&self, name: &str) -> bool {

@@ -152,6 +152,10 @@ impl Answer {
         let mut lines = head.split("\r\n");
         let status = lines.next()?.strip_prefix("HTTP/1.").expect("answers are HTTP");
         let status = status.get(2..5)?.parse().ok()?;
+        if (100..200).contains(&status) {
+            // The answer is yet to come.
+            return Self::read(&bytes[end + 4..]);
+        }
         let headers = lines.filter_map(|line| line.split_once(':'));
         let headers: Vec<_> =
             headers.map(|(n, v)| (n.to_ascii_lowercase(), v.trim().to_owned())).collect();

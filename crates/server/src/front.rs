@@ -19,7 +19,7 @@ use crate::limits::Limits;
 use crate::messages::explain;
 use crate::origin::refuse_pages;
 use crate::received::{BodyState, watch};
-use crate::signed::{refuse_long_lived, refuse_old, refuse_unsigned_headers};
+use crate::signed::{refuse_long_lived, refuse_odd_times, refuse_old, refuse_unsigned_headers};
 
 pub(crate) const CONTENT_HASH: HeaderName = HeaderName::from_static("x-amz-content-sha256");
 /// How the hash of a body begins that is in chunks.
@@ -117,6 +117,7 @@ impl Front {
     /// Refuses what no signature allows.
     fn admit(&self, request: &Request<Body>) -> Result<(), S3Error> {
         refuse_forms(request)?;
+        refuse_odd_times(request)?;
         if self.settings.anonymous {
             refuse_pages(request, &self.settings.hosts)
         } else {

@@ -135,11 +135,65 @@ pub(crate) fn refuse_old<B>(request: &Request<B>) -> Result<(), S3Error> {
     }
 }
 
+/// Refuses a signature whose times have other characters than digits and letters: `s3s` subtracts before it
+/// looks whether there is a digit, and with checked arithmetic that panics.
+///
+/// # Errors
+///
+/// S3's `AuthorizationHeaderMalformed`.
+pub(crate) fn refuse_odd_times<B>(request: &Request<B>) -> Result<(), S3Error> {
+    // What has another length is not taken apart: the older signatures have dates in words.
+    let is_odd = |time: &str| {
+        [8, 16].contains(&time.len()) && !time.bytes().all(|byte| byte.is_ascii_alphanumeric())
+    };
+    let has_odd_day = |credential: &str| credential.split('/').nth(1).is_some_and(is_odd);
+    let in_query = parameters(request).any(|(name, value)| match &*name {
+        "X-Amz-Date" => is_odd(&value),
+        "X-Amz-Credential" => has_odd_day(&value),
+        _ => false,
+    });
+    let header = |name| request.headers().get_all(name).iter();
+    let text = |value: &http::HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
+    let in_head = header(AMZ_DATE).any(|value| is_odd(&text(value)))
+        || header(header::AUTHORIZATION)
+            .any(|value| text(value).split("Credential=").skip(1).any(has_odd_day));
+    if in_query || in_head {
+        return Err(S3Error::with_message(
+            S3ErrorCode::AuthorizationHeaderMalformed,
+            "the times of a signature are digits, as in 20260131T235959Z",
+        ));
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     use std::time::Duration;
+
+    /// The first of these was found by the fuzz target `front`.
+    #[test]
+    fn times_of_signatures_have_no_odd_characters() {
+        let check = |query: &str, authorization: &str, date: &str, expected: bool| {
+            let request = Request::get(format!("/bucket/key?{query}"))
+                .header(header::AUTHORIZATION, authorization)
+                .header(AMZ_DATE, date)
+                .body(());
+            let refused = refuse_odd_times(&request.unwrap()).is_err();
+            assert_eq!(refused, expected, "{query} {authorization} {date}");
+        };
+        let scope =
+            |day: &str| format!("AWS4-HMAC-SHA256 Credential=me/{day}/r/s3/aws4_request, x");
+        let (fine, time) = (scope("20260131"), "20260131T235959Z");
+        check("", &fine, time, false);
+        check("", &scope("202611+5"), time, true);
+        check("", &fine, "20260131T2359-9Z", true);
+        check("X-Amz-Date=20260131T235959Z&X-Amz-Credential=me%2F20260131%2Fr", &fine, time, false);
+        check("X-Amz-Date=20260131T23595%20Z", &fine, time, true);
+        check("X-Amz-Credential=me%2F2026%2B131%2Fr", &fine, time, true);
+        check("", "AWS me:signature", "Tue, 27 Jan 2026 21:20:26 +0000", false);
+    }
 
     #[test]
     fn signatures_of_version_2_are_old_after_a_quarter_of_an_hour() {

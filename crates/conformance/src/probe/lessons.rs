@@ -114,7 +114,7 @@ impl Lessons {
             self.profile.syntax.like = LikePatterns::Full;
             self.profile.syntax.aggregates = true;
             self.profile.max_exact_int = None;
-            self.profile.max_listed_keys = own.max_listed_keys;
+            self.profile.max_in_list = own.max_in_list;
             return self.profile;
         }
         self.profile.syntax.group_by = false;

@@ -13,9 +13,9 @@ use super::{
 const EXPRESSION_BYTES: usize = 256 * 1024;
 /// Room for a full statement with every character escaped.
 const REQUEST_BYTES: usize = 2 << 20;
-/// Keys that a statement lists where each is compared with every row. On MinIO so many take four times
-/// as long as the scan without them (measured), and 15,000 minutes.
-const COMPARED_KEYS: usize = 64;
+/// Members of an IN where each is compared with every row. On MinIO so many take four times as long as the
+/// scan without them (measured), and 15,000 minutes.
+const COMPARED_MEMBERS: usize = 64;
 /// DEL: a character that XML allows and that no line of text begins with.
 const DEL: &str = "\u{7f}";
 
@@ -24,7 +24,7 @@ impl EndpointProfile {
     pub fn unknown() -> Self {
         Self {
             name: "unknown".to_owned(),
-            max_listed_keys: Some(COMPARED_KEYS),
+            max_in_list: Some(COMPARED_MEMBERS),
             internal_error_is_final: true,
             ..Self::get_only()
         }
@@ -50,7 +50,7 @@ impl EndpointProfile {
             quotes_lone_empty_field: true,
             no_comments: String::new(),
             max_expression_bytes: EXPRESSION_BYTES,
-            max_listed_keys: None,
+            max_in_list: None,
             max_request_bytes: REQUEST_BYTES,
             all_xml_entities: true,
             max_exact_int: None,
@@ -185,7 +185,7 @@ impl EndpointProfile {
             progress: false,
             quotes_lone_empty_field: false,
             no_comments: DEL.to_owned(),
-            max_listed_keys: Some(COMPARED_KEYS),
+            max_in_list: Some(COMPARED_MEMBERS),
             // From 2^53 on, a greater number is equal to it there.
             max_exact_int: Some((1 << 53) - 1),
             syntax: Syntax {

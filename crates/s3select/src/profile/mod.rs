@@ -48,10 +48,10 @@ pub struct EndpointProfile {
     pub no_comments: String,
     /// The longest statement, in bytes of UTF-8.
     pub max_expression_bytes: usize,
-    /// The most keys of a join that a statement lists, where a store compares each row with each of
-    /// them; `None` is no limit but the length of the statement.
+    /// The most members of an IN that is sent, keys of a join among them, where a store compares each row
+    /// with each of them; `None` is no limit but the length of the statement.
     #[serde(default)]
-    pub max_listed_keys: Option<usize>,
+    pub max_in_list: Option<usize>,
     /// The longest request body, in bytes; the statement counts as it is escaped in XML.
     pub max_request_bytes: usize,
     /// Whether the XML of a request may use the entities `&amp;` and `&quot;`.

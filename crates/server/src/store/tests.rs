@@ -266,31 +266,52 @@ fn a_folder_that_takes_names_for_one_another_is_noticed() {
     assert!(merges());
 }
 
+fn begin_upload(store: &Store, key: &str) -> String {
+    let upload = Upload {
+        bucket: "bucket".to_owned(),
+        key: key.to_owned(),
+        initiated: milliseconds(SystemTime::now()),
+        meta: Meta::default(),
+        algorithm: None,
+        full_object: false,
+    };
+    store.create_upload(&upload).unwrap()
+}
+
+fn put_part(store: &Store, id: &str, key: &str) -> PartReference {
+    let mut draft = store.draft([], None).unwrap();
+    draft.write(b"part").unwrap();
+    let part = store.put_part(id, "bucket", key, 1, draft.finish().unwrap()).unwrap();
+    PartReference { number: 1, etag: part.etag, checksums: part.checksums }
+}
+
+fn complete(store: &Store, id: &str, key: &str, parts: &[PartReference]) {
+    let (expected, always) = (Expected::default(), WriteConditions::default());
+    store.complete_upload(id, ("bucket", key), parts, &expected, &always).unwrap();
+}
+
+/// However long it is, nothing of it is copied.
+#[cfg(unix)]
+#[test]
+fn a_single_part_becomes_the_object_as_it_is() {
+    use std::os::unix::fs::MetadataExt as _;
+    let (folder, store) = store(true, false);
+    let id = begin_upload(&store, "k");
+    let parts = [put_part(&store, &id, "k")];
+    let uploaded = fs::read_dir(folder.path().join(OWN).join("uploads").join(&id)).unwrap();
+    let inodes: Vec<u64> = uploaded.map(|file| file.unwrap().metadata().unwrap().ino()).collect();
+    complete(&store, &id, "k", &parts);
+    let object = fs::metadata(folder.path().join("bucket/k")).unwrap();
+    assert!(object.len() == 4 && inodes.contains(&object.ino()), "{object:?} of {inodes:?}");
+}
+
 #[test]
 fn uploads_expire() {
     let (folder, store) = store(true, false);
-    let begin = |key: &str| {
-        let upload = Upload {
-            bucket: "bucket".to_owned(),
-            key: key.to_owned(),
-            initiated: milliseconds(SystemTime::now()),
-            meta: Meta::default(),
-            algorithm: None,
-            full_object: false,
-        };
-        store.create_upload(&upload).unwrap()
-    };
-    let part = |id: &str, key: &str| {
-        let mut draft = store.draft([], None).unwrap();
-        draft.write(b"part").unwrap();
-        let part = store.put_part(id, "bucket", key, 1, draft.finish().unwrap()).unwrap();
-        PartReference { number: 1, etag: part.etag, checksums: part.checksums }
-    };
-    let (left, done) = (begin("left"), begin("done"));
-    part(&left, "left");
-    let parts = [part(&done, "done")];
-    let (expected, always) = (Expected::default(), WriteConditions::default());
-    store.complete_upload(&done, ("bucket", "done"), &parts, &expected, &always).unwrap();
+    let (left, done) = (begin_upload(&store, "left"), begin_upload(&store, "done"));
+    put_part(&store, &left, "left");
+    let parts = [put_part(&store, &done, "done")];
+    complete(&store, &done, "done", &parts);
     let own = folder.path().join(OWN);
     let count = |name: &str| fs::read_dir(own.join(name)).unwrap().count();
     assert_eq!(store.expire_uploads(Duration::from_secs(60)).unwrap(), 0);

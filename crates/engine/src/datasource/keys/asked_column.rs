@@ -207,15 +207,19 @@ impl<'a> AskedColumn<'a> {
     /// How many keys a list of so many bytes has, judged by some of them; no more than the store may be
     /// sent.
     pub(super) fn listed(&self, room: usize) -> usize {
-        let most = self.asking.source.profile().max_listed_keys.unwrap_or(usize::MAX);
-        self.fitting(room).min(most)
+        self.fitting(room).min(self.most_members())
+    }
+
+    fn most_members(&self) -> usize {
+        self.asking.source.profile().max_in_list.unwrap_or(usize::MAX)
     }
 
     fn fitting(&self, room: usize) -> usize {
         const JUDGED: usize = 64;
         let values = self.keys.values.as_deref().unwrap_or_default();
         let every = (values.len() / JUDGED).max(1);
-        let some: Vec<_> = values.iter().step_by(every).cloned().collect();
+        let judged = JUDGED.min(self.most_members());
+        let some: Vec<_> = values.iter().step_by(every).take(judged).cloned().collect();
         let list = self.membership(&some).ok().and_then(|it| self.asking.translator().filter(&it));
         let bytes = list.map_or(0, |list| list.expr.to_string().len());
         (room * some.len()).checked_div(bytes).unwrap_or_default()
@@ -226,12 +230,12 @@ impl<'a> AskedColumn<'a> {
             Ok(values) => values,
             Err(why) => return Ok(Err(why)),
         };
-        let profile = self.asking.source.profile();
-        if let Some(most) = profile.max_listed_keys.filter(|most| values.len() > *most) {
+        if values.len() > self.most_members() {
             return Ok(Err(Why::new(format!(
-                "a list of {} keys is longer than the {most} that the profile `{}` allows",
+                "a list of {} keys is longer than the {} of the profile `{}`",
                 values.len(),
-                profile.name
+                self.most_members(),
+                self.asking.source.profile().name
             ))));
         }
         // To make a long list takes longer than to judge by some of its keys that it is far too long.

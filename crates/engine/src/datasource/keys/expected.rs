@@ -114,7 +114,7 @@ const KEY_BYTES: f64 = 10.0;
 /// Whether a statement of a scan has room for a list of so many keys, about.
 fn lists(source: &S3SelectSource, keys: Option<f64>) -> bool {
     let room = source.profile().max_expression_bytes as f64 / KEY_BYTES;
-    let most = source.profile().max_listed_keys.map_or(room, |most| room.min(most as f64));
+    let most = source.profile().max_in_list.map_or(room, |most| room.min(most as f64));
     keys.is_some_and(|keys| keys <= most)
 }
 

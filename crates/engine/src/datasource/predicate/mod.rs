@@ -346,6 +346,9 @@ impl<'a> Translator<'a> {
     }
 
     fn in_list(&self, list: &InListExpr) -> Option<Pushed> {
+        if self.profile.max_in_list.is_some_and(|most| list.list().len() > most) {
+            return None;
+        }
         let value = self.value(list.expr())?;
         let found = if value.kind == Kind::Date {
             let days = list.list().iter().map(date_literal).collect::<Option<Vec<_>>>()?;
