@@ -146,13 +146,17 @@ impl State {
         wanted: Ordering,
     ) -> Result<(), SelectError> {
         let is_less = wanted == Ordering::Less;
-        let best = match &vector.data {
-            Data::Int(ints) if is_less => best(vector, rows, |row, best| ints[row] < ints[best]),
-            Data::Int(ints) => best(vector, rows, |row, best| ints[row] > ints[best]),
-            Data::Float(floats) => best(vector, rows, |row, best| {
+        // Text compares with numbers by their text, so that then the order of the rows matters.
+        let data = (!matches!(self.extreme, Some(Value::String(_)))).then_some(&vector.data);
+        let best = match data {
+            Some(Data::Int(ints)) if is_less => {
+                best(vector, rows, |row, best| ints[row] < ints[best])
+            }
+            Some(Data::Int(ints)) => best(vector, rows, |row, best| ints[row] > ints[best]),
+            Some(Data::Float(floats)) => best(vector, rows, |row, best| {
                 value::compare_floats(floats[row], floats[best]) == wanted
             }),
-            Data::Decimal(decimals) => {
+            Some(Data::Decimal(decimals)) => {
                 best(vector, rows, |row, best| decimals[row].compare(decimals[best]) == wanted)
             }
             _ => {
@@ -337,4 +341,27 @@ fn incomparable(a: &Value, b: &Value) -> SelectError {
         SelectErrorCode::InvalidDataType,
         format!("MIN and MAX cannot compare a {} with a {}.", a.type_name(), b.type_name()),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whatever batches the rows come in, they are compared one after the other.
+    #[test]
+    fn numbers_after_a_text_are_compared_in_their_order() {
+        let ints = |values: &[i64]| {
+            let mut vector = Vector::default();
+            vector.ints(values.len()).0.copy_from_slice(values);
+            vector
+        };
+        let text = Vector::constant(Value::String("5".to_owned()));
+        let mut state = State::new(Aggregate::Min);
+        state.update(&text, Rows::All(1), &[]).unwrap();
+        // 10 is before 5 as a text, and 9 before 10 as a number.
+        state.update(&ints(&[10, 9]), Rows::All(2), &[]).unwrap();
+        assert_eq!(state.finish().unwrap(), Value::Int(9));
+        state.update(&ints(&[12, 8, 11]), Rows::All(3), &[]).unwrap();
+        assert_eq!(state.finish().unwrap(), Value::Int(8));
+    }
 }
