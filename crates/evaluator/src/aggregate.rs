@@ -149,6 +149,14 @@ impl State {
         // Text compares with numbers by their text, so that then the order of the rows matters.
         let data = (!matches!(self.extreme, Some(Value::String(_)))).then_some(&vector.data);
         let best = match data {
+            Some(Data::Int(ints)) if vector.tags.all_present() && rows.len() > 0 => {
+                let mut best = if is_less { i64::MAX } else { i64::MIN };
+                match is_less {
+                    true => rows.for_each(|row| best = best.min(ints[row])),
+                    false => rows.for_each(|row| best = best.max(ints[row])),
+                }
+                return self.offer(Value::Int(best), wanted).map(drop);
+            }
             Some(Data::Int(ints)) if is_less => {
                 best(vector, rows, |row, best| ints[row] < ints[best])
             }
@@ -201,7 +209,11 @@ impl State {
         if self.stays(vector, row, block, wanted) {
             return Ok(0);
         }
-        let value = vector.value(row, block).ok_or_else(invalid_text)?;
+        self.offer(vector.value(row, block).ok_or_else(invalid_text)?, wanted)
+    }
+
+    /// Takes a value if it is the new minimum or maximum, as [`Self::find_one`] does.
+    fn offer(&mut self, value: Value, wanted: Ordering) -> Result<usize, SelectError> {
         if value.is_null() {
             return Ok(0);
         }

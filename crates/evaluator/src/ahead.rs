@@ -12,6 +12,8 @@ const CHUNKS: usize = 4;
 /// The rest of an object, decompressed by a thread that ends when this is dropped, at the latest.
 pub(crate) struct Ahead {
     chunks: Receiver<Result<Chunk, SelectError>>,
+    /// Takes back the memory of chunks that were read.
+    spent: SyncSender<Vec<u8>>,
     chunk: Chunk,
     /// How much of the chunk was read.
     read: usize,
@@ -32,14 +34,15 @@ impl Ahead {
     pub(crate) fn start(scanned: u64) -> Option<(Self, SyncSender<Input>)> {
         let (hand, take) = sync_channel(1);
         let (sender, chunks) = sync_channel(CHUNKS);
+        let (spent, memory) = sync_channel(CHUNKS);
         let work = move || {
             if let Ok(input) = take.recv() {
-                decompress(input, &sender);
+                decompress(input, &sender, &memory);
             }
         };
         std::thread::Builder::new().spawn(work).ok()?;
         let chunk = Chunk { scanned, ..Chunk::default() };
-        Some((Self { chunks, chunk, read: 0 }, hand))
+        Some((Self { chunks, spent, chunk, read: 0 }, hand))
     }
 
     /// Fills `buf` as far as the object goes.
@@ -51,7 +54,10 @@ impl Ahead {
                 if self.chunk.is_last {
                     break;
                 }
-                self.chunk = self.chunks.recv().map_err(|_| lost())??;
+                let next = self.chunks.recv().map_err(|_| lost())??;
+                let spent = std::mem::replace(&mut self.chunk, next).bytes;
+                // Where there is no room for it, or the thread has ended, it is freed.
+                let _ = self.spent.try_send(spent);
                 self.read = 0;
                 continue;
             }
@@ -70,9 +76,14 @@ impl Ahead {
     }
 }
 
-fn decompress(mut input: Input, chunks: &SyncSender<Result<Chunk, SelectError>>) {
+fn decompress(
+    mut input: Input,
+    chunks: &SyncSender<Result<Chunk, SelectError>>,
+    memory: &Receiver<Vec<u8>>,
+) {
     loop {
-        let mut bytes = vec![0; CHUNK_BYTES];
+        let mut bytes = memory.try_recv().unwrap_or_default();
+        bytes.resize(CHUNK_BYTES, 0);
         let chunk = input.fill(&mut bytes).map(|read| {
             bytes.truncate(read);
             Chunk { bytes, scanned: input.bytes_scanned(), is_last: read < CHUNK_BYTES }

@@ -25,6 +25,8 @@ pub(crate) struct Column {
 pub(crate) struct Codes<'a> {
     /// The values, of which none is in the batch's block.
     pub(crate) values: &'a Arc<Vector>,
+    /// How many values there are.
+    pub(crate) distinct: usize,
     /// The number of each row's value.
     pub(crate) codes: &'a [u32],
 }

@@ -108,7 +108,7 @@ impl CsvWriter {
     /// bytes that they take.
     fn put_codes(
         &self,
-        Codes { values, codes }: Codes<'_>,
+        Codes { values, codes, .. }: Codes<'_>,
         rows: &[u32],
         column: &mut Column,
         around: Around<'_>,
@@ -411,7 +411,7 @@ mod tests {
             let by_row: Vec<u32> = (0..40).collect();
             // Columns that are coded, and columns that are not.
             let fields = || vectors.iter().zip(&coded).map(|(values, coded)| match coded {
-                true => Fields::Codes(Codes { values, codes: &by_row }),
+                true => Fields::Codes(Codes { values, distinct: 40, codes: &by_row }),
                 false => Fields::Values(values),
             });
             let rows: Vec<u32> = (0..rows as u32).step_by(every).collect();
@@ -438,7 +438,7 @@ mod tests {
         let mut check = |vector: Vector, written: bool| {
             let fine = Vector::constant(Value::Int(1));
             let vector = Arc::new(vector);
-            let codes = Codes { values: &vector, codes: &[0, 1] };
+            let codes = Codes { values: &vector, distinct: 2, codes: &[0, 1] };
             for fields in [Fields::Values(&vector), Fields::Codes(codes)] {
                 let before = writer.bytes().len();
                 let columns = [Fields::Values(&fine), fields].into_iter();

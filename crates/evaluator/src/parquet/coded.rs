@@ -134,7 +134,8 @@ impl CodedColumn {
 
     /// The rows that were read last.
     pub(super) fn codes(&self) -> Codes<'_> {
-        Codes { values: &self.values, codes: &self.codes }
+        let distinct = self.distinct as usize + usize::from(self.is_optional);
+        Codes { values: &self.values, distinct, codes: &self.codes }
     }
 }
 
@@ -293,7 +294,8 @@ mod tests {
             while !left.is_empty() {
                 let (now, later) = left.split_at((*steps.next().unwrap()).min(left.len()));
                 column.read(now.len()).unwrap();
-                let Codes { values, codes } = column.codes();
+                let Codes { values, distinct, codes } = column.codes();
+                prop_assert!(codes.iter().all(|code| (*code as usize) < distinct));
                 let value = |code: &u32| values.value(*code as usize, &[]).unwrap();
                 let read: Vec<_> = codes.iter().map(value).collect();
                 let expected = now.iter().map(|row| row.map_or(Value::Null, Value::Int));

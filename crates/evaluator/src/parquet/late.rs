@@ -2,6 +2,7 @@
 //! read: then only their pages that hold such rows are decompressed, and only these rows decoded.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::pages::RowRanges;
@@ -12,8 +13,12 @@ use crate::cancellation::Cancellation;
 use crate::program::{Machine, NodeId};
 use crate::statement::Statement;
 
-/// After a row group most of whose rows pass, so many are read at once.
+/// After a row group for which it does not pay, so many are read at once.
 const PAUSE: usize = 4;
+/// It is decided by this part of a row group.
+const SAMPLE: usize = 8;
+/// To skip rows between two that are wanted takes as long as to decode so many.
+const ROWS_TO_SKIP: usize = 8;
 
 /// Evaluates the filter of a statement over the columns that it looks at.
 pub(super) struct LateRows {
@@ -71,29 +76,70 @@ impl LateRows {
     }
 
     /// The rows among these that pass. Where a row cannot be read, or the filter fails, those from
-    /// there on are kept, so that this is found again in its turn.
+    /// there on are kept, so that this is found again in its turn. All are kept if it turns out not to
+    /// be worth it.
     pub(super) fn rows(&mut self, group: usize, rows: &RowRanges) -> RowRanges {
-        let mut places = rows.iter().cloned().flatten();
-        let mut kept = RowRanges::new();
-        let mut keep = |place: usize| match kept.last_mut() {
-            Some(last) if last.end == place => last.end += 1,
-            _ => kept.push(place..place + 1),
-        };
+        let count: usize = rows.iter().map(ExactSizeIterator::len).sum();
+        let mut passing = Passing::new(rows);
         if self.batch.open(&self.chunks, group, rows).is_ok() {
             while let Ok(true) = self.batch.next() {
                 let all = self.machine.start(self.batch.rows());
                 let program = &self.statement.program;
-                let passing = self.machine.filter(program, self.filter, &all, &self.batch);
-                let Ok(passing) = passing else { break };
-                let places: Vec<usize> = places.by_ref().take(self.batch.rows()).collect();
-                passing.rows().for_each(|row| keep(places[row]));
+                let kept = self.machine.filter(program, self.filter, &all, &self.batch);
+                let Ok(kept) = kept else { break };
+                kept.rows().for_each(|row| passing.keep(row));
+                passing.end_batch(self.batch.rows());
+                if passing.looked_at >= count / SAMPLE && !passing.pays() {
+                    self.pause = PAUSE;
+                    return rows.clone();
+                }
             }
         }
-        places.for_each(keep);
-        let count = |rows: &RowRanges| rows.iter().map(ExactSizeIterator::len).sum::<usize>();
-        if 2 * count(&kept) > count(rows) {
-            self.pause = PAUSE;
+        (0..count.saturating_sub(passing.looked_at)).for_each(|row| passing.keep(row));
+        passing.kept
+    }
+}
+
+/// Collects those that pass of the rows of some ranges.
+struct Passing<'a> {
+    range: Range<usize>,
+    /// The ranges behind that, and how many rows are before it.
+    ranges: std::slice::Iter<'a, Range<usize>>,
+    before: usize,
+    /// How many rows are in the batches before this one.
+    looked_at: usize,
+    kept: RowRanges,
+    count: usize,
+}
+
+impl<'a> Passing<'a> {
+    fn new(rows: &'a RowRanges) -> Self {
+        let kept = RowRanges::new();
+        Self { range: 0..0, ranges: rows.iter(), before: 0, looked_at: 0, kept, count: 0 }
+    }
+
+    /// A row of the batch passes, behind those that did.
+    fn keep(&mut self, row: usize) {
+        let row = self.looked_at + row;
+        while row - self.before >= self.range.len() {
+            self.before += self.range.len();
+            let Some(range) = self.ranges.next() else { return };
+            self.range = range.clone();
         }
-        kept
+        let place = self.range.start + row - self.before;
+        self.count += 1;
+        match self.kept.last_mut() {
+            Some(last) if last.end == place => last.end += 1,
+            _ => self.kept.push(place..place + 1),
+        }
+    }
+
+    fn end_batch(&mut self, rows: usize) {
+        self.looked_at += rows;
+    }
+
+    /// Whether so few pass that to skip the others costs less than to decode them.
+    fn pays(&self) -> bool {
+        self.count <= self.looked_at / 2 && self.kept.len() <= self.looked_at / ROWS_TO_SKIP
     }
 }

@@ -337,7 +337,7 @@ impl BatchReader for ColumnBatch {
     ) -> Result<(), SelectError> {
         let place = match self.place(column) {
             Some((_, group, Place::Coded(place))) => {
-                let Codes { values, codes } = group.coded[place].codes();
+                let Codes { values, codes, .. } = group.coded[place].codes();
                 out.gather(values, codes, rows);
                 return Ok(());
             }

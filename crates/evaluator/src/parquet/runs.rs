@@ -92,15 +92,30 @@ impl Runs {
     }
 }
 
-/// Numbers of `width` bits each, the lowest bit of each first.
+/// Numbers of `width` bits each, at most 32, the lowest bit of each first.
 fn unpack(bytes: &[u8], bit: usize, width: u32, out: &mut [u32]) -> Option<()> {
-    let mask = (1_u64 << width) - 1;
-    let width = width as usize;
-    let end = bit.checked_add(out.len().checked_mul(width)?)?;
+    let bits = width as usize;
+    let end = bit.checked_add(out.len().checked_mul(bits)?)?;
     if end.div_ceil(8) > bytes.len() {
         return None;
     }
-    let mut bit = bit;
+    // Eight numbers take as many bytes as each has bits. Those before a group that begins with a byte, and
+    // those behind the last one, are read one by one.
+    let first = (0..out.len().min(7)).find(|number| (bit + number * bits).is_multiple_of(8));
+    let (before, groups) = out.split_at_mut(first.unwrap_or(out.len().min(7)));
+    unpack_each(bytes, bit, width, before);
+    let bit = bit + before.len() * bits;
+    let read = if bit.is_multiple_of(8) {
+        unpack_groups(bytes.get(bit / 8..).unwrap_or_default(), width, groups)
+    } else {
+        0
+    };
+    unpack_each(bytes, bit + read * bits, width, &mut groups[read..]);
+    Some(())
+}
+
+fn unpack_each(bytes: &[u8], mut bit: usize, width: u32, out: &mut [u32]) {
+    let mask = (1_u64 << width) - 1;
     for number in out {
         let from = bytes.get(bit / 8..).unwrap_or_default();
         let word = match from.first_chunk() {
@@ -108,9 +123,42 @@ fn unpack(bytes: &[u8], bit: usize, width: u32, out: &mut [u32]) -> Option<()> {
             None => from.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte)),
         };
         *number = (word >> (bit % 8) & mask) as u32;
-        bit += width;
+        bit += width as usize;
     }
-    Some(())
+}
+
+/// Reads eight numbers at a time, and says how many it read.
+fn unpack_groups(bytes: &[u8], width: u32, out: &mut [u32]) -> usize {
+    macro_rules! of_width {
+        ($($width:literal)*) => {
+            match width {
+                $($width => groups_of::<$width>(bytes, out),)*
+                _ => 0,
+            }
+        };
+    }
+    of_width!(
+        0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32
+    )
+}
+
+fn groups_of<const WIDTH: usize>(mut bytes: &[u8], out: &mut [u32]) -> usize {
+    /// Each number is in the eight bytes from that on in which it begins.
+    const WINDOW: usize = 32 + 8;
+    let mask = ((1_u64 << WIDTH) - 1) as u32;
+    let mut read = 0;
+    for group in out.as_chunks_mut::<8>().0 {
+        let Some(window) = bytes.first_chunk::<WINDOW>() else { break };
+        for (place, number) in group.iter_mut().enumerate() {
+            let bit = place * WIDTH;
+            let mut word = [0; 8];
+            word.copy_from_slice(&window[bit / 8..bit / 8 + 8]);
+            *number = (u64::from_le_bytes(word) >> (bit % 8)) as u32 & mask;
+        }
+        bytes = &bytes[WIDTH..];
+        read += 8;
+    }
+    read
 }
 
 #[cfg(test)]

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use super::fold::NoColumns;
 use super::text::{ConstantText, is_comparison};
 use super::{
-    ColumnRef, Constant, Derived, Machine, Node, NodeId, Op, Program, Set, arithmetic, call, cast,
-    choose, function,
+    ColumnRef, Constant, Derived, Machine, Node, NodeId, Op, Program, Reads, Set, arithmetic, call,
+    cast, choose, function,
 };
 use crate::batch::{Column, Schema};
 use crate::vector::Kind;
@@ -171,7 +171,8 @@ impl<'a> Compiler<'a> {
         let foldable = !is_constant
             && operands(&op)
                 .is_some_and(|operands| operands.iter().all(|id| self.constant_of(*id).is_some()));
-        self.program.nodes.push(Node { op: Arc::clone(&op), kind });
+        let reads = self.reads(&op);
+        self.program.nodes.push(Node { op: Arc::clone(&op), kind, reads });
         if foldable && let Some(value) = self.fold(id) {
             // A constant of this kind of its own, whatever its value: NULL included.
             self.program.nodes.pop();
@@ -181,6 +182,15 @@ impl<'a> Compiler<'a> {
         }
         self.known.insert(op, id);
         id
+    }
+
+    fn reads(&self, op: &Op) -> Reads {
+        if let Op::Column(column) | Op::CastColumn { column, .. } = op {
+            return Reads::One(column.index);
+        }
+        let operands = operands(op).unwrap_or_default();
+        let reads = operands.iter().map(|id| self.program.node(*id).reads);
+        reads.fold(Reads::Nothing, Reads::and)
     }
 
     /// Computes a node whose operands are constant. One that fails stays as it is: it is an

@@ -1,5 +1,6 @@
 //! Runs a program.
 
+use super::by_value::{CodedColumn, Verdicts};
 use super::{
     ColumnRef, NodeId, Op, Program, arithmetic, bloom, cast, choose, compare, function, text,
 };
@@ -27,6 +28,8 @@ pub(crate) struct Machine {
     text_bytes: usize,
     /// When to stop; asked before every operator.
     cancellation: Cancellation,
+    /// Conditions on columns that have few values.
+    verdicts: Verdicts,
 }
 
 #[derive(Debug, Default)]
@@ -96,7 +99,9 @@ impl Machine {
         let (mut open, mut parts) = (selection.clone(), vec![condition]);
         let mut unknown = Vec::new();
         while let Some(part) = parts.pop() {
-            if let Op::And(left, right) = program.op(part) {
+            if let Op::And(left, right) = program.op(part)
+                && CodedColumn::of(program.node(part), batch).is_none()
+            {
                 parts.extend([*right, *left]);
                 continue;
             }
@@ -194,7 +199,14 @@ impl Machine {
         self.cancellation.check()?;
         let mut out = std::mem::take(&mut self.slots[id.index()].vector);
         self.text_bytes = self.text_bytes.saturating_sub(out.text_bytes());
-        let mut result = self.run(program, id, selection, batch, &mut out);
+        let by_value = CodedColumn::of(program.node(id), batch).is_some_and(|column| {
+            let (rows, stop) = (selection.rows(), &self.cancellation);
+            self.verdicts.compute(program, id, column, rows, stop, &mut out)
+        });
+        let mut result = match by_value {
+            true => Ok(()),
+            false => self.run(program, id, selection, batch, &mut out),
+        };
         self.text_bytes += out.text_bytes();
         if result.is_ok() && self.text_bytes > MAX_TEXT_BYTES {
             self.text_bytes = self.text_bytes.saturating_sub(out.text_bytes());
@@ -437,7 +449,7 @@ impl Machine {
 }
 
 /// The truth value of a row.
-fn truth(vector: &Vector, row: usize, block: &[u8]) -> Result<Truth, SelectError> {
+pub(super) fn truth(vector: &Vector, row: usize, block: &[u8]) -> Result<Truth, SelectError> {
     if let Data::Bool(truths) = &vector.data {
         return Ok(truths[row]);
     }

@@ -8,6 +8,7 @@
 mod aggregates;
 mod arithmetic;
 mod bloom;
+mod by_value;
 mod call;
 mod cast;
 mod choose;
@@ -88,6 +89,25 @@ impl Program {
 struct Node {
     op: Arc<Op>,
     kind: Kind,
+    reads: Reads,
+}
+
+/// Which columns a node is computed from, by their indexes in the reader.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reads {
+    Nothing,
+    One(usize),
+    Several,
+}
+
+impl Reads {
+    fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Nothing, reads) | (reads, Self::Nothing) => reads,
+            (one, other) if one == other => one,
+            _ => Self::Several,
+        }
+    }
 }
 
 /// What a node computes.

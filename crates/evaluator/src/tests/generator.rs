@@ -356,7 +356,12 @@ impl Generator {
         let mut arg = self.expr(kind, depth);
         if self.below(4) > 0 {
             let zero = numbers.contains(&kind) && self.below(3) == 0;
-            let otherwise = zero.then(|| Box::new(Expr::int(0)));
+            let mut otherwise = zero.then(|| Box::new(Expr::int(0)));
+            if matches!(function, Min | Max) && self.below(4) == 0 {
+                // Of any type, so that batches of rows may differ in theirs.
+                let kind = self.kind();
+                otherwise = Some(self.boxed(kind, 0));
+            }
             arg = Expr::Case { operand: None, branches: vec![(self.membership(), arg)], otherwise };
         }
         Expr::Aggregate { function, arg: Some(Box::new(arg)) }

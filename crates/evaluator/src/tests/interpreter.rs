@@ -213,23 +213,23 @@ fn aggregate(function: Aggregate, values: &[Value]) -> Result<Value> {
     let values: Vec<_> = values.iter().filter(|value| !value.is_null()).collect();
     Ok(match function {
         Aggregate::Count => Value::Int(values.len() as i64),
-        Aggregate::Min => least(&values, Ordering::Less),
-        Aggregate::Max => least(&values, Ordering::Greater),
+        Aggregate::Min => least(&values, Ordering::Less)?,
+        Aggregate::Max => least(&values, Ordering::Greater)?,
         Aggregate::Sum | Aggregate::Avg if values.is_empty() => Value::Null,
         Aggregate::Sum => oracle::sum(&values, false)?,
         Aggregate::Avg => oracle::sum(&values, true)?,
     })
 }
 
-fn least(values: &[&Value], wanted: Ordering) -> Value {
+fn least(values: &[&Value], wanted: Ordering) -> Result<Value> {
     let mut values = values.iter();
-    let Some(mut best) = values.next() else { return Value::Null };
+    let Some(mut best) = values.next() else { return Ok(Value::Null) };
     for value in values {
-        if oracle::compare(value, best) == Some(wanted) {
+        if oracle::compare(value, best).ok_or(Code::InvalidDataType)? == wanted {
             best = value;
         }
     }
-    (*best).clone()
+    Ok((*best).clone())
 }
 
 /// The answer, as CSV; of GROUP BY with so many groups at most at a time.
