@@ -56,6 +56,15 @@ fn a_switch_without_faults_prunes_what_its_program_does() {
     assert!(number("delivered") >= number("rows") && number("lost") == 0, "{row}");
 }
 
+/// With long time-outs, workers end long before the last one.
+#[test]
+fn workers_may_end_one_after_the_other() {
+    let keys = "generated:zipf:entries=60:keys=30";
+    let row =
+        run(&["--algorithm", "distinct", "--input", keys, "--loss", "0.3", "--timeout", "250"]);
+    assert_eq!((row["answer"].as_str(), row["entries"].as_u64()), (Some("unchanged"), Some(60)));
+}
+
 #[test]
 fn what_cannot_run_is_refused() {
     let fails = |args: &[&str], says: &str| {

@@ -91,9 +91,9 @@ impl Children {
                 }
                 Err(RecvTimeoutError::Timeout) => {}
             }
-            // The others would wait for it.
+            // The others would wait for one that failed. One that succeeded has said all.
             for running in &mut self.all {
-                if running.child.try_wait()?.is_some() {
+                if running.child.try_wait()?.is_some_and(|status| !status.success()) {
                     return Err(ended(running.what));
                 }
             }
