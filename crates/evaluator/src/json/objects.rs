@@ -16,6 +16,10 @@ use sluicegate_s3select::dialect::ast::{Name, PathStep};
 const MAX_HEADS: usize = 1024;
 const MAX_HEAD_BYTES: usize = 256;
 
+/// Heads up to this length are compared word by word.
+const SHORT: usize = 8 * WORDS;
+const WORDS: usize = 4;
+
 /// The most fields that are looked for.
 const MAX_ROOTS: usize = 64;
 
@@ -38,10 +42,39 @@ pub(super) struct Objects {
 #[derive(Debug)]
 struct Head {
     bytes: Box<[u8]>,
+    /// The same, and zeros behind it, if it is short; and ones for each of its bits.
+    short: Option<([u64; WORDS], [u64; WORDS])>,
     /// Which roots it is the name of, as a set of bits.
     wanted: u64,
     /// What followed it last.
     next: u32,
+}
+
+impl Head {
+    fn new(bytes: &[u8], wanted: u64) -> Self {
+        let words = |byte: &dyn Fn(&u8) -> u8| {
+            let mut words = [[0; 8]; WORDS];
+            words.as_flattened_mut().iter_mut().zip(bytes).for_each(|(to, from)| *to = byte(from));
+            words.map(u64::from_le_bytes)
+        };
+        let is_short = bytes.len() <= SHORT;
+        let short = is_short.then(|| (words(&|byte| *byte), words(&|_| u8::MAX)));
+        Self { bytes: bytes.into(), short, wanted, next: UNKNOWN }
+    }
+
+    /// Whether the text begins with it.
+    #[inline(always)]
+    fn begins(&self, text: &[u8]) -> bool {
+        // A few words are compared sooner than a function for any length is called.
+        let (Some((words, ones)), Some(text)) = (&self.short, text.first_chunk::<SHORT>()) else {
+            return text.starts_with(&self.bytes);
+        };
+        let mut differs = 0;
+        for (word, (bytes, ones)) in text.as_chunks().0.iter().zip(words.iter().zip(ones)) {
+            differs |= (u64::from_le_bytes(*word) ^ bytes) & ones;
+        }
+        differs == 0
+    }
 }
 
 /// What stands at a place.
@@ -127,7 +160,7 @@ impl Objects {
                 START => self.first,
                 before => self.heads.get(before as usize).map_or(UNKNOWN, |head| head.next),
             };
-            let is_next = |head: &Head| block[at..limit].starts_with(&head.bytes);
+            let is_next = |head: &Head| head.begins(&block[at..limit]);
             let known = self.heads.get(expected as usize).filter(|head| is_next(head));
             let (length, mut roots) = if let Some(head) = known {
                 before = expected;
@@ -206,7 +239,7 @@ impl Objects {
             None if bytes.len() > MAX_HEAD_BYTES || self.heads.len() >= MAX_HEADS => UNKNOWN,
             None => {
                 let number = self.heads.len() as u32;
-                self.heads.push(Head { bytes: bytes.into(), wanted, next: UNKNOWN });
+                self.heads.push(Head::new(bytes, wanted));
                 self.known.insert(bytes.into(), number);
                 number
             }
@@ -265,4 +298,29 @@ fn close<const COMMAS: bool>(
         }
     }
     Err(Found::Incomplete)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn heads_begin_the_texts_that_they_begin(
+            head in prop::collection::vec(any::<u8>(), 0..2 * SHORT),
+            behind in prop::collection::vec(any::<u8>(), 0..2 * SHORT),
+            changed in prop::option::of((any::<prop::sample::Index>(), any::<u8>())),
+        ) {
+            let mut text = [&head[..], &behind].concat();
+            if let (Some((at, byte)), false) = (changed, text.is_empty()) {
+                let at = at.index(text.len());
+                text[at] = byte;
+            }
+            prop_assert_eq!(Head::new(&head, 0).begins(&text), text.starts_with(&head));
+            let cut = &text[..head.len().saturating_sub(1)];
+            prop_assert_eq!(Head::new(&head, 0).begins(cut), cut.starts_with(&head));
+        }
+    }
 }
