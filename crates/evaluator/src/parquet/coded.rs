@@ -253,11 +253,7 @@ mod tests {
         let object: Arc<dyn ObjectSource> = Arc::new(object);
         let footer = ParquetSource::footer(&object);
         let metadata = ArrowReaderMetadata::load(&footer, ArrowReaderOptions::new()).unwrap();
-        CheckedRowGroups {
-            source: Arc::new(ParquetSource::pages(&object)),
-            metadata: Arc::clone(metadata.metadata()),
-            groups: vec![0],
-        }
+        CheckedRowGroups { object, metadata: Arc::clone(metadata.metadata()), groups: vec![0] }
     }
 
     fn open(groups: &CheckedRowGroups, room: &mut Room) -> Option<CodedColumn> {

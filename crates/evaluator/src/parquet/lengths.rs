@@ -14,13 +14,14 @@ use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
 use parquet::file::serialized_reader::SerializedPageReader;
 
 use super::source::ParquetSource;
+use crate::source::ObjectSource;
 
 /// The most texts of a page; writers begin a new one every few thousand.
 const MAX_TEXTS: u64 = 1 << 24;
 
 /// The chosen row groups of an object.
 pub(super) struct CheckedRowGroups {
-    pub(super) source: Arc<ParquetSource>,
+    pub(super) object: Arc<dyn ObjectSource>,
     pub(super) metadata: Arc<ParquetMetaData>,
     pub(super) groups: Vec<usize>,
 }
@@ -32,7 +33,7 @@ impl RowGroups for CheckedRowGroups {
 
     fn column_chunks(&self, column: usize) -> Result<Box<dyn PageIterator>> {
         Ok(Box::new(Chunks {
-            source: Arc::clone(&self.source),
+            object: Arc::clone(&self.object),
             metadata: Arc::clone(&self.metadata),
             groups: self.groups.clone().into_iter(),
             column,
@@ -50,7 +51,7 @@ impl RowGroups for CheckedRowGroups {
 
 /// The chunks of one column.
 struct Chunks {
-    source: Arc<ParquetSource>,
+    object: Arc<dyn ObjectSource>,
     metadata: Arc<ParquetMetaData>,
     groups: vec::IntoIter<usize>,
     column: usize,
@@ -68,8 +69,13 @@ impl Iterator for Chunks {
         let located = located.map(|pages| pages.page_locations.clone());
         let rows = group.num_rows().unsigned_abs() as usize;
         let levels = [chunk.column_descr().max_rep_level(), chunk.column_descr().max_def_level()];
-        let pages = SerializedPageReader::new(Arc::clone(&self.source), chunk, rows, located);
-        Some(pages.map(|pages| Box::new(CheckedPages { pages, levels }) as _))
+        let source = Arc::new(match &located {
+            Some(_) => ParquetSource::located_pages(&self.object),
+            None => ParquetSource::pages(&self.object),
+        });
+        let pages = SerializedPageReader::new(Arc::clone(&source), chunk, rows, located);
+        let is_peeked = false;
+        Some(pages.map(|pages| Box::new(CheckedPages { pages, source, is_peeked, levels }) as _))
     }
 }
 
@@ -78,6 +84,9 @@ impl PageIterator for Chunks {}
 /// The pages of a chunk, whose values have so many levels of repetition and definition.
 struct CheckedPages {
     pages: SerializedPageReader<ParquetSource>,
+    source: Arc<ParquetSource>,
+    /// Whether the header of the next page was read.
+    is_peeked: bool,
     levels: [i16; 2],
 }
 
@@ -91,7 +100,10 @@ impl Iterator for CheckedPages {
 
 impl PageReader for CheckedPages {
     fn get_next_page(&mut self) -> Result<Option<Page>> {
-        let page = self.pages.get_next_page()?;
+        self.source.expect_data(std::mem::take(&mut self.is_peeked));
+        let page = self.pages.get_next_page();
+        self.source.expect_data(false);
+        let page = page?;
         if let Some(page) = &page {
             check(page, self.levels)?;
         }
@@ -99,14 +111,19 @@ impl PageReader for CheckedPages {
     }
 
     fn peek_next_page(&mut self) -> Result<Option<PageMetadata>> {
-        self.pages.peek_next_page()
+        let next = self.pages.peek_next_page()?;
+        self.is_peeked = next.is_some();
+        Ok(next)
     }
 
     fn skip_next_page(&mut self) -> Result<()> {
+        self.is_peeked = false;
         self.pages.skip_next_page()
     }
 
     fn at_record_boundary(&mut self) -> Result<bool> {
+        // It looks at the next header, too.
+        self.peek_next_page()?;
         self.pages.at_record_boundary()
     }
 }

@@ -13,7 +13,6 @@ use super::late::LateRows;
 use super::lengths::CheckedRowGroups;
 use super::pages::RowRanges;
 use super::schema::{NamedColumn, ParquetFile};
-use super::source::ParquetSource;
 use super::{convert, dictionary, guarded, pages, parquet_error, pruning};
 use crate::batch::{BatchReader, Codes};
 use crate::cancellation::Cancellation;
@@ -54,7 +53,6 @@ pub(crate) struct ParquetReader {
 /// Some columns of an object, to be read one row group at a time.
 pub(super) struct Chunks {
     file: ParquetFile,
-    source: Arc<ParquetSource>,
     roots: BTreeSet<usize>,
     max_rows: usize,
 }
@@ -164,15 +162,10 @@ impl ParquetReader {
 impl Chunks {
     /// These columns, in batches of so many rows at most.
     pub(super) fn new(file: ParquetFile, roots: BTreeSet<usize>, max_rows: usize) -> Self {
-        let source = if file.metadata.metadata().offset_index().is_some() {
-            ParquetSource::located_pages(&file.source)
-        } else {
-            ParquetSource::pages(&file.source)
-        };
         // Columns take memory for a whole batch.
         let by_columns = (BATCH_VALUES / roots.len().max(1)).max(64);
         let max_rows = max_rows.min(by_columns);
-        Self { file, source: Arc::new(source), roots, max_rows }
+        Self { file, roots, max_rows }
     }
 
     /// A batch without rows.
@@ -197,7 +190,7 @@ impl Chunks {
     fn open(&self, group: usize, rows: &RowRanges) -> Result<GroupReader, SelectError> {
         let metadata = self.file.metadata.metadata();
         let row_groups = CheckedRowGroups {
-            source: Arc::clone(&self.source),
+            object: Arc::clone(&self.file.source),
             metadata: Arc::clone(metadata),
             groups: vec![group],
         };

@@ -2,6 +2,7 @@
 
 use std::io::{BufReader, Read};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::Bytes;
 use parquet::errors::{ParquetError, Result};
@@ -17,6 +18,8 @@ const BUFFER_BYTES: usize = 8 * 1024;
 pub(super) struct ParquetSource {
     object: Arc<dyn ObjectSource>,
     part: Part,
+    /// Whether the library has read the next page's header before, and goes on behind it.
+    knows_header: AtomicBool,
 }
 
 /// What the library is about to read.
@@ -31,15 +34,24 @@ enum Part {
 
 impl ParquetSource {
     pub(super) fn footer(object: &Arc<dyn ObjectSource>) -> Self {
-        Self { object: Arc::clone(object), part: Part::Footer }
+        Self::of(object, Part::Footer)
     }
 
     pub(super) fn pages(object: &Arc<dyn ObjectSource>) -> Self {
-        Self { object: Arc::clone(object), part: Part::Pages }
+        Self::of(object, Part::Pages)
     }
 
     pub(super) fn located_pages(object: &Arc<dyn ObjectSource>) -> Self {
-        Self { object: Arc::clone(object), part: Part::LocatedPages }
+        Self::of(object, Part::LocatedPages)
+    }
+
+    fn of(object: &Arc<dyn ObjectSource>, part: Part) -> Self {
+        Self { object: Arc::clone(object), part, knows_header: AtomicBool::new(false) }
+    }
+
+    /// Whether what the library reads next begins behind a header.
+    pub(super) fn expect_data(&self, does: bool) {
+        self.knows_header.store(does, Ordering::Relaxed);
     }
 
     fn reader(&self, start: u64) -> BufReader<SourceReader> {
@@ -58,7 +70,8 @@ impl ChunkReader for ParquetSource {
     type T = BufReader<SourceReader>;
 
     fn get_read(&self, start: u64) -> Result<Self::T> {
-        if matches!(self.part, Part::Pages) {
+        let is_header = !self.knows_header.swap(false, Ordering::Relaxed);
+        if matches!(self.part, Part::Pages) && is_header {
             thrift::check_struct(self.reader(start), headers::PAGE)?;
         }
         Ok(self.reader(start))

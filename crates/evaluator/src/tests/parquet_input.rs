@@ -9,7 +9,7 @@ use arrow::array::{
 };
 use arrow::datatypes::{Int32Type, Schema};
 use parquet::arrow::ArrowWriter;
-use parquet::basic::Encoding;
+use parquet::basic::{Compression as Codec, Encoding};
 use parquet::file::properties::{
     EnabledStatistics, WriterProperties, WriterPropertiesBuilder, WriterVersion,
 };
@@ -352,6 +352,32 @@ fn every_encoding_is_read() {
 }
 
 /// The library would count the booleans of these lists one by one.
+/// As most writers make them: without an index of pages, and compressed.
+#[test]
+fn pages_that_nothing_locates_are_skipped() {
+    let rows = 200;
+    let k: ArrayRef = Arc::new(Int64Array::from_iter_values(0..rows));
+    let s: ArrayRef = Arc::new(StringArray::from_iter_values(
+        (0..rows).map(|row| if row % 67 == 66 { "a" } else { "b" }),
+    ));
+    for (version, compression) in [
+        (WriterVersion::PARQUET_1_0, Codec::UNCOMPRESSED),
+        (WriterVersion::PARQUET_1_0, Codec::SNAPPY),
+        (WriterVersion::PARQUET_2_0, Codec::UNCOMPRESSED),
+        (WriterVersion::PARQUET_2_0, Codec::SNAPPY),
+    ] {
+        let properties = small_pages()
+            .set_writer_version(version)
+            .set_compression(compression)
+            .set_offset_index_disabled(true)
+            .set_statistics_enabled(EnabledStatistics::Chunk)
+            .set_data_page_row_count_limit(10)
+            .set_write_batch_size(10);
+        let object = write_with(vec![("k", k.clone()), ("s", s.clone())], properties.build());
+        check(&object, "SELECT k FROM S3Object WHERE s = 'a'", "66\n133\n");
+    }
+}
+
 #[test]
 fn headers_that_are_read_forever_are_refused() {
     let endless = b"\xf9\xf9\xff\xff\xff\xff\x07\xf1\xff\xff\xff\xff\x07";
@@ -382,6 +408,7 @@ proptest! {
             (prop::option::of(0_i64..12), prop::option::of("[ab]{0,2}"), 0_i32..5), 1..200
         ),
         sorted: bool,
+        compressed: bool,
         conditions in prop::collection::vec(
             (0_usize..3, prop_oneof![Just("="), Just("<"), Just(">="), Just(">")], 0_usize..6), 1..3
         ),
@@ -400,7 +427,9 @@ proptest! {
             _ => format!("d {op} CAST('1970-01-0{}' AS TIMESTAMP)", n + 1),
         }).collect();
         let statement = format!("SELECT i, s, d FROM S3Object WHERE {}", conditions.join(" AND "));
+        let codec = if compressed { Codec::SNAPPY } else { Codec::UNCOMPRESSED };
         let pages = || small_pages()
+            .set_compression(codec)
             .set_max_row_group_row_count(Some(50))
             .set_data_page_row_count_limit(3)
             .set_write_batch_size(3);

@@ -5,7 +5,8 @@
 
 use arrow::array::{ArrayRef, RecordBatch, StringArray};
 use parquet::arrow::ArrowWriter;
-use parquet::file::properties::WriterProperties;
+use parquet::basic::Compression as Codec;
+use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterVersion};
 use proptest::prelude::*;
 
 use super::generator::{Generator, object};
@@ -68,7 +69,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(8000))]
 
     #[test]
-    fn statements_mean_what_the_interpreter_says(seed: u64, way in ways()) {
+    fn statements_mean_what_the_interpreter_says(seed: u64, way in ways(), layout in layouts()) {
         let mut generator = Generator::new(seed);
         let query = generator.query();
         let mut rows = generator.rows();
@@ -87,13 +88,13 @@ proptest! {
         if way.format == Format::Parquet {
             // So that values occur again and again, which dictionaries are for.
             rows = vec![rows; 4].concat();
-            let [coded, plain] = [true, false].map(|coded| run(parquet_object(&rows, coded)));
-            prop_assert_eq!(coded, plain, "{} over\n{:?}", request.expression, rows);
+            let [one, other] = [layout, Layout::default()].map(|layout| run(layout.object(&rows)));
+            prop_assert_eq!(one, other, "{} over\n{:?}", request.expression, rows);
             // The interpreter knows no NULL in a row.
             rows.iter_mut().for_each(|row| row.resize(4, String::new()));
         }
         let object = match way.format {
-            Format::Parquet => parquet_object(&rows, true),
+            Format::Parquet => layout.object(&rows),
             format => object(&rows, format == Format::Json).into_bytes(),
         };
         let (actual, expected) = (run(object), interpret(&query, &rows, way.groups).map(text));
@@ -107,24 +108,55 @@ proptest! {
     }
 }
 
-/// Four columns of texts, NULL where a row has no such field, in small row groups and pages.
-fn parquet_object(rows: &[Row], coded: bool) -> Vec<u8> {
-    let columns = (0..4).map(|at| {
-        let texts: StringArray = rows.iter().map(|row| row.get(at)).collect();
-        (format!("_{}", at + 1), Arc::new(texts) as ArrayRef)
-    });
-    let batch =
-        RecordBatch::try_from_iter_with_nullable(columns.map(|(name, texts)| (name, texts, true)));
-    let batch = batch.unwrap();
-    let properties = WriterProperties::builder()
-        .set_dictionary_enabled(coded)
-        .set_max_row_group_row_count(Some(35))
-        .set_data_page_row_count_limit(9)
-        .set_write_batch_size(1)
-        .build();
-    let mut object = Vec::new();
-    let mut writer = ArrowWriter::try_new(&mut object, batch.schema(), Some(properties)).unwrap();
-    writer.write(&batch).unwrap();
-    writer.close().unwrap();
-    object
+/// How a Parquet object is written.
+#[derive(Debug, Clone, Copy, Default)]
+struct Layout {
+    coded: bool,
+    compressed: bool,
+    /// Whether an index says where its pages are.
+    indexed: bool,
+    newer: bool,
+}
+
+fn layouts() -> impl Strategy<Value = Layout> {
+    any::<[bool; 4]>().prop_map(|[coded, compressed, indexed, newer]| Layout {
+        coded,
+        compressed,
+        indexed,
+        newer,
+    })
+}
+
+impl Layout {
+    /// Four columns of texts, NULL where a row has no such field, in small row groups and pages.
+    fn object(self, rows: &[Row]) -> Vec<u8> {
+        let columns = (0..4).map(|at| {
+            let texts: StringArray = rows.iter().map(|row| row.get(at)).collect();
+            (format!("_{}", at + 1), Arc::new(texts) as ArrayRef, true)
+        });
+        let batch = RecordBatch::try_from_iter_with_nullable(columns).unwrap();
+        let version = match self.newer {
+            true => WriterVersion::PARQUET_2_0,
+            false => WriterVersion::PARQUET_1_0,
+        };
+        let properties = WriterProperties::builder()
+            .set_dictionary_enabled(self.coded)
+            .set_compression(if self.compressed { Codec::SNAPPY } else { Codec::UNCOMPRESSED })
+            .set_offset_index_disabled(!self.indexed)
+            .set_statistics_enabled(match self.indexed {
+                true => EnabledStatistics::Page,
+                false => EnabledStatistics::Chunk,
+            })
+            .set_writer_version(version)
+            .set_max_row_group_row_count(Some(35))
+            .set_data_page_row_count_limit(9)
+            .set_write_batch_size(1)
+            .build();
+        let mut object = Vec::new();
+        let mut writer =
+            ArrowWriter::try_new(&mut object, batch.schema(), Some(properties)).unwrap();
+        writer.write(&batch).unwrap();
+        writer.close().unwrap();
+        object
+    }
 }
