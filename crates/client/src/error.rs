@@ -151,8 +151,7 @@ pub enum Error {
     },
 }
 
-/// The store's codes for a signature by another secret key, and for an access key that it does not know; the
-/// last is our server's.
+/// The store's codes for a signature by another secret key, and for an access key that it does not know.
 const WRONG_SIGNATURE: &str = "SignatureDoesNotMatch";
 const UNKNOWN_KEY: &str = "InvalidAccessKeyId";
 const NOT_SIGNED_UP: &str = "NotSignedUp";

@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+use s3s::auth::{S3Auth, SecretKey};
+use s3s::{S3Result, s3_error};
+
 use crate::error::Error;
 
 /// Who may use a server.
@@ -21,6 +24,17 @@ impl Credentials {
 impl fmt::Debug for Credentials {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Credentials").field("access_key", &self.access_key).finish_non_exhaustive()
+    }
+}
+
+#[async_trait::async_trait]
+impl S3Auth for Credentials {
+    async fn get_secret_key(&self, access_key: &str) -> S3Result<SecretKey> {
+        if access_key == self.access_key {
+            Ok(self.secret_key.clone().into())
+        } else {
+            Err(s3_error!(InvalidAccessKeyId))
+        }
     }
 }
 

@@ -4,6 +4,7 @@
 //! body with a wrong hash an internal error.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use futures::StreamExt as _;
@@ -11,6 +12,7 @@ use http::{HeaderMap, Method, Uri};
 use s3s::path::{S3Path, parse_path_style};
 use s3s::{Body, S3Request, S3Result, TrailingHeaders, s3_error};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Instant, timeout_at};
 
 use crate::received::BodyState;
 use crate::store::{Algorithm, Expected, Hasher};
@@ -18,37 +20,54 @@ use crate::store::{Algorithm, Expected, Hasher};
 /// The longest body that is read: the longest statement and a thousand of the longest keys fit, with every
 /// character escaped.
 const MAX_DOCUMENT: usize = 8 << 20;
-/// What all of them may take together, in units.
-const MEMORY: usize = (64 << 20) / UNIT;
+/// Memory is taken in units of so many bytes. The first one of each body is of others than the rest, so that
+/// long ones that come slowly leave room for the usual short ones.
 const UNIT: usize = 64 << 10;
+const SHORT: usize = (32 << 20) / UNIT;
+const LONG: usize = (32 << 20) / UNIT;
 
 /// The memory that bodies are read into.
 #[derive(Debug, Clone)]
 pub(crate) struct Documents {
-    memory: Arc<Semaphore>,
+    short: Arc<Semaphore>,
+    long: Arc<Semaphore>,
+    /// How long one of more than a unit may take to come.
+    time: Duration,
 }
 
 /// A body in memory, which counts as long as it exists.
 pub(crate) struct Document {
     pub(crate) bytes: Bytes,
-    _memory: Option<OwnedSemaphorePermit>,
+    _memory: [Option<OwnedSemaphorePermit>; 2],
 }
 
 impl Documents {
-    pub(crate) fn new() -> Self {
-        Self { memory: Arc::new(Semaphore::new(MEMORY)) }
+    pub(crate) fn new(time: Duration) -> Self {
+        let [short, long] = [SHORT, LONG].map(|units| Arc::new(Semaphore::new(units)));
+        Self { short, long, time }
     }
 
     /// Reads all of a request's body.
     ///
     /// # Errors
     ///
-    /// `MaxMessageLengthExceeded`, `SlowDown` if others take all memory, and what is wrong with the body.
+    /// `MaxMessageLengthExceeded`, `SlowDown` if others take all memory, `RequestTimeout` if a long body takes
+    /// too long, and what is wrong with the body.
     pub(crate) async fn read(&self, request: &mut S3Request<Body>) -> S3Result<Document> {
         let state = request.extensions.get::<BodyState>().cloned().unwrap_or_default();
         let mut body = std::mem::take(&mut request.input);
-        let (mut bytes, mut memory) = (Vec::new(), None::<OwnedSemaphorePermit>);
-        while let Some(piece) = body.next().await {
+        let deadline = Instant::now() + self.time;
+        let mut bytes = Vec::new();
+        let (mut short, mut long) = (None::<OwnedSemaphorePermit>, None::<OwnedSemaphorePermit>);
+        loop {
+            // Whoever holds no more than a unit is only held to the least rate.
+            let piece = match &long {
+                None => body.next().await,
+                Some(_) => timeout_at(deadline, body.next()).await.map_err(|_| {
+                    s3_error!(RequestTimeout, "the body took longer than {:?}", self.time)
+                })?,
+            };
+            let Some(piece) = piece else { break };
             let piece = piece.map_err(|error| state.error(error))?;
             let length = bytes.len() + piece.len();
             if length > MAX_DOCUMENT {
@@ -57,20 +76,47 @@ impl Documents {
                     "the body of such a request has at most {MAX_DOCUMENT} bytes"
                 ));
             }
-            let held = memory.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
-            let more = length.div_ceil(UNIT).saturating_sub(held);
-            let more = u32::try_from(more).unwrap_or(u32::MAX);
-            let Ok(more) = Arc::clone(&self.memory).try_acquire_many_owned(more) else {
-                return Err(s3_error!(SlowDown, "too many requests at a time; retry later"));
-            };
-            match &mut memory {
-                Some(memory) => memory.merge(more),
-                None => memory = Some(more),
-            }
+            let units = length.div_ceil(UNIT);
+            grow(&mut short, &self.short, units.min(1))?;
+            grow(&mut long, &self.long, units.saturating_sub(1))?;
             bytes.extend_from_slice(&piece);
         }
-        Ok(Document { bytes: bytes.into(), _memory: memory })
+        refuse_sections(&bytes)?;
+        Ok(Document { bytes: bytes.into(), _memory: [short, long] })
     }
+}
+
+/// Takes more memory, up to so many units.
+fn grow(
+    held: &mut Option<OwnedSemaphorePermit>,
+    memory: &Arc<Semaphore>,
+    units: usize,
+) -> S3Result<()> {
+    let more = units.saturating_sub(held.as_ref().map_or(0, OwnedSemaphorePermit::num_permits));
+    if more == 0 {
+        return Ok(());
+    }
+    let more = u32::try_from(more).unwrap_or(u32::MAX);
+    let Ok(more) = Arc::clone(memory).try_acquire_many_owned(more) else {
+        return Err(s3_error!(SlowDown, "too many requests at a time; retry later"));
+    };
+    match held {
+        Some(held) => held.merge(more),
+        None => *held = Some(more),
+    }
+    Ok(())
+}
+
+/// Refuses CDATA sections, whose text `s3s` leaves out: the rest of a key is another key.
+fn refuse_sections(document: &[u8]) -> S3Result<()> {
+    const START: &[u8] = b"<![CDATA[";
+    if document.windows(START.len()).any(|bytes| bytes == START) {
+        return Err(s3_error!(
+            MalformedXML,
+            "CDATA sections are not supported; write &lt; &gt; and &amp; instead"
+        ));
+    }
+    Ok(())
 }
 
 /// Whether the body of a request is a document: any but the bytes of an object.
@@ -143,22 +189,56 @@ mod tests {
         }
     }
 
+    fn code(read: S3Result<Document>) -> Option<String> {
+        read.map_err(|error| error.code().as_str().to_owned()).err()
+    }
+
     #[tokio::test]
     async fn documents_are_bounded_each_and_together() {
-        let documents = Documents::new();
-        let code = |read: S3Result<Document>| read.map_err(|e| e.code().as_str().to_owned()).err();
+        let documents = Documents::new(Duration::from_secs(60));
         let long = documents.read(&mut request(MAX_DOCUMENT + 1)).await;
         assert_eq!(code(long).as_deref(), Some("MaxMessageLengthExceeded"));
         let mut held = Vec::new();
-        for _ in 0..MEMORY * UNIT / MAX_DOCUMENT {
+        for _ in 0..LONG * UNIT / MAX_DOCUMENT {
             held.push(
                 documents.read(&mut request(MAX_DOCUMENT)).await.unwrap_or_else(|e| panic!("{e}")),
             );
         }
+        // Each has one unit of the others.
+        let units = 1 + LONG % (MAX_DOCUMENT / UNIT - 1);
+        let rest = documents.read(&mut request(units * UNIT)).await;
+        assert_eq!(code(documents.read(&mut request(2 * UNIT)).await).as_deref(), Some("SlowDown"));
+        // Short ones have memory of their own.
+        let mut short = Vec::new();
+        for _ in 0..SHORT - held.len() - 1 {
+            short.push(documents.read(&mut request(1)).await.unwrap_or_else(|e| panic!("{e}")));
+        }
         assert_eq!(code(documents.read(&mut request(1)).await).as_deref(), Some("SlowDown"));
         assert_eq!(code(documents.read(&mut request(0)).await), None);
-        held.pop();
+        drop(rest);
+        assert_eq!(code(documents.read(&mut request(2 * UNIT)).await), None);
         assert_eq!(code(documents.read(&mut request(1)).await), None);
+    }
+
+    #[tokio::test]
+    async fn long_documents_may_not_take_for_ever() {
+        let documents = Documents::new(Duration::from_millis(10));
+        let bytes = Ok::<_, std::io::Error>(Bytes::from(vec![b' '; 2 * UNIT]));
+        // It never ends.
+        let body = futures::stream::once(async { bytes }).chain(futures::stream::pending());
+        let body = Body::from(s3s::dto::StreamingBlob::wrap(Box::pin(body)));
+        let slow = documents.read(&mut S3Request { input: body, ..request(0) }).await;
+        assert_eq!(code(slow).as_deref(), Some("RequestTimeout"));
+    }
+
+    #[tokio::test]
+    async fn sections_whose_text_would_be_lost_are_refused() {
+        let documents = Documents::new(Duration::from_secs(60));
+        let read =
+            |xml: &'static str| S3Request { input: Body::from(xml.to_owned()), ..request(0) };
+        let refused = documents.read(&mut read("<Key>a<![CDATA[b]]></Key>")).await;
+        assert_eq!(code(refused).as_deref(), Some("MalformedXML"));
+        assert_eq!(code(documents.read(&mut read("<Key>a&lt;![b</Key>")).await), None);
     }
 
     #[test]

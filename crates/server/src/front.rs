@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use futures::future::BoxFuture;
 use http::{HeaderName, HeaderValue, Method, Request, Response, header};
 use hyper::body::Incoming;
+use s3s::path::{S3Path, parse_path_style};
 use s3s::service::S3Service;
 use s3s::{Body, HttpError, S3Error, s3_error};
 
@@ -16,10 +17,14 @@ use crate::access_log::{AccessLog, Asked};
 use crate::api::CUT;
 use crate::chunks::{Form, chunks};
 use crate::limits::Limits;
-use crate::messages::explain;
+use crate::messages::{escape_returns, explain};
+use crate::offered::refuse_unknown;
 use crate::origin::refuse_pages;
 use crate::received::{BodyState, watch};
-use crate::signed::{refuse_long_lived, refuse_odd_times, refuse_old, refuse_unsigned_headers};
+use crate::signed::{
+    refuse_foreign_scopes, refuse_long_lived, refuse_odd_names, refuse_odd_times, refuse_old,
+    refuse_unsigned_headers,
+};
 
 pub(crate) const CONTENT_HASH: HeaderName = HeaderName::from_static("x-amz-content-sha256");
 /// How the hash of a body begins that is in chunks.
@@ -77,7 +82,7 @@ impl Front {
             tokio::time::sleep(self.settings.latency).await;
         }
         let mut request = request.map(Body::from);
-        let is_awaited = awaits_in_vain(&request);
+        let (is_awaited, is_object) = (awaits_in_vain(&request), may_be_object(&request));
         let mut response = match self.admit(&request) {
             Ok(()) => {
                 let state = watch(&mut request, &self.settings.limits);
@@ -93,6 +98,9 @@ impl Front {
         };
         let id = format!("{:016X}", self.requests.fetch_add(1, Ordering::Relaxed) + 1);
         explain(&mut response, &id);
+        if !is_object {
+            escape_returns(&mut response);
+        }
         if response.headers().contains_key(CUT) {
             return Err(HttpError::new("injected fault: connection cut".into()));
         }
@@ -119,13 +127,26 @@ impl Front {
         refuse_forms(request)?;
         refuse_odd_times(request)?;
         if self.settings.anonymous {
-            refuse_pages(request, &self.settings.hosts)
+            refuse_pages(request, &self.settings.hosts)?;
         } else {
             refuse_unsigned_headers(request)?;
+            refuse_odd_names(request)?;
+            refuse_foreign_scopes(request)?;
             refuse_old(request)?;
-            refuse_long_lived(request)
+            refuse_long_lived(request)?;
         }
+        refuse_unknown(request)
     }
+}
+
+/// Whether the answer may be the bytes of an object.
+fn may_be_object<B>(request: &Request<B>) -> bool {
+    let query = request.uri().query().unwrap_or_default();
+    let is_about = |name| ["uploadId", "attributes", "tagging"].contains(&name);
+    let asks = query.split('&').any(|pair| is_about(pair.split('=').next().unwrap_or_default()));
+    let path = percent_encoding::percent_decode_str(request.uri().path()).decode_utf8_lossy();
+    let is_object = !matches!(parse_path_style(&path), Ok(S3Path::Root | S3Path::Bucket { .. }));
+    request.method() == Method::GET && is_object && !asks
 }
 
 /// Whether a client waits to be told to send a body, which then has no bytes: nothing asks it for them. botocore

@@ -23,6 +23,7 @@ mod limits;
 mod link;
 mod memory;
 mod messages;
+mod offered;
 mod origin;
 mod pace;
 mod received;

@@ -93,6 +93,26 @@ pub(crate) fn explain(response: &mut Response<Body>, id: &str) {
     }
 }
 
+/// Writes carriage returns in the XML of an answer so that they are read as such, and not as line feeds, which
+/// are in other keys.
+pub(crate) fn escape_returns(response: &mut Response<Body>) {
+    let Some(body) = response.body().bytes() else { return };
+    if !body.contains(&b'\r') {
+        return;
+    }
+    let mut escaped = Vec::with_capacity(body.len() + 64);
+    for (at, part) in body.split(|byte| *byte == b'\r').enumerate() {
+        if at > 0 {
+            escaped.extend_from_slice(b"&#13;");
+        }
+        escaped.extend_from_slice(part);
+    }
+    if response.headers().contains_key(header::CONTENT_LENGTH) {
+        response.headers_mut().insert(header::CONTENT_LENGTH, escaped.len().into());
+    }
+    *response.body_mut() = Body::from(escaped);
+}
+
 /// The XML of an error with a message and an id.
 fn explained(xml: &[u8], id: &str) -> Option<String> {
     const START: &str = "<Error><Code>";

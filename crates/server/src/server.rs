@@ -7,7 +7,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use s3s::auth::SimpleAuth;
 use s3s::service::S3ServiceBuilder;
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
@@ -253,11 +252,11 @@ impl Builder {
             uploads,
         };
         let mut service = S3ServiceBuilder::new(api.clone());
-        if let Some(Credentials { access_key, secret_key }) = credentials.clone() {
-            service.set_auth(SimpleAuth::from_single(access_key, secret_key));
+        if let Some(credentials) = credentials.clone() {
+            service.set_auth(credentials);
         }
         let anonymous = credentials.is_none();
-        let documents = Documents::new();
+        let documents = Documents::new(limits.client_timeout);
         let settings = select::Settings {
             slots: self.select_slots,
             max_groups: self.max_groups,

@@ -371,7 +371,6 @@ fn of_object_store(error: &object_store::Error) -> Description {
             "Check AWS_SECRET_ACCESS_KEY, or the AWS profile, and that the endpoint is the store's own \
              address: a proxy that changes the host breaks signatures.",
         ),
-        // The latter is what our own server says.
         _ if says("<Code>InvalidAccessKeyId</Code>") || says("<Code>NotSignedUp</Code>") => (
             ErrorKind::Access,
             format!("{} does not know the access key", endpoint(&text)),

@@ -26,6 +26,7 @@ macro_rules! incoming {
                 checksums: stated_checksums!($input),
                 wanted: $wanted,
             },
+            announced: $crate::api::receive::announced(&$request.headers),
             trailers: $request.trailing_headers,
             state: $request.extensions.get().cloned().unwrap_or_default(),
             fault: $fault,

@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures::StreamExt as _;
+use http::HeaderMap;
 use s3s::dto::{ChecksumAlgorithm, StreamingBlob};
-use s3s::{S3Error, S3Result, TrailingHeaders, s3_error};
+use s3s::{S3Error, S3ErrorCode, S3Result, TrailingHeaders, s3_error};
 use tokio::task::{JoinHandle, spawn_blocking};
 use tokio::time::{Instant, timeout, timeout_at};
 
@@ -29,6 +30,8 @@ pub(super) struct Incoming {
     pub(super) body: Option<StreamingBlob>,
     pub(super) length: Option<i64>,
     pub(super) expected: Expected,
+    /// The checksums that are to follow the body.
+    pub(super) announced: Vec<Algorithm>,
     pub(super) trailers: Option<TrailingHeaders>,
     pub(super) state: BodyState,
     pub(super) fault: Option<Fault>,
@@ -39,6 +42,29 @@ pub(super) fn trailing_checksum(named: Option<&ChecksumAlgorithm>) -> Option<Alg
     named.and_then(|name| Algorithm::from_name(name.as_str()))
 }
 
+/// The checksums that a request says will follow its body.
+pub(super) fn announced(headers: &HeaderMap) -> Vec<Algorithm> {
+    let values = headers.get_all("x-amz-trailer").iter().filter_map(|value| value.to_str().ok());
+    let names = values.flat_map(|value| value.split(',')).map(str::trim);
+    let algorithm =
+        |name: &str| Algorithm::ALL.into_iter().find(|a| a.header().eq_ignore_ascii_case(name));
+    names.filter_map(algorithm).collect()
+}
+
+/// Adds the checksums behind a body to those before it. Two of a kind must be the same.
+fn add_trailers(expected: &mut Expected, headers: &HeaderMap) -> S3Result<()> {
+    for algorithm in Algorithm::ALL {
+        for value in headers.get_all(algorithm.header()) {
+            let value = value.to_str().map_err(|_| s3_error!(InvalidDigest))?;
+            if expected.checksums.get(algorithm).is_some_and(|before| before != value) {
+                return Err(s3_error!(BadDigest, "{} is there twice", algorithm.header()));
+            }
+            expected.checksums.set(algorithm, value.to_owned());
+        }
+    }
+    Ok(())
+}
+
 impl Api {
     /// Writes an upload to a draft, checks it against its declared length and checksums, and passes it
     /// on.
@@ -47,7 +73,7 @@ impl Api {
         incoming: Incoming,
         then: impl FnOnce(&Store, Written) -> S3Result<T> + Send + 'static,
     ) -> S3Result<T> {
-        let Incoming { body, length, mut expected, trailers, state, fault } = incoming;
+        let Incoming { body, length, mut expected, announced, trailers, state, fault } = incoming;
         let length = length.and_then(|length| u64::try_from(length).ok());
         let most = self.limits.upload_bytes;
         if length.is_some_and(|length| length > most) {
@@ -69,14 +95,15 @@ impl Api {
             None => joined(draft).await?,
         };
         if let Some(trailers) = &trailers {
-            trailers.read(|headers| {
-                for algorithm in Algorithm::ALL {
-                    let value = headers.get(algorithm.header()).and_then(|v| v.to_str().ok());
-                    if let Some(value) = value {
-                        expected.checksums.set(algorithm, value.to_owned());
-                    }
-                }
-            });
+            let followed = trailers.read(|headers| add_trailers(&mut expected, headers));
+            followed.transpose()?;
+            if announced.iter().any(|name| expected.checksums.get(*name).is_none()) {
+                let code = S3ErrorCode::Custom("MalformedTrailerError".into());
+                let message = "a checksum that x-amz-trailer announces does not follow the body";
+                let mut error = S3Error::with_message(code, message);
+                error.set_status_code(http::StatusCode::BAD_REQUEST);
+                return Err(error);
+            }
         }
         self.blocking(move |store| {
             if length.is_some_and(|length| length != draft.size()) {

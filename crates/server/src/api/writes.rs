@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use http::{HeaderMap, HeaderName, header};
 use s3s::dto::*;
 use s3s::{S3Error, S3Request, S3Result, s3_error};
 
@@ -60,6 +61,18 @@ pub(super) fn copy_source(source: CopySource) -> S3Result<(String, String)> {
         }
         _ => Err(s3_error!(NotImplemented, "copies are made from buckets of this store")),
     }
+}
+
+/// The conditions on what a copy replaces, which `s3s` does not know of.
+fn write_conditions(headers: &HeaderMap) -> S3Result<WriteConditions> {
+    let condition = |name: HeaderName| {
+        let value = headers.get(&name).map(|v| ETagCondition::parse_http_header(v.as_bytes()));
+        value.transpose().map_err(|_| s3_error!(InvalidArgument, "{name} is an ETag or *"))
+    };
+    Ok(WriteConditions {
+        if_match: condition(header::IF_MATCH)?,
+        if_none_match: condition(header::IF_NONE_MATCH)?,
+    })
 }
 
 impl Api {
@@ -130,6 +143,7 @@ impl Api {
                 "a copy of an object to itself must replace its metadata"
             ));
         }
+        let replaces = write_conditions(&request.headers)?;
         let conditions = source_conditions!(input);
         let wanted = trailing_checksum(input.checksum_algorithm.as_ref());
         let (bucket, key) = (input.bucket, input.key);
@@ -155,8 +169,7 @@ impl Api {
                     upload: None,
                     ..replacing.unwrap_or(source.meta)
                 };
-                let always = WriteConditions::default();
-                store.commit(&bucket, &key, written, meta, &always)
+                store.commit(&bucket, &key, written, meta, &replaces)
             })
             .await?;
         let kind = checksum_type(&meta.checksums);

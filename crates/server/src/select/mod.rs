@@ -29,7 +29,7 @@ use sluicegate_s3select::{SelectError, SelectErrorCode};
 
 use crate::api::Api;
 use crate::counters::Operation;
-use crate::documents::Documents;
+use crate::documents::{Documents, verify};
 
 use answer::{Answer, Snapshot, Source};
 use turns::Turns;
@@ -91,6 +91,8 @@ impl SelectRoute {
         let strict_fields = strict_fields(&request.headers)?;
         let extras = Extras { groups: asks_for(PARTIAL_GROUPS), bloom: asks_for(BLOOM) };
         let body = self.documents.read(&mut request).await.map_err(too_long)?;
+        let trailers = request.trailing_headers.as_ref();
+        verify(&body, &request.uri, &request.headers, trailers)?;
         let mut parsed = request::parse(&body.bytes).map_err(select_error)?;
         drop(body);
         if let InputFormat::Csv(csv) = &mut parsed.input.format {

@@ -57,6 +57,33 @@ async fn conditional_reads() {
     assert!(get().if_unmodified_since(modified).send().await.is_ok());
 }
 
+/// The conditions on what a copy replaces, not on what it is made of.
+#[tokio::test]
+async fn conditional_copies() {
+    let fixture = Fixture::new().await;
+    let first = fixture.put("k", "1").await;
+    fixture.put("source", "2").await;
+    let copy = |to: &str, name: &'static str, value: String| {
+        let copy = fixture.client.copy_object().bucket("bucket").key(to);
+        let copy = copy.copy_source("bucket/source").customize();
+        copy.mutate_request(move |request| {
+            request.headers_mut().insert(name, value.clone());
+        })
+    };
+    for (name, value) in [("if-none-match", "*".to_owned()), ("if-match", "\"0\"".to_owned())] {
+        let refused = copy("k", name, value).send().await.unwrap_err();
+        assert_eq!(code(&refused), "412 PreconditionFailed", "{name}");
+    }
+    let refused = copy("none", "if-match", first.clone()).send().await.unwrap_err();
+    assert_eq!(code(&refused), "404 NoSuchKey");
+    let refused = copy("k", "if-match", "\"".to_owned()).send().await.unwrap_err();
+    assert_eq!(code(&refused), "400 InvalidArgument");
+    assert_eq!(fixture.get("k").await, b"1");
+    copy("k", "if-match", first).send().await.unwrap();
+    copy("new", "if-none-match", "*".to_owned()).send().await.unwrap();
+    assert_eq!((fixture.get("k").await, fixture.get("new").await), (b"2".into(), b"2".into()));
+}
+
 #[tokio::test]
 async fn conditional_writes() {
     let fixture = Fixture::new().await;

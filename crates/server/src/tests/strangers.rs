@@ -217,6 +217,82 @@ async fn a_chunk_may_be_as_long_as_the_body_if_it_is_not_signed() {
     assert!(answer.contains("a signed chunk has at most"), "{answer}");
 }
 
+/// A checksum that is announced follows, and is the one of the head and of all that follow.
+#[tokio::test]
+async fn checksums_behind_a_body_are_checked() {
+    let fixture = Fixture::new().await;
+    let put = async |head: Option<&str>, trailers: &str| {
+        let mut headers =
+            vec![("x-amz-decoded-content-length", "3"), ("x-amz-trailer", "x-amz-checksum-crc32")];
+        headers.extend(head.map(|crc| ("x-amz-checksum-crc32", crc)));
+        let body = format!("3\r\nabc\r\n0\r\n{trailers}\r\n");
+        let signed = SignableBody::StreamingUnsignedPayloadTrailer;
+        let put = ("PUT", "/bucket/k");
+        let answer = say(&fixture.server, put, &headers, signed, body.as_bytes()).await;
+        let code = answer.split_once("<Code>").and_then(|(_, rest)| rest.split_once("</"));
+        code.map_or_else(|| answer[9..12].to_owned(), |(code, _)| code.to_owned())
+    };
+    let (right, wrong) = ("NSRBwg==", "AAAAAA==");
+    let trailer = |crc: &str| format!("x-amz-checksum-crc32:{crc}\r\n");
+    assert_eq!(put(None, "").await, "MalformedTrailerError");
+    assert_eq!(put(None, &trailer(wrong)).await, "BadDigest");
+    assert_eq!(put(Some(wrong), &trailer(right)).await, "BadDigest");
+    assert_eq!(put(None, &(trailer(right) + &trailer(wrong))).await, "BadDigest");
+    assert!(fixture.keys().await.is_empty());
+    assert_eq!(put(None, &trailer(right)).await, "200");
+    assert_eq!(put(Some(right), &trailer(right)).await, "200");
+}
+
+/// XML's readers take a bare carriage return for a line feed, which is in the name of another object.
+#[tokio::test]
+async fn keys_with_returns_are_listed_as_they_are() {
+    let fixture = Fixture::new().await;
+    fixture.put("a\rb", "1\r\n").await;
+    let listed = fixture.client.list_objects().bucket("bucket").send().await.unwrap();
+    let keys: Vec<_> = listed.contents().iter().filter_map(|object| object.key()).collect();
+    assert_eq!(keys, ["a\rb"]);
+    // Objects are not XML's.
+    let xml = fixture.client.put_object().bucket("bucket").key("x").content_type("application/xml");
+    xml.body(b"<a>\r</a>".to_vec().into()).send().await.unwrap();
+    assert_eq!(fixture.get("x").await, b"<a>\r</a>");
+    let body = b"<Delete><Object><Key>a&#13;b</Key></Object></Delete>";
+    let delete = ("POST", "/bucket?delete=");
+    let answer = say(&fixture.server, delete, &[], SignableBody::Bytes(body), body).await;
+    assert!(answer.contains("<Key>a&#13;b</Key>"), "{answer}");
+    assert_eq!(fixture.keys().await, ["x"]);
+}
+
+#[tokio::test]
+async fn a_document_with_text_that_would_be_lost_deletes_nothing() {
+    let fixture = Fixture::new().await;
+    fixture.put("obj", "1").await;
+    let body = b"<Delete><Object><Key>obj<![CDATA[-extra]]></Key></Object></Delete>";
+    let delete = ("POST", "/bucket?delete=");
+    let answer = say(&fixture.server, delete, &[], SignableBody::Bytes(body), body).await;
+    assert!(answer.starts_with("HTTP/1.1 400") && answer.contains("CDATA"), "{answer}");
+    assert_eq!(fixture.keys().await, ["obj"]);
+}
+
+#[tokio::test]
+async fn what_is_not_offered_is_not_taken_for_something_else() {
+    let fixture = Fixture::new().await;
+    fixture.put("k", "1").await;
+    for (operation, status) in [
+        (("PUT", "/bucket/k?renameObject="), "501"),
+        (("PUT", "/bucket/k?encryption="), "501"),
+        (("DELETE", "/bucket/k?annotation=&annotationName=a"), "501"),
+        (("GET", "/bucket/k?annotation=&annotationName=a"), "501"),
+        (("PUT", "/bucket/k?partNumber=1"), "400"),
+        (("PUT", "/bucket?acl="), "501"),
+        (("DELETE", "/bucket?metadataConfiguration="), "501"),
+    ] {
+        let answer = say(&fixture.server, operation, &[], SignableBody::Bytes(b""), b"").await;
+        assert_eq!(&answer[9..12], status, "{operation:?}: {answer}");
+        assert!(answer.contains("<Message>"), "{operation:?}: {answer}");
+    }
+    assert_eq!(fixture.get("k").await, b"1");
+}
+
 #[tokio::test]
 async fn a_wrong_hash_of_a_document_is_the_clients_fault() {
     let fixture = Fixture::new().await;

@@ -1,0 +1,267 @@
+//! What requests may ask for. What is not known here is refused, not passed over.
+//!
+//! S3 gets new sub-resources every year. A `DELETE /bucket/key?annotation` that is answered as if it were
+//! `DELETE /bucket/key` removes the object. And whoever asks for a lock, a tag or encryption must not believe
+//! that there is one.
+
+use http::{HeaderMap, Method, Request};
+use s3s::path::{S3Path, parse_path_style};
+use s3s::{S3Error, S3ErrorCode, s3_error};
+
+use crate::front::is_signature;
+
+/// Parameters that say something about the request, not what it is to do.
+const OF_ANY: [&str; 6] = [
+    "x-id",
+    "x-amz-checksum-mode",
+    "x-amz-content-sha256",
+    "x-amz-request-payer",
+    "x-amz-sdk-checksum-algorithm",
+    "x-amz-user-agent",
+];
+
+/// The parameters of the operations on a path.
+fn parameters(method: &Method, path: &S3Path) -> &'static [&'static str] {
+    let reads = matches!(*method, Method::GET | Method::HEAD);
+    match path {
+        S3Path::Root => &["bucket-region", "continuation-token", "max-buckets", "prefix"],
+        S3Path::Bucket { .. } if reads => &[
+            "continuation-token",
+            "delimiter",
+            "encoding-type",
+            "fetch-owner",
+            "key-marker",
+            "list-type",
+            "location",
+            "marker",
+            "max-keys",
+            "max-uploads",
+            "prefix",
+            "start-after",
+            "tagging",
+            "upload-id-marker",
+            "uploads",
+            "version-id-marker",
+            "versioning",
+            "versions",
+        ],
+        S3Path::Bucket { .. } if *method == Method::POST => &["delete"],
+        S3Path::Bucket { .. } => &[],
+        S3Path::Object { .. } if reads => &[
+            "attributes",
+            "max-parts",
+            "part-number-marker",
+            "partNumber",
+            "response-cache-control",
+            "response-content-disposition",
+            "response-content-encoding",
+            "response-content-language",
+            "response-content-type",
+            "response-expires",
+            "tagging",
+            "uploadId",
+            "versionId",
+        ],
+        S3Path::Object { .. } if *method == Method::POST => {
+            &["select", "select-type", "uploadId", "uploads"]
+        }
+        S3Path::Object { .. } if *method == Method::PUT => &["partNumber", "uploadId"],
+        S3Path::Object { .. } => &["uploadId", "versionId"],
+    }
+}
+
+/// Refuses a request for something that this store does not have. Other values on a read change nothing that
+/// matters, and are passed over as S3 does.
+///
+/// # Errors
+///
+/// S3's `NotImplemented`, or what is wrong with a parameter or header.
+pub(crate) fn refuse_unknown<B>(request: &Request<B>) -> Result<(), S3Error> {
+    let decode = |text| percent_encoding::percent_decode_str(text).decode_utf8_lossy();
+    let path = decode(request.uri().path());
+    // What is wrong with a path is said elsewhere.
+    let Ok(path) = parse_path_style(&path) else { return Ok(()) };
+    let known = parameters(request.method(), &path);
+    let reads = matches!(*request.method(), Method::GET | Method::HEAD);
+    let query = request.uri().query().unwrap_or_default();
+    let pairs = query.split('&').filter(|pair| !pair.is_empty() && !is_signature(pair));
+    let (mut has_number, mut has_upload) = (false, false);
+    for pair in pairs {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        let name = decode(name);
+        has_number |= name == "partNumber";
+        has_upload |= name == "uploadId";
+        if known.contains(&&*name) || OF_ANY.contains(&&*name) {
+            continue;
+        }
+        if name.starts_with("x-amz-") {
+            return Err(s3_error!(
+                NotImplemented,
+                "{name} in the query is not supported; sign it as a header"
+            ));
+        }
+        if !reads || value.is_empty() {
+            return Err(s3_error!(
+                NotImplemented,
+                "?{name} of {} is not offered by this store",
+                request.method()
+            ));
+        }
+    }
+    refuse_owners(request.headers())?;
+    let is_upload = *request.method() == Method::PUT;
+    if is_upload && has_number != has_upload {
+        return Err(s3_error!(InvalidRequest, "a part has both a partNumber and an uploadId"));
+    }
+    if is_upload || *request.method() == Method::POST {
+        refuse_headers(request.headers())?;
+    }
+    Ok(())
+}
+
+/// Refuses a request that is only for the bucket of somebody.
+fn refuse_owners(headers: &HeaderMap) -> Result<(), S3Error> {
+    for name in ["x-amz-expected-bucket-owner", "x-amz-source-expected-bucket-owner"] {
+        if headers.contains_key(name) {
+            return Err(s3_error!(
+                AccessDenied,
+                "{name}: this store has no accounts to compare it with; leave it out"
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Refuses what an object or bucket is to have, and could not.
+fn refuse_headers(headers: &HeaderMap) -> Result<(), S3Error> {
+    let value = |name| headers.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()));
+    for name in headers.keys().map(http::HeaderName::as_str) {
+        if name.starts_with("x-amz-grant-") {
+            return Err(s3_error!(NotImplemented, "{name}: objects here have no access lists"));
+        }
+        if name.starts_with("x-amz-object-lock-") {
+            return Err(s3_error!(
+                InvalidRequest,
+                "{name}: the bucket has no object lock configuration, nor can it"
+            ));
+        }
+    }
+    for (name, what) in [
+        ("x-amz-server-side-encryption", "bytes are stored as they come"),
+        ("x-amz-tagging", "objects here have no tags"),
+        ("x-amz-website-redirect-location", "there are no websites"),
+    ] {
+        if value(name).is_some_and(|value| !value.is_empty()) {
+            return Err(s3_error!(NotImplemented, "{name} is not supported: {what}"));
+        }
+    }
+    match value("x-amz-storage-class").as_deref() {
+        None | Some("STANDARD" | "REDUCED_REDUNDANCY") => {}
+        Some(_) => {
+            return Err(s3_error!(InvalidStorageClass, "the storage class here is STANDARD"));
+        }
+    }
+    match value("x-amz-acl").as_deref() {
+        None | Some("private" | "bucket-owner-read" | "bucket-owner-full-control") => Ok(()),
+        Some("public-read" | "public-read-write" | "authenticated-read" | "aws-exec-read") => {
+            Err(s3_error!(NotImplemented, "objects here are private: x-amz-acl is not supported"))
+        }
+        Some(_) => {
+            let message = "x-amz-acl is one of S3's canned access lists";
+            Err(S3Error::with_message(S3ErrorCode::InvalidArgument, message))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn code(method: &Method, uri: &str, header: Option<(&str, &str)>) -> Option<String> {
+        let mut request = Request::builder().method(method).uri(uri);
+        if let Some((name, value)) = header {
+            request = request.header(name, value);
+        }
+        let refused = refuse_unknown(&request.body(()).unwrap()).err();
+        refused.map(|error| error.code().as_str().to_owned())
+    }
+
+    #[test]
+    fn unknown_sub_resources_are_not_taken_for_the_object() {
+        let (put, get, post, delete) = (Method::PUT, Method::GET, Method::POST, Method::DELETE);
+        for (method, uri) in [
+            (&put, "/bucket/key?renameObject"),
+            (&put, "/bucket/key?encryption"),
+            (&put, "/bucket/key?annotation&annotationName=a"),
+            (&put, "/bucket/key?append=1"),
+            (&put, "/bucket/key?acl"),
+            (&put, "/bucket?anything"),
+            (&put, "/bucket/key?x-amz-meta-hoisted=1"),
+            (&put, "/bucket/key?x%2Damz-meta-hoisted=1"),
+            (&get, "/bucket/key?annotation"),
+            (&get, "/bucket/key?acl="),
+            (&get, "/bucket?metadataConfiguration"),
+            (&post, "/bucket/key?restore"),
+            (&post, "/bucket?metadataConfiguration"),
+            (&delete, "/bucket/key?annotation&annotationName=a"),
+            (&delete, "/bucket/key?%61cl"),
+            (&delete, "/bucket?metadataConfiguration"),
+            (&delete, "/bucket?x=1"),
+        ] {
+            assert_eq!(
+                code(method, uri, None).as_deref(),
+                Some("NotImplemented"),
+                "{method} {uri}"
+            );
+        }
+        assert_eq!(code(&put, "/bucket/key?partNumber=1", None).as_deref(), Some("InvalidRequest"));
+        assert_eq!(code(&put, "/bucket/key?uploadId=1", None).as_deref(), Some("InvalidRequest"));
+    }
+
+    #[test]
+    fn what_is_offered_passes() {
+        for (method, uri) in [
+            (Method::GET, "/?max-buckets=2"),
+            (Method::GET, "/bucket?list-type=2&prefix=a%20b&encoding-type=url&fetch-owner=true"),
+            (Method::GET, "/bucket/?versions"),
+            (Method::GET, "/bucket/key?x-id=GetObject&response-content-type=a/b&partNumber=1"),
+            (Method::GET, "/bucket/key?fresh=17"),
+            (Method::GET, "/bucket/key?X-Amz-Signature=1&X-Amz-SignedHeaders=host"),
+            (Method::PUT, "/bucket/key?AWSAccessKeyId=a&Signature=b&Expires=3"),
+            (Method::PUT, "/bucket/key?partNumber=1&uploadId=a"),
+            (Method::PUT, "/bucket/key?x-id=PutObject&x-amz-sdk-checksum-algorithm=CRC32"),
+            (Method::PUT, "/bucket"),
+            (Method::POST, "/bucket?delete="),
+            (Method::POST, "/bucket/key?select&select-type=2"),
+            (Method::POST, "/bucket/key?uploads"),
+            (Method::DELETE, "/bucket/key?versionId=null&uploadId=1"),
+        ] {
+            assert_eq!(code(&method, uri, None), None, "{method} {uri}");
+        }
+    }
+
+    #[test]
+    fn what_an_object_cannot_have_is_refused() {
+        for (name, value, expected) in [
+            ("x-amz-object-lock-mode", "COMPLIANCE", Some("InvalidRequest")),
+            ("x-amz-tagging", "a=b", Some("NotImplemented")),
+            ("x-amz-tagging", "", None),
+            ("x-amz-server-side-encryption", "aws:kms", Some("NotImplemented")),
+            ("x-amz-website-redirect-location", "/x", Some("NotImplemented")),
+            ("x-amz-expected-bucket-owner", "123456789012", Some("AccessDenied")),
+            ("x-amz-grant-read", "id=1", Some("NotImplemented")),
+            ("x-amz-storage-class", "FOO", Some("InvalidStorageClass")),
+            ("x-amz-storage-class", "STANDARD", None),
+            ("x-amz-acl", "foo", Some("InvalidArgument")),
+            ("x-amz-acl", "public-read", Some("NotImplemented")),
+            ("x-amz-acl", "private", None),
+            ("x-amz-meta-acl", "public-read", None),
+        ] {
+            let refused = code(&Method::PUT, "/bucket/key", Some((name, value)));
+            assert_eq!(refused.as_deref(), expected, "{name}: {value}");
+            // Reads store nothing.
+            let read = code(&Method::GET, "/bucket/key", Some((name, value)));
+            assert_eq!(read, refused.filter(|code| code == "AccessDenied"), "{name}: {value}");
+        }
+    }
+}
