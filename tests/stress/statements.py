@@ -242,3 +242,28 @@ def time_out(arena):
         check(seconds < 6, f"it takes {seconds:.1f} s")
         check(client.select("/bucket/k", "SELECT COUNT(*) FROM S3Object") == b"400000\n", "no other statement")
         return f"StatementTimeout after {seconds:.2f} s of 1 s"
+
+
+@attack("rows that multiply a record")
+def multiplied(arena):
+    """What a statement makes of a long field is bounded while it is made, and so is the time that it takes."""
+    bucket, client = arena.bucket(), arena.client()
+    client.put(f"{bucket}/long", (b"a" * 1_000_000 + b"\n") * 5)
+    client.put(f"{bucket}/odd", (b"\x01" * 1_000_000 + b"\n") * 2)
+    arena.server.forget_peak()
+    before, cpu, told = arena.server.peak, arena.server.cpu, []
+    fields, letters = ",".join(["_1"] * 5000), "b" * 100_000
+    for key, statement, output in [
+        ("long", f"SELECT {fields} FROM S3Object", "<CSV></CSV>"),
+        ("long", f"SELECT {','.join(['MAX(_1)'] * 5000)} FROM S3Object", "<CSV></CSV>"),
+        ("odd", f"SELECT {','.join(['_1'] * 100)} FROM S3Object", "<JSON></JSON>"),
+        ("long", f"SELECT COUNT(TRIM(BOTH '{letters}a' FROM _1)) FROM S3Object", "<CSV></CSV>"),
+        ("long", f"SELECT COUNT(*) FROM S3Object WHERE _1 LIKE '%{'_a' * 50_000}b%'", "<CSV></CSV>"),
+    ]:
+        seconds, found = timed(lambda: client.select(f"{bucket}/{key}", statement, output=output))
+        check(seconds < 20, f"{statement[:30]}… takes {seconds:.1f} s")
+        told.append(found if isinstance(found, str) else found.decode().strip())
+    check(told[:3] == ["OverMaxRecordSize"] * 3, f"told: {told}")
+    grown = arena.server.peak - before
+    check(grown < 128, f"it grows by {grown:.0f} MiB")
+    return f"told {', '.join(told)}; grows by {max(grown, 0):.0f} MiB, {arena.server.cpu - cpu:.1f} s CPU"

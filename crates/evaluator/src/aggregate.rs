@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use super::output::invalid_text;
 use super::selection::Rows;
-use super::vector::{Data, Kind, Tag, Vector};
+use super::vector::{Data, Kind, Tag, Vector, text_bytes_of};
 use sluicegate_s3select::dialect::ast::Aggregate;
 use sluicegate_s3select::error::{SelectError, SelectErrorCode};
 use sluicegate_s3select::value::{self, Decimal, DecimalSum, Value, arithmetic};
@@ -65,6 +65,11 @@ impl Sum {
 impl State {
     pub(super) fn new(function: Aggregate) -> Self {
         Self { function, count: 0, sum: Sum::default(), extreme: None }
+    }
+
+    /// How long the minimum or maximum so far is, if it is text.
+    pub(super) fn text_bytes(&self) -> usize {
+        self.extreme.as_ref().map_or(0, text_bytes_of)
     }
 
     /// Counts rows without looking at them: `COUNT(*)`.
@@ -226,7 +231,7 @@ impl State {
         } else if value::compare(&value, &value).is_none() {
             return Err(incomparable(&value, &value));
         }
-        let bytes = if let Value::String(text) = &value { text.len() } else { 0 };
+        let bytes = text_bytes_of(&value);
         self.extreme = Some(value);
         Ok(bytes)
     }

@@ -10,8 +10,8 @@ use sluicegate_s3select::error::{SelectError, SelectErrorCode};
 /// Stops evaluations: when told to, when a predicate says so, or at a deadline.
 ///
 /// Clones are the same one, so that one part of a program can stop what another runs. Evaluations
-/// look at it before they evaluate an operator for a batch of rows, which takes milliseconds, and
-/// before they read a batch.
+/// look at it before they evaluate an operator for a batch of rows, which takes milliseconds, amid those
+/// that may take longer, and before they read a batch.
 ///
 /// ```
 /// use std::time::{Duration, Instant};

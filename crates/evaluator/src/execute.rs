@@ -8,10 +8,11 @@ use super::batch::BatchReader;
 use super::cancellation::Cancellation;
 use super::group_by::Groups;
 use super::output::{self, Fields, Key, RowWriter};
-use super::program::{Machine, Program, Values};
+use super::program::{Machine, NodeId, Program, Values, is_too_much_text};
 use super::selection::Selection;
 use super::sink::{MAX_RECORDS_BYTES, Outbox, Sink, Stats};
 use super::statement::{AggregateRows, Answer, Item, Statement};
+use super::states::States;
 use super::vector::{Data, Tag, Vector};
 use sluicegate_s3select::error::{SelectError, SelectErrorCode};
 use sluicegate_s3select::value::Value;
@@ -29,7 +30,7 @@ pub(super) struct Execution {
     writer: RowWriter,
     has_batch: bool,
     machine: Machine,
-    states: Vec<State>,
+    states: States,
     groups: Option<Box<Groups>>,
     /// Whether groups are not answered where there is no room for more: those before this part of the
     /// object are not known.
@@ -95,12 +96,8 @@ impl Execution {
         let mut reported = 0;
         while self.has_batch {
             let all = self.machine.start(self.reader.rows());
-            let batch = self.machine.cancellation().check().map_err(Failure::Writing);
-            let outcome = match batch.and_then(|()| self.batch(&all, outbox)) {
-                Err(Failure::Evaluating(error)) => self.row_by_row(&all, error, outbox),
-                Err(Failure::Writing(error)) => Err(error),
-                Ok(outcome) => Ok(outcome),
-            };
+            let batch = self.machine.cancellation().check();
+            let outcome = batch.and_then(|()| self.rows(&all, outbox));
             if outcome.is_err() {
                 // The rows before the bad one are part of the answer.
                 let _: ControlFlow<()> = outbox.flush();
@@ -160,7 +157,7 @@ impl Execution {
     /// Answers aggregates, or groups, from the given states.
     pub(super) fn answer(
         mut self,
-        states: Vec<State>,
+        states: States,
         groups: Option<Box<Groups>>,
         sink: &mut dyn Sink,
     ) -> Result<u64, SelectError> {
@@ -208,6 +205,32 @@ impl Execution {
         Ok(outbox.flush())
     }
 
+    /// Evaluates the statement for some rows: all at once, fewer at a time if their text takes too much
+    /// memory, or one by one if one of them fails.
+    fn rows(
+        &mut self,
+        selection: &Selection,
+        outbox: &mut Outbox<'_>,
+    ) -> Result<Outcome, SelectError> {
+        match self.batch(selection, outbox) {
+            Ok(outcome) => Ok(outcome),
+            Err(Failure::Writing(error)) => Err(error),
+            Err(Failure::Evaluating(error))
+                if is_too_much_text(&error) && selection.rows().len() > 1 =>
+            {
+                self.machine.forget_text();
+                for half in self.machine.halves(selection) {
+                    match self.rows(&half, outbox)? {
+                        Outcome::More => {}
+                        outcome => return Ok(outcome),
+                    }
+                }
+                Ok(Outcome::More)
+            }
+            Err(Failure::Evaluating(error)) => self.row_by_row(selection, error, outbox),
+        }
+    }
+
     /// Evaluates the statement for some rows. If evaluation fails, none of them was written.
     fn batch(
         &mut self,
@@ -234,7 +257,8 @@ impl Execution {
             } else {
                 for family in families {
                     if family.applies(&**reader) {
-                        family.update(program, machine, &chosen, &**reader, states)?;
+                        let updated = family.update(program, machine, &chosen, &**reader, states);
+                        updated.map_err(Failure::of_states)?;
                     } else {
                         alone.extend(family.calls());
                     }
@@ -242,11 +266,12 @@ impl Execution {
             }
             for call in alone {
                 let Some(arg) = calls[call].1 else {
-                    states[call].count_rows(chosen.rows().len());
+                    states.count_rows(call, chosen.rows().len());
                     continue;
                 };
-                let vector = machine.eval(program, arg, &chosen, &**reader)?;
-                states[call].update(vector, chosen.rows(), reader.block())?;
+                machine.make_room();
+                let updated = update((call, arg), states, program, machine, &chosen, &**reader);
+                updated.map_err(Failure::of_states)?;
             }
             return Ok(Outcome::More);
         }
@@ -400,7 +425,9 @@ impl Execution {
         error: SelectError,
         outbox: &mut Outbox<'_>,
     ) -> Result<Outcome, SelectError> {
-        for row in 0..self.reader.rows() {
+        let mut rows = Vec::with_capacity(all.rows().len());
+        all.rows().for_each(|row| rows.push(row));
+        for row in rows {
             // This may be why the batch has failed; then no row is to blame.
             self.machine.cancellation().check()?;
             let selection = self.machine.pick(all, vec![row as u32]);
@@ -420,7 +447,7 @@ impl Execution {
 
 /// The result of a part of an object.
 pub(super) struct Part {
-    pub(super) states: Vec<State>,
+    pub(super) states: States,
     pub(super) groups: Option<Box<Groups>>,
     /// Records up to its end.
     pub(super) records: u64,
@@ -445,7 +472,7 @@ impl Part {
 /// What is known of the rows before a part of an object.
 pub(super) enum Sofar {
     Unknown,
-    Known { states: Vec<State>, groups: Option<Box<Groups>> },
+    Known { states: States, groups: Option<Box<Groups>> },
 }
 
 /// What follows after a batch.
@@ -459,11 +486,21 @@ enum Outcome {
 }
 
 /// Where a batch failed.
-enum Failure {
+pub(super) enum Failure {
     /// In an expression; the row is not known.
     Evaluating(SelectError),
     /// In a row of the answer; the rows before it were written.
     Writing(SelectError),
+}
+
+impl Failure {
+    /// When states were updated: the same rows are not to be added to them again.
+    fn of_states(self) -> Self {
+        match self {
+            Self::Evaluating(error) if is_too_much_text(&error) => Self::Writing(error),
+            other => other,
+        }
+    }
 }
 
 impl From<SelectError> for Failure {
@@ -482,6 +519,29 @@ fn located(error: &SelectError, reader: &dyn BatchReader, row: usize) -> SelectE
     SelectError::new(error.code, format!("{} ({})", error.message, reader.locate(row)))
 }
 
+/// Adds rows to the state of a call, fewer at a time if the text of all takes too much memory.
+fn update(
+    (call, arg): (usize, NodeId),
+    states: &mut States,
+    program: &Program,
+    machine: &mut Machine,
+    rows: &Selection,
+    reader: &dyn BatchReader,
+) -> Result<(), Failure> {
+    match machine.eval(program, arg, rows, reader) {
+        Ok(vector) => {
+            states.update(call, vector, rows.rows(), reader.block())?;
+            states.check().map_err(Failure::Writing)
+        }
+        Err(error) if is_too_much_text(&error) && rows.rows().len() > 1 => {
+            machine.forget_text();
+            let mut halves = machine.halves(rows).into_iter();
+            halves.try_for_each(|half| update((call, arg), states, program, machine, &half, reader))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
 /// Sends the results of all groups, and forgets them.
 fn answer_groups(
     groups: &mut Groups,
@@ -494,11 +554,20 @@ fn answer_groups(
     let mut machine = Machine::default();
     machine.stop_with(cancellation.clone());
     let nodes = || items.iter().map(|item| item.node);
-    for first in (0..groups.len()).step_by(ANSWERED_GROUPS) {
-        let last = groups.len().min(first + ANSWERED_GROUPS);
+    let (mut first, mut most) = (0, ANSWERED_GROUPS);
+    while first < groups.len() {
+        let last = groups.len().min(first + most);
         let rows = AggregateRows { columns: groups.results(first..last)?, rows: last - first };
         let all = machine.start(rows.rows);
-        let values = machine.eval_all(outer, nodes(), &all, &rows)?;
+        let values = match machine.eval_all(outer, nodes(), &all, &rows) {
+            Err(error) if is_too_much_text(&error) && rows.rows > 1 => {
+                machine.forget_text();
+                most = rows.rows / 2;
+                continue;
+            }
+            values => values?,
+        };
+        first = last;
         for row in 0..rows.rows {
             write_items(writer, values, items, row, &[])?;
             if writer.bytes().len() >= MAX_RECORDS_BYTES || row + 1 == rows.rows {

@@ -106,6 +106,9 @@ impl Groups {
         self.key.clear();
         for vector in keys {
             write_key(vector, row, block, &mut self.key)?;
+            if self.key.len() > MAX_BYTES {
+                return Err(too_long("A group's key is longer than 32 MiB."));
+            }
         }
         let key = std::mem::take(&mut self.key);
         let placed = self.place_key(row, &key, keys, calls, block);
@@ -208,6 +211,13 @@ impl Groups {
                     let vector = values.of(*arg);
                     self.text_bytes +=
                         State::update_each(*function, states, vector, &self.placed, block)?;
+                    // Not only after a batch, which each of many calls may copy.
+                    if self.text_bytes > 2 * MAX_BYTES {
+                        let row = self.placed.first().map_or(0, |(row, _)| *row as usize);
+                        let message =
+                            "The least and greatest texts of groups are longer than 64 MiB.";
+                        return Err((row, too_long(message)));
+                    }
                 }
             }
         }
@@ -278,6 +288,11 @@ impl Groups {
         self.text_bytes = 0;
         self.placed.clear();
     }
+}
+
+#[cold]
+fn too_long(message: &'static str) -> SelectError {
+    SelectError::new(SelectErrorCode::OverMaxRecordSize, message)
 }
 
 /// Appends the row's value of a key expression to its key: bytes that differ where values do, and

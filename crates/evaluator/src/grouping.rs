@@ -7,13 +7,13 @@
 
 use std::collections::HashMap;
 
-use super::aggregate::State;
 use super::batch::BatchReader;
+use super::execute::Failure;
 use super::program::{Machine, NodeId, Program};
 use super::selection::{Rows, Selection};
+use super::states::States;
 use super::vector::{Data, Tag, Vector};
 use sluicegate_s3select::dialect::ast::Aggregate;
-use sluicegate_s3select::error::SelectError;
 use sluicegate_s3select::value::Value;
 
 /// Aggregates whose groups are distinguished by the same expressions.
@@ -116,8 +116,8 @@ impl Family {
         machine: &mut Machine,
         selection: &Selection,
         batch: &dyn BatchReader,
-        states: &mut [State],
-    ) -> Result<(), SelectError> {
+        states: &mut States,
+    ) -> Result<(), Failure> {
         let keys = machine.eval_all(program, self.keys.iter().copied(), selection, batch)?;
         let (block, all) = (batch.block(), selection.rows());
         let mut rows_of = vec![Vec::new(); self.groups.len()];
@@ -140,13 +140,14 @@ impl Family {
             }
             let rows = group_of.iter().filter(|(_, group)| wants[*group]).map(|(row, _)| *row);
             let wanted = machine.pick(selection, rows.collect());
+            machine.make_room();
             let vector = machine.eval(program, *value, &wanted, batch)?;
             for member in members {
                 let rows = &rows_of[member.group];
-                let state = &mut states[member.call];
-                state.update(vector, Rows::List(rows), block)?;
+                states.update(member.call, vector, Rows::List(rows), block)?;
+                states.check().map_err(Failure::Writing)?;
                 if member.zero_elsewhere && rows.len() < all.len() {
-                    state.add_zero();
+                    states.add_zero(member.call);
                 }
             }
         }

@@ -29,6 +29,7 @@ mod selection;
 mod sink;
 mod source;
 mod statement;
+mod states;
 #[cfg(test)]
 mod tests;
 mod vector;

@@ -7,6 +7,7 @@ use super::grouping::{self, Family};
 use super::output::{Key, RowWriter};
 use super::program::{Compiler, NodeId, Program, aggregates_of};
 use super::selection::Rows;
+use super::states::{FEW_TEXTS, States};
 use super::vector::{Kind, Vector};
 use sluicegate_s3select::dialect::ast::{
     Aggregate, Expr, PathStep, Projection, ProjectionItem, Query,
@@ -60,13 +61,18 @@ pub(super) struct Item {
 
 impl Statement {
     /// The initial states of its aggregates.
-    pub(super) fn states(&self) -> Vec<State> {
-        match &self.answer {
-            Answer::Aggregates { calls, .. } => {
-                calls.iter().map(|(function, _)| State::new(*function)).collect()
-            }
-            Answer::Star | Answer::Items(_) | Answer::Groups { .. } => Vec::new(),
-        }
+    pub(super) fn states(&self) -> States {
+        let calls = match &self.answer {
+            Answer::Aggregates { calls, .. } => &calls[..],
+            Answer::Star | Answer::Items(_) | Answer::Groups { .. } => &[],
+        };
+        States::new(calls.iter().map(|(function, _)| *function))
+    }
+
+    /// Whether a call has the least or greatest text for its result.
+    fn finds_text(&self, (function, arg): &Call) -> bool {
+        matches!(function, Aggregate::Min | Aggregate::Max)
+            && arg.is_some_and(|arg| self.program.kind(arg) == Kind::Text)
     }
 
     /// Whether it answers a row for each that it chooses.
@@ -92,17 +98,19 @@ impl Statement {
     /// Whether parts of an object can be evaluated independently and their answers combined.
     pub(super) fn is_divisible(&self) -> bool {
         let mergeable = match &self.answer {
-            Answer::Aggregates { calls, .. } => calls.iter().all(|(function, arg)| {
-                arg.is_none_or(|arg| State::is_mergeable(*function, self.program.kind(arg)))
-            }),
+            // Which texts are held at the same time, and so whether there is room for them, depends on
+            // the rows before them.
+            Answer::Aggregates { calls, .. } => {
+                calls.iter().all(|(function, arg)| {
+                    arg.is_none_or(|arg| State::is_mergeable(*function, self.program.kind(arg)))
+                }) && calls.iter().filter(|call| self.finds_text(call)).count() <= FEW_TEXTS
+            }
             Answer::Star | Answer::Items(_) => true,
             // Texts are counted batch by batch, and where batches end differs from part to part.
-            Answer::Groups { calls, .. } => calls.iter().all(|(function, arg)| {
-                arg.is_none_or(|arg| {
-                    let kind = self.program.kind(arg);
-                    let found = matches!(function, Aggregate::Min | Aggregate::Max);
-                    State::is_mergeable(*function, kind) && !(found && kind == Kind::Text)
-                })
+            Answer::Groups { calls, .. } => calls.iter().all(|call| {
+                let (function, arg) = call;
+                arg.is_none_or(|arg| State::is_mergeable(*function, self.program.kind(arg)))
+                    && !self.finds_text(call)
             }),
         };
         // A limit is nearly always reached early.

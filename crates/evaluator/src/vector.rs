@@ -218,10 +218,7 @@ impl Vector {
     pub(crate) fn text_bytes(&self) -> usize {
         match &self.data {
             Data::Text(_, Heap::Owned(text)) => text.capacity(),
-            Data::Dynamic(values) => values
-                .iter()
-                .map(|value| if let Value::String(text) = value { text.len() } else { 0 })
-                .sum(),
+            Data::Dynamic(values) => values.iter().map(text_bytes_of).sum(),
             _ => 0,
         }
     }
@@ -330,6 +327,16 @@ impl Vector {
             Data::Dynamic(values) => tag_of(&values[row]),
             _ => self.tags.get(row),
         }
+    }
+}
+
+/// Bytes of text in a value.
+pub(crate) fn text_bytes_of(value: &Value) -> usize {
+    match value {
+        Value::String(text) => text.len(),
+        Value::List(values) => values.iter().map(text_bytes_of).sum(),
+        Value::Struct(fields) => fields.iter().map(|(_, value)| text_bytes_of(value)).sum(),
+        _ => 0,
     }
 }
 

@@ -161,6 +161,9 @@ impl CsvWriter {
                 let (heap, before) = (heap.bytes(block), fields.column.text.len());
                 fields.write(|row, out| {
                     let span = spans[row];
+                    if span.len() > MAX_ROW_BYTES {
+                        return None;
+                    }
                     if span.is_absent() {
                         absent(out);
                     } else {
@@ -206,6 +209,7 @@ impl CsvWriter {
     /// `None` for nested values.
     fn put_value(&self, value: &Value, out: &mut Vec<u8>) -> Option<()> {
         match value {
+            Value::String(text) if text.len() > MAX_ROW_BYTES => return None,
             Value::String(text) => self.put_text(text.as_bytes(), out),
             Value::List(_) | Value::Struct(_) => return None,
             plain => self.put_plain(out, |out| plain.write(out)),

@@ -9,7 +9,7 @@ use sluicegate_s3select::request::OutputSerialization;
 use sluicegate_s3select::value::{Decimal, Timestamp, Value};
 
 use crate::batch::Codes;
-use crate::vector::Vector;
+use crate::vector::{Vector, text_bytes_of};
 pub(crate) use columns::rows_at_once;
 use csv::CsvWriter;
 use json::JsonWriter;
@@ -55,6 +55,18 @@ pub(crate) enum Item<'a> {
     Timestamp(Timestamp),
 }
 
+impl Item<'_> {
+    /// How many bytes of text it has, of which none is left out.
+    #[inline]
+    fn text_len(&self) -> usize {
+        match self {
+            Self::Text(text) => text.len(),
+            Self::Value(value) => text_bytes_of(value),
+            Self::Int(_) | Self::Decimal(_) | Self::Timestamp(_) => 0,
+        }
+    }
+}
+
 /// The values of a column.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Fields<'a> {
@@ -96,11 +108,24 @@ impl RowWriter {
         {
             return Err(invalid_text());
         }
+        // Before it is written, which may take six times as much.
+        if item.text_len() > MAX_ROW_BYTES {
+            return Err(too_long());
+        }
         match &mut self.format {
             Format::Csv(writer) => writer.put(item, &mut self.bytes)?,
             Format::Json(writer) => writer.put(&key.0, item, &mut self.bytes),
         }
-        Ok(())
+        // Not only at the end of a row, which may have thousands of fields.
+        self.check_length()
+    }
+
+    #[inline]
+    fn check_length(&self) -> Result<(), SelectError> {
+        match self.bytes.len() - self.row_start > MAX_ROW_BYTES {
+            true => Err(too_long()),
+            false => Ok(()),
+        }
     }
 
     /// Writes a whole row that is already delimited text, if it would come out just as it is, or without some of
@@ -139,13 +164,7 @@ impl RowWriter {
             Format::Csv(writer) => writer.end(self.row_start, &mut self.bytes),
             Format::Json(writer) => writer.end(&mut self.bytes),
         }
-        if self.bytes.len() - self.row_start > MAX_ROW_BYTES {
-            return Err(SelectError::new(
-                SelectErrorCode::OverMaxRecordSize,
-                "A row of the answer is longer than 1 MiB.",
-            ));
-        }
-        Ok(())
+        self.check_length()
     }
 
     /// The rows so far.
@@ -163,6 +182,12 @@ impl RowWriter {
         self.bytes.clear();
         self.row_start = 0;
     }
+}
+
+#[cold]
+fn too_long() -> SelectError {
+    let message = "A row of the answer is longer than 1 MiB.";
+    SelectError::new(SelectErrorCode::OverMaxRecordSize, message)
 }
 
 /// CSV has no nested values.
@@ -239,6 +264,30 @@ mod tests {
             writer.abandon_row();
         }
         assert_eq!(writer.bytes(), b"");
+    }
+
+    /// However many fields a row has, and however much longer they become.
+    #[test]
+    fn a_long_row_is_refused_while_it_is_written() {
+        let json = OutputSerialization::Json { record_delimiter: "\n".to_owned() };
+        let field = "\u{1}".repeat(MAX_ROW_BYTES / 4);
+        for (options, length) in [
+            (OutputSerialization::Csv(CsvOutput::default()), field.len()),
+            (json.clone(), 6 * field.len()),
+        ] {
+            let mut writer = RowWriter::new(&options).unwrap();
+            writer.begin_row();
+            let mut put = || writer.put(&Key::default(), Item::Text(field.as_bytes()));
+            let error = (0..1000).find_map(|_| put().err()).unwrap();
+            assert_eq!(error.code, SelectErrorCode::OverMaxRecordSize);
+            assert!(writer.bytes().len() <= MAX_ROW_BYTES + length + 5);
+        }
+        // A field that is too long by itself is not even begun.
+        let mut writer = RowWriter::new(&json).unwrap();
+        writer.begin_row();
+        let value = Value::List(vec![text(&field); 5]);
+        writer.put(&Key::default(), Item::Value(&value)).unwrap_err();
+        assert_eq!(writer.bytes(), b"{");
     }
 
     #[test]

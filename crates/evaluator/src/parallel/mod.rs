@@ -19,7 +19,6 @@ use bytes::Bytes;
 
 pub(super) use self::budget::Budget;
 use self::queue::{Queue, Sender};
-use super::aggregate::State;
 use super::batch::BatchReader;
 use super::cancellation::Cancellation;
 use super::execute::{Execution, Part, Sofar};
@@ -28,6 +27,7 @@ use super::output::RowWriter;
 use super::scan_range::ByteRange;
 use super::sink::{Sink, Stats};
 use super::statement::Statement;
+use super::states::States;
 use sluicegate_s3select::error::{SelectError, SelectErrorCode};
 use sluicegate_s3select::request::OutputSerialization;
 
@@ -216,6 +216,7 @@ impl Divisible {
             };
             stats.bytes_returned += part.answered;
             (states, groups, records) = (part.states, part.groups, part.records);
+            states.check()?;
             if self.cuts.is_some() {
                 stats.bytes_processed += part.processed;
                 stats.bytes_scanned += part.scanned;
@@ -234,15 +235,8 @@ impl Divisible {
 }
 
 /// Merges the part with those before it.
-fn merge(
-    mut states: Vec<State>,
-    mut groups: Option<Box<Groups>>,
-    records: u64,
-    part: Part,
-) -> Part {
-    for (state, other) in states.iter_mut().zip(part.states) {
-        state.merge(other);
-    }
+fn merge(mut states: States, mut groups: Option<Box<Groups>>, records: u64, part: Part) -> Part {
+    states.merge(part.states);
     if let (Some(groups), Some(more)) = (&mut groups, part.groups) {
         groups.merge(&more);
     }

@@ -25,15 +25,20 @@ use sluicegate_s3select::error::SelectError;
 const MAX_DICTIONARY_BYTES: usize = 1 << 20;
 /// The most values of all dictionaries of a row group. Each takes some 64 bytes, and its text.
 const MAX_VALUES: usize = 1 << 18;
+/// The most bytes of all dictionaries of a row group.
+const MAX_BYTES: usize = 16 << 20;
 /// A dictionary is used if its values are this many times as many in the column.
 const MIN_USES: usize = 2;
 
 /// What is left for the dictionaries of a row group.
-pub(super) struct Room(usize);
+pub(super) struct Room {
+    values: usize,
+    bytes: usize,
+}
 
 impl Default for Room {
     fn default() -> Self {
-        Self(MAX_VALUES)
+        Self { values: MAX_VALUES, bytes: MAX_BYTES }
     }
 }
 
@@ -90,7 +95,8 @@ impl CodedColumn {
         };
         let distinct = num_values as usize;
         let pays = distinct.saturating_mul(MIN_USES) <= groups.num_rows();
-        if !pays || distinct >= room.0 || buf.len() > MAX_DICTIONARY_BYTES {
+        let fits = distinct < room.values && buf.len() <= room.bytes.min(MAX_DICTIONARY_BYTES);
+        if !pays || !fits {
             return None;
         }
         let physical = groups.row_groups().next()?.column(leaf).column_type();
@@ -100,7 +106,8 @@ impl CodedColumn {
         convert::fill(&values, Rows::All(values.len()), &mut vector).ok()?;
         let first = pages.get_next_page().ok()??;
         let page = DataPage::new(&first, is_optional)?;
-        room.0 -= distinct;
+        room.values -= distinct;
+        room.bytes -= buf.len();
         Some(Self {
             pages,
             values: Arc::new(vector),
@@ -231,12 +238,15 @@ fn contradicts() -> SelectError {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::RefCell;
+
     use arrow::array::{Int64Array, RecordBatch};
     use parquet::arrow::ArrowWriter;
     use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
     use parquet::file::properties::{WriterProperties, WriterVersion};
     use proptest::prelude::*;
 
+    use super::super::held::Reader;
     use super::super::source::ParquetSource;
     use super::*;
     use crate::source::ObjectSource;
@@ -253,7 +263,13 @@ mod tests {
         let object: Arc<dyn ObjectSource> = Arc::new(object);
         let footer = ParquetSource::footer(&object);
         let metadata = ArrowReaderMetadata::load(&footer, ArrowReaderOptions::new()).unwrap();
-        CheckedRowGroups { object, metadata: Arc::clone(metadata.metadata()), groups: vec![0] }
+        CheckedRowGroups {
+            object,
+            metadata: Arc::clone(metadata.metadata()),
+            groups: vec![0],
+            reader: Reader::new(),
+            begun: RefCell::default(),
+        }
     }
 
     fn open(groups: &CheckedRowGroups, room: &mut Room) -> Option<CodedColumn> {
@@ -311,7 +327,9 @@ mod tests {
             |array, properties, mut room| open(&groups(array, properties), &mut room).is_some();
         assert!(opens(numbers(500), coded(), Room::default()));
         assert!(!opens(numbers(501), coded(), Room::default()));
-        assert!(!opens(numbers(500), coded(), Room(500)));
+        let [few, short] =
+            [Room { values: 500, ..Room::default() }, Room { bytes: 3999, ..Room::default() }];
+        assert!(!opens(numbers(500), coded(), few) && !opens(numbers(500), coded(), short));
         assert!(!opens(numbers(500), plain(), Room::default()));
     }
 }

@@ -14,7 +14,7 @@ use parquet::file::serialized_reader::SerializedPageReader;
 
 use super::schema::ParquetFile;
 use super::source::ParquetSource;
-use super::{convert, guarded};
+use super::{convert, guarded, sizes};
 use crate::program::Condition;
 use crate::selection::Rows;
 use crate::vector::Vector;
@@ -64,7 +64,8 @@ fn read(
         return None;
     }
     let rows = file.metadata.metadata().row_group(group).num_rows().unsigned_abs() as usize;
-    let source = Arc::new(ParquetSource::located_pages(&file.source));
+    let source = ParquetSource::located_pages(&file.source);
+    let source = Arc::new(source.bounded(sizes::page_bytes(chunk), &file.reader));
     // Told where the first page is, the library reads what is before it, and no more.
     let first = PageLocation {
         offset: chunk.data_page_offset(),

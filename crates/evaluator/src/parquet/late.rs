@@ -91,10 +91,13 @@ impl LateRows {
                 passing.end_batch(self.batch.rows());
                 if passing.looked_at >= count / SAMPLE && !passing.pays() {
                     self.pause = PAUSE;
+                    self.batch.close();
                     return rows.clone();
                 }
             }
         }
+        // Its pages may be long, as may be those that are read next.
+        self.batch.close();
         (0..count.saturating_sub(passing.looked_at)).for_each(|row| passing.keep(row));
         passing.kept
     }

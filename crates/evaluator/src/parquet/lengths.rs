@@ -3,6 +3,8 @@
 //! Such a page begins with the lengths of its texts, and says how many there are; the library takes
 //! memory for as many, and what it cannot have ends the process.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::vec;
 
@@ -13,6 +15,9 @@ use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
 use parquet::file::serialized_reader::SerializedPageReader;
 
+use super::held::Reader;
+use super::schema::ParquetFile;
+use super::sizes;
 use super::source::ParquetSource;
 use crate::source::ObjectSource;
 
@@ -24,6 +29,31 @@ pub(super) struct CheckedRowGroups {
     pub(super) object: Arc<dyn ObjectSource>,
     pub(super) metadata: Arc<ParquetMetaData>,
     pub(super) groups: Vec<usize>,
+    pub(super) reader: Reader,
+    /// Columns whose first page was read.
+    pub(super) begun: RefCell<BTreeMap<usize, BegunPages>>,
+}
+
+impl CheckedRowGroups {
+    /// One row group of an object.
+    pub(super) fn of_file(file: &ParquetFile, group: usize) -> Self {
+        Self {
+            object: Arc::clone(&file.source),
+            metadata: Arc::clone(file.metadata.metadata()),
+            groups: vec![group],
+            reader: file.reader.clone(),
+            begun: RefCell::default(),
+        }
+    }
+
+    /// What there is to know of the first page of a column, which is kept until the column is read.
+    pub(super) fn first_page<T>(&self, column: usize, look: impl FnOnce(&Page) -> T) -> Option<T> {
+        let mut pages = self.column_chunks(column).ok()?.next()?.ok()?;
+        let first = pages.get_next_page().ok()??;
+        let known = look(&first);
+        self.begun.borrow_mut().insert(column, BegunPages { first: Some(first), pages });
+        Some(known)
+    }
 }
 
 impl RowGroups for CheckedRowGroups {
@@ -32,7 +62,11 @@ impl RowGroups for CheckedRowGroups {
     }
 
     fn column_chunks(&self, column: usize) -> Result<Box<dyn PageIterator>> {
+        if let Some(pages) = self.begun.borrow_mut().remove(&column) {
+            return Ok(Box::new(OneChunk(Some(Box::new(pages)))));
+        }
         Ok(Box::new(Chunks {
+            reader: self.reader.clone(),
             object: Arc::clone(&self.object),
             metadata: Arc::clone(&self.metadata),
             groups: self.groups.clone().into_iter(),
@@ -49,8 +83,67 @@ impl RowGroups for CheckedRowGroups {
     }
 }
 
+/// A chunk whose first page was read.
+pub(super) struct BegunPages {
+    first: Option<Page>,
+    pages: Box<dyn PageReader>,
+}
+
+impl Iterator for BegunPages {
+    type Item = Result<Page>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.get_next_page().transpose()
+    }
+}
+
+impl PageReader for BegunPages {
+    fn get_next_page(&mut self) -> Result<Option<Page>> {
+        match self.first.take() {
+            Some(first) => Ok(Some(first)),
+            None => self.pages.get_next_page(),
+        }
+    }
+
+    fn peek_next_page(&mut self) -> Result<Option<PageMetadata>> {
+        match &self.first {
+            Some(page) => Ok(Some(PageMetadata {
+                num_rows: None,
+                num_levels: Some(page.num_values() as usize),
+                is_dict: matches!(page, Page::DictionaryPage { .. }),
+            })),
+            None => self.pages.peek_next_page(),
+        }
+    }
+
+    fn skip_next_page(&mut self) -> Result<()> {
+        match self.first.take() {
+            Some(_) => Ok(()),
+            None => self.pages.skip_next_page(),
+        }
+    }
+
+    fn at_record_boundary(&mut self) -> Result<bool> {
+        self.pages.at_record_boundary()
+    }
+}
+
+/// The only chunk of a column.
+struct OneChunk(Option<Box<dyn PageReader>>);
+
+impl Iterator for OneChunk {
+    type Item = Result<Box<dyn PageReader>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.0.take().map(Ok)
+    }
+}
+
+impl PageIterator for OneChunk {}
+
 /// The chunks of one column.
 struct Chunks {
+    reader: Reader,
     object: Arc<dyn ObjectSource>,
     metadata: Arc<ParquetMetaData>,
     groups: vec::IntoIter<usize>,
@@ -69,13 +162,19 @@ impl Iterator for Chunks {
         let located = located.map(|pages| pages.page_locations.clone());
         let rows = group.num_rows().unsigned_abs() as usize;
         let levels = [chunk.column_descr().max_rep_level(), chunk.column_descr().max_def_level()];
-        let source = Arc::new(match &located {
+        let source = match &located {
             Some(_) => ParquetSource::located_pages(&self.object),
             None => ParquetSource::pages(&self.object),
-        });
+        };
+        let left = sizes::page_bytes(chunk);
+        let source = Arc::new(source.bounded(left, &self.reader));
         let pages = SerializedPageReader::new(Arc::clone(&source), chunk, rows, located);
         let is_peeked = false;
-        Some(pages.map(|pages| Box::new(CheckedPages { pages, source, is_peeked, levels }) as _))
+        Some(
+            pages.map(|pages| {
+                Box::new(CheckedPages { pages, source, is_peeked, levels, left }) as _
+            }),
+        )
     }
 }
 
@@ -88,6 +187,8 @@ struct CheckedPages {
     /// Whether the header of the next page was read.
     is_peeked: bool,
     levels: [i16; 2],
+    /// How many bytes the pages that follow may have, decompressed.
+    left: u64,
 }
 
 impl Iterator for CheckedPages {
@@ -106,6 +207,11 @@ impl PageReader for CheckedPages {
         let page = page?;
         if let Some(page) = &page {
             check(page, self.levels)?;
+            // Batches are as long as the footer says they may be.
+            let left = self.left.checked_sub(page.buffer().len() as u64);
+            self.left = left.ok_or_else(|| {
+                ParquetError::General("a column chunk is longer than the footer says".to_owned())
+            })?;
         }
         Ok(page)
     }

@@ -4,13 +4,15 @@
 //! statement touches, of the row groups that start in the scan range, and of those only the pages
 //! that neither statistics, dictionaries nor the page index rule out. Columns that the filter does not
 //! look at are read only where a row passes it ([`late`]). Columns that are stored as numbers of a
-//! dictionary's values are handed on as such ([`coded`]). Row groups are the parts that several
+//! dictionary's values are handed on as such ([`coded`]). Batches have few rows where these are long ([`sizes`]),
+//! and long pages of all statements share a budget ([`held`]). Row groups are the parts that several
 //! threads evaluate.
 
 mod coded;
 mod convert;
 mod dictionary;
 mod headers;
+mod held;
 mod late;
 mod lengths;
 mod pages;
@@ -18,6 +20,7 @@ mod pruning;
 mod reader;
 mod runs;
 mod schema;
+mod sizes;
 mod source;
 mod thrift;
 
@@ -39,9 +42,25 @@ fn guarded<T>(read: impl FnOnce() -> Result<T, SelectError>) -> Result<T, Select
 /// What the library found wrong with an object.
 fn parquet_error(error: impl std::fmt::Display) -> SelectError {
     let mut message = format!("The object is not a readable Parquet file: {error}");
+    // The library makes text of all errors.
+    if message.contains(held::NO_ROOM) {
+        return SelectError::new(SelectErrorCode::Busy, held::NO_ROOM);
+    }
     // Messages of the library may quote the object.
     if let Some((cut, _)) = message.char_indices().nth(300) {
         message.truncate(cut);
     }
     SelectError::new(SelectErrorCode::ParquetParsingError, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_store_without_memory_is_busy() {
+        let error = parquet_error(format!("Parquet error: {}", held::NO_ROOM));
+        assert_eq!(error, SelectError::new(SelectErrorCode::Busy, held::NO_ROOM));
+        assert_eq!(parquet_error("x").code, SelectErrorCode::ParquetParsingError);
+    }
 }

@@ -13,7 +13,7 @@ use super::late::LateRows;
 use super::lengths::CheckedRowGroups;
 use super::pages::RowRanges;
 use super::schema::{NamedColumn, ParquetFile};
-use super::{convert, dictionary, guarded, pages, parquet_error, pruning};
+use super::{convert, dictionary, guarded, pages, parquet_error, pruning, sizes};
 use crate::batch::{BatchReader, Codes};
 use crate::cancellation::Cancellation;
 use crate::output::RowWriter;
@@ -188,12 +188,7 @@ impl Chunks {
 
     /// Reads the given rows of a row group.
     fn open(&self, group: usize, rows: &RowRanges) -> Result<GroupReader, SelectError> {
-        let metadata = self.file.metadata.metadata();
-        let row_groups = CheckedRowGroups {
-            object: Arc::clone(&self.file.source),
-            metadata: Arc::clone(metadata),
-            groups: vec![group],
-        };
+        let row_groups = CheckedRowGroups::of_file(&self.file, group);
         let count = row_groups.num_rows();
         let (mut places, mut coded) = (BTreeMap::new(), Vec::new());
         let is_whole = matches!(&rows[..], [range] if *range == (0..count));
@@ -211,7 +206,10 @@ impl Chunks {
         places.extend(others.iter().enumerate().map(|(place, root)| (*root, Place::Other(place))));
         let schema = self.file.metadata.parquet_schema();
         let mask = ProjectionMask::roots(schema, others);
-        let max_rows = self.max_rows.min(rows.iter().map(ExactSizeIterator::len).sum());
+        let leaves = (0..schema.num_columns()).filter(|leaf| mask.leaf_included(*leaf));
+        let by_bytes = sizes::batch_rows(&row_groups, leaves);
+        let selected = rows.iter().map(ExactSizeIterator::len).sum();
+        let max_rows = self.max_rows.min(selected).min(by_bytes);
         let selection = RowSelection::from_consecutive_ranges(rows.iter().cloned(), count);
         let others = guarded(|| {
             let levels =
@@ -280,6 +278,11 @@ impl ColumnBatch {
         self.group = None;
         self.group = Some(chunks.open(group, rows)?);
         Ok(())
+    }
+
+    /// Forgets the row group that was begun.
+    pub(super) fn close(&mut self) {
+        (self.batch, self.group) = (no_rows(), None);
     }
 
     /// Reads on; says whether there was more in the row group.

@@ -7,6 +7,7 @@ use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use parquet::basic::Type as PhysicalType;
 use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
 
+use super::held::Reader;
 use super::source::ParquetSource;
 use super::{convert, guarded, parquet_error};
 use crate::batch::{Column, Schema};
@@ -25,6 +26,8 @@ pub(crate) struct ParquetFile {
     pub(super) source: Arc<dyn ObjectSource>,
     pub(super) metadata: ArrowReaderMetadata,
     pub(super) columns: Vec<NamedColumn>,
+    /// Holds its long pages.
+    pub(super) reader: Reader,
 }
 
 /// A column, or a part of a nested one.
@@ -45,7 +48,8 @@ impl ParquetFile {
         let load = || ArrowReaderMetadata::load(&chunks, options).map_err(parquet_error);
         let metadata = guarded(load)?;
         check_metadata(metadata.metadata(), source.len())?;
-        Ok(Self { source: Arc::clone(source), metadata, columns: Vec::new() })
+        let reader = Reader::new();
+        Ok(Self { source: Arc::clone(source), metadata, columns: Vec::new(), reader })
     }
 
     pub(super) fn schema(&self) -> &SchemaRef {

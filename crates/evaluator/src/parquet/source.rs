@@ -1,13 +1,14 @@
 //! An object as the Parquet library reads one.
 
 use std::io::{BufReader, Read};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use parquet::errors::{ParquetError, Result};
 use parquet::file::reader::{ChunkReader, Length};
 
+use super::held::{Held, NO_ROOM, Reader};
 use super::{headers, thrift};
 use crate::source::{ObjectSource, SourceReader};
 
@@ -20,6 +21,11 @@ pub(super) struct ParquetSource {
     part: Part,
     /// Whether the library has read the next page's header before, and goes on behind it.
     knows_header: AtomicBool,
+    /// The most bytes of a page, decompressed.
+    page_bytes: u64,
+    /// Who holds the page that is read, and its room.
+    reader: Option<Reader>,
+    held: Mutex<Option<Held>>,
 }
 
 /// What the library is about to read.
@@ -46,7 +52,35 @@ impl ParquetSource {
     }
 
     fn of(object: &Arc<dyn ObjectSource>, part: Part) -> Self {
-        Self { object: Arc::clone(object), part, knows_header: AtomicBool::new(false) }
+        Self {
+            object: Arc::clone(object),
+            part,
+            knows_header: AtomicBool::new(false),
+            page_bytes: u64::MAX,
+            reader: None,
+            held: Mutex::new(None),
+        }
+    }
+
+    /// With pages of so many bytes at most, which this reader holds one after the other.
+    pub(super) fn bounded(self, page_bytes: u64, reader: &Reader) -> Self {
+        Self { page_bytes, reader: Some(reader.clone()), ..self }
+    }
+
+    /// Makes room for a page of so many bytes instead of the one before it.
+    fn begin_page(&self, bytes: u64) -> Result<()> {
+        let Some(reader) = &self.reader else { return Ok(()) };
+        if bytes > self.page_bytes {
+            let message = format!("a page of {bytes} bytes is longer than its column chunk");
+            return Err(ParquetError::General(message));
+        }
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        *held = None;
+        *held = reader.hold(bytes);
+        match *held {
+            Some(_) => Ok(()),
+            None => Err(ParquetError::General(NO_ROOM.to_owned())),
+        }
     }
 
     /// Whether what the library reads next begins behind a header.
@@ -72,7 +106,7 @@ impl ChunkReader for ParquetSource {
     fn get_read(&self, start: u64) -> Result<Self::T> {
         let is_header = !self.knows_header.swap(false, Ordering::Relaxed);
         if matches!(self.part, Part::Pages) && is_header {
-            thrift::check_struct(self.reader(start), headers::PAGE)?;
+            self.begin_page(thrift::check_struct(self.reader(start), headers::PAGE)?)?;
         }
         Ok(self.reader(start))
     }
@@ -85,8 +119,10 @@ impl ChunkReader for ParquetSource {
         let mut bytes = vec![0; length];
         SourceReader::new(Arc::clone(&self.object), start).read_exact(&mut bytes)?;
         match self.part {
-            Part::Footer => thrift::check_struct(bytes.as_slice(), headers::FOOTER)?,
-            Part::LocatedPages => thrift::check_struct(bytes.as_slice(), headers::PAGE)?,
+            Part::Footer => drop(thrift::check_struct(bytes.as_slice(), headers::FOOTER)?),
+            Part::LocatedPages => {
+                self.begin_page(thrift::check_struct(bytes.as_slice(), headers::PAGE)?)?;
+            }
             Part::Pages => {}
         }
         Ok(bytes.into())

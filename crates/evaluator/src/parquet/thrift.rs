@@ -17,11 +17,16 @@ const MAX_HEADER_BYTES: u64 = 16 << 20;
 
 /// Reads a struct and everything in it.
 ///
+/// Returns its field 2, which says how many bytes a page has when it is decompressed; 0 if it has none that is
+/// a number.
+///
 /// # Errors
 /// If it is not one, ends too early, is longer than 16 MiB, has a field of another type than
 /// `fields` says, or holds elements that the library would read forever.
-pub(super) fn check_struct(from: impl Read, fields: Fields) -> io::Result<()> {
-    Walk(from.take(MAX_HEADER_BYTES)).fields(fields, MAX_DEPTH)
+pub(super) fn check_struct(from: impl Read, fields: Fields) -> io::Result<u64> {
+    let mut walk = Walk { from: from.take(MAX_HEADER_BYTES), second: 0 };
+    walk.fields(fields, MAX_DEPTH)?;
+    Ok(walk.second)
 }
 
 mod kind {
@@ -35,7 +40,11 @@ mod kind {
     pub(super) const STRUCT: u8 = 12;
 }
 
-struct Walk<R>(io::Take<R>);
+struct Walk<R> {
+    from: io::Take<R>,
+    /// Field 2 of the outermost struct.
+    second: u64,
+}
 
 impl<R: Read> Walk<R> {
     /// A value of the kind that the file says it has, which must be of the shape that is known, if any
@@ -118,6 +127,13 @@ impl<R: Read> Walk<R> {
             match (kind::BOOLEANS.contains(&of), shape) {
                 (true, None | Some(Shape::Bool)) => {}
                 (true, _) => return Err(invalid("has a boolean that should be none")),
+                (false, None | Some(Shape::Int))
+                    if depth == MAX_DEPTH && id == 2 && kind::INTEGERS.contains(&of) =>
+                {
+                    // What is no size of a page is larger than any.
+                    let number = self.number()?;
+                    self.second = if number & 1 == 0 { number >> 1 } else { u64::MAX };
+                }
                 (false, shape) => self.value(of, shape, depth)?,
             }
         }
@@ -141,7 +157,7 @@ impl<R: Read> Walk<R> {
 
     fn byte(&mut self) -> io::Result<u8> {
         let mut byte = [0];
-        self.0.read_exact(&mut byte)?;
+        self.from.read_exact(&mut byte)?;
         Ok(byte[0])
     }
 
@@ -158,7 +174,7 @@ impl<R: Read> Walk<R> {
     }
 
     fn pass(&mut self, bytes: u64) -> io::Result<()> {
-        let passed = io::copy(&mut self.0.by_ref().take(bytes), &mut io::sink())?;
+        let passed = io::copy(&mut self.from.by_ref().take(bytes), &mut io::sink())?;
         if passed == bytes { Ok(()) } else { Err(ErrorKind::UnexpectedEof.into()) }
     }
 }
@@ -173,7 +189,23 @@ mod tests {
     use super::*;
 
     fn check(header: &[u8], fields: Fields) -> io::Result<()> {
-        check_struct(header, fields)
+        check_struct(header, fields).map(drop)
+    }
+
+    #[test]
+    fn a_page_tells_how_many_bytes_it_has() {
+        let bytes = |header: &[u8]| check_struct(header, PAGE).unwrap();
+        assert_eq!(bytes(b"\x15\x00\x15\x80\x02\x15\x06\x00"), 128);
+        // With the fields' numbers in full, the last time counting, and without one.
+        assert_eq!(bytes(b"\x05\x04\x02\x05\x04\x04\x00"), 2);
+        assert_eq!(bytes(b"\x15\x08\x00"), 0);
+        // The library would take the lower 32 bits for a number.
+        for size in [&b"\x01"[..], b"\xff\xff\xff\xff\x7f", b"\x81\x80\x80\x80\x80\x01"] {
+            let header = [b"\x15\x00\x15", size, b"\x15\x06\x00"].concat();
+            assert_eq!(bytes(&header), u64::MAX, "{size:?}");
+        }
+        // Those of structs inside are others.
+        assert_eq!(bytes(b"\x25\x08\x3c\x25\x0a\x00\x00"), 4);
     }
 
     #[test]

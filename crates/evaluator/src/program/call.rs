@@ -28,9 +28,6 @@ pub(super) fn name(function: Function) -> &'static str {
 
 /// Calls a function. An argument without a value makes the result NULL, or MISSING.
 pub(super) fn call(function: Function, args: &[Value]) -> Result<Value, SelectError> {
-    if function == Function::List {
-        return Ok(Value::List(args.to_vec()));
-    }
     if let Some(absent) = args.iter().find(|arg| matches!(arg, Value::Missing)) {
         return Ok(absent.clone());
     }
@@ -50,10 +47,6 @@ pub(super) fn call(function: Function, args: &[Value]) -> Result<Value, SelectEr
     Ok(match function {
         Function::Lower => owned(text::lower(string(0)?.as_bytes()).into_owned()),
         Function::Upper => owned(text::upper(string(0)?.as_bytes()).into_owned()),
-        Function::Trim(side) => {
-            let set = if args.len() > 1 { Some(string(1)?.as_bytes()) } else { None };
-            owned(text::trim(string(0)?.as_bytes(), side, set).to_vec())
-        }
         Function::DateAdd(part) => {
             let quantity = whole(function, args.first().unwrap_or(&Value::Null))?;
             Value::Timestamp(sum(part, quantity, timestamp(1)?)?)

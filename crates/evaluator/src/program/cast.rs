@@ -1,6 +1,7 @@
 //! CAST over whole batches.
 
 use super::digits;
+use super::room::{MAX_TEXT_BYTES, too_much_text};
 use crate::output::invalid_text;
 use crate::selection::{Frame, Rows};
 use crate::vector::{Data, Heap, Kind, Span, Tag, Tags, Truth, Vector, tag_of};
@@ -270,14 +271,10 @@ fn store<T>(
     })
 }
 
-/// Appends text to a vector's heap, whose size is limited because spans are 32 bits wide.
+/// Appends text to a vector's heap, whose size is limited.
 pub(super) fn push_text(heap: &mut Vec<u8>, text: &[u8]) -> Result<Span, SelectError> {
-    const MAX_HEAP_BYTES: usize = 1 << 30;
-    if heap.len() + text.len() > MAX_HEAP_BYTES {
-        return Err(SelectError::new(
-            sluicegate_s3select::error::SelectErrorCode::OverMaxRecordSize,
-            "The text that a function produces for one batch of records takes more than 1 GiB.",
-        ));
+    if heap.len() + text.len() > MAX_TEXT_BYTES {
+        return Err(too_much_text());
     }
     let span = Span::new(heap.len() as u32, text.len() as u32);
     heap.extend_from_slice(text);

@@ -13,7 +13,7 @@ use crate::batch::{Column, Schema};
 use crate::vector::Kind;
 use sluicegate_s3select::dialect::ast::{BinaryOp, Expr, From, Function, Literal, Type, UnaryOp};
 use sluicegate_s3select::error::{SelectError, SelectErrorCode};
-use sluicegate_s3select::value::{BloomFilter, Decimal, LikePattern, Timestamp, Value};
+use sluicegate_s3select::value::{BloomFilter, Decimal, LikePattern, Timestamp, TrimSet, Value};
 
 /// Compiles the expressions of one statement into one program.
 pub(crate) struct Compiler<'a> {
@@ -401,7 +401,19 @@ impl<'a> Compiler<'a> {
                 let (constant, length) = (Derived(constant), length.first().copied());
                 self.add(Op::Substring { text, constant, start, length }, Kind::Text)
             }
-            (Function::NullIf | Function::CharLength | Function::Substring, _) => {
+            (Function::Trim(side), &[text, ref chars @ ..]) if chars.len() <= 1 => {
+                let chars = chars.first().copied();
+                let set = match chars.map(|chars| self.constant_of(chars)) {
+                    None => Some(TrimSet::SPACE),
+                    Some(Some(Value::String(chars))) => Some(TrimSet::new(chars)),
+                    Some(_) => None,
+                };
+                self.add(Op::Trim { side, text, chars, set: Derived(set) }, Kind::Text)
+            }
+            (
+                Function::NullIf | Function::CharLength | Function::Substring | Function::Trim(_),
+                _,
+            ) => {
                 return Err(SelectError::new(
                     SelectErrorCode::EvaluatorInvalidArguments,
                     format!("{} got a wrong number of arguments.", call::name(function)),
@@ -486,6 +498,7 @@ pub(super) fn operands(op: &Op) -> Option<Vec<NodeId>> {
         Op::Substring { text, start, length, .. } => {
             [Some(*text), Some(*start), *length].into_iter().flatten().collect()
         }
+        Op::Trim { text, chars, .. } => [Some(*text), *chars].into_iter().flatten().collect(),
         Op::Case { branches, otherwise } => {
             branches.iter().flat_map(|(when, then)| [*when, *then]).chain([*otherwise]).collect()
         }

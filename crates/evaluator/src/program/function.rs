@@ -1,19 +1,20 @@
-//! LOWER, UPPER, TRIM and the functions of timestamps over whole batches.
+//! LOWER, UPPER and the functions of timestamps over whole batches.
 
 use super::call;
 use super::cast::push_text;
 use super::operand::{self, combine, zip};
+use super::room::{MAX_TEXT_BYTES, too_much_text};
 use crate::output::invalid_text;
 use crate::selection::Frame;
-use crate::vector::{Data, Heap, Kind, Span, Tag, Truth, Vector, tag_of};
-use sluicegate_s3select::dialect::ast::{Function, TrimSide};
+use crate::vector::{Data, Heap, Kind, Span, Tag, Truth, Vector, tag_of, text_bytes_of};
+use sluicegate_s3select::dialect::ast::Function;
 use sluicegate_s3select::error::{SelectError, SelectErrorCode};
 use sluicegate_s3select::value::{Timestamp, TimestampPattern, Value, text};
 
 /// The representation of a function's values.
 pub(super) fn kind(function: Function) -> Kind {
     match function {
-        Function::Lower | Function::Upper | Function::Trim(_) | Function::ToString => Kind::Text,
+        Function::Lower | Function::Upper | Function::ToString => Kind::Text,
         Function::Extract(_) | Function::DateDiff(_) => Kind::Int,
         Function::DateAdd(_) | Function::ToTimestamp => Kind::Timestamp,
         _ => Kind::Dynamic,
@@ -32,17 +33,6 @@ pub(super) fn call(
             if let Data::Text(spans, heap) = &arg.data {
                 let upper = function == Function::Upper;
                 return change_case(upper, spans, heap.bytes(frame.block), frame, out);
-            }
-        }
-        (Function::Trim(side), [arg, set @ ..]) => {
-            let set = match set {
-                [] => Some(None),
-                [set] => constant_text(set).map(|set| Some(set.as_bytes())),
-                _ => None,
-            };
-            if let (Data::Text(spans, heap), Some(set)) = (&arg.data, set) {
-                trim(side, set, spans, heap, frame, out);
-                return Ok(());
             }
         }
         (Function::Extract(part), [arg]) => {
@@ -92,9 +82,33 @@ pub(super) fn call(
                 return write_times(times, tag, pattern, frame, out);
             }
         }
+        (Function::List, _) => return list(args, frame, out),
         _ => {}
     }
     by_row(function, args, frame, out)
+}
+
+/// A list of the arguments, of which each may be the same long text.
+fn list(
+    args: &[&Vector],
+    Frame { rows, batch_rows, block }: Frame<'_>,
+    out: &mut Vector,
+) -> Result<(), SelectError> {
+    let lists = out.values(batch_rows).0;
+    let mut bytes = 0;
+    rows.try_for_each(|row| {
+        let mut list = Vec::with_capacity(args.len());
+        for arg in args {
+            let value = arg.value(row, block).ok_or_else(invalid_text)?;
+            bytes += text_bytes_of(&value);
+            if bytes > MAX_TEXT_BYTES {
+                return Err(too_much_text());
+            }
+            list.push(value);
+        }
+        lists[row] = Value::List(list);
+        Ok(())
+    })
 }
 
 fn constant_text(vector: &Vector) -> Option<&str> {
@@ -135,29 +149,6 @@ fn change_case(
     })?;
     out.set_heap(Heap::Owned(heap));
     Ok(())
-}
-
-fn trim(
-    side: TrimSide,
-    set: Option<&[u8]>,
-    spans: &[Span],
-    heap: &Heap,
-    Frame { rows, batch_rows, block }: Frame<'_>,
-    out: &mut Vector,
-) {
-    let bytes = heap.bytes(block);
-    let texts = out.texts(batch_rows, heap.clone());
-    rows.for_each(|row| {
-        let span = spans[row];
-        texts[row] = if span.is_absent() {
-            span
-        } else {
-            let whole = span.of(bytes);
-            let part = text::trim(whole, side, set);
-            let skip = part.as_ptr().addr() - whole.as_ptr().addr();
-            Span::new((span.start() + skip) as u32, part.len() as u32)
-        };
-    });
 }
 
 fn write_times(

@@ -1,8 +1,9 @@
 //! Runs a program.
 
 use super::by_value::{CodedColumn, Verdicts};
+use super::room::{MAX_TEXT_BYTES, too_much_text};
 use super::{
-    ColumnRef, NodeId, Op, Program, arithmetic, bloom, cast, choose, compare, function, text,
+    ColumnRef, NodeId, Op, Program, arithmetic, bloom, cast, choose, compare, function, text, trim,
 };
 use crate::batch::BatchReader;
 use crate::cancellation::Cancellation;
@@ -11,11 +12,7 @@ use crate::selection::{Frame, Lineage, Selection, SelectionId};
 use crate::vector::{Data, Tag, Truth, Vector};
 use sluicegate_s3select::dialect::ast::IsTest;
 use sluicegate_s3select::error::{SelectError, SelectErrorCode};
-use sluicegate_s3select::value::Value;
-
-/// The most text that all nodes together may hold, in bytes. A batch has about one MiB, but a
-/// statement may call thousands of functions that each produce as much.
-const MAX_TEXT_BYTES: usize = 256 << 20;
+use sluicegate_s3select::value::{TrimSet, Value};
 
 /// The values of a program's nodes for the current batch.
 #[derive(Debug, Default)]
@@ -169,6 +166,29 @@ impl Machine {
         Ok((self.vector(left), self.vector(right)))
     }
 
+    /// Two selections of the rows of another, which has several.
+    pub(crate) fn halves(&mut self, of: &Selection) -> [Selection; 2] {
+        let mut first = Vec::with_capacity(of.rows().len());
+        of.rows().for_each(|row| first.push(row as u32));
+        let second = first.split_off(first.len() / 2);
+        [self.pick(of, first), self.pick(of, second)]
+    }
+
+    /// Forgets the text that nodes hold, so that others have room.
+    pub(crate) fn forget_text(&mut self) {
+        for slot in self.slots.iter_mut().filter(|slot| slot.vector.text_bytes() > 0) {
+            *slot = Slot::default();
+        }
+        self.text_bytes = 0;
+    }
+
+    /// Forgets the text that nodes hold if there is little room for more.
+    pub(crate) fn make_room(&mut self) {
+        if self.text_bytes > MAX_TEXT_BYTES / 2 {
+            self.forget_text();
+        }
+    }
+
     /// Forgets the values of a node.
     pub(super) fn forget(&mut self, id: NodeId) {
         let slot = std::mem::take(&mut self.slots[id.index()]);
@@ -211,11 +231,7 @@ impl Machine {
         if result.is_ok() && self.text_bytes > MAX_TEXT_BYTES {
             self.text_bytes = self.text_bytes.saturating_sub(out.text_bytes());
             out = Vector::default();
-            result = Err(SelectError::new(
-                SelectErrorCode::MaxOperatorsExceeded,
-                "The functions of the statement produce more than 256 MiB of text for a batch of \
-                 rows: use fewer of them.",
-            ));
+            result = Err(too_much_text());
         }
         let computed = match result {
             Ok(()) => Computed::For(selection.id),
@@ -306,15 +322,17 @@ impl Machine {
                 bloom::test(&filter.0, arg, rows, block, out.bools(n).0)
             }
             Op::Like { text, pattern: _, escape: _, compiled } => {
+                let stop = self.cancellation.clone();
                 let text = self.eval(program, *text, selection, batch)?;
-                text::like(text, &compiled.0, rows, block, out.bools(n).0)
+                text::like(text, &compiled.0, rows, block, out.bools(n).0, &stop)
             }
             Op::LikeAny { text, pattern, escape } => {
                 let ids = [Some(*text), Some(*pattern), *escape].into_iter().flatten();
+                let stop = self.cancellation.clone();
                 let values = self.eval_all(program, ids, selection, batch)?;
                 let escape = escape.map(|escape| values.of(escape));
                 let (text, pattern) = (values.of(*text), values.of(*pattern));
-                text::like_any(text, pattern, escape, rows, block, out.bools(n).0)
+                text::like_any(text, pattern, escape, frame, out.bools(n).0, &stop)
             }
             Op::Case { branches, otherwise } => {
                 let mut choice = choose::Choice::new(out, node.kind, n);
@@ -382,6 +400,16 @@ impl Machine {
                 let length = length.map(|length| values.of(length));
                 let (text, start) = (values.of(*text), values.of(*start));
                 text::substring(text, constant.0.as_ref(), start, length, frame, out)
+            }
+            Op::Trim { side, text, chars, set } => {
+                let ids = [Some(*text), *chars].into_iter().flatten();
+                let values = self.eval_all(program, ids, selection, batch)?;
+                let chars = match (&set.0, chars) {
+                    (Some(set), _) => trim::Chars::Constant(set),
+                    (None, Some(chars)) => trim::Chars::Column(values.of(*chars)),
+                    (None, None) => trim::Chars::Constant(&TrimSet::SPACE),
+                };
+                trim::trim(*side, values.of(*text), chars, frame, out)
             }
             Op::CharLength(arg) => {
                 let arg = self.eval(program, *arg, selection, batch)?;

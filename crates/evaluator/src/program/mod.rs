@@ -23,20 +23,23 @@ mod identity;
 mod machine;
 mod membership;
 mod operand;
+mod room;
 mod text;
+mod trim;
 
 pub(crate) use aggregates::aggregates_of;
 pub(crate) use compile::Compiler;
 pub(crate) use conditions::Condition;
 pub(crate) use machine::{Machine, Values};
 pub(super) use membership::Set;
+pub(crate) use room::is_too_much_text;
 
 use std::sync::Arc;
 
 use self::identity::{Constant, Derived};
 use super::vector::Kind;
-use sluicegate_s3select::dialect::ast::{BinaryOp, Function, IsTest, Type};
-use sluicegate_s3select::value::{BloomFilter, LikePattern, Value};
+use sluicegate_s3select::dialect::ast::{BinaryOp, Function, IsTest, TrimSide, Type};
+use sluicegate_s3select::value::{BloomFilter, LikePattern, TrimSet, Value};
 
 /// Identifies a node of its program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -185,6 +188,13 @@ enum Op {
         constant: Derived<Option<text::ConstantText>>,
         start: NodeId,
         length: Option<NodeId>,
+    },
+    Trim {
+        side: TrimSide,
+        text: NodeId,
+        chars: Option<NodeId>,
+        /// Those to take away, if they are constant.
+        set: Derived<Option<TrimSet>>,
     },
     CharLength(NodeId),
     /// Any other function.

@@ -6,6 +6,7 @@ use std::collections::hash_map::Entry;
 use super::call::whole;
 use super::cast::push_text;
 use super::operand;
+use crate::cancellation::Cancellation;
 use crate::output::invalid_text;
 use crate::selection::{Frame, Rows};
 use crate::vector::{Data, Heap, Span, Tag, Truth, Vector, tag_of};
@@ -28,24 +29,31 @@ pub(super) fn like(
     rows: Rows<'_>,
     block: &[u8],
     out: &mut [Truth],
+    cancellation: &Cancellation,
 ) -> Result<(), SelectError> {
+    let stop = || cancellation.check().is_err();
     if let Data::Text(spans, heap) = &arg.data {
         let heap = heap.bytes(block);
         rows.for_each(|row| {
             let span = spans[row];
-            out[row] =
-                if span.is_absent() { Truth::Null } else { pattern.matches(span.of(heap)).into() };
+            out[row] = if span.is_absent() {
+                Truth::Null
+            } else {
+                pattern.matches_unless(span.of(heap), &stop).into()
+            };
         });
-        return Ok(());
+        return cancellation.check();
     }
     rows.try_for_each(|row| {
         out[row] = match arg.value(row, block).ok_or_else(invalid_text)? {
             Value::Missing | Value::Null => Truth::Null,
-            Value::String(text) => pattern.matches(text.as_bytes()).into(),
+            Value::String(text) => pattern.matches_unless(text.as_bytes(), &stop).into(),
             other => return Err(like_needs_text(&other)),
         };
         Ok(())
-    })
+    })?;
+    // A search that was stopped has found nothing.
+    cancellation.check()
 }
 
 /// LIKE with a pattern of its own for each row.
@@ -53,28 +61,29 @@ pub(super) fn like_any(
     arg: &Vector,
     pattern: &Vector,
     escape: Option<&Vector>,
-    rows: Rows<'_>,
-    block: &[u8],
+    Frame { rows, block, .. }: Frame<'_>,
     out: &mut [Truth],
+    cancellation: &Cancellation,
 ) -> Result<(), SelectError> {
     let value = |vector: &Vector, row| vector.value(row, block).ok_or_else(invalid_text);
+    let stop = || cancellation.check().is_err();
     let mut patterns = Patterns::default();
     rows.try_for_each(|row| {
         let escape = escape.map(|escape| value(escape, row)).transpose()?;
-        out[row] =
-            like_values(&value(arg, row)?, &value(pattern, row)?, escape.as_ref(), &mut patterns)?;
+        let values = (&value(arg, row)?, &value(pattern, row)?, escape.as_ref());
+        out[row] = like_values(values, &mut patterns, &stop)?;
         Ok(())
-    })
+    })?;
+    cancellation.check()
 }
 
 /// The patterns of a batch, each with its escape, compiled once.
 type Patterns = HashMap<(String, Option<String>), LikePattern>;
 
 fn like_values(
-    arg: &Value,
-    pattern: &Value,
-    escape: Option<&Value>,
+    (arg, pattern, escape): (&Value, &Value, Option<&Value>),
     patterns: &mut Patterns,
+    stop: &dyn Fn() -> bool,
 ) -> Result<Truth, SelectError> {
     if arg.is_null() || pattern.is_null() || escape.is_some_and(Value::is_null) {
         return Ok(Truth::Null);
@@ -92,7 +101,7 @@ fn like_values(
             new.insert(compiled)
         }
     };
-    Ok(pattern.matches(string(arg)?.as_bytes()).into())
+    Ok(pattern.matches_unless(string(arg)?.as_bytes(), stop).into())
 }
 
 fn like_needs_text(value: &Value) -> SelectError {

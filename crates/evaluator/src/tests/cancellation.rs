@@ -134,6 +134,25 @@ fn a_predicate_stops_an_evaluation_amid_a_batch() {
     }
 }
 
+/// The pattern and the text are so long that one search takes a second.
+#[test]
+fn a_predicate_stops_an_evaluation_amid_a_search() {
+    // Only the end of the text matches.
+    let pattern = format!("%{}%", "a_a".repeat(30_000) + "b_b");
+    let object = format!("{}bab,{pattern}\n", "a".repeat(400_000));
+    for pattern in [&format!("'{pattern}'"), "_2"] {
+        let asked = Arc::new(AtomicUsize::new(0));
+        let asked_by = Arc::clone(&asked);
+        let cancellation =
+            Cancellation::when(move || asked_by.fetch_add(1, Ordering::Relaxed) + 1 >= 20);
+        let sql = format!("SELECT COUNT(*) FROM S3Object WHERE _1 LIKE {pattern}");
+        let evaluation = prepare(&request(&sql), &object, &cancellation);
+        let stopped = evaluation.run(&mut Answer::default());
+        assert_eq!(stopped.unwrap_err().code, Code::InternalError);
+        assert_eq!(asked.load(Ordering::Relaxed), 20);
+    }
+}
+
 #[test]
 fn a_predicate_stops_all_threads_of_an_evaluation() {
     let threads = 3;

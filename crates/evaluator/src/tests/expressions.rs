@@ -107,6 +107,8 @@ fn scalars() {
     scalar("SUBSTRING('123456789', 0, 3), SUBSTRING('hello' FROM 2)", "12,ello");
     scalar("SUBSTRING('0110', CAST(_1 AS INT) - 4, 1) = '1'", "true");
     scalar("TRIM('  a '), TRIM(LEADING '0' FROM '007')", "a,7");
+    scalar("TRIM(BOTH '7' FROM _1), TRIM(TRAILING _2 FROM 'ax'), TRIM(_2 FROM _2)", ",a,");
+    scalar("TRIM(NULL FROM _1), TRIM(_2 FROM MISSING), TRIM(_9 FROM NULL)", ",,");
     scalar("EXTRACT(YEAR FROM CAST('2021-03-04' AS TIMESTAMP))", "2021");
     scalar("TO_STRING(UTCNOW(), 'yyyy-MM-dd')", "2024-02-29");
     scalar("DATE_ADD(day, 1, CAST('2024-02-29' AS TIMESTAMP))", "2024-03-01");
@@ -119,6 +121,20 @@ fn scalars() {
     scalar(
         "CAST(_1 AS INT) < 7.5, CAST(_1 AS FLOAT) = 7, CAST(_1 AS DECIMAL) = 7",
         "true,true,true",
+    );
+}
+
+#[test]
+fn each_row_may_have_characters_of_its_own_to_trim() {
+    let object = "xay,xy\nxay,y\nxay,\nxay\nxay,ax\n";
+    let sql = "SELECT TRIM(BOTH _2 FROM _1), TRIM(BOTH _2 FROM 'xéx') FROM S3Object";
+    check(&request(sql), object, "a,é\nxa,xéx\nxay,xéx\n,\ny,é\n");
+    let code = Code::IncorrectSqlFunctionArgumentType;
+    check_error(
+        &request("SELECT TRIM(BOTH CAST(_1 AS INT) FROM _1) FROM S3Object"),
+        "1\n",
+        code,
+        "",
     );
 }
 

@@ -11,7 +11,7 @@ use sluicegate_s3select::dialect::ast::{
 };
 use sluicegate_s3select::error::SelectErrorCode as Code;
 use sluicegate_s3select::request::{CsvOutput, OutputSerialization};
-use sluicegate_s3select::value::{Decimal, LikePattern, Value, text};
+use sluicegate_s3select::value::{Decimal, LikePattern, TrimSet, Value, text};
 
 pub(super) type Row = Vec<String>;
 type Result<T> = std::result::Result<T, Code>;
@@ -159,7 +159,7 @@ fn call(function: Function, args: &[Expr], row: &Row) -> Result<Value> {
         Function::CharLength => Value::Int(text::char_length(&bytes(&args[0]))),
         Function::Lower => string(&text::lower(&bytes(&args[0]))),
         Function::Upper => string(&text::upper(&bytes(&args[0]))),
-        Function::Trim(side) => string(text::trim(&bytes(&args[0]), side, None)),
+        Function::Trim(side) => string(TrimSet::SPACE.trim(&bytes(&args[0]), side)),
         Function::Substring => {
             let length = args.get(2).map(int);
             string(text::substring(&bytes(&args[0]), int(&args[1]), length).map_err(|e| e.code)?)

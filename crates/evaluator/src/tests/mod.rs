@@ -10,6 +10,8 @@ mod generator;
 mod grouping;
 mod groups;
 mod interpreter;
+mod long_parquet;
+mod memory;
 mod oracle;
 mod parallel;
 mod parquet_input;
@@ -188,18 +190,6 @@ fn an_answer_is_streamed_however_much_longer_than_its_input() {
     let request = request(&format!("SELECT '{literal}', _1 FROM S3Object"));
     let (answer, _) = run(&request, "1\n".repeat(1000)).unwrap();
     assert_eq!(answer.len(), 1000 * 100_003);
-}
-
-#[test]
-fn a_statement_cannot_multiply_an_object_in_memory() {
-    let object = format!("{}\n", "x".repeat(1 << 20));
-    let terms = |count: usize| {
-        let term = |n| format!("UPPER(SUBSTRING(_1, {n})) = 'y'");
-        let terms: Vec<String> = (1..=count).map(term).collect();
-        request(&format!("SELECT COUNT(*) FROM S3Object WHERE {}", terms.join(" OR ")))
-    };
-    check(&terms(100), &object, "0\n");
-    check_error(&terms(600), object, SelectErrorCode::MaxOperatorsExceeded, "256 MiB");
 }
 
 #[test]

@@ -87,13 +87,21 @@ impl LikePattern {
     #[must_use]
     #[inline]
     pub fn matches(&self, text: &[u8]) -> bool {
+        self.matches_unless(text, &|| false)
+    }
+
+    /// The same, but gives up, with either result, when it is told to stop. A pattern with `_` may take time
+    /// proportional to its own length and the text's, which may both be long.
+    #[must_use]
+    #[inline]
+    pub fn matches_unless(&self, text: &[u8], stop: &dyn Fn() -> bool) -> bool {
         match &self.0 {
             Shape::Exact(exact) => text == &exact[..],
             Shape::Prefix(prefix) => text.starts_with(prefix),
             Shape::Suffix(suffix) => text.ends_with(suffix),
             Shape::Contains(finder) => finder.find(text).is_some(),
             Shape::Whole(part) => part.match_start(text) == Some(text.len()),
-            Shape::Parts { first, middle, last } => match_parts(text, first, middle, last),
+            Shape::Parts { first, middle, last } => match_parts(text, [first, last], middle, stop),
         }
     }
 
@@ -174,11 +182,16 @@ impl Shape {
     }
 }
 
-fn match_parts(text: &[u8], first: &Part, middle: &[Part], last: &Part) -> bool {
+fn match_parts(
+    text: &[u8],
+    [first, last]: [&Part; 2],
+    middle: &[Part],
+    stop: &dyn Fn() -> bool,
+) -> bool {
     let Some(start) = first.match_start(text) else { return false };
     let mut rest = &text[start..];
     for part in middle {
-        let Some(end) = part.find(rest) else { return false };
+        let Some(end) = part.find(rest, stop) else { return false };
         rest = &rest[end..];
     }
     last.match_end(rest)
@@ -233,14 +246,14 @@ impl Part {
     }
 
     /// Where the part's first occurrence ends.
-    fn find(&self, text: &[u8]) -> Option<usize> {
+    fn find(&self, text: &[u8], stop: &dyn Fn() -> bool) -> Option<usize> {
         match &self.search {
             Search::Text(finder) => finder.find(text).map(|at| at + finder.needle().len()),
             Search::Everywhere => {
                 let mut starts = (0..text.len()).filter(|at| starts_char(text[*at]));
                 starts.find_map(|at| self.match_start(&text[at..]).map(|length| at + length))
             }
-            Search::Gaps(gaps) => gaps.find(text),
+            Search::Gaps(gaps) => gaps.find(text, stop),
         }
     }
 }
@@ -300,6 +313,23 @@ mod tests {
         ] {
             check(text, pattern, None, expected);
         }
+    }
+
+    #[test]
+    fn a_long_search_can_be_stopped() {
+        let part = "a_a".repeat(4000);
+        let pattern = LikePattern::compile(&format!("%{part}%"), None).unwrap();
+        // What makes it match is at its end.
+        let text = format!("{}{part}", "a".repeat(5000) + &"b".repeat(500_000));
+        let asked = std::cell::Cell::new(0);
+        let ask = |most: usize| {
+            asked.set(asked.get() + 1);
+            asked.get() >= most
+        };
+        assert!(pattern.matches_unless(text.as_bytes(), &|| ask(usize::MAX)));
+        assert!(asked.replace(0) > 3);
+        assert!(!pattern.matches_unless(text.as_bytes(), &|| ask(2)));
+        assert_eq!(asked.get(), 2);
     }
 
     #[test]

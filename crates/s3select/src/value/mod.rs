@@ -15,6 +15,7 @@ pub mod pattern;
 mod shift_and;
 pub mod text;
 pub mod timestamp;
+mod trim;
 mod write;
 
 use std::cmp::Ordering;
@@ -26,6 +27,7 @@ pub use digits::write_int;
 pub use like::LikePattern;
 pub use pattern::TimestampPattern;
 pub use timestamp::Timestamp;
+pub use trim::TrimSet;
 pub use write::{write_float, write_json_string};
 
 /// A value of the dialect.

@@ -4,6 +4,9 @@ use memchr::memmem::Finder;
 
 use super::text::starts_char;
 
+/// So many words are computed before it is asked whether to stop: some milliseconds.
+const ASKED: usize = 1 << 22;
+
 /// Finds the first occurrence of a sequence of bytes and of characters that may be any, in time
 /// proportional to the text's length times the sequence's length / 64 (the algorithm is Shift-And,
 /// by Baeza-Yates and Gonnet): bit `i` of the state says that the text read so far ends with the
@@ -65,11 +68,19 @@ impl ShiftAnd {
         }
     }
 
-    /// Where the first occurrence ends.
-    pub(super) fn find(&self, text: &[u8]) -> Option<usize> {
+    /// Where the first occurrence ends; `None` also when told to stop.
+    pub(super) fn find(&self, text: &[u8], stop: &dyn Fn() -> bool) -> Option<usize> {
         self.longest.find(text)?;
         let mut state = vec![0_u64; self.words];
+        let mut since_asked = 0;
         for (at, byte) in text.iter().enumerate() {
+            since_asked += self.words;
+            if since_asked > ASKED {
+                since_asked = 0;
+                if stop() {
+                    return None;
+                }
+            }
             let row = usize::from(self.rows[usize::from(*byte)]);
             let masks = &self.masks[row * self.words..][..self.words];
             // A character that may be any goes on while its bytes do.

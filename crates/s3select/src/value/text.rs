@@ -5,7 +5,6 @@
 
 use std::borrow::Cow;
 
-use crate::dialect::ast::TrimSide;
 use crate::error::{Result, SelectError, SelectErrorCode as Code};
 
 /// CHAR_LENGTH: how many characters there are.
@@ -66,44 +65,6 @@ fn nth_char(text: &[u8], n: usize) -> usize {
 #[inline]
 pub(super) fn starts_char(byte: u8) -> bool {
     byte & 0xC0 != 0x80
-}
-
-/// TRIM: without the characters of `set` (a space if there is none) at the chosen ends.
-#[must_use]
-pub fn trim<'a>(text: &'a [u8], side: TrimSide, set: Option<&[u8]>) -> &'a [u8] {
-    let set = set.unwrap_or(b" ");
-    let mut text = text;
-    if side != TrimSide::Trailing {
-        while let Some(first) = first_char(text).filter(|first| contains_char(set, first)) {
-            text = &text[first.len()..];
-        }
-    }
-    if side != TrimSide::Leading {
-        while let Some(last) = last_char(text).filter(|last| contains_char(set, last)) {
-            text = &text[..text.len() - last.len()];
-        }
-    }
-    text
-}
-
-fn first_char(text: &[u8]) -> Option<&[u8]> {
-    let more = text.get(1..)?.iter().take_while(|byte| !starts_char(**byte)).count();
-    text.get(..=more)
-}
-
-fn last_char(text: &[u8]) -> Option<&[u8]> {
-    let start = text.iter().rposition(|byte| starts_char(*byte)).unwrap_or(0);
-    text.get(start..).filter(|last| !last.is_empty())
-}
-
-fn contains_char(mut set: &[u8], wanted: &[u8]) -> bool {
-    while let Some(first) = first_char(set) {
-        if first == wanted {
-            return true;
-        }
-        set = &set[first.len()..];
-    }
-    false
 }
 
 /// LOWER. What is not UTF-8 stays as it is.
@@ -167,24 +128,6 @@ mod tests {
         assert_eq!(error.code, Code::EvaluatorInvalidArguments);
     }
 
-    #[track_caller]
-    fn check_trim(text: &str, side: TrimSide, set: Option<&str>, expected: &str) {
-        let trimmed = trim(text.as_bytes(), side, set.map(str::as_bytes));
-        assert_eq!(std::str::from_utf8(trimmed), Ok(expected));
-    }
-
-    #[test]
-    fn trim_takes_a_set_of_characters() {
-        check_trim("  a b ", TrimSide::Both, None, "a b");
-        check_trim("  a b ", TrimSide::Leading, None, "a b ");
-        check_trim("  a b ", TrimSide::Trailing, None, "  a b");
-        check_trim("\ta\t", TrimSide::Both, None, "\ta\t");
-        check_trim("1112211foobar22211122", TrimSide::Both, Some("12"), "foobar");
-        check_trim("éèaé", TrimSide::Both, Some("é"), "èa");
-        check_trim("aaa", TrimSide::Both, Some("a"), "");
-        check_trim("aaa", TrimSide::Both, Some(""), "aaa");
-    }
-
     #[test]
     fn case_and_length() {
         assert_eq!(&*lower("AbÉ".as_bytes()), "abé".as_bytes());
@@ -205,9 +148,8 @@ mod tests {
         }
 
         #[test]
-        fn no_bytes_panic(text in proptest::collection::vec(any::<u8>(), 0..20), set in proptest::collection::vec(any::<u8>(), 0..4), start in any::<i64>(), length in any::<Option<i64>>()) {
+        fn no_bytes_panic(text in proptest::collection::vec(any::<u8>(), 0..20), start in any::<i64>(), length in any::<Option<i64>>()) {
             let _ = substring(&text, start, length);
-            let _ = trim(&text, TrimSide::Both, Some(&set));
             let _ = (lower(&text), upper(&text), char_length(&text));
         }
     }

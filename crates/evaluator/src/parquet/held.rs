@@ -1,0 +1,157 @@
+//! The memory that long pages may take.
+//!
+//! A page is decompressed as a whole, and a file of a few kilobytes may have one of hundreds of megabytes. So
+//! those of all evaluations of the process share a budget. One that finds no room waits for a while, but not
+//! for ever: who has it may wait for this one.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// What long pages of all evaluations of this process may take.
+const PROCESS_BYTES: u64 = 640 << 20;
+/// Pages up to this length are not counted. Most writers begin a new one after 1 MiB.
+const SHORT_BYTES: u64 = 4 << 20;
+/// How long to wait for room.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// What is said when there is no room.
+pub(super) const NO_ROOM: &str =
+    "The store has no memory left for a long page of this Parquet file; try again later.";
+
+/// The pages that one budget bounds.
+#[derive(Debug)]
+pub(super) struct LongPages {
+    bytes: u64,
+    short: u64,
+    patience: Duration,
+    /// What the pages of each object that is being read take.
+    taken: Mutex<BTreeMap<u64, u64>>,
+    freed: Condvar,
+}
+
+/// Who reads an object. It may hold any pages while nobody else holds one, so that a statement that runs
+/// alone never fails.
+#[derive(Debug, Clone)]
+pub(super) struct Reader {
+    pages: Arc<LongPages>,
+    id: u64,
+}
+
+/// The room of a page.
+#[derive(Debug)]
+pub(super) struct Held {
+    reader: Reader,
+    bytes: u64,
+}
+
+impl LongPages {
+    fn new(bytes: u64, short: u64, patience: Duration) -> Self {
+        let (taken, freed) = (Mutex::default(), Condvar::new());
+        Self { bytes, short, patience, taken, freed }
+    }
+
+    // Nothing can fail while it is being changed.
+    fn taken(&self) -> MutexGuard<'_, BTreeMap<u64, u64>> {
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Reader {
+    /// Of the budget of the process.
+    pub(super) fn new() -> Self {
+        static PROCESS: LazyLock<Arc<LongPages>> =
+            LazyLock::new(|| Arc::new(LongPages::new(PROCESS_BYTES, SHORT_BYTES, PATIENCE)));
+        Self::of(&PROCESS)
+    }
+
+    fn of(pages: &Arc<LongPages>) -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        Self { pages: Arc::clone(pages), id: NEXT.fetch_add(1, Ordering::Relaxed) }
+    }
+
+    /// Waits for the room of a page; `None` if there was none for a while.
+    pub(super) fn hold(&self, bytes: u64) -> Option<Held> {
+        let pages = &*self.pages;
+        let bytes = if bytes > pages.short { bytes } else { 0 };
+        if bytes > 0 {
+            let deadline = Instant::now() + pages.patience;
+            let mut taken = pages.taken();
+            while !self.has_room(&taken, bytes) {
+                let left = deadline.checked_duration_since(Instant::now())?;
+                let waited = pages.freed.wait_timeout(taken, left);
+                taken = waited.unwrap_or_else(PoisonError::into_inner).0;
+            }
+            *taken.entry(self.id).or_default() += bytes;
+        }
+        Some(Held { reader: self.clone(), bytes })
+    }
+
+    fn has_room(&self, taken: &BTreeMap<u64, u64>, bytes: u64) -> bool {
+        let all: u64 = taken.values().sum();
+        all + bytes <= self.pages.bytes || taken.keys().all(|id| *id == self.id)
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        if self.bytes == 0 {
+            return;
+        }
+        let Reader { pages, id } = &self.reader;
+        let mut taken = pages.taken();
+        if let Some(bytes) = taken.get_mut(id) {
+            *bytes -= self.bytes;
+            if *bytes == 0 {
+                taken.remove(id);
+            }
+        }
+        drop(taken);
+        pages.freed.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn readers(patience: Duration) -> [Reader; 2] {
+        let pages = Arc::new(LongPages::new(100, 10, patience));
+        [Reader::of(&pages), Reader::of(&pages)]
+    }
+
+    #[test]
+    fn long_pages_share_a_budget_and_short_ones_need_none() {
+        let [one, other] = readers(Duration::ZERO);
+        let first = one.hold(60).unwrap();
+        assert!(other.hold(41).is_none());
+        let second = other.hold(40).unwrap();
+        assert!(one.hold(11).is_none() && other.hold(11).is_none());
+        assert!(one.hold(10).is_some());
+        drop(first);
+        assert!(one.hold(60).is_some());
+        drop(second);
+        assert!(one.pages.taken().is_empty());
+    }
+
+    #[test]
+    fn who_reads_alone_has_room_for_any_page() {
+        let [one, other] = readers(Duration::ZERO);
+        let held = [one.hold(1000).unwrap(), one.hold(1000).unwrap()];
+        assert!(other.hold(11).is_none());
+        drop(held);
+        assert!(other.hold(1000).is_some());
+    }
+
+    #[test]
+    fn who_waits_for_room_goes_on_when_there_is_some() {
+        let [one, other] = readers(Duration::MAX / 1_000_000_000);
+        let held = one.hold(100).unwrap();
+        std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| other.hold(50).is_some());
+            drop(held);
+            assert!(waiting.join().unwrap());
+        });
+    }
+}
