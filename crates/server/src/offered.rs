@@ -8,16 +8,24 @@ use http::{HeaderMap, Method, Request};
 use s3s::path::{S3Path, parse_path_style};
 use s3s::{S3Error, S3ErrorCode, s3_error};
 
-use crate::front::is_signature;
-
-/// Parameters that say something about the request, not what it is to do.
-const OF_ANY: [&str; 6] = [
-    "x-id",
+/// Parameters of a presigned URL's signature, and those that say something about the request, not what it is to
+/// do.
+const OF_ANY: [&str; 15] = [
+    "AWSAccessKeyId",
+    "Expires",
+    "Signature",
+    "X-Amz-Algorithm",
+    "X-Amz-Credential",
+    "X-Amz-Date",
+    "X-Amz-Expires",
+    "X-Amz-Security-Token",
+    "X-Amz-Signature",
+    "X-Amz-SignedHeaders",
     "x-amz-checksum-mode",
-    "x-amz-content-sha256",
     "x-amz-request-payer",
     "x-amz-sdk-checksum-algorithm",
     "x-amz-user-agent",
+    "x-id",
 ];
 
 /// The parameters of the operations on a path.
@@ -84,17 +92,24 @@ pub(crate) fn refuse_unknown<B>(request: &Request<B>) -> Result<(), S3Error> {
     let known = parameters(request.method(), &path);
     let reads = matches!(*request.method(), Method::GET | Method::HEAD);
     let query = request.uri().query().unwrap_or_default();
-    let pairs = query.split('&').filter(|pair| !pair.is_empty() && !is_signature(pair));
+    let pairs = query.split('&').filter(|pair| !pair.is_empty());
     let (mut has_number, mut has_upload) = (false, false);
     for pair in pairs {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
         let name = decode(name);
         has_number |= name == "partNumber";
         has_upload |= name == "uploadId";
-        if known.contains(&&*name) || OF_ANY.contains(&&*name) {
+        let is_amz = name.get(..6).is_some_and(|start| start.eq_ignore_ascii_case("x-amz-"));
+        let is_known = known.contains(&&*name)
+            || OF_ANY.iter().any(|of_any| match is_amz {
+                true => of_any.eq_ignore_ascii_case(&name),
+                false => *of_any == name,
+            })
+            || name.eq_ignore_ascii_case("x-amz-content-sha256") && value == "UNSIGNED-PAYLOAD";
+        if is_known || is_header(request.headers(), &name, &decode(value)) {
             continue;
         }
-        if name.starts_with("x-amz-") {
+        if is_amz {
             return Err(s3_error!(
                 NotImplemented,
                 "{name} in the query is not supported; sign it as a header"
@@ -117,6 +132,15 @@ pub(crate) fn refuse_unknown<B>(request: &Request<B>) -> Result<(), S3Error> {
         refuse_headers(request.headers())?;
     }
     Ok(())
+}
+
+/// Whether a parameter repeats a header, as boto3 has them in URLs that it presigns by version 2.
+fn is_header(headers: &HeaderMap, name: &str, value: &str) -> bool {
+    let header = headers.get(name).map(http::HeaderValue::as_bytes);
+    // A space may be a plus there.
+    header.is_some_and(|header| {
+        header == value.as_bytes() || header == value.replace('+', " ").as_bytes()
+    })
 }
 
 /// Refuses a request that is only for the bucket of somebody.
@@ -198,6 +222,12 @@ mod tests {
             (&put, "/bucket?anything"),
             (&put, "/bucket/key?x-amz-meta-hoisted=1"),
             (&put, "/bucket/key?x%2Damz-meta-hoisted=1"),
+            (&put, "/bucket/key?X-Amz-Meta-A=1"),
+            (&put, "/bucket/key?X-Amz-Copy-Source=/bucket/k"),
+            (&put, "/bucket/key?X-AMZ-FOO"),
+            (&put, "/bucket/key?X-Amz-Content-Sha256=wrong"),
+            (&put, "/bucket/key?content-type=a/b"),
+            (&delete, "/bucket?X-Amz-Foo=1"),
             (&get, "/bucket/key?annotation"),
             (&get, "/bucket/key?acl="),
             (&get, "/bucket?metadataConfiguration"),
@@ -227,6 +257,7 @@ mod tests {
             (Method::GET, "/bucket/key?x-id=GetObject&response-content-type=a/b&partNumber=1"),
             (Method::GET, "/bucket/key?fresh=17"),
             (Method::GET, "/bucket/key?X-Amz-Signature=1&X-Amz-SignedHeaders=host"),
+            (Method::PUT, "/bucket/key?X-Amz-Content-Sha256=UNSIGNED-PAYLOAD&X-Amz-Date=1"),
             (Method::PUT, "/bucket/key?AWSAccessKeyId=a&Signature=b&Expires=3"),
             (Method::PUT, "/bucket/key?partNumber=1&uploadId=a"),
             (Method::PUT, "/bucket/key?x-id=PutObject&x-amz-sdk-checksum-algorithm=CRC32"),
@@ -238,6 +269,18 @@ mod tests {
         ] {
             assert_eq!(code(&method, uri, None), None, "{method} {uri}");
         }
+    }
+
+    /// The header counts, which is signed as well.
+    #[test]
+    fn a_parameter_may_repeat_a_header() {
+        let put = |query: &str, name: &str, value: &str| {
+            code(&Method::PUT, &format!("/bucket/key?{query}"), Some((name, value)))
+        };
+        assert_eq!(put("content-type=text%2Fcsv&Signature=a", "content-type", "text/csv"), None);
+        assert_eq!(put("x-amz-meta-q=1+2", "x-amz-meta-q", "1 2"), None);
+        let other = put("x-amz-meta-q=2", "x-amz-meta-q", "1");
+        assert_eq!(other.as_deref(), Some("NotImplemented"));
     }
 
     #[test]

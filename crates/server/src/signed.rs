@@ -74,7 +74,8 @@ fn signed_headers<B>(request: &Request<B>) -> Vec<String> {
     lists
 }
 
-/// Refuses a signature that covers a name which is none of the request's headers, written as those are. `s3s`
+/// Refuses a signature that does not cover the host: it would hold for any other server with these keys. And one
+/// that covers a name which is none of the request's headers, written as those are. `s3s`
 /// leaves such a name out of what it verifies, so whoever sees a request could add `;x-amz-meta-a ` to the
 /// names, and a header that seems to be covered.
 ///
@@ -89,6 +90,11 @@ pub(crate) fn refuse_odd_names<B>(request: &Request<B>) -> Result<(), S3Error> {
             header.is_ok_and(|h| h.as_str() == *name && request.headers().contains_key(h))
         };
         let odd = names.iter().find(|name| !is_header(name)).copied();
+        if !names.contains(&"host") {
+            let message = "the host is to be among the signed headers";
+            let code = S3ErrorCode::AuthorizationHeaderMalformed;
+            return Err(S3Error::with_message(code, message));
+        }
         names.sort_unstable();
         let twice = names.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0]);
         if let Some(name) = odd.or(twice) {
