@@ -9,13 +9,14 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures::StreamExt as _;
 use http::{HeaderMap, Method, Uri};
-use s3s::path::{S3Path, parse_path_style};
+use s3s::path::S3Path;
 use s3s::{Body, S3Request, S3Result, TrailingHeaders, s3_error};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout_at};
 
 use crate::received::BodyState;
 use crate::store::{Algorithm, Expected, Hasher};
+use crate::target;
 
 /// The longest body that is read: the longest statement and a thousand of the longest keys fit, with every
 /// character escaped.
@@ -110,7 +111,7 @@ fn grow(
 /// Refuses CDATA sections, whose text `s3s` leaves out: the rest of a key is another key.
 fn refuse_sections(document: &[u8]) -> S3Result<()> {
     const START: &[u8] = b"<![CDATA[";
-    if document.windows(START.len()).any(|bytes| bytes == START) {
+    if memchr::memmem::find(document, START).is_some() {
         return Err(s3_error!(
             MalformedXML,
             "CDATA sections are not supported; write &lt; &gt; and &amp; instead"
@@ -124,15 +125,10 @@ pub(crate) fn is_document(method: &Method, uri: &Uri) -> bool {
     match *method {
         Method::POST => true,
         Method::PUT => {
-            let decoded = percent_encoding::percent_decode_str(uri.path()).decode_utf8_lossy();
-            let is_object = matches!(parse_path_style(&decoded), Ok(S3Path::Object { .. }));
-            // Of all that can be put beside an object, such as its tags, the names have no values.
-            let has_part = |name: &str| {
-                ["acl", "tagging", "retention", "legal-hold", "encryption"].contains(&name)
-            };
-            let query = uri.query().unwrap_or_default();
-            !is_object
-                || query.split('&').any(|p| has_part(p.split('=').next().unwrap_or_default()))
+            // What can be put beside an object, such as its tags.
+            let parts = ["acl", "tagging", "retention", "legal-hold", "encryption"];
+            !matches!(target::path(uri), Some(S3Path::Object { .. }))
+                || target::has_parameter(uri, &parts)
         }
         _ => false,
     }
@@ -150,8 +146,7 @@ pub(crate) fn verify(
         headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned)
     };
     let mut expected = Expected { md5: text(headers, "content-md5"), ..Expected::default() };
-    let query = uri.query().unwrap_or_default();
-    if !query.split('&').any(|pair| pair.starts_with("uploadId=")) {
+    if !target::has_parameter(uri, &["uploadId"]) {
         let mut expect = |headers: &HeaderMap| {
             for algorithm in Algorithm::ALL {
                 if let Some(value) = text(headers, algorithm.header()) {

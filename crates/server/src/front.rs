@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use futures::future::BoxFuture;
 use http::{HeaderName, HeaderValue, Method, Request, Response, header};
 use hyper::body::Incoming;
-use s3s::path::{S3Path, parse_path_style};
+use s3s::path::S3Path;
 use s3s::service::S3Service;
 use s3s::{Body, HttpError, S3Error, s3_error};
 
@@ -23,8 +23,9 @@ use crate::origin::refuse_pages;
 use crate::received::{BodyState, watch};
 use crate::signed::{
     refuse_foreign_scopes, refuse_long_lived, refuse_odd_names, refuse_odd_times, refuse_old,
-    refuse_unsigned_headers,
+    refuse_unsigned_headers, signed_headers,
 };
+use crate::target;
 
 pub(crate) const CONTENT_HASH: HeaderName = HeaderName::from_static("x-amz-content-sha256");
 /// How the hash of a body begins that is in chunks.
@@ -129,8 +130,9 @@ impl Front {
         if self.settings.anonymous {
             refuse_pages(request, &self.settings.hosts)?;
         } else {
-            refuse_unsigned_headers(request)?;
-            refuse_odd_names(request)?;
+            let signed = signed_headers(request);
+            refuse_unsigned_headers(request, &signed)?;
+            refuse_odd_names(request, &signed)?;
             refuse_foreign_scopes(request)?;
             refuse_old(request)?;
             refuse_long_lived(request)?;
@@ -141,12 +143,10 @@ impl Front {
 
 /// Whether the answer may be the bytes of an object.
 fn may_be_object<B>(request: &Request<B>) -> bool {
-    let query = request.uri().query().unwrap_or_default();
-    let is_about = |name| ["uploadId", "attributes", "tagging"].contains(&name);
-    let asks = query.split('&').any(|pair| is_about(pair.split('=').next().unwrap_or_default()));
-    let path = percent_encoding::percent_decode_str(request.uri().path()).decode_utf8_lossy();
-    let is_object = !matches!(parse_path_style(&path), Ok(S3Path::Root | S3Path::Bucket { .. }));
-    request.method() == Method::GET && is_object && !asks
+    let uri = request.uri();
+    let is_other = matches!(target::path(uri), Some(S3Path::Root | S3Path::Bucket { .. }))
+        || target::has_parameter(uri, &["uploadId", "attributes", "tagging"]);
+    request.method() == Method::GET && !is_other
 }
 
 /// Whether a client waits to be told to send a body, which then has no bytes: nothing asks it for them. botocore

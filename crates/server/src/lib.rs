@@ -33,6 +33,7 @@ mod select;
 mod server;
 mod signed;
 mod store;
+mod target;
 #[cfg(test)]
 mod tests;
 

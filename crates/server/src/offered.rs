@@ -5,8 +5,10 @@
 //! that there is one.
 
 use http::{HeaderMap, Method, Request};
-use s3s::path::{S3Path, parse_path_style};
+use s3s::path::S3Path;
 use s3s::{S3Error, S3ErrorCode, s3_error};
+
+use crate::target;
 
 /// Parameters of a presigned URL's signature, and those that say something about the request, not what it is to
 /// do.
@@ -85,18 +87,12 @@ fn parameters(method: &Method, path: &S3Path) -> &'static [&'static str] {
 ///
 /// S3's `NotImplemented`, or what is wrong with a parameter or header.
 pub(crate) fn refuse_unknown<B>(request: &Request<B>) -> Result<(), S3Error> {
-    let decode = |text| percent_encoding::percent_decode_str(text).decode_utf8_lossy();
-    let path = decode(request.uri().path());
     // What is wrong with a path is said elsewhere.
-    let Ok(path) = parse_path_style(&path) else { return Ok(()) };
+    let Some(path) = target::path(request.uri()) else { return Ok(()) };
     let known = parameters(request.method(), &path);
     let reads = matches!(*request.method(), Method::GET | Method::HEAD);
-    let query = request.uri().query().unwrap_or_default();
-    let pairs = query.split('&').filter(|pair| !pair.is_empty());
     let (mut has_number, mut has_upload) = (false, false);
-    for pair in pairs {
-        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-        let name = decode(name);
+    for (name, value) in target::parameters(request.uri()) {
         has_number |= name == "partNumber";
         has_upload |= name == "uploadId";
         let is_amz = name.get(..6).is_some_and(|start| start.eq_ignore_ascii_case("x-amz-"));
@@ -106,7 +102,7 @@ pub(crate) fn refuse_unknown<B>(request: &Request<B>) -> Result<(), S3Error> {
                 false => *of_any == name,
             })
             || name.eq_ignore_ascii_case("x-amz-content-sha256") && value == "UNSIGNED-PAYLOAD";
-        if is_known || is_header(request.headers(), &name, &decode(value)) {
+        if is_known || is_header(request.headers(), &name, &value) {
             continue;
         }
         if is_amz {

@@ -4,15 +4,14 @@
 //! `x-amz-*` header is added afterwards changes what is done: `x-amz-copy-source` makes an upload a
 //! copy of any object. S3 refuses such requests, and so do we, before looking at anything else.
 
-use std::borrow::Cow;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use http::{HeaderName, Request, header};
-use percent_encoding::percent_decode_str;
 use s3s::dto::{Timestamp, TimestampFormat};
 use s3s::{S3Error, S3ErrorCode};
 
 use crate::api::seconds;
+use crate::target::parameters;
 
 /// The longest life of a presigned URL, in seconds: a week.
 const MAX_LIFE: u64 = 604_800;
@@ -20,14 +19,17 @@ const MAX_LIFE: u64 = 604_800;
 const MAX_SKEW: u64 = 900;
 const AMZ_DATE: HeaderName = HeaderName::from_static("x-amz-date");
 
-/// Refuses a request with an `x-amz-*` header that its signature does not cover. A request without a
+/// Refuses a request with an `x-amz-*` header that its signatures, which cover what [`signed_headers`] says, do not. A request without a
 /// signature passes: whether it may do anything is decided elsewhere.
 ///
 /// # Errors
 ///
 /// S3's `AccessDenied`, with the names of the headers.
-pub(crate) fn refuse_unsigned_headers<B>(request: &Request<B>) -> Result<(), S3Error> {
-    let unsigned = unsigned_headers(request);
+pub(crate) fn refuse_unsigned_headers<B>(
+    request: &Request<B>,
+    signed: &[String],
+) -> Result<(), S3Error> {
+    let unsigned = unsigned_headers(request, signed);
     if unsigned.is_empty() {
         return Ok(());
     }
@@ -43,8 +45,7 @@ pub(crate) fn refuse_unsigned_headers<B>(request: &Request<B>) -> Result<(), S3E
 
 /// The `x-amz-*` headers that are not covered by every signature that the request carries. Which of
 /// several signatures is verified is not decided here, so an additional one covers nothing more.
-fn unsigned_headers<B>(request: &Request<B>) -> Vec<&HeaderName> {
-    let signed = signed_headers(request);
+fn unsigned_headers<'a, B>(request: &'a Request<B>, signed: &[String]) -> Vec<&'a HeaderName> {
     if signed.is_empty() {
         return Vec::new();
     }
@@ -57,9 +58,9 @@ fn unsigned_headers<B>(request: &Request<B>) -> Vec<&HeaderName> {
 
 /// What each signature covers: names separated by semicolons. Version 2 always covers all `x-amz-*`
 /// headers and is not listed.
-fn signed_headers<B>(request: &Request<B>) -> Vec<String> {
+pub(crate) fn signed_headers<B>(request: &Request<B>) -> Vec<String> {
     let mut lists = Vec::new();
-    for (name, value) in parameters(request) {
+    for (name, value) in parameters(request.uri()) {
         if name == "X-Amz-SignedHeaders" {
             lists.push(value.into_owned());
         }
@@ -82,8 +83,8 @@ fn signed_headers<B>(request: &Request<B>) -> Vec<String> {
 /// # Errors
 ///
 /// S3's `AuthorizationHeaderMalformed`.
-pub(crate) fn refuse_odd_names<B>(request: &Request<B>) -> Result<(), S3Error> {
-    for list in signed_headers(request) {
+pub(crate) fn refuse_odd_names<B>(request: &Request<B>, signed: &[String]) -> Result<(), S3Error> {
+    for list in signed {
         let mut names: Vec<&str> = list.split(';').collect();
         let is_header = |name: &&str| {
             let header = HeaderName::from_bytes(name.as_bytes());
@@ -115,19 +116,12 @@ pub(crate) fn refuse_odd_names<B>(request: &Request<B>) -> Result<(), S3Error> {
 ///
 /// S3's `AuthorizationHeaderMalformed`.
 pub(crate) fn refuse_foreign_scopes<B>(request: &Request<B>) -> Result<(), S3Error> {
-    // Key, day, region, service and `aws4_request`; a key may have slashes in it.
-    let is_foreign = |credential: &str| {
+    // A key may have slashes in it.
+    let is_foreign = |credential: &String| {
         let mut parts = credential.rsplit('/').skip(1);
         parts.next() != Some("s3") || parts.next().is_none_or(str::is_empty)
     };
-    let in_query =
-        parameters(request).any(|(name, value)| name == "X-Amz-Credential" && is_foreign(&value));
-    let in_head = request.headers().get_all(header::AUTHORIZATION).iter().any(|value| {
-        let value = String::from_utf8_lossy(value.as_bytes());
-        let credentials = value.split("Credential=").skip(1);
-        credentials.map(|c| c.split(',').next().unwrap_or_default()).any(is_foreign)
-    });
-    if in_query || in_head {
+    if credentials(request).iter().any(is_foreign) {
         return Err(S3Error::with_message(
             S3ErrorCode::AuthorizationHeaderMalformed,
             "the scope of the signature is to name a region and the service s3",
@@ -136,13 +130,16 @@ pub(crate) fn refuse_foreign_scopes<B>(request: &Request<B>) -> Result<(), S3Err
     Ok(())
 }
 
-/// The parameters of a request's query.
-fn parameters<B>(request: &Request<B>) -> impl Iterator<Item = (Cow<'_, str>, Cow<'_, str>)> {
-    let decoded = |text| percent_decode_str(text).decode_utf8_lossy();
-    request.uri().query().unwrap_or_default().split('&').map(move |pair| {
-        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-        (decoded(name), decoded(value))
-    })
+/// The credentials that signatures of version 4 name: key, day, region, service and `aws4_request`.
+fn credentials<B>(request: &Request<B>) -> Vec<String> {
+    let in_query = parameters(request.uri()).filter(|(name, _)| name == "X-Amz-Credential");
+    let mut credentials: Vec<String> = in_query.map(|(_, value)| value.into_owned()).collect();
+    for value in request.headers().get_all(header::AUTHORIZATION) {
+        let value = String::from_utf8_lossy(value.as_bytes());
+        let stated = value.split("Credential=").skip(1);
+        credentials.extend(stated.map(|c| c.split(',').next().unwrap_or_default().to_owned()));
+    }
+    credentials
 }
 
 /// Refuses a presigned URL that holds for more than a week, of either version of signatures. The older one
@@ -153,7 +150,7 @@ fn parameters<B>(request: &Request<B>) -> impl Iterator<Item = (Cow<'_, str>, Co
 /// S3's `AuthorizationQueryParametersError`.
 pub(crate) fn refuse_long_lived<B>(request: &Request<B>) -> Result<(), S3Error> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-    for (name, value) in parameters(request) {
+    for (name, value) in parameters(request.uri()) {
         let most = match &*name {
             "X-Amz-Expires" => MAX_LIFE,
             "Expires" => now + MAX_LIFE + MAX_SKEW,
@@ -208,18 +205,13 @@ pub(crate) fn refuse_odd_times<B>(request: &Request<B>) -> Result<(), S3Error> {
     let is_odd = |time: &str| {
         [8, 16].contains(&time.len()) && !time.bytes().all(|byte| byte.is_ascii_alphanumeric())
     };
-    let has_odd_day = |credential: &str| credential.split('/').nth(1).is_some_and(is_odd);
-    let in_query = parameters(request).any(|(name, value)| match &*name {
-        "X-Amz-Date" => is_odd(&value),
-        "X-Amz-Credential" => has_odd_day(&value),
-        _ => false,
-    });
-    let header = |name| request.headers().get_all(name).iter();
-    let text = |value: &http::HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
-    let in_head = header(AMZ_DATE).any(|value| is_odd(&text(value)))
-        || header(header::AUTHORIZATION)
-            .any(|value| text(value).split("Credential=").skip(1).any(has_odd_day));
-    if in_query || in_head {
+    let has_odd_day = |credential: &String| credential.split('/').nth(1).is_some_and(is_odd);
+    let mut in_query = parameters(request.uri()).filter(|(name, _)| name == "X-Amz-Date");
+    let mut in_head = request.headers().get_all(AMZ_DATE).iter();
+    if credentials(request).iter().any(has_odd_day)
+        || in_query.any(|(_, time)| is_odd(&time))
+        || in_head.any(|time| is_odd(&String::from_utf8_lossy(time.as_bytes())))
+    {
         return Err(S3Error::with_message(
             S3ErrorCode::AuthorizationHeaderMalformed,
             "the times of a signature are digits, as in 20260131T235959Z",

@@ -1,0 +1,27 @@
+//! What the target of a request says: the bucket or object, and the parameters.
+
+use std::borrow::Cow;
+
+use http::Uri;
+use percent_encoding::percent_decode_str;
+use s3s::path::{S3Path, parse_path_style};
+
+/// The bucket or object; `None` if the path names none that there could be.
+pub(crate) fn path(uri: &Uri) -> Option<S3Path> {
+    parse_path_style(&percent_decode_str(uri.path()).decode_utf8_lossy()).ok()
+}
+
+/// The names and values of the query.
+pub(crate) fn parameters(uri: &Uri) -> impl Iterator<Item = (Cow<'_, str>, Cow<'_, str>)> {
+    let decoded = |text| percent_decode_str(text).decode_utf8_lossy();
+    let pairs = uri.query().unwrap_or_default().split('&').filter(|pair| !pair.is_empty());
+    pairs.map(move |pair| {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        (decoded(name), decoded(value))
+    })
+}
+
+/// Whether the query has one of these names.
+pub(crate) fn has_parameter(uri: &Uri, names: &[&str]) -> bool {
+    parameters(uri).any(|(name, _)| names.contains(&&*name))
+}
