@@ -12,7 +12,7 @@ use sluicegate_s3select::error::SelectError;
 /// A column of an object that a statement names.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Column {
-    /// What [`BatchReader::read_column`] is asked for.
+    /// What [`Columns::read_column`] is asked for.
     pub(crate) index: usize,
     /// The representation that it has there.
     pub(crate) kind: Kind,
@@ -43,12 +43,8 @@ pub(crate) trait Schema {
     }
 }
 
-/// Reads an object in batches of rows.
-pub(crate) trait BatchReader: Send {
-    /// Advances to the next batch; says whether there is one. A batch may be empty, so that the
-    /// caller regains control while a long stretch of bytes without rows is skipped.
-    fn next_batch(&mut self) -> Result<bool, SelectError>;
-
+/// The columns of a batch of rows.
+pub(crate) trait Columns {
     /// How many rows the batch has; row numbers count from 0 in it.
     fn rows(&self) -> usize;
 
@@ -71,6 +67,13 @@ pub(crate) trait BatchReader: Send {
     fn codes(&self, _column: usize) -> Option<Codes<'_>> {
         None
     }
+}
+
+/// Reads an object in batches of rows.
+pub(crate) trait BatchReader: Columns + Send {
+    /// Advances to the next batch; says whether there is one. A batch may be empty, so that the
+    /// caller regains control while a long stretch of bytes without rows is skipped.
+    fn next_batch(&mut self) -> Result<bool, SelectError>;
 
     /// Writes all fields of a row: `SELECT *`. The writer has begun the row and ends it.
     fn write_row(&self, row: usize, out: &mut RowWriter) -> Result<(), SelectError>;

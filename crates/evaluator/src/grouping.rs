@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 
-use super::batch::BatchReader;
+use super::batch::Columns;
 use super::execute::Failure;
 use super::program::{Machine, NodeId, Program};
 use super::selection::{Rows, Selection};
@@ -100,7 +100,7 @@ fn push_part(part: &[u8], key: &mut Vec<u8>) {
 impl Family {
     /// Whether one look-up per row is equivalent to the comparisons. With several keys, all are
     /// read for every row, which must not fail on invalid UTF-8 that no comparison would reach.
-    pub(super) fn applies(&self, batch: &dyn BatchReader) -> bool {
+    pub(super) fn applies(&self, batch: &dyn Columns) -> bool {
         self.keys.len() == 1 || batch.is_utf8()
     }
 
@@ -115,7 +115,7 @@ impl Family {
         program: &Program,
         machine: &mut Machine,
         selection: &Selection,
-        batch: &dyn BatchReader,
+        batch: &dyn Columns,
         states: &mut States,
     ) -> Result<(), Failure> {
         let keys = machine.eval_all(program, self.keys.iter().copied(), selection, batch)?;

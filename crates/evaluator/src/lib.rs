@@ -10,6 +10,7 @@
 
 mod aggregate;
 mod ahead;
+mod answers;
 mod batch;
 mod block;
 mod cancellation;

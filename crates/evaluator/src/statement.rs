@@ -1,10 +1,10 @@
 //! A whole statement, compiled.
 
 use super::aggregate::State;
-use super::batch::{BatchReader, Column, Schema};
+use super::batch::{Column, Columns, Schema};
 use super::group_by::{Call, Groups};
 use super::grouping::{self, Family};
-use super::output::{Key, RowWriter};
+use super::output::Key;
 use super::program::{Compiler, NodeId, Program, aggregates_of};
 use super::selection::Rows;
 use super::states::{FEW_TEXTS, States};
@@ -225,11 +225,7 @@ pub(super) struct AggregateRows {
     pub(super) rows: usize,
 }
 
-impl BatchReader for AggregateRows {
-    fn next_batch(&mut self) -> Result<bool, SelectError> {
-        Ok(false)
-    }
-
+impl Columns for AggregateRows {
     fn rows(&self) -> usize {
         self.rows
     }
@@ -247,19 +243,5 @@ impl BatchReader for AggregateRows {
             out.values(self.rows).0.clone_from_slice(column);
         }
         Ok(())
-    }
-
-    fn write_row(&self, _: usize, _: &mut RowWriter) -> Result<(), SelectError> {
-        Ok(())
-    }
-
-    fn locate(&self, _: usize) -> String {
-        "the aggregates".to_owned()
-    }
-
-    fn stop_behind(&mut self, _: usize) {}
-
-    fn bytes_read(&self) -> (u64, u64) {
-        (0, 0)
     }
 }

@@ -9,7 +9,7 @@ use super::records::{BadRecord, Limits, MAX_RECORD_BYTES, Records, Stop};
 use super::simd;
 use super::structure::Structure;
 use super::syntax::Syntax;
-use crate::batch::BatchReader;
+use crate::batch::{BatchReader, Columns};
 use crate::block::Block;
 use crate::input::{BYTE_ORDER_MARK, Input};
 use crate::output::{Item, Key, RowWriter};
@@ -353,11 +353,7 @@ impl CsvReader {
     }
 }
 
-impl BatchReader for CsvReader {
-    fn next_batch(&mut self) -> Result<bool, SelectError> {
-        self.collect(self.max_rows)
-    }
-
+impl Columns for CsvReader {
     fn rows(&self) -> usize {
         self.records.len()
     }
@@ -393,6 +389,12 @@ impl BatchReader for CsvReader {
             spans[quoted.row as usize] = field.copied().unwrap_or(Span::MISSING);
         }
         Ok(())
+    }
+}
+
+impl BatchReader for CsvReader {
+    fn next_batch(&mut self) -> Result<bool, SelectError> {
+        self.collect(self.max_rows)
     }
 
     fn write_row(&self, row: usize, out: &mut RowWriter) -> Result<(), SelectError> {

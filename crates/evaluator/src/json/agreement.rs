@@ -5,7 +5,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 
 use super::JsonReader;
-use crate::batch::{BatchReader, Schema};
+use crate::batch::{BatchReader as _, Columns as _, Schema};
 use crate::scan_range::ByteRange;
 use crate::selection::Rows;
 use crate::source::ObjectSource;

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 
 use super::JsonReader;
-use crate::batch::BatchReader;
+use crate::batch::{BatchReader as _, Columns as _};
 use crate::output::RowWriter;
 use crate::scan_range::ByteRange;
 use crate::source::ObjectSource;

@@ -241,7 +241,6 @@ mod tests {
     use std::cell::RefCell;
 
     use arrow::array::{Int64Array, RecordBatch};
-    use parquet::arrow::ArrowWriter;
     use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
     use parquet::file::properties::{WriterProperties, WriterVersion};
     use proptest::prelude::*;
@@ -250,16 +249,13 @@ mod tests {
     use super::super::source::ParquetSource;
     use super::*;
     use crate::source::ObjectSource;
+    use crate::tests::write_parquet;
     use sluicegate_s3select::value::Value;
 
     /// The first row group of an object with one column of whole numbers.
     fn groups(array: Int64Array, properties: WriterProperties) -> CheckedRowGroups {
         let batch = RecordBatch::try_from_iter([("a", Arc::new(array) as ArrayRef)]).unwrap();
-        let mut object = Vec::new();
-        let mut writer =
-            ArrowWriter::try_new(&mut object, batch.schema(), Some(properties)).unwrap();
-        writer.write(&batch).unwrap();
-        writer.close().unwrap();
+        let object = write_parquet(&batch, properties);
         let object: Arc<dyn ObjectSource> = Arc::new(object);
         let footer = ParquetSource::footer(&object);
         let metadata = ArrowReaderMetadata::load(&footer, ArrowReaderOptions::new()).unwrap();

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::pages::RowRanges;
 use super::reader::{Chunks, ColumnBatch};
 use super::schema::ParquetFile;
-use crate::batch::BatchReader as _;
+use crate::batch::Columns as _;
 use crate::cancellation::Cancellation;
 use crate::program::{Machine, NodeId};
 use crate::statement::Statement;

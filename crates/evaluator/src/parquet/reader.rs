@@ -14,7 +14,7 @@ use super::lengths::CheckedRowGroups;
 use super::pages::RowRanges;
 use super::schema::{NamedColumn, ParquetFile};
 use super::{convert, dictionary, guarded, pages, parquet_error, pruning, sizes};
-use crate::batch::{BatchReader, Codes};
+use crate::batch::{BatchReader, Codes, Columns};
 use crate::cancellation::Cancellation;
 use crate::output::RowWriter;
 use crate::scan_range::ByteRange;
@@ -308,11 +308,7 @@ impl ColumnBatch {
     }
 }
 
-impl BatchReader for ColumnBatch {
-    fn next_batch(&mut self) -> Result<bool, SelectError> {
-        Ok(false)
-    }
-
+impl Columns for ColumnBatch {
     fn rows(&self) -> usize {
         self.batch.num_rows()
     }
@@ -358,43 +354,9 @@ impl BatchReader for ColumnBatch {
             (_, _, Place::Other(_)) => None,
         }
     }
-
-    fn write_row(&self, _: usize, _: &mut RowWriter) -> Result<(), SelectError> {
-        // All columns of a row are named.
-        Ok(())
-    }
-
-    fn locate(&self, row: usize) -> String {
-        format!("row {} of a row group", row + 1)
-    }
-
-    fn stop_behind(&mut self, _: usize) {}
-
-    fn bytes_read(&self) -> (u64, u64) {
-        (0, 0)
-    }
 }
 
-impl BatchReader for ParquetReader {
-    fn next_batch(&mut self) -> Result<bool, SelectError> {
-        if std::mem::take(&mut self.is_fresh) {
-            return Ok(true);
-        }
-        self.read += self.batch.rows();
-        loop {
-            if self.batch.next()? {
-                return Ok(true);
-            }
-            if !self.begin_group()? {
-                return Ok(false);
-            }
-            if self.batch.group.is_none() {
-                // So that the caller regains control.
-                return Ok(true);
-            }
-        }
-    }
-
+impl Columns for ParquetReader {
     fn rows(&self) -> usize {
         self.batch.rows()
     }
@@ -419,9 +381,31 @@ impl BatchReader for ParquetReader {
     fn codes(&self, column: usize) -> Option<Codes<'_>> {
         self.batch.codes(column)
     }
+}
 
-    fn write_row(&self, row: usize, out: &mut RowWriter) -> Result<(), SelectError> {
-        self.batch.write_row(row, out)
+impl BatchReader for ParquetReader {
+    fn next_batch(&mut self) -> Result<bool, SelectError> {
+        if std::mem::take(&mut self.is_fresh) {
+            return Ok(true);
+        }
+        self.read += self.batch.rows();
+        loop {
+            if self.batch.next()? {
+                return Ok(true);
+            }
+            if !self.begin_group()? {
+                return Ok(false);
+            }
+            if self.batch.group.is_none() {
+                // So that the caller regains control.
+                return Ok(true);
+            }
+        }
+    }
+
+    fn write_row(&self, _: usize, _: &mut RowWriter) -> Result<(), SelectError> {
+        // All columns of a row are named.
+        Ok(())
     }
 
     fn locate(&self, row: usize) -> String {

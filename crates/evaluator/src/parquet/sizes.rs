@@ -68,7 +68,6 @@ mod tests {
     use std::sync::Arc;
 
     use arrow::array::{ArrayRef, RecordBatch, StringArray};
-    use parquet::arrow::ArrowWriter;
     use parquet::file::properties::WriterProperties;
     use parquet::file::reader::ChunkReader as _;
 
@@ -77,16 +76,13 @@ mod tests {
     use super::super::source::ParquetSource;
     use super::*;
     use crate::source::ObjectSource;
+    use crate::tests::write_parquet;
 
     fn file(texts: &[&str], is_coded: bool) -> ParquetFile {
         let array: ArrayRef = Arc::new(StringArray::from(texts.to_vec()));
         let batch = RecordBatch::try_from_iter([("a", array)]).unwrap();
         let properties = WriterProperties::builder().set_dictionary_enabled(is_coded).build();
-        let mut object = Vec::new();
-        let mut writer =
-            ArrowWriter::try_new(&mut object, batch.schema(), Some(properties)).unwrap();
-        writer.write(&batch).unwrap();
-        writer.close().unwrap();
+        let object = write_parquet(&batch, properties);
         let object: Arc<dyn ObjectSource> = Arc::new(object);
         ParquetFile::open(&object).unwrap()
     }

@@ -5,9 +5,8 @@ use std::sync::Arc;
 
 use super::machine::{Machine, truth};
 use super::{Node, NodeId, Op, Program, Reads};
-use crate::batch::{BatchReader, Codes};
+use crate::batch::{Codes, Columns};
 use crate::cancellation::Cancellation;
-use crate::output::RowWriter;
 use crate::selection::Rows;
 use crate::vector::{Kind, Truth, Vector};
 use sluicegate_s3select::error::SelectError;
@@ -27,7 +26,7 @@ pub(super) struct CodedColumn<'a> {
 
 impl<'a> CodedColumn<'a> {
     /// `None` if a node is no condition, or reads any other column.
-    pub(super) fn of(node: &Node, batch: &'a dyn BatchReader) -> Option<Self> {
+    pub(super) fn of(node: &Node, batch: &'a dyn Columns) -> Option<Self> {
         let Reads::One(column) = node.reads else { return None };
         if node.kind != Kind::Bool || matches!(*node.op, Op::Column(_)) {
             return None;
@@ -131,11 +130,7 @@ fn evaluate(
 /// Values of a column as the rows of a batch, which has no other.
 struct Values<'a>(CodedColumn<'a>);
 
-impl BatchReader for Values<'_> {
-    fn next_batch(&mut self) -> Result<bool, SelectError> {
-        Ok(false)
-    }
-
+impl Columns for Values<'_> {
     fn rows(&self) -> usize {
         self.0.codes.codes.len()
     }
@@ -152,20 +147,6 @@ impl BatchReader for Values<'_> {
         let Codes { values, codes, .. } = self.0.codes;
         out.gather(values, codes, rows);
         Ok(())
-    }
-
-    fn write_row(&self, _: usize, _: &mut RowWriter) -> Result<(), SelectError> {
-        Ok(())
-    }
-
-    fn locate(&self, _: usize) -> String {
-        String::new()
-    }
-
-    fn stop_behind(&mut self, _: usize) {}
-
-    fn bytes_read(&self) -> (u64, u64) {
-        (0, 0)
     }
 }
 

@@ -5,7 +5,7 @@ use super::room::{MAX_TEXT_BYTES, too_much_text};
 use super::{
     ColumnRef, NodeId, Op, Program, arithmetic, bloom, cast, choose, compare, function, text, trim,
 };
-use crate::batch::BatchReader;
+use crate::batch::Columns;
 use crate::cancellation::Cancellation;
 use crate::output::invalid_text;
 use crate::selection::{Frame, Lineage, Selection, SelectionId};
@@ -89,7 +89,7 @@ impl Machine {
         program: &Program,
         condition: NodeId,
         selection: &Selection,
-        batch: &dyn BatchReader,
+        batch: &dyn Columns,
     ) -> Result<Selection, SelectError> {
         // Of a conjunction, each part is only evaluated where none before it is FALSE, as AND does,
         // but without going over all rows again for each of them.
@@ -127,7 +127,7 @@ impl Machine {
         program: &Program,
         id: NodeId,
         selection: &Selection,
-        batch: &dyn BatchReader,
+        batch: &dyn Columns,
     ) -> Result<&Vector, SelectError> {
         self.compute(program, id, selection, batch)?;
         Ok(self.vector(id))
@@ -139,7 +139,7 @@ impl Machine {
         program: &Program,
         ids: impl IntoIterator<Item = NodeId>,
         selection: &Selection,
-        batch: &dyn BatchReader,
+        batch: &dyn Columns,
     ) -> Result<Values<'_>, SelectError> {
         for id in ids {
             self.compute(program, id, selection, batch)?;
@@ -159,7 +159,7 @@ impl Machine {
         program: &Program,
         [left, right]: [NodeId; 2],
         selection: &Selection,
-        batch: &dyn BatchReader,
+        batch: &dyn Columns,
     ) -> Result<(&Vector, &Vector), SelectError> {
         self.compute(program, left, selection, batch)?;
         self.compute(program, right, selection, batch)?;
@@ -201,7 +201,7 @@ impl Machine {
         program: &Program,
         id: NodeId,
         selection: &Selection,
-        batch: &dyn BatchReader,
+        batch: &dyn Columns,
     ) -> Result<(), SelectError> {
         if self.slots.len() < program.nodes.len() {
             self.slots.resize_with(program.nodes.len(), Slot::default);
@@ -246,7 +246,7 @@ impl Machine {
         program: &Program,
         id: NodeId,
         selection: &Selection,
-        batch: &dyn BatchReader,
+        batch: &dyn Columns,
         out: &mut Vector,
     ) -> Result<(), SelectError> {
         let node = program.node(id);
@@ -432,7 +432,7 @@ impl Machine {
         right: NodeId,
         decisive: Truth,
         selection: &Selection,
-        batch: &dyn BatchReader,
+        batch: &dyn Columns,
         out: &mut Vector,
     ) -> Result<(), SelectError> {
         let (n, block) = (batch.rows(), batch.block());

@@ -3,11 +3,10 @@
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, Int32Array, RecordBatch, StringArray};
-use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression as Codec, ZstdLevel};
 use parquet::file::properties::WriterProperties;
 
-use super::{request, run};
+use super::{request, run, write_parquet};
 use sluicegate_s3select::request::{InputFormat, SelectRequest};
 
 fn parquet(expression: &str) -> SelectRequest {
@@ -26,12 +25,7 @@ fn object(texts: usize, times: usize, length: usize, is_coded: bool) -> Vec<u8> 
     let properties = WriterProperties::builder()
         .set_compression(Codec::ZSTD(ZstdLevel::default()))
         .set_dictionary_enabled(is_coded);
-    let mut object = Vec::new();
-    let mut writer =
-        ArrowWriter::try_new(&mut object, batch.schema(), Some(properties.build())).unwrap();
-    writer.write(&batch).unwrap();
-    writer.close().unwrap();
-    object
+    write_parquet(&batch, properties.build())
 }
 
 /// However few rows a batch has of these, and whether all of a page are in one.

@@ -23,6 +23,10 @@ mod row_groups;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use arrow::array::RecordBatch;
+use parquet::arrow::ArrowWriter;
+use parquet::file::properties::WriterProperties;
+
 use super::{Evaluation, MAX_RECORDS_BYTES, Sink, Stats};
 use sluicegate_s3select::dialect::Extras;
 use sluicegate_s3select::error::{SelectError, SelectErrorCode};
@@ -56,6 +60,15 @@ impl Sink for Answer {
         assert_eq!(stats.bytes_returned, self.bytes.len() as u64);
         ControlFlow::Continue(())
     }
+}
+
+/// An object of these rows.
+pub(crate) fn write_parquet(batch: &RecordBatch, properties: WriterProperties) -> Vec<u8> {
+    let mut object = Vec::new();
+    let mut writer = ArrowWriter::try_new(&mut object, batch.schema(), Some(properties)).unwrap();
+    writer.write(batch).unwrap();
+    writer.close().unwrap();
+    object
 }
 
 /// A request for CSV in and out with the service's defaults.

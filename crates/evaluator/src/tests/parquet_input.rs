@@ -16,7 +16,7 @@ use parquet::file::properties::{
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use proptest::prelude::*;
 
-use super::{Answer, Evaluation, check_error, request, run};
+use super::{Answer, Evaluation, check_error, request, run, write_parquet};
 use crate::ObjectSource;
 use sluicegate_s3select::error::SelectErrorCode as Code;
 use sluicegate_s3select::request::{
@@ -30,11 +30,7 @@ fn write(columns: Vec<(&str, ArrayRef)>, rows_per_group: usize) -> Vec<u8> {
 
 fn write_with(columns: Vec<(&str, ArrayRef)>, properties: WriterProperties) -> Vec<u8> {
     let batch = RecordBatch::try_from_iter(columns).unwrap();
-    let mut object = Vec::new();
-    let mut writer = ArrowWriter::try_new(&mut object, batch.schema(), Some(properties)).unwrap();
-    writer.write(&batch).unwrap();
-    writer.close().unwrap();
-    object
+    write_parquet(&batch, properties)
 }
 
 fn parquet(expression: &str) -> SelectRequest {

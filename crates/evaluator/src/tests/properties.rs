@@ -4,14 +4,13 @@
 //! every item by itself, so items together are as each alone.
 
 use arrow::array::{ArrayRef, RecordBatch, StringArray};
-use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression as Codec;
 use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterVersion};
 use proptest::prelude::*;
 
 use super::generator::{Generator, object};
 use super::interpreter::{Row, interpret};
-use super::{Answer, Evaluation, request};
+use super::{Answer, Evaluation, request, write_parquet};
 use sluicegate_s3select::dialect;
 use sluicegate_s3select::dialect::Extras;
 use sluicegate_s3select::error::SelectErrorCode as Code;
@@ -152,11 +151,6 @@ impl Layout {
             .set_data_page_row_count_limit(9)
             .set_write_batch_size(1)
             .build();
-        let mut object = Vec::new();
-        let mut writer =
-            ArrowWriter::try_new(&mut object, batch.schema(), Some(properties)).unwrap();
-        writer.write(&batch).unwrap();
-        writer.close().unwrap();
-        object
+        write_parquet(&batch, properties)
     }
 }

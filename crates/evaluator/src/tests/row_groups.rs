@@ -3,11 +3,10 @@
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, Decimal128Array, Int64Array, RecordBatch, StringArray};
-use parquet::arrow::ArrowWriter;
 use parquet::file::properties::WriterProperties;
 use proptest::prelude::*;
 
-use super::{Answer, Evaluation, request};
+use super::{Answer, Evaluation, request, write_parquet};
 use crate::Stats;
 use sluicegate_s3select::dialect::Extras;
 use sluicegate_s3select::error::SelectErrorCode;
@@ -40,12 +39,7 @@ fn write(rows: &[(i64, String, Option<i128>)], group_rows: usize, page_rows: usi
         .set_max_row_group_row_count(Some(group_rows))
         .set_data_page_row_count_limit(page_rows)
         .set_write_batch_size(1);
-    let mut object = Vec::new();
-    let mut writer =
-        ArrowWriter::try_new(&mut object, batch.schema(), Some(properties.build())).unwrap();
-    writer.write(&batch).unwrap();
-    writer.close().unwrap();
-    object
+    write_parquet(&batch, properties.build())
 }
 
 type Outcome = (String, Result<Stats, (SelectErrorCode, String)>);

@@ -12,7 +12,7 @@ use super::parser::{Parser, Problem};
 use super::path::{Filter, expand};
 use super::schema::JsonSchema;
 use super::structure::Structure;
-use crate::batch::BatchReader;
+use crate::batch::{BatchReader, Columns};
 use crate::block::Block;
 use crate::input::{BYTE_ORDER_MARK, Input};
 use crate::output::RowWriter;
@@ -350,22 +350,7 @@ impl JsonReader {
     }
 }
 
-impl BatchReader for JsonReader {
-    fn next_batch(&mut self) -> Result<bool, SelectError> {
-        self.batch.clear();
-        if let Some(error) = self.pending.take() {
-            self.finished = true;
-            return Err(error);
-        }
-        if let Err(error) = self.collect() {
-            if self.batch.rows() == 0 {
-                return Err(error);
-            }
-            self.pending = Some(error);
-        }
-        Ok(self.batch.rows() > 0 || !self.finished)
-    }
-
+impl Columns for JsonReader {
     fn rows(&self) -> usize {
         self.batch.rows()
     }
@@ -389,6 +374,23 @@ impl BatchReader for JsonReader {
             Some(column) => self.batch.read_column(column, rows, &self.block, out),
             None => Ok(()),
         }
+    }
+}
+
+impl BatchReader for JsonReader {
+    fn next_batch(&mut self) -> Result<bool, SelectError> {
+        self.batch.clear();
+        if let Some(error) = self.pending.take() {
+            self.finished = true;
+            return Err(error);
+        }
+        if let Err(error) = self.collect() {
+            if self.batch.rows() == 0 {
+                return Err(error);
+            }
+            self.pending = Some(error);
+        }
+        Ok(self.batch.rows() > 0 || !self.finished)
     }
 
     fn write_row(&self, row: usize, out: &mut RowWriter) -> Result<(), SelectError> {
