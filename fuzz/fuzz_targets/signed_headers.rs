@@ -3,7 +3,7 @@
 //! The first byte chooses the operation, the second whether the URL is presigned and where what was added later
 //! stands. Then come lines, of which the first letter says what they are: `+name:value` a header that is signed,
 //! `-` a line that whoever got hold of the request adds to its head, `&name=value` a parameter that is signed,
-//! `?` one that is added.
+//! `?` one that is added, `;` a name that is added to those that the signature says it covers.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -33,6 +33,7 @@ struct Request<'a> {
     query: Vec<Pair>,
     added: Vec<&'a str>,
     added_query: Vec<&'a str>,
+    added_names: Vec<&'a str>,
 }
 
 impl<'a> Request<'a> {
@@ -62,6 +63,7 @@ impl<'a> Request<'a> {
                     }
                 }
                 "?" => request.added_query.push(line),
+                ";" => request.added_names.push(line),
                 _ => {}
             }
         }
@@ -78,6 +80,7 @@ impl<'a> Request<'a> {
         names.dedup();
         self.added.is_empty()
             && self.added_query.is_empty()
+            && self.added_names.is_empty()
             && self.query.is_empty()
             && names.len() == self.signed.len()
             && names.len() <= 8
@@ -100,14 +103,22 @@ impl<'a> Request<'a> {
             query.extend(signer.parameters(&self.signed));
         }
         let signature = signer.signature((method, path), &query, &self.signed, "UNSIGNED-PAYLOAD");
+        let names: String = self.added_names.iter().map(|name| format!(";{name}")).collect();
+        for (name, value) in &mut query {
+            if name == "X-Amz-SignedHeaders" {
+                *value += &names;
+            }
+        }
         let mut pairs: Vec<_> =
             query.iter().map(|(n, v)| format!("{}={}", escape(n), escape(v))).collect();
         let mut lines: Vec<_> = self.signed.iter().map(|(n, v)| format!("{n}: {v}")).collect();
         if presigned {
             pairs.push(format!("X-Amz-Signature={signature}"));
         } else {
-            lines
-                .push(format!("authorization: {}", signer.authorization(&self.signed, &signature)));
+            let authorization = signer.authorization(&self.signed, &signature);
+            let authorization =
+                authorization.replace(", Signature=", &format!("{names}, Signature="));
+            lines.push(format!("authorization: {authorization}"));
         }
         let place = if first { 0 } else { pairs.len() };
         pairs.splice(place..place, self.added_query.iter().map(|&pair| pair.to_owned()));
@@ -128,6 +139,9 @@ impl<'a> Request<'a> {
             let name = line.split(':').next().unwrap_or_default();
             name.trim().to_ascii_lowercase().starts_with("x-amz-")
         };
+        if let Some(name) = self.added_names.first() {
+            return Some((*name).to_owned());
+        }
         if let Some(header) = self.added.iter().find(is_amz) {
             return Some((*header).to_owned());
         }
