@@ -265,6 +265,7 @@ mod tests {
             groups: vec![0],
             reader: Reader::new(),
             begun: RefCell::default(),
+            load: None,
         }
     }
 

@@ -1,5 +1,7 @@
 //! From Arrow arrays to the evaluator's values.
 
+use std::sync::Arc;
+
 use arrow::array::{
     Array, ArrayRef, ArrowPrimitiveType, AsArray, GenericByteArray, PrimitiveArray, StructArray,
 };
@@ -13,6 +15,7 @@ use arrow::datatypes::{
 use super::parquet_error;
 use crate::selection::Rows;
 use crate::vector::{Heap, Kind, Span, Tag, Truth, Vector};
+use sluicegate_s3select::dialect::ast::PathStep;
 use sluicegate_s3select::error::SelectError;
 use sluicegate_s3select::value::{Decimal, Timestamp, Value};
 
@@ -213,22 +216,58 @@ pub(super) fn value(array: &ArrayRef, row: usize) -> Result<Value, SelectError> 
     }
     Ok(match array.data_type() {
         DataType::Null => Value::Null,
-        DataType::List(_) => list(&array.as_list::<i32>().value(row))?,
-        DataType::Map(..) => {
-            let entries: ArrayRef = std::sync::Arc::new(array.as_map().value(row));
-            list(&entries)?
-        }
+        DataType::List(_) | DataType::Map(..) => list(&elements(array, row))?,
         DataType::Struct(_) => group(array.as_struct(), row)?,
-        _ => {
-            let mut vector = Vector::default();
-            fill(&array.slice(row, 1), Rows::All(1), &mut vector)?;
-            vector.value(0, &[]).ok_or_else(crate::output::invalid_text)?
-        }
+        _ => plain(&array.slice(row, 1))?.remove(0),
     })
 }
 
+/// A part of a nested value; MISSING where there is none.
+pub(super) fn part(array: &ArrayRef, row: usize, path: &[PathStep]) -> Result<Value, SelectError> {
+    let Some((step, rest)) = path.split_first() else { return value(array, row) };
+    if array.is_null(row) {
+        return Ok(Value::Missing);
+    }
+    match (step, array.data_type()) {
+        (PathStep::Field(name), DataType::Struct(fields)) => {
+            match fields.iter().position(|field| name.matches(field.name())) {
+                Some(field) => part(array.as_struct().column(field), row, rest),
+                None => Ok(Value::Missing),
+            }
+        }
+        (PathStep::Index(index), DataType::List(_) | DataType::Map(..)) => {
+            let elements = elements(array, row);
+            match usize::try_from(*index) {
+                Ok(index) if index < elements.len() => part(&elements, index, rest),
+                _ => Ok(Value::Missing),
+            }
+        }
+        _ => Ok(Value::Missing),
+    }
+}
+
+/// The elements of a list, or the entries of a map.
+fn elements(array: &ArrayRef, row: usize) -> ArrayRef {
+    match array.as_list_opt::<i32>() {
+        Some(lists) => lists.value(row),
+        None => Arc::new(array.as_map().value(row)),
+    }
+}
+
 fn list(elements: &ArrayRef) -> Result<Value, SelectError> {
+    let is_nested = elements.data_type().is_nested() || *elements.data_type() == DataType::Null;
+    if !is_nested {
+        return plain(elements).map(Value::List);
+    }
     (0..elements.len()).map(|row| value(elements, row)).collect::<Result<_, _>>().map(Value::List)
+}
+
+/// Values that are not nested.
+fn plain(array: &ArrayRef) -> Result<Vec<Value>, SelectError> {
+    let mut vector = Vector::default();
+    fill(array, Rows::All(array.len()), &mut vector)?;
+    let value = |row| vector.value(row, &[]).ok_or_else(crate::output::invalid_text);
+    (0..array.len()).map(value).collect()
 }
 
 fn group(array: &StructArray, row: usize) -> Result<Value, SelectError> {

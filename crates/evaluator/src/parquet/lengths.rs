@@ -15,7 +15,10 @@ use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
 use parquet::file::serialized_reader::SerializedPageReader;
 
+use super::delta::DeltaList;
 use super::held::Reader;
+use super::load::Load;
+use super::measure::Column;
 use super::schema::ParquetFile;
 use super::sizes;
 use super::source::ParquetSource;
@@ -32,6 +35,8 @@ pub(super) struct CheckedRowGroups {
     pub(super) reader: Reader,
     /// Columns whose first page was read.
     pub(super) begun: RefCell<BTreeMap<usize, BegunPages>>,
+    /// To which the pages are added that are read.
+    pub(super) load: Option<Load>,
 }
 
 impl CheckedRowGroups {
@@ -43,7 +48,13 @@ impl CheckedRowGroups {
             groups: vec![group],
             reader: file.reader.clone(),
             begun: RefCell::default(),
+            load: None,
         }
+    }
+
+    /// The same, to make batches that do not take more than they may.
+    pub(super) fn measured(self, load: &Load) -> Self {
+        Self { load: Some(load.clone()), ..self }
     }
 
     /// What there is to know of the first page of a column, which is kept until the column is read.
@@ -71,6 +82,7 @@ impl RowGroups for CheckedRowGroups {
             metadata: Arc::clone(&self.metadata),
             groups: self.groups.clone().into_iter(),
             column,
+            load: self.load.clone(),
         }))
     }
 
@@ -148,6 +160,7 @@ struct Chunks {
     metadata: Arc<ParquetMetaData>,
     groups: vec::IntoIter<usize>,
     column: usize,
+    load: Option<Load>,
 }
 
 impl Iterator for Chunks {
@@ -170,11 +183,11 @@ impl Iterator for Chunks {
         let source = Arc::new(source.bounded(left, &self.reader));
         let pages = SerializedPageReader::new(Arc::clone(&source), chunk, rows, located);
         let is_peeked = false;
-        Some(
-            pages.map(|pages| {
-                Box::new(CheckedPages { pages, source, is_peeked, levels, left }) as _
-            }),
-        )
+        let measured =
+            self.load.clone().map(|load| (load, Column::new(self.column, chunk.column_descr())));
+        Some(pages.map(|pages| {
+            Box::new(CheckedPages { pages, source, is_peeked, levels, left, measured }) as _
+        }))
     }
 }
 
@@ -189,6 +202,7 @@ struct CheckedPages {
     levels: [i16; 2],
     /// How many bytes the pages that follow may have, decompressed.
     left: u64,
+    measured: Option<(Load, Column)>,
 }
 
 impl Iterator for CheckedPages {
@@ -212,6 +226,11 @@ impl PageReader for CheckedPages {
             self.left = left.ok_or_else(|| {
                 ParquetError::General("a column chunk is longer than the footer says".to_owned())
             })?;
+            if let Some((load, column)) = &mut self.measured
+                && let Some(measure) = column.measure(page)
+            {
+                load.add(column.leaf(), measure)?;
+            }
         }
         Ok(page)
     }
@@ -224,6 +243,9 @@ impl PageReader for CheckedPages {
 
     fn skip_next_page(&mut self) -> Result<()> {
         self.is_peeked = false;
+        if let Some((_, column)) = &mut self.measured {
+            column.skip();
+        }
         self.pages.skip_next_page()
     }
 
@@ -244,9 +266,9 @@ fn check(page: &Page, levels: [i16; 2]) -> Result<()> {
     let Some(mut values) = values(page, levels) else { return Ok(()) };
     for _ in 0..lists {
         let Some(list) = DeltaList::read(&mut values) else { return Ok(()) };
-        if list.count > MAX_TEXTS.min(page.num_values().into()) {
+        if list.count() > MAX_TEXTS.min(page.num_values().into()) {
             let message =
-                format!("a page of {} values has {} texts", page.num_values(), list.count);
+                format!("a page of {} values has {} texts", page.num_values(), list.count());
             return Err(ParquetError::General(message));
         }
         if list.pass(&mut values).is_none() {
@@ -286,61 +308,6 @@ pub(super) fn values(page: &Page, levels: [i16; 2]) -> Option<&[u8]> {
         }
         Page::DictionaryPage { buf, .. } => Some(buf),
     }
-}
-
-/// A list of numbers in the encoding DELTA_BINARY_PACKED.
-struct DeltaList {
-    miniblocks: usize,
-    values_per_miniblock: u64,
-    count: u64,
-}
-
-impl DeltaList {
-    /// Reads the head of a list.
-    fn read(bytes: &mut &[u8]) -> Option<Self> {
-        let [block, miniblocks, count, _first] = [(); 4].map(|()| number(bytes));
-        let miniblocks = miniblocks.filter(|n| *n > 0)?;
-        Some(Self {
-            miniblocks: usize::try_from(miniblocks).ok()?,
-            values_per_miniblock: block? / miniblocks,
-            count: count?,
-        })
-    }
-
-    /// Goes behind the list; `None` if it does not end in its page.
-    fn pass(&self, bytes: &mut &[u8]) -> Option<()> {
-        // The first value is in the head.
-        let mut left = self.count.saturating_sub(1);
-        while left > 0 {
-            let _least = number(bytes)?;
-            let (widths, rest) = bytes.split_at_checked(self.miniblocks)?;
-            let mut length = 0_u64;
-            for width in widths {
-                // Of miniblocks without values there is only the width.
-                if left > 0 {
-                    let bits = u64::from(*width).checked_mul(self.values_per_miniblock)?;
-                    length = length.checked_add(bits / 8)?;
-                }
-                left = left.saturating_sub(self.values_per_miniblock);
-            }
-            *bytes = rest.get(usize::try_from(length).ok()?..)?;
-        }
-        Some(())
-    }
-}
-
-/// A number in groups of seven bits, the lowest first.
-pub(super) fn number(bytes: &mut &[u8]) -> Option<u64> {
-    let mut number = 0;
-    for shift in (0..64).step_by(7) {
-        let (byte, rest) = bytes.split_first()?;
-        *bytes = rest;
-        number |= u64::from(byte & 0x7f) << shift;
-        if byte & 0x80 == 0 {
-            return Some(number);
-        }
-    }
-    None
 }
 
 #[cfg(test)]

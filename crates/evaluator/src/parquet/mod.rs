@@ -4,17 +4,21 @@
 //! statement touches, of the row groups that start in the scan range, and of those only the pages
 //! that neither statistics, dictionaries nor the page index rule out. Columns that the filter does not
 //! look at are read only where a row passes it ([`late`]). Columns that are stored as numbers of a
-//! dictionary's values are handed on as such ([`coded`]). Batches have few rows where these are long ([`sizes`]),
-//! and long pages of all statements share a budget ([`held`]). Row groups are the parts that several
+//! dictionary's values are handed on as such ([`coded`]). Batches have few rows where these are long ([`sizes`],
+//! [`load`]), and long pages of all statements share a budget ([`held`]). Row groups are the parts that several
 //! threads evaluate.
 
+mod batches;
 mod coded;
 mod convert;
+mod delta;
 mod dictionary;
 mod headers;
 mod held;
 mod late;
 mod lengths;
+mod load;
+mod measure;
 mod pages;
 mod pruning;
 mod reader;

@@ -113,6 +113,19 @@ fn page_rows(pages: &[PageLocation], page: usize, count: usize) -> Range<usize> 
     first(&pages[page])..pages.get(page + 1).map_or(count, first)
 }
 
+/// The rows behind the first ones.
+pub(super) fn behind(rows: &RowRanges, mut first: usize) -> RowRanges {
+    let mut rest = RowRanges::new();
+    for range in rows {
+        let passed = first.min(range.len());
+        first -= passed;
+        if passed < range.len() {
+            rest.push(range.start + passed..range.end);
+        }
+    }
+    rest
+}
+
 /// What both have; both ascend, and `others` do not overlap.
 fn intersect(rows: &[Range<usize>], others: impl Iterator<Item = Range<usize>>) -> RowRanges {
     let mut both: RowRanges = Vec::new();
@@ -167,6 +180,17 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn what_is_behind_the_first_rows_is_the_rest(
+            ends in prop::collection::btree_set(0_usize..40, 0..12),
+            first in 0_usize..45,
+        ) {
+            let rows = ranges(&Vec::from_iter(ends));
+            let rest: Vec<usize> = behind(&rows, first).into_iter().flatten().collect();
+            let expected: Vec<usize> = rows.into_iter().flatten().skip(first).collect();
+            prop_assert_eq!(rest, expected);
+        }
+
         #[test]
         fn an_intersection_has_what_both_have(
             a in prop::collection::btree_set(0_usize..40, 0..12),

@@ -5,15 +5,15 @@ use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::{DataType, Schema};
-use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, RowGroups, RowSelection};
-use parquet::arrow::{ProjectionMask, parquet_to_arrow_field_levels};
+use parquet::arrow::arrow_reader::RowGroups as _;
 
+use super::batches::Batches;
 use super::coded::{CodedColumn, Room};
 use super::late::LateRows;
 use super::lengths::CheckedRowGroups;
 use super::pages::RowRanges;
 use super::schema::{NamedColumn, ParquetFile};
-use super::{convert, dictionary, guarded, pages, parquet_error, pruning, sizes};
+use super::{convert, dictionary, guarded, pages, parquet_error, pruning};
 use crate::batch::{BatchReader, Codes, Columns};
 use crate::cancellation::Cancellation;
 use crate::output::RowWriter;
@@ -21,9 +21,7 @@ use crate::scan_range::ByteRange;
 use crate::selection::Rows;
 use crate::statement::Statement;
 use crate::vector::Vector;
-use sluicegate_s3select::dialect::ast::PathStep;
 use sluicegate_s3select::error::SelectError;
-use sluicegate_s3select::value::Value;
 
 /// The most values of fixed size in a batch, of which each takes some 64 bytes.
 const BATCH_VALUES: usize = 1 << 20;
@@ -59,8 +57,8 @@ pub(super) struct Chunks {
 
 /// Reads rows of a row group.
 pub(super) struct GroupReader {
-    /// Reads all columns but those that are coded.
-    others: ParquetRecordBatchReader,
+    /// All columns but those that are coded.
+    others: Batches,
     /// Where each column is that is read.
     places: BTreeMap<usize, Place>,
     coded: Vec<CodedColumn>,
@@ -162,9 +160,12 @@ impl ParquetReader {
 impl Chunks {
     /// These columns, in batches of so many rows at most.
     pub(super) fn new(file: ParquetFile, roots: BTreeSet<usize>, max_rows: usize) -> Self {
-        // Columns take memory for a whole batch.
-        let by_columns = (BATCH_VALUES / roots.len().max(1)).max(64);
-        let max_rows = max_rows.min(by_columns);
+        // Columns take memory for a whole batch, and so do the parts of nested ones.
+        let schema = file.metadata.parquet_schema();
+        let leaves = (0..schema.num_columns())
+            .filter(|leaf| roots.contains(&schema.get_column_root_idx(*leaf)))
+            .count();
+        let max_rows = max_rows.min(BATCH_VALUES / leaves.max(1)).max(1);
         Self { file, roots, max_rows }
     }
 
@@ -204,25 +205,7 @@ impl Chunks {
         let others: Vec<usize> =
             self.roots.iter().copied().filter(|root| !places.contains_key(root)).collect();
         places.extend(others.iter().enumerate().map(|(place, root)| (*root, Place::Other(place))));
-        let schema = self.file.metadata.parquet_schema();
-        let mask = ProjectionMask::roots(schema, others);
-        let leaves = (0..schema.num_columns()).filter(|leaf| mask.leaf_included(*leaf));
-        let by_bytes = sizes::batch_rows(&row_groups, leaves);
-        let selected = rows.iter().map(ExactSizeIterator::len).sum();
-        let max_rows = self.max_rows.min(selected).min(by_bytes);
-        let selection = RowSelection::from_consecutive_ranges(rows.iter().cloned(), count);
-        let others = guarded(|| {
-            let levels =
-                parquet_to_arrow_field_levels(schema, mask, None).map_err(parquet_error)?;
-            let selection = Some(selection);
-            ParquetRecordBatchReader::try_new_with_row_groups(
-                &levels,
-                &row_groups,
-                max_rows,
-                selection,
-            )
-            .map_err(parquet_error)
-        })?;
+        let others = Batches::open(&self.file, group, others, rows, self.max_rows)?;
         Ok(GroupReader { others, places, coded })
     }
 
@@ -289,8 +272,7 @@ impl ColumnBatch {
     pub(super) fn next(&mut self) -> Result<bool, SelectError> {
         self.batch = no_rows();
         let Some(group) = &mut self.group else { return Ok(false) };
-        let Some(batch) = guarded(|| group.others.next().transpose().map_err(parquet_error))?
-        else {
+        let Some(batch) = group.others.next()? else {
             self.group = None;
             return Ok(false);
         };
@@ -343,7 +325,7 @@ impl Columns for ColumnBatch {
         }
         let values = out.values(self.rows()).0;
         rows.try_for_each(|row| {
-            values[row] = part(convert::value(array, row)?, &column.path);
+            values[row] = convert::part(array, row, &column.path)?;
             Ok(())
         })
     }
@@ -425,19 +407,4 @@ impl BatchReader for ParquetReader {
             late.stop_with(cancellation);
         }
     }
-}
-
-/// Goes into a nested value; MISSING where there is no such part.
-fn part(value: Value, path: &[PathStep]) -> Value {
-    let Some((step, rest)) = path.split_first() else { return value };
-    let inner = match (step, value) {
-        (PathStep::Field(name), Value::Struct(fields)) => {
-            fields.into_iter().find(|(field, _)| name.matches(field)).map(|(_, value)| value)
-        }
-        (PathStep::Index(index), Value::List(values)) => {
-            usize::try_from(*index).ok().and_then(|index| values.into_iter().nth(index))
-        }
-        _ => None,
-    };
-    inner.map_or(Value::Missing, |inner| part(inner, rest))
 }

@@ -59,6 +59,15 @@ impl Runs {
         Some((self.left, same))
     }
 
+    /// Passes numbers of the run that comes next.
+    pub(super) fn pass(&mut self, numbers: usize) {
+        let numbers = numbers.min(self.left);
+        self.left -= numbers;
+        if let Run::Packed(bit) = &mut self.run {
+            *bit += numbers * self.width as usize;
+        }
+    }
+
     fn begin_run(&mut self) -> Option<()> {
         // Runs of no number say nothing.
         while self.left == 0 {
@@ -86,7 +95,7 @@ impl Runs {
     fn number(&mut self) -> Option<u64> {
         let mut rest = self.bytes.get(self.next..)?;
         let before = rest.len();
-        let number = super::lengths::number(&mut rest)?;
+        let number = super::delta::number(&mut rest)?;
         self.next += before - rest.len();
         Some(number)
     }

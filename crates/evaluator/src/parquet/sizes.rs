@@ -7,6 +7,7 @@ use parquet::file::metadata::ColumnChunkMetaData;
 
 use super::guarded;
 use super::lengths::CheckedRowGroups;
+use super::measure::ELEMENT_BYTES;
 
 /// What a batch is to have at most, unless one row alone has more.
 const BATCH_BYTES: u64 = 8 << 20;
@@ -41,7 +42,8 @@ fn row_bytes(groups: &CheckedRowGroups, leaf: usize, rows: u64) -> u64 {
     };
     // Of a list, a row has several.
     let values = chunk.num_values().unsigned_abs().div_ceil(rows).max(1);
-    stored.max(longest.saturating_mul(values))
+    let each = if chunk.column_descr().max_rep_level() > 0 { ELEMENT_BYTES } else { 0 };
+    stored.max(longest.saturating_add(each).saturating_mul(values))
 }
 
 /// The length of the longest text in a chunk's dictionary, which is kept for those who read the chunk.
@@ -53,7 +55,7 @@ fn longest_in_dictionary(groups: &CheckedRowGroups, leaf: usize) -> Option<u64> 
 }
 
 /// The longest of texts that each stand behind their length.
-fn longest(mut texts: &[u8]) -> u64 {
+pub(super) fn longest(mut texts: &[u8]) -> u64 {
     let mut longest = 0;
     while let Some((length, rest)) = texts.split_first_chunk() {
         let length = u32::from_le_bytes(*length);
