@@ -104,7 +104,7 @@ fn reader(
 
 #[cfg(test)]
 mod tests {
-    use std::iter::repeat_n;
+    use std::iter::{once, repeat_n};
     use std::sync::Arc;
 
     use arrow::array::{Array, ArrayRef, AsArray as _, ListArray, StringArray};
@@ -121,7 +121,11 @@ mod tests {
     /// A batch may hold more, where it began in the page before.
     const MOST: u64 = 40 << 20;
 
-    fn open(array: ArrayRef, encoding: Encoding, rows: &RowRanges) -> Batches {
+    fn all(rows: usize) -> RowRanges {
+        once(0..rows).collect()
+    }
+
+    fn open(array: ArrayRef, encoding: Encoding, rows: RowRanges) -> Batches {
         let batch = RecordBatch::try_from_iter([("a", array)]).unwrap();
         let is_coded = encoding == Encoding::RLE_DICTIONARY;
         let properties = WriterProperties::builder().set_dictionary_enabled(is_coded);
@@ -131,7 +135,7 @@ mod tests {
         assert!(object.len() < 1 << 20);
         let object: Arc<dyn ObjectSource> = Arc::new(object);
         let file = ParquetFile::open(&object).unwrap();
-        Batches::open(&file, 0, [0], rows, 8192).unwrap()
+        Batches::open(&file, 0, [0], &rows, 8192).unwrap()
     }
 
     /// The lengths of the batches, of which none takes too much.
@@ -153,23 +157,23 @@ mod tests {
         lengths
     }
 
-    fn check_texts(texts: &[String], encoding: Encoding, rows: &RowRanges) -> Vec<usize> {
+    fn check_texts(texts: &[String], encoding: Encoding, rows: RowRanges) -> Vec<usize> {
         let array: ArrayRef = Arc::new(StringArray::from_iter_values(texts));
         let wanted: Vec<_> =
             rows.iter().cloned().flatten().map(|row| array.slice(row, 1)).collect();
         let bytes = |column: &dyn Array| {
             column.as_string::<i32>().iter().flatten().map(|text| text.len() as u64).sum()
         };
-        read(open(Arc::clone(&array), encoding, rows), bytes, wanted.iter())
+        read(open(Arc::clone(&array), encoding, rows.clone()), bytes, wanted.iter())
     }
 
     #[test]
     fn texts_that_share_their_beginnings_make_short_batches() {
         let beginning = "x".repeat(100_000);
         let texts: Vec<String> = (0..1000).map(|row| format!("{beginning}{}", row % 7)).collect();
-        let lengths = check_texts(&texts, Encoding::DELTA_BYTE_ARRAY, &vec![0..1000]);
+        let lengths = check_texts(&texts, Encoding::DELTA_BYTE_ARRAY, all(1000));
         assert!(lengths.len() >= 3, "{lengths:?}");
-        check_texts(&texts, Encoding::DELTA_BYTE_ARRAY, &vec![3..17, 400..401, 402..900]);
+        check_texts(&texts, Encoding::DELTA_BYTE_ARRAY, vec![3..17, 400..401, 402..900]);
     }
 
     #[test]
@@ -180,7 +184,7 @@ mod tests {
             .collect();
         // Those only, as if a filter had chosen them.
         let rows: RowRanges = (0..2000).map(|row| row * 100 + 99..row * 100 + 100).collect();
-        let lengths = check_texts(&texts, Encoding::PLAIN, &rows);
+        let lengths = check_texts(&texts, Encoding::PLAIN, rows);
         assert!(lengths.len() >= 3, "{lengths:?}");
     }
 
@@ -190,7 +194,7 @@ mod tests {
         for encoding in
             [Encoding::PLAIN, Encoding::DELTA_BYTE_ARRAY, Encoding::DELTA_LENGTH_BYTE_ARRAY]
         {
-            let lengths = check_texts(&texts, encoding, &vec![0..20_000]);
+            let lengths = check_texts(&texts, encoding, all(20_000));
             assert_eq!(lengths, [8192, 8192, 3616]);
         }
     }
@@ -207,7 +211,7 @@ mod tests {
             elements as u64 * ELEMENT_BYTES
         };
         for encoding in [Encoding::PLAIN, Encoding::RLE_DICTIONARY] {
-            let batches = open(Arc::clone(&array), encoding, &vec![0..100]);
+            let batches = open(Arc::clone(&array), encoding, all(100));
             assert!(read(batches, bytes, wanted.iter()).len() >= 2);
         }
     }
@@ -215,7 +219,7 @@ mod tests {
     #[test]
     fn a_row_that_is_too_long_is_refused() {
         let check = |array: ArrayRef, encoding| {
-            let mut batches = open(Arc::clone(&array), encoding, &vec![0..array.len()]);
+            let mut batches = open(Arc::clone(&array), encoding, all(array.len()));
             let error = loop {
                 match batches.next() {
                     Ok(batch) => assert!(batch.is_some()),
