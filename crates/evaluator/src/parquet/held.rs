@@ -1,8 +1,8 @@
 //! The memory that long pages may take.
 //!
-//! A page is decompressed as a whole, and a file of a few kilobytes may have one of hundreds of megabytes. So
-//! those of all evaluations of the process share a budget. One that finds no room waits for a while, but not
-//! for ever: who has it may wait for this one.
+//! A page is decompressed as a whole, and a file of a few kilobytes may have one of hundreds of megabytes, or
+//! hundreds of columns with short ones. So those of all evaluations of the process share a budget. One that finds
+//! no room waits for a while, but not for ever: who has it may wait for this one.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,8 +11,10 @@ use std::time::{Duration, Instant};
 
 /// What long pages of all evaluations of this process may take.
 const PROCESS_BYTES: u64 = 640 << 20;
-/// Pages up to this length are not counted. Most writers begin a new one after 1 MiB.
+/// Pages up to this length are short. Most writers begin a new one after 1 MiB.
 const SHORT_BYTES: u64 = 4 << 20;
+/// What short pages of one evaluation may take without being counted.
+const FREE_BYTES: u64 = 32 << 20;
 /// How long to wait for room.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -25,8 +27,9 @@ pub(super) const NO_ROOM: &str =
 pub(super) struct LongPages {
     bytes: u64,
     short: u64,
+    free: u64,
     patience: Duration,
-    /// What the pages of each object that is being read take.
+    /// What the counted pages of each object that is being read take.
     taken: Mutex<BTreeMap<u64, u64>>,
     freed: Condvar,
 }
@@ -37,6 +40,8 @@ pub(super) struct LongPages {
 pub(super) struct Reader {
     pages: Arc<LongPages>,
     id: u64,
+    /// What its pages take that are not counted.
+    free: Arc<AtomicU64>,
 }
 
 /// The room of a page.
@@ -44,12 +49,13 @@ pub(super) struct Reader {
 pub(super) struct Held {
     reader: Reader,
     bytes: u64,
+    is_counted: bool,
 }
 
 impl LongPages {
-    fn new(bytes: u64, short: u64, patience: Duration) -> Self {
+    fn new(bytes: u64, [short, free]: [u64; 2], patience: Duration) -> Self {
         let (taken, freed) = (Mutex::default(), Condvar::new());
-        Self { bytes, short, patience, taken, freed }
+        Self { bytes, short, free, patience, taken, freed }
     }
 
     // Nothing can fail while it is being changed.
@@ -61,21 +67,23 @@ impl LongPages {
 impl Reader {
     /// Of the budget of the process.
     pub(super) fn new() -> Self {
-        static PROCESS: LazyLock<Arc<LongPages>> =
-            LazyLock::new(|| Arc::new(LongPages::new(PROCESS_BYTES, SHORT_BYTES, PATIENCE)));
+        static PROCESS: LazyLock<Arc<LongPages>> = LazyLock::new(|| {
+            Arc::new(LongPages::new(PROCESS_BYTES, [SHORT_BYTES, FREE_BYTES], PATIENCE))
+        });
         Self::of(&PROCESS)
     }
 
     fn of(pages: &Arc<LongPages>) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
-        Self { pages: Arc::clone(pages), id: NEXT.fetch_add(1, Ordering::Relaxed) }
+        let id = NEXT.fetch_add(1, Ordering::Relaxed);
+        Self { pages: Arc::clone(pages), id, free: Arc::default() }
     }
 
     /// Waits for the room of a page; `None` if there was none for a while.
     pub(super) fn hold(&self, bytes: u64) -> Option<Held> {
         let pages = &*self.pages;
-        let bytes = if bytes > pages.short { bytes } else { 0 };
-        if bytes > 0 {
+        let is_counted = !self.is_free(bytes);
+        if is_counted {
             let deadline = Instant::now() + pages.patience;
             let mut taken = pages.taken();
             while !self.has_room(&taken, bytes) {
@@ -85,7 +93,14 @@ impl Reader {
             }
             *taken.entry(self.id).or_default() += bytes;
         }
-        Some(Held { reader: self.clone(), bytes })
+        Some(Held { reader: self.clone(), bytes, is_counted })
+    }
+
+    /// Whether a page is not counted.
+    fn is_free(&self, bytes: u64) -> bool {
+        let LongPages { short, free, .. } = *self.pages;
+        let add = |held: u64| held.checked_add(bytes).filter(|all| *all <= free);
+        bytes <= short && self.free.try_update(Ordering::Relaxed, Ordering::Relaxed, add).is_ok()
     }
 
     fn has_room(&self, taken: &BTreeMap<u64, u64>, bytes: u64) -> bool {
@@ -96,10 +111,11 @@ impl Reader {
 
 impl Drop for Held {
     fn drop(&mut self) {
-        if self.bytes == 0 {
+        let Reader { pages, id, free } = &self.reader;
+        if !self.is_counted {
+            free.fetch_sub(self.bytes, Ordering::Relaxed);
             return;
         }
-        let Reader { pages, id } = &self.reader;
         let mut taken = pages.taken();
         if let Some(bytes) = taken.get_mut(id) {
             *bytes -= self.bytes;
@@ -117,7 +133,7 @@ mod tests {
     use super::*;
 
     fn readers(patience: Duration) -> [Reader; 2] {
-        let pages = Arc::new(LongPages::new(100, 10, patience));
+        let pages = Arc::new(LongPages::new(100, [10, 30], patience));
         [Reader::of(&pages), Reader::of(&pages)]
     }
 
@@ -133,6 +149,20 @@ mod tests {
         assert!(one.hold(60).is_some());
         drop(second);
         assert!(one.pages.taken().is_empty());
+    }
+
+    #[test]
+    fn many_short_pages_are_counted() {
+        let [one, other] = readers(Duration::ZERO);
+        let _other = other.hold(95).unwrap();
+        let first = one.hold(10).unwrap();
+        let _two = [one.hold(10).unwrap(), one.hold(10).unwrap()];
+        assert!(one.hold(6).is_none());
+        assert!(one.hold(5).is_some());
+        drop(first);
+        assert!(one.clone().hold(6).is_some());
+        // Each reader has some.
+        assert!(other.hold(10).is_some());
     }
 
     #[test]
