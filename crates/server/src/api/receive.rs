@@ -97,13 +97,13 @@ impl Api {
         if let Some(trailers) = &trailers {
             let followed = trailers.read(|headers| add_trailers(&mut expected, headers));
             followed.transpose()?;
-            if announced.iter().any(|name| expected.checksums.get(*name).is_none()) {
-                let code = S3ErrorCode::Custom("MalformedTrailerError".into());
-                let message = "a checksum that x-amz-trailer announces does not follow the body";
-                let mut error = S3Error::with_message(code, message);
-                error.set_status_code(http::StatusCode::BAD_REQUEST);
-                return Err(error);
-            }
+        }
+        if announced.iter().any(|name| expected.checksums.get(*name).is_none()) {
+            let code = S3ErrorCode::Custom("MalformedTrailerError".into());
+            let message = "a checksum that x-amz-trailer announces does not follow the body";
+            let mut error = S3Error::with_message(code, message);
+            error.set_status_code(http::StatusCode::BAD_REQUEST);
+            return Err(error);
         }
         self.blocking(move |store| {
             if length.is_some_and(|length| length != draft.size()) {

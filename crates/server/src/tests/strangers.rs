@@ -221,16 +221,18 @@ async fn a_chunk_may_be_as_long_as_the_body_if_it_is_not_signed() {
 #[tokio::test]
 async fn checksums_behind_a_body_are_checked() {
     let fixture = Fixture::new().await;
-    let put = async |head: Option<&str>, trailers: &str| {
+    let send = async |head: Option<&str>, signed: SignableBody<'_>, body: &str| {
         let mut headers =
             vec![("x-amz-decoded-content-length", "3"), ("x-amz-trailer", "x-amz-checksum-crc32")];
         headers.extend(head.map(|crc| ("x-amz-checksum-crc32", crc)));
-        let body = format!("3\r\nabc\r\n0\r\n{trailers}\r\n");
-        let signed = SignableBody::StreamingUnsignedPayloadTrailer;
         let put = ("PUT", "/bucket/k");
         let answer = say(&fixture.server, put, &headers, signed, body.as_bytes()).await;
         let code = answer.split_once("<Code>").and_then(|(_, rest)| rest.split_once("</"));
         code.map_or_else(|| answer[9..12].to_owned(), |(code, _)| code.to_owned())
+    };
+    let put = async |head: Option<&str>, trailers: &str| {
+        let body = format!("3\r\nabc\r\n0\r\n{trailers}\r\n");
+        send(head, SignableBody::StreamingUnsignedPayloadTrailer, &body).await
     };
     let (right, wrong) = ("NSRBwg==", "AAAAAA==");
     let trailer = |crc: &str| format!("x-amz-checksum-crc32:{crc}\r\n");
@@ -238,9 +240,13 @@ async fn checksums_behind_a_body_are_checked() {
     assert_eq!(put(None, &trailer(wrong)).await, "BadDigest");
     assert_eq!(put(Some(wrong), &trailer(right)).await, "BadDigest");
     assert_eq!(put(None, &(trailer(right) + &trailer(wrong))).await, "BadDigest");
+    // Nothing can follow such a body.
+    let plain = SignableBody::UnsignedPayload;
+    assert_eq!(send(None, plain, "abc").await, "MalformedTrailerError");
     assert!(fixture.keys().await.is_empty());
     assert_eq!(put(None, &trailer(right)).await, "200");
     assert_eq!(put(Some(right), &trailer(right)).await, "200");
+    assert_eq!(send(Some(right), SignableBody::UnsignedPayload, "abc").await, "200");
 }
 
 /// XML's readers take a bare carriage return for a line feed, which is in the name of another object.
