@@ -113,7 +113,6 @@ mod tests {
     use parquet::basic::{Compression, Encoding, ZstdLevel};
     use parquet::file::properties::WriterProperties;
 
-    use super::super::measure::ELEMENT_BYTES;
     use super::*;
     use crate::source::ObjectSource;
     use crate::tests::write_parquet;
@@ -208,7 +207,7 @@ mod tests {
         let bytes = |column: &dyn Array| {
             let lists = column.as_list::<i32>();
             let elements: usize = (0..lists.len()).map(|row| lists.value(row).len()).sum();
-            elements as u64 * ELEMENT_BYTES
+            elements as u64 * 128
         };
         for encoding in [Encoding::PLAIN, Encoding::RLE_DICTIONARY] {
             let batches = open(Arc::clone(&array), encoding, all(100));

@@ -14,6 +14,10 @@ pub(super) enum Shape {
     Flags,
     List(&'static Self),
     Struct(Fields),
+    /// An element of the schema's tree, its name, and how many children it has.
+    Element(Fields),
+    Name,
+    Children,
 }
 
 /// The fields of a struct or union: their numbers and types.
@@ -26,7 +30,7 @@ const NOTHING: Shape = Struct(&[]);
 /// `FileMetaData`: the footer.
 pub(super) const FOOTER: Fields = &[
     (1, Int),
-    (2, List(&Struct(SCHEMA_ELEMENT))),
+    (2, List(&Shape::Element(SCHEMA_ELEMENT))),
     (3, Int),
     (4, List(&Struct(ROW_GROUP))),
     (5, List(&Struct(KEY_VALUE))),
@@ -67,8 +71,8 @@ const SCHEMA_ELEMENT: Fields = &[
     (1, Int),
     (2, Int),
     (3, Int),
-    (4, Binary),
-    (5, Int),
+    (4, Shape::Name),
+    (5, Shape::Children),
     (6, Int),
     (7, Int),
     (8, Int),

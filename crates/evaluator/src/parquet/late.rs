@@ -17,6 +17,8 @@ use crate::statement::Statement;
 const PAUSE: usize = 4;
 /// It is decided by this part of a row group.
 const SAMPLE: usize = 8;
+/// More ranges of rows than this are not kept.
+const MAX_RANGES: usize = 1 << 20;
 /// To skip rows between two that are wanted takes as long as to decode so many.
 const ROWS_TO_SKIP: usize = 8;
 
@@ -89,7 +91,8 @@ impl LateRows {
                 let Ok(kept) = kept else { break };
                 kept.rows().for_each(|row| passing.keep(row));
                 passing.end_batch(self.batch.rows());
-                if passing.looked_at >= count / SAMPLE && !passing.pays() {
+                let is_sure = passing.looked_at >= count / SAMPLE;
+                if passing.kept.len() > MAX_RANGES || is_sure && !passing.pays() {
                     self.pause = PAUSE;
                     self.batch.close();
                     return rows.clone();

@@ -24,8 +24,9 @@ use super::sizes;
 use super::source::ParquetSource;
 use crate::source::ObjectSource;
 
-/// The most texts of a page; writers begin a new one every few thousand.
-const MAX_TEXTS: u64 = 1 << 24;
+/// The most texts of a page, for each of which the library takes 8 bytes at once; writers begin a new one every few
+/// thousand.
+const MAX_TEXTS: u64 = 1 << 20;
 
 /// The chosen row groups of an object.
 pub(super) struct CheckedRowGroups {
@@ -221,6 +222,9 @@ impl PageReader for CheckedPages {
         let page = page?;
         if let Some(page) = &page {
             check(page, self.levels)?;
+            if matches!(page, Page::DictionaryPage { .. }) {
+                self.source.keep_dictionary();
+            }
             // Batches are as long as the footer says they may be.
             let left = self.left.checked_sub(page.buffer().len() as u64);
             self.left = left.ok_or_else(|| {

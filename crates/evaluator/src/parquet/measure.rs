@@ -11,8 +11,14 @@ use super::load::Measure;
 use super::runs::Runs;
 use super::sizes::longest;
 
-/// What an element of a list takes besides its text, in bytes.
-pub(super) const ELEMENT_BYTES: u64 = 128;
+/// What each level of a nested value takes besides its name and text, in bytes.
+const LEVEL_BYTES: u64 = 64;
+
+/// What a value of a column takes in memory besides its text: each level has the names of its fields.
+pub(super) fn value_bytes(column: &ColumnDescriptor) -> u64 {
+    let levels = column.path().parts().iter();
+    levels.map(|name| LEVEL_BYTES + name.len() as u64).sum()
+}
 
 /// How many levels are looked at at once.
 const LEVELS: usize = 256;
@@ -28,6 +34,8 @@ pub(super) struct Column {
     levels: [i16; 2],
     /// The longest text of the dictionary.
     longest_in_dictionary: u64,
+    /// What an element of a list takes besides its text.
+    element: u64,
     /// Elements of the row with which the last page ended, in which the next may go on.
     row: u64,
 }
@@ -40,7 +48,8 @@ impl Column {
             _ => 0,
         };
         let levels = [column.max_rep_level(), column.max_def_level()];
-        Self { leaf, kind, fixed, levels, longest_in_dictionary: 0, row: 0 }
+        let element = value_bytes(column);
+        Self { leaf, kind, fixed, levels, longest_in_dictionary: 0, element, row: 0 }
     }
 
     pub(super) fn leaf(&self) -> usize {
@@ -73,10 +82,10 @@ impl Column {
         let elements = u64::from(page.num_values());
         let in_longest_row = self.longest_row(page);
         Some(Measure {
-            all: texts.all.saturating_add(elements * ELEMENT_BYTES),
+            all: texts.all.saturating_add(elements.saturating_mul(self.element)),
             longest_row: texts
                 .longest_row
-                .saturating_add(ELEMENT_BYTES)
+                .saturating_add(self.element)
                 .saturating_mul(in_longest_row),
         })
     }
@@ -211,6 +220,9 @@ mod tests {
     use super::*;
     use crate::tests::write_parquet;
 
+    /// What an element of `a.list.item` takes.
+    const ELEMENT: u64 = 3 * LEVEL_BYTES + 9;
+
     /// What the data pages of the first column are measured to take.
     fn measured(array: ArrayRef, properties: WriterProperties) -> Vec<Measure> {
         let batch = RecordBatch::try_from_iter([("a", array)]).unwrap();
@@ -302,12 +314,12 @@ mod tests {
             let (elements, bytes) =
                 rows.clone().fold((0, 0), |all, row| (all.0 + row.0, all.1 + row.1));
             let all: u64 = pages.iter().map(|page| page.all).sum();
-            prop_assert!(all >= elements * ELEMENT_BYTES + bytes);
+            prop_assert!(all >= elements * ELEMENT + bytes);
             let longest = pages.iter().map(|page| page.longest_row).max().unwrap();
-            let longest_row = rows.clone().map(|row| row.0 * ELEMENT_BYTES + row.1).max().unwrap();
+            let longest_row = rows.clone().map(|row| row.0 * ELEMENT + row.1).max().unwrap();
             prop_assert!(longest >= longest_row, "{longest} and {longest_row}");
             let longest_text = lists.iter().flatten().flatten().flatten().map(String::len).max();
-            let most = ELEMENT_BYTES + longest_text.unwrap_or_default().max(2) as u64;
+            let most = ELEMENT + longest_text.unwrap_or_default().max(2) as u64;
             prop_assert!(longest <= most * rows.map(|row| row.0).max().unwrap());
         }
     }
@@ -320,7 +332,7 @@ mod tests {
         let lists = arrow::array::ListArray::from_iter_primitive::<Int32Type, _, _>(
             [2, 5000, 1].map(|elements| Some(vec![Some(7); elements])),
         );
-        let expected = Measure { all: 5003 * ELEMENT_BYTES, longest_row: 5000 * ELEMENT_BYTES };
+        let expected = Measure { all: 5003 * ELEMENT, longest_row: 5000 * ELEMENT };
         assert_eq!(measured(Arc::new(lists), properties), [expected]);
     }
 
@@ -339,8 +351,16 @@ mod tests {
             }
         };
         let (kind, fixed, levels) = (PhysicalType::INT32, 0, [1, 0]);
-        let mut chunk = Column { leaf: 0, kind, fixed, levels, longest_in_dictionary: 0, row: 0 };
-        let mut longest = |page| chunk.measure(&page).unwrap().longest_row / ELEMENT_BYTES;
+        let mut chunk = Column {
+            leaf: 0,
+            kind,
+            fixed,
+            levels,
+            longest_in_dictionary: 0,
+            element: ELEMENT,
+            row: 0,
+        };
+        let mut longest = |page| chunk.measure(&page).unwrap().longest_row / ELEMENT;
         // A row and ten elements, twenty of the same row, and two new rows.
         assert_eq!(longest(column(&[2, 0, 20, 1], 11)), 11);
         assert_eq!(longest(column(&[40, 1], 20)), 31);

@@ -27,6 +27,7 @@ mod schema;
 mod sizes;
 mod source;
 mod thrift;
+mod tree;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

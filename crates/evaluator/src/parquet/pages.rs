@@ -15,6 +15,9 @@ use super::{guarded, headers, parquet_error, thrift};
 use crate::program::Condition;
 use sluicegate_s3select::error::SelectError;
 
+/// The longest page index that is used.
+const MAX_INDEX_BYTES: u64 = 64 << 20;
+
 /// The rows of a row group that may be wanted: ascending ranges, none of them empty.
 pub(super) type RowRanges = Vec<Range<usize>>;
 
@@ -26,6 +29,9 @@ pub(super) fn load(file: &mut ParquetFile) {
         let mut reader = ParquetMetaDataReader::new_with_metadata(metadata)
             .with_page_index_policy(PageIndexPolicy::Optional);
         check_encoding(file)?;
+        if index_bytes(file) > MAX_INDEX_BYTES {
+            return Err(parquet_error("its page index is too long"));
+        }
         reader.read_page_indexes(&ParquetSource::pages(&file.source)).map_err(parquet_error)?;
         let metadata = reader.finish().map_err(parquet_error)?;
         if !is_consistent(&metadata) {
@@ -37,6 +43,15 @@ pub(super) fn load(file: &mut ParquetFile) {
     if let Ok(metadata) = with_index {
         file.metadata = metadata;
     }
+}
+
+/// The page index of all chunks, of which several may say that theirs is in the same bytes.
+fn index_bytes(file: &ParquetFile) -> u64 {
+    let groups = file.metadata.metadata().row_groups().iter();
+    let lengths = groups.flat_map(|group| group.columns()).flat_map(|chunk| {
+        [chunk.offset_index_length(), chunk.column_index_length()].into_iter().flatten()
+    });
+    lengths.map(|length| u64::from(length.unsigned_abs())).fold(0, u64::saturating_add)
 }
 
 /// Refuses a page index that would be read forever.

@@ -11,6 +11,7 @@ use super::batches::Batches;
 use super::coded::{CodedColumn, Room};
 use super::late::LateRows;
 use super::lengths::CheckedRowGroups;
+use super::measure::value_bytes;
 use super::pages::RowRanges;
 use super::schema::{NamedColumn, ParquetFile};
 use super::{convert, dictionary, guarded, pages, parquet_error, pruning};
@@ -23,8 +24,8 @@ use crate::statement::Statement;
 use crate::vector::Vector;
 use sluicegate_s3select::error::SelectError;
 
-/// The most values of fixed size in a batch, of which each takes some 64 bytes.
-const BATCH_VALUES: usize = 1 << 20;
+/// What the values of a batch may take besides their texts.
+const BATCH_BYTES: u64 = 64 << 20;
 
 /// A batch-wise reader of one Parquet object.
 pub(crate) struct ParquetReader {
@@ -162,10 +163,11 @@ impl Chunks {
     pub(super) fn new(file: ParquetFile, roots: BTreeSet<usize>, max_rows: usize) -> Self {
         // Columns take memory for a whole batch, and so do the parts of nested ones.
         let schema = file.metadata.parquet_schema();
-        let leaves = (0..schema.num_columns())
+        let row_bytes = (0..schema.num_columns())
             .filter(|leaf| roots.contains(&schema.get_column_root_idx(*leaf)))
-            .count();
-        let max_rows = max_rows.min(BATCH_VALUES / leaves.max(1)).max(1);
+            .fold(0_u64, |all, leaf| all.saturating_add(value_bytes(&schema.column(leaf))));
+        let fitting = usize::try_from(BATCH_BYTES / row_bytes.max(1)).unwrap_or(usize::MAX);
+        let max_rows = max_rows.min(fitting).max(1);
         Self { file, roots, max_rows }
     }
 

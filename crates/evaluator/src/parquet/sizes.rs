@@ -7,7 +7,7 @@ use parquet::file::metadata::ColumnChunkMetaData;
 
 use super::guarded;
 use super::lengths::CheckedRowGroups;
-use super::measure::ELEMENT_BYTES;
+use super::measure::value_bytes;
 
 /// What a batch is to have at most, unless one row alone has more.
 const BATCH_BYTES: u64 = 8 << 20;
@@ -42,7 +42,8 @@ fn row_bytes(groups: &CheckedRowGroups, leaf: usize, rows: u64) -> u64 {
     };
     // Of a list, a row has several.
     let values = chunk.num_values().unsigned_abs().div_ceil(rows).max(1);
-    let each = if chunk.column_descr().max_rep_level() > 0 { ELEMENT_BYTES } else { 0 };
+    let is_list = chunk.column_descr().max_rep_level() > 0;
+    let each = if is_list { value_bytes(chunk.column_descr()) } else { 0 };
     stored.max(longest.saturating_add(each).saturating_mul(values))
 }
 

@@ -26,6 +26,8 @@ pub(super) struct ParquetSource {
     /// Who holds the page that is read, and its room.
     reader: Option<Reader>,
     held: Mutex<Option<Held>>,
+    /// The room of the dictionary, which is used with all pages behind it.
+    dictionary: Mutex<Option<Held>>,
 }
 
 /// What the library is about to read.
@@ -59,6 +61,7 @@ impl ParquetSource {
             page_bytes: u64::MAX,
             reader: None,
             held: Mutex::new(None),
+            dictionary: Mutex::new(None),
         }
     }
 
@@ -81,6 +84,12 @@ impl ParquetSource {
             Some(_) => Ok(()),
             None => Err(ParquetError::General(NO_ROOM.to_owned())),
         }
+    }
+
+    /// Keeps the room of the page that was read, which is the dictionary.
+    pub(super) fn keep_dictionary(&self) {
+        let held = self.held.lock().unwrap_or_else(PoisonError::into_inner).take();
+        *self.dictionary.lock().unwrap_or_else(PoisonError::into_inner) = held;
     }
 
     /// Whether what the library reads next begins behind a header.

@@ -9,6 +9,7 @@
 use std::io::{self, ErrorKind, Read};
 
 use super::headers::{Fields, Shape};
+use super::tree::Tree;
 
 /// The most levels that structs and lists nest.
 const MAX_DEPTH: usize = 64;
@@ -24,7 +25,7 @@ const MAX_HEADER_BYTES: u64 = 16 << 20;
 /// If it is not one, ends too early, is longer than 16 MiB, has a field of another type than
 /// `fields` says, or holds elements that the library would read forever.
 pub(super) fn check_struct(from: impl Read, fields: Fields) -> io::Result<u64> {
-    let mut walk = Walk { from: from.take(MAX_HEADER_BYTES), second: 0 };
+    let mut walk = Walk { from: from.take(MAX_HEADER_BYTES), second: 0, tree: Tree::default() };
     walk.fields(fields, MAX_DEPTH)?;
     Ok(walk.second)
 }
@@ -44,6 +45,7 @@ struct Walk<R> {
     from: io::Take<R>,
     /// Field 2 of the outermost struct.
     second: u64,
+    tree: Tree,
 }
 
 impl<R: Read> Walk<R> {
@@ -55,11 +57,11 @@ impl<R: Read> Walk<R> {
             None => true,
             Some(Shape::Bool) => false,
             Some(Shape::Byte) => of == kind::BYTE,
-            Some(Shape::Int) => kind::INTEGERS.contains(&of),
+            Some(Shape::Int | Shape::Children) => kind::INTEGERS.contains(&of),
             Some(Shape::Double) => of == kind::DOUBLE,
-            Some(Shape::Binary) => of == kind::BINARY,
+            Some(Shape::Binary | Shape::Name) => of == kind::BINARY,
             Some(Shape::Flags | Shape::List(_)) => kind::LISTS.contains(&of),
-            Some(Shape::Struct(_)) => of == kind::STRUCT,
+            Some(Shape::Struct(_) | Shape::Element(_)) => of == kind::STRUCT,
         };
         if !fits {
             return Err(invalid("has a field of another type than Parquet's"));
@@ -69,10 +71,17 @@ impl<R: Read> Walk<R> {
             kind::DOUBLE => self.pass(8),
             kind::BINARY => {
                 let length = self.number()?;
+                if matches!(shape, Some(Shape::Name)) {
+                    self.tree.name_bytes = length;
+                }
                 self.pass(length)
             }
             kind::STRUCT => match shape {
                 Some(Shape::Struct(fields)) => self.fields(fields, depth),
+                Some(Shape::Element(fields)) => {
+                    self.fields(fields, depth)?;
+                    self.tree.end_element()
+                }
                 _ => self.fields(&[], depth),
             },
             kind::MAP => {
@@ -80,7 +89,14 @@ impl<R: Read> Walk<R> {
                 let kinds = if size > 0 { self.byte()? } else { 0 };
                 self.elements(size, &[kinds >> 4, kinds & 15], None, depth)
             }
-            of if kind::INTEGERS.contains(&of) => self.number().map(drop),
+            of if kind::INTEGERS.contains(&of) => {
+                let number = self.number()?;
+                if matches!(shape, Some(Shape::Children)) {
+                    // Zigzag; less than none is none.
+                    self.tree.children = if number & 1 == 0 { number >> 1 } else { 0 };
+                }
+                Ok(())
+            }
             of if kind::LISTS.contains(&of) => {
                 let (size, of) = self.list()?;
                 match shape {
