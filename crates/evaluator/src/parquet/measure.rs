@@ -11,13 +11,19 @@ use super::load::Measure;
 use super::runs::Runs;
 use super::sizes::longest;
 
-/// What each level of a nested value takes besides its name and text, in bytes.
-const LEVEL_BYTES: u64 = 64;
+/// What a value takes in memory besides its text, in bytes, and what a list or a struct around it adds to that.
+const VALUE_BYTES: u64 = 64;
+const LIST_BYTES: u64 = 128;
+const STRUCT_BYTES: u64 = 256;
 
-/// What a value of a column takes in memory besides its text: each level has the names of its fields.
+/// What a value of a column takes in memory besides its text. A struct has the names of its fields.
 pub(super) fn value_bytes(column: &ColumnDescriptor) -> u64 {
-    let levels = column.path().parts().iter();
-    levels.map(|name| LEVEL_BYTES + name.len() as u64).sum()
+    let path = column.path().parts();
+    let names: u64 = path.iter().map(|name| name.len() as u64).sum();
+    let lists = column.max_rep_level().max(0) as u64;
+    // A list has two levels of its own, in most files.
+    let structs = (path.len() as u64).saturating_sub(1 + 2 * lists);
+    VALUE_BYTES + names + LIST_BYTES * lists + STRUCT_BYTES * structs
 }
 
 /// How many levels are looked at at once.
@@ -221,7 +227,7 @@ mod tests {
     use crate::tests::write_parquet;
 
     /// What an element of `a.list.item` takes.
-    const ELEMENT: u64 = 3 * LEVEL_BYTES + 9;
+    const ELEMENT: u64 = VALUE_BYTES + LIST_BYTES + 9;
 
     /// What the data pages of the first column are measured to take.
     fn measured(array: ArrayRef, properties: WriterProperties) -> Vec<Measure> {

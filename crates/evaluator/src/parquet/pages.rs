@@ -28,10 +28,10 @@ pub(super) fn load(file: &mut ParquetFile) {
         let metadata = ParquetMetaData::clone(file.metadata.metadata());
         let mut reader = ParquetMetaDataReader::new_with_metadata(metadata)
             .with_page_index_policy(PageIndexPolicy::Optional);
-        check_encoding(file)?;
         if index_bytes(file) > MAX_INDEX_BYTES {
             return Err(parquet_error("its page index is too long"));
         }
+        check_encoding(file)?;
         reader.read_page_indexes(&ParquetSource::pages(&file.source)).map_err(parquet_error)?;
         let metadata = reader.finish().map_err(parquet_error)?;
         if !is_consistent(&metadata) {

@@ -410,3 +410,48 @@ impl BatchReader for ParquetReader {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use arrow::array::{ArrayRef, Int32Array, StructArray};
+    use arrow::datatypes::Field;
+    use parquet::file::properties::WriterProperties;
+
+    use super::*;
+    use crate::source::ObjectSource;
+    use crate::tests::write_parquet;
+
+    /// A column of so many structs, one in the other, whose fields have names of so many bytes.
+    fn nested(levels: usize, name: usize) -> Result<ParquetFile, SelectError> {
+        let name = "n".repeat(name);
+        let numbers: ArrayRef = Arc::new(Int32Array::from(vec![7; 5]));
+        let column = (0..levels).fold(numbers, |inner, _| {
+            let field = Arc::new(Field::new(&name, inner.data_type().clone(), false));
+            Arc::new(StructArray::from(vec![(field, inner)]))
+        });
+        let batch = RecordBatch::try_from_iter([("a", column)]).unwrap();
+        let object = write_parquet(&batch, WriterProperties::builder().build());
+        let object: Arc<dyn ObjectSource> = Arc::new(object);
+        ParquetFile::open(&object)
+    }
+
+    #[test]
+    fn a_footer_with_a_deep_schema_is_refused() {
+        assert!(nested(100, 1).is_ok());
+        let error = nested(130, 1).err().unwrap();
+        assert!(error.message.contains("more than 128 levels"), "{error:?}");
+        let error = nested(100, 10_000).err().unwrap();
+        assert!(error.message.contains("paths of more than 16 MiB"), "{error:?}");
+    }
+
+    #[test]
+    fn a_batch_has_few_rows_if_they_repeat_long_names_or_many_levels() {
+        let rows = |levels, name| {
+            Chunks::new(nested(levels, name).unwrap(), BTreeSet::from([0]), 8192).max_rows
+        };
+        assert_eq!(rows(1, 10), 8192);
+        assert!((600..700).contains(&rows(1, 100_000)));
+        assert!((2000..2100).contains(&rows(127, 1)));
+        assert_eq!(rows(1, 2_000_000), 33);
+    }
+}
