@@ -256,6 +256,32 @@ def expanding(arena):
     return f"{', '.join(sizes)} bytes: grows by {grown:.0f} MiB, {arena.server.cpu - cpu:.1f} s CPU"
 
 
+@attack("JSON that stands for gigabytes")
+def nesting(arena):
+    """Small arrays take a hundred times their text: rows of many are refused, or read a few at a time."""
+    bucket, client = arena.bucket(), arena.client()
+    arena.server.forget_peak()
+    before, cpu = arena.server.peak, arena.server.cpu
+    sizes = []
+    for element in ("[0]", '{"":[0]}', "[" * 100 + "0" + "]" * 100):
+        for layout, length, times, expected in (
+            ("DOCUMENT", 7_000_000, 1, "OverMaxRecordSize"),
+            ("LINES", 900_000, 20, b"20\n"),
+        ):
+            elements = ",".join([element] * (length // (len(element) + 1)))
+            body = gzip.compress(f'{{"a":[{elements}]}}\n'.encode() * times)
+            client.put(f"{bucket}/small", body)
+            statement = "SELECT COUNT(*) FROM S3Object s WHERE s.a IS NOT NULL"
+            input = f"<CompressionType>GZIP</CompressionType><JSON><Type>{layout}</Type></JSON>"
+            found = client.select(f"{bucket}/small", statement, input=input)
+            check(found == expected, f"{layout} of {element}: {found}")
+            sizes.append(len(body))
+    grown = arena.server.peak - before
+    check(grown < 200, f"grows by {grown:.0f} MiB")
+    least, most = min(sizes), max(sizes)
+    return f"{least} to {most} bytes: grows by {grown:.0f} MiB, {arena.server.cpu - cpu:.1f} s CPU"
+
+
 @attack("IN of 10 000 and 125 000 members")
 def members(arena):
     """A look into a table, for each row, whatever types the members have."""

@@ -428,7 +428,7 @@ mod tests {
                 assert!(at == other || !key(a).starts_with(&key(b)), "{a:?} {b:?}");
             }
         }
-        let list = Value::List(vec![]);
+        let list = Value::List([].into());
         assert!(write_value(&list, &mut Vec::new()).is_err());
     }
 }

@@ -18,6 +18,7 @@ mod csv;
 mod execute;
 mod group_by;
 mod grouping;
+mod held;
 mod input;
 mod json;
 mod members;

@@ -18,6 +18,8 @@ pub(super) struct Batch {
     fields: Vec<Vec<Span>>,
     /// Rows that are values, by their numbers.
     values: Vec<(u32, Value)>,
+    /// What arrays and objects of the rows take at most, those of fields once they are read.
+    bytes: usize,
 }
 
 /// Where a value is in the object.
@@ -49,10 +51,21 @@ impl Batch {
         self.places.clear();
         self.fields.iter_mut().for_each(Vec::clear);
         self.values.clear();
+        self.bytes = 0;
     }
 
     pub(super) fn rows(&self) -> usize {
         self.places.len()
+    }
+
+    /// What arrays and objects of the rows take, in bytes.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Counts bytes that a row takes.
+    pub(super) fn count(&mut self, bytes: usize) {
+        self.bytes += bytes;
     }
 
     /// How many of the rows are values.

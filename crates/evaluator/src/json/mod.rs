@@ -8,6 +8,9 @@
 //! objects, repeat a wanted name or look wrong are parsed ([`parser`]), and so are all rows where the
 //! statement wants them whole (`*`, `SELECT s`), or the path of FROM leads on from a line.
 //!
+//! Values take many times as much memory as their text: a batch has as few rows as they need, and
+//! what one row may take is bounded ([`reader`]).
+//!
 //! # What is an error
 //!
 //! What is parsed must be JSON (RFC 8259) in UTF-8; an error comes after the rows before it.
@@ -35,8 +38,12 @@ mod simd;
 mod structure;
 
 pub(super) use reader::JsonReader;
+#[cfg(test)]
+use reader::Room;
 
 #[cfg(test)]
 mod agreement;
+#[cfg(test)]
+mod memory;
 #[cfg(test)]
 mod tests;

@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 
-use super::parser::{MAX_DEPTH, Parser, Problem, first_byte};
+use super::parser::{MARK_BYTES, MAX_DEPTH, Parser, Problem, first_byte};
 use super::structure::{Marks, Structure};
 use crate::vector::Span;
 use sluicegate_s3select::dialect::ast::{Name, PathStep};
@@ -31,6 +31,10 @@ const START: u32 = u32::MAX - 1;
 #[derive(Debug)]
 pub(super) struct Objects {
     roots: Vec<Name>,
+    /// How many columns begin with each.
+    columns: Vec<usize>,
+    /// What the arrays and objects in the fields of the last object take at most as values.
+    value_bytes: usize,
     /// What stood before values.
     heads: Vec<Head>,
     known: HashMap<Box<[u8]>, u32>,
@@ -93,27 +97,39 @@ impl Objects {
     /// The second list says which root each path begins with, if it can lead into an object at all.
     pub(super) fn new(paths: &[Vec<PathStep>]) -> Option<(Self, Vec<Option<usize>>)> {
         let mut roots: Vec<Name> = Vec::new();
+        let mut columns: Vec<usize> = Vec::new();
         let mut root_of = Vec::with_capacity(paths.len());
         for path in paths {
             root_of.push(match path.first()? {
                 PathStep::Field(name) => {
                     let known = roots.iter().position(|root| root == name);
-                    Some(known.unwrap_or_else(|| {
+                    let root = known.unwrap_or_else(|| {
                         roots.push(name.clone());
+                        columns.push(0);
                         roots.len() - 1
-                    }))
+                    });
+                    columns[root] += 1;
+                    Some(root)
                 }
                 _ => None,
             });
         }
-        let objects = Self { roots, heads: Vec::new(), known: HashMap::new(), first: UNKNOWN };
-        (objects.roots.len() <= MAX_ROOTS).then_some((objects, root_of))
+        (roots.len() <= MAX_ROOTS).then(|| (Self::with_roots(roots, columns), root_of))
     }
 
     /// Looks for one field.
     pub(super) fn with_root(root: &Name) -> Self {
-        let (roots, heads, known) = (vec![root.clone()], Vec::new(), HashMap::new());
-        Self { roots, heads, known, first: UNKNOWN }
+        Self::with_roots(vec![root.clone()], vec![1])
+    }
+
+    fn with_roots(roots: Vec<Name>, columns: Vec<usize>) -> Self {
+        let (heads, known) = (Vec::new(), HashMap::new());
+        Self { roots, columns, value_bytes: 0, heads, known, first: UNKNOWN }
+    }
+
+    /// What the columns of the object that was found last take at most, but for plain values.
+    pub(super) fn value_bytes(&self) -> usize {
+        self.value_bytes
     }
 
     /// How many fields are looked for.
@@ -133,6 +149,7 @@ impl Objects {
         limit: usize,
         fields: &mut [Vec<Span>],
     ) -> Found {
+        self.value_bytes = 0;
         if self.roots.is_empty() {
             return pass(block, structure, start, limit);
         }
@@ -179,11 +196,14 @@ impl Objects {
             let start = at + length;
             let Some(mut mark) = marks.next() else { return Found::Incomplete };
             let mut end = mark;
+            let mut value_bytes = 0;
             if mark == start {
-                end = match close(&mut marks, block, mark) {
-                    Ok(close) => close + 1,
+                let passed;
+                (end, passed) = match close(&mut marks, block, mark) {
+                    Ok((close, passed)) => (close + 1, passed),
                     Err(found) => return found,
                 };
+                value_bytes = passed * MARK_BYTES + (end - start);
                 let Some(behind) = marks.next() else { return Found::Incomplete };
                 mark = behind;
                 if mark >= limit || first_byte(&block[end..mark]).is_some() {
@@ -194,7 +214,9 @@ impl Objects {
                 return Found::Unusual;
             }
             while roots != 0 {
-                let field = &mut fields[roots.trailing_zeros() as usize][row];
+                let root = roots.trailing_zeros() as usize;
+                let field = &mut fields[root][row];
+                self.value_bytes += value_bytes * self.columns[root];
                 roots &= roots - 1;
                 // A name that is repeated, or one of several that are meant.
                 if *field != Span::MISSING {
@@ -260,27 +282,29 @@ fn pass(block: &[u8], structure: &Structure, start: usize, limit: usize) -> Foun
     }
     let mut marks = structure.marks::<false>(start + 1);
     match close(&mut marks, block, start) {
-        Ok(end) if end < limit => Found::Object(end + 1),
+        Ok((end, _)) if end < limit => Found::Object(end + 1),
         Ok(_) => Found::Unusual,
         Err(found) => found,
     }
 }
 
-/// The bracket that closes the one at `open`; all between them must close as well.
+/// The bracket that closes the one at `open`, and how many marks there are up to it; all brackets between
+/// them must close as well.
 #[inline]
 fn close<const COMMAS: bool>(
     marks: &mut Marks<'_, COMMAS>,
     block: &[u8],
     open: usize,
-) -> Result<usize, Found> {
+) -> Result<(usize, usize), Found> {
     // Which of the brackets around the place are braces: the innermost in the lowest bit.
     let mut braces = match block[open] {
         b'{' => 1_u128,
         b'[' => 0,
         _ => return Err(Found::Unusual),
     };
-    let mut depth = 1;
+    let (mut depth, mut passed) = (1, 0);
     for mark in marks {
+        passed += 1;
         match block[mark] {
             b'{' | b'[' if depth + 1 >= MAX_DEPTH => return Err(Found::Unusual),
             b'{' => (braces, depth) = (braces << 1 | 1, depth + 1),
@@ -291,7 +315,7 @@ fn close<const COMMAS: bool>(
                 }
                 (braces, depth) = (braces >> 1, depth - 1);
                 if depth == 0 {
-                    return Ok(mark);
+                    return Ok((mark, passed));
                 }
             }
             _ => {}

@@ -26,6 +26,8 @@ pub(super) enum Problem {
     Surrogate(usize),
     /// Several fields that a step of FROM could mean.
     Ambiguous(usize),
+    /// Values that take more memory than there is room for.
+    TooLarge(usize),
 }
 
 pub(super) type Parsed<T> = Result<T, Problem>;
@@ -42,6 +44,10 @@ impl Problem {
                 let what = "several fields have the name that FROM goes through";
                 (at, SelectErrorCode::AmbiguousFieldName, what)
             }
+            Self::TooLarge(at) => {
+                let what = "its arrays and objects take more than 128 MiB of memory";
+                (at, SelectErrorCode::OverMaxRecordSize, what)
+            }
             Self::Invalid(at, what) => (at, syntax, what),
             Self::Encoding(at) => {
                 (at, SelectErrorCode::InvalidTextEncoding, "a string is not UTF-8")
@@ -50,6 +56,13 @@ impl Problem {
     }
 }
 
+/// What an allocation takes beside what is asked for, with the counts of who shares it.
+const ALLOCATION_BYTES: usize = 32;
+
+/// The most memory that the values of a bracket, comma or colon take, but for their text: an entry of an
+/// object while it is collected and when it is shared, and the allocations of its name and value.
+pub(super) const MARK_BYTES: usize = 2 * size_of::<(String, Value)>() + 2 * ALLOCATION_BYTES;
+
 /// Reads values from bytes.
 #[derive(Debug)]
 pub(super) struct Parser<'a> {
@@ -57,16 +70,49 @@ pub(super) struct Parser<'a> {
     at: usize,
     /// Whether nothing follows the bytes.
     complete: bool,
+    /// What values may take, and what those take that are complete.
+    room: usize,
+    taken: usize,
+    /// What the arrays and objects around the place have up to it, from the outside.
+    elements: Vec<Value>,
+    fields: Vec<(String, Value)>,
 }
 
 impl<'a> Parser<'a> {
     pub(super) fn new(bytes: &'a [u8], complete: bool) -> Self {
-        Self { bytes, at: 0, complete }
+        let (elements, fields) = (Vec::new(), Vec::new());
+        Self { bytes, at: 0, complete, room: usize::MAX, taken: 0, elements, fields }
+    }
+
+    /// Makes only values that take so much memory.
+    pub(super) fn with_room(self, room: usize) -> Self {
+        Self { room, ..self }
     }
 
     /// How many bytes were read.
     pub(super) fn position(&self) -> usize {
         self.at
+    }
+
+    /// What the values take that were made, in bytes.
+    pub(super) fn taken(&self) -> usize {
+        self.taken
+    }
+
+    /// Whether there is room for so many bytes more.
+    fn has_room(&self, bytes: usize) -> Parsed<()> {
+        let collected = size_of_val(&self.elements[..]) + size_of_val(&self.fields[..]);
+        if self.taken + collected + bytes > self.room {
+            return Err(Problem::TooLarge(self.at));
+        }
+        Ok(())
+    }
+
+    /// Takes room for what is about to be made.
+    fn take(&mut self, bytes: usize) -> Parsed<()> {
+        self.has_room(bytes)?;
+        self.taken += bytes;
+        Ok(())
     }
 
     pub(super) fn skip_space(&mut self) {
@@ -86,7 +132,11 @@ impl<'a> Parser<'a> {
         match self.peek()? {
             b'{' => self.object(filter, self.deeper(depth)?),
             b'[' => self.array(filter, self.deeper(depth)?),
-            b'"' if filter.wants_all() => self.string().map(Value::String),
+            b'"' if filter.wants_all() => {
+                let text = self.string()?;
+                self.take(text.len() + ALLOCATION_BYTES)?;
+                Ok(Value::String(text))
+            }
             // No path leads on from text, whatever it says.
             b'"' => self.string_bytes().map(|_| Value::Null),
             b't' => self.word(b"true").map(|()| Value::Bool(true)),
@@ -98,7 +148,7 @@ impl<'a> Parser<'a> {
     }
 
     fn object(&mut self, filter: Filter<'_>, depth: usize) -> Parsed<Value> {
-        let mut fields = Vec::new();
+        let start = self.fields.len();
         self.members(b'}', |parser| {
             let key = parser.key()?;
             let (name, filter) = match parser.unescape(key) {
@@ -112,27 +162,40 @@ impl<'a> Parser<'a> {
                 }
             };
             match filter {
-                Some(filter) => fields.push((name, parser.nested(filter, depth)?)),
+                Some(filter) => {
+                    parser.take(name.len() + ALLOCATION_BYTES)?;
+                    let value = parser.nested(filter, depth)?;
+                    parser.has_room(size_of::<(String, Value)>())?;
+                    parser.fields.push((name, value));
+                }
                 None => parser.skip(depth)?,
             }
             Ok(())
         })?;
-        Ok(Value::Struct(fields))
+        self.take(size_of_val(&self.fields[start..]) + ALLOCATION_BYTES)?;
+        Ok(Value::Struct(self.fields.drain(start..).collect()))
     }
 
     fn array(&mut self, filter: Filter<'_>, depth: usize) -> Parsed<Value> {
-        let mut values = Vec::new();
+        let start = self.elements.len();
+        let mut index = 0;
         self.members(b']', |parser| {
-            match filter.element(values.len()) {
-                Some(filter) => values.push(parser.nested(filter, depth)?),
-                None => {
-                    parser.skip(depth)?;
-                    values.push(Value::Null);
+            match filter.element(index) {
+                Some(filter) => {
+                    let value = parser.nested(filter, depth)?;
+                    // Nobody looks at those between, nor at those behind.
+                    let passed = start + index - parser.elements.len();
+                    parser.has_room((passed + 1) * size_of::<Value>())?;
+                    parser.elements.resize(start + index, Value::Null);
+                    parser.elements.push(value);
                 }
+                None => parser.skip(depth)?,
             }
+            index += 1;
             Ok(())
         })?;
-        Ok(Value::List(values))
+        self.take(size_of_val(&self.elements[start..]) + ALLOCATION_BYTES)?;
+        Ok(Value::List(self.elements.drain(start..).collect()))
     }
 
     /// Goes through what stands between brackets; `member` reads one.

@@ -98,51 +98,51 @@ impl<'a> Filter<'a> {
 }
 
 /// Appends the values that the path leads to, in order; one MISSING where it leads nowhere.
-pub(super) fn expand(value: Value, path: &[PathStep], rows: &mut Vec<Value>) -> Result<()> {
+pub(super) fn expand(value: &Value, path: &[PathStep], rows: &mut Vec<Value>) -> Result<()> {
     let Some((step, rest)) = path.split_first() else {
-        rows.push(value);
+        rows.push(value.clone());
         return Ok(());
     };
-    let many = match (step, value) {
-        (PathStep::Field(name), Value::Struct(fields)) => match find(&fields, name)? {
-            Some(index) => fields.into_iter().nth(index).map(|(_, value)| value),
-            None => None,
+    let before = rows.len();
+    match (step, value) {
+        (PathStep::AnyIndex, Value::List(values)) => {
+            values.iter().try_for_each(|value| expand(value, rest, rows))?;
         }
-        .into_iter()
-        .collect(),
-        (PathStep::Index(index), Value::List(values)) => {
-            let index = usize::try_from(*index).unwrap_or(usize::MAX);
-            values.into_iter().nth(index).into_iter().collect()
-        }
-        (PathStep::AnyIndex, Value::List(values)) => values,
         (PathStep::AnyField, Value::Struct(fields)) => {
-            fields.into_iter().map(|(_, value)| value).collect()
+            fields.iter().try_for_each(|(_, value)| expand(value, rest, rows))?;
         }
-        _ => Vec::new(),
-    };
-    if many.is_empty() {
-        rows.push(Value::Missing);
-        return Ok(());
+        _ => {
+            if let Some(value) = one(value, step)? {
+                expand(value, rest, rows)?;
+            }
+        }
     }
-    many.into_iter().try_for_each(|value| expand(value, rest, rows))
+    if rows.len() == before {
+        rows.push(Value::Missing);
+    }
+    Ok(())
 }
 
 /// The value that a path without wildcards leads to.
 pub(super) fn lookup<'a>(value: &'a Value, path: &[PathStep]) -> Result<&'a Value> {
     let mut value = value;
     for step in path {
-        let next = match (step, value) {
-            (PathStep::Field(name), Value::Struct(fields)) => {
-                find(fields, name)?.and_then(|index| fields.get(index)).map(|(_, value)| value)
-            }
-            (PathStep::Index(index), Value::List(values)) => {
-                usize::try_from(*index).ok().and_then(|index| values.get(index))
-            }
-            _ => None,
-        };
-        value = next.unwrap_or(&Value::Missing);
+        value = one(value, step)?.unwrap_or(&Value::Missing);
     }
     Ok(value)
+}
+
+/// The value that a step leads to; none if it is a wildcard.
+fn one<'a>(value: &'a Value, step: &PathStep) -> Result<Option<&'a Value>> {
+    Ok(match (step, value) {
+        (PathStep::Field(name), Value::Struct(fields)) => {
+            find(fields, name)?.and_then(|index| fields.get(index)).map(|(_, value)| value)
+        }
+        (PathStep::Index(index), Value::List(values)) => {
+            usize::try_from(*index).ok().and_then(|index| values.get(index))
+        }
+        _ => None,
+    })
 }
 
 /// The field of that name, the last one if it is repeated.

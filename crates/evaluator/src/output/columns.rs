@@ -450,7 +450,7 @@ mod tests {
                 assert_eq!(writer.bytes().len() > before, written);
             }
         };
-        check(Vector::constant(Value::List(vec![])), false);
+        check(Vector::constant(Value::List([].into())), false);
         check(Vector::constant(Value::String("x".repeat(MAX_ROW_BYTES / 2 - 10))), true);
         check(Vector::constant(Value::String("x".repeat(MAX_ROW_BYTES / 2))), false);
         let mut halves = Vector::default();

@@ -257,7 +257,7 @@ mod tests {
     #[test]
     fn csv_has_no_nested_values() {
         let mut writer = RowWriter::new(&OutputSerialization::Csv(CsvOutput::default())).unwrap();
-        for value in [Value::List(vec![]), Value::Struct(vec![])] {
+        for value in [Value::List([].into()), Value::Struct([].into())] {
             writer.begin_row();
             let error = writer.put(&Key::new("x"), Item::Value(&value)).unwrap_err();
             assert_eq!(error.code, SelectErrorCode::InvalidDataType);
@@ -285,7 +285,7 @@ mod tests {
         // A field that is too long by itself is not even begun.
         let mut writer = RowWriter::new(&json).unwrap();
         writer.begin_row();
-        let value = Value::List(vec![text(&field); 5]);
+        let value = Value::List(vec![text(&field); 5].into());
         writer.put(&Key::default(), Item::Value(&value)).unwrap_err();
         assert_eq!(writer.bytes(), b"{");
     }
@@ -298,7 +298,7 @@ mod tests {
             ("gone", Value::Missing),
             ("n", Value::Null),
             ("f", Value::Float(0.1)),
-            ("l", Value::List(vec![Value::Int(1), Value::Bool(true)])),
+            ("l", Value::List([Value::Int(1), Value::Bool(true)].into())),
         ];
         assert_eq!(
             write(&json, &row),

@@ -245,9 +245,9 @@ mod tests {
     use parquet::file::properties::{WriterProperties, WriterVersion};
     use proptest::prelude::*;
 
-    use super::super::held::Reader;
     use super::super::source::ParquetSource;
     use super::*;
+    use crate::held::Reader;
     use crate::source::ObjectSource;
     use crate::tests::write_parquet;
     use sluicegate_s3select::value::Value;

@@ -257,7 +257,7 @@ fn elements(array: &ArrayRef, row: usize) -> ArrayRef {
 fn list(elements: &ArrayRef) -> Result<Value, SelectError> {
     let is_nested = elements.data_type().is_nested() || *elements.data_type() == DataType::Null;
     if !is_nested {
-        return plain(elements).map(Value::List);
+        return plain(elements).map(|values| Value::List(values.into()));
     }
     (0..elements.len()).map(|row| value(elements, row)).collect::<Result<_, _>>().map(Value::List)
 }

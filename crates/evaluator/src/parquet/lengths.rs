@@ -16,12 +16,12 @@ use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
 use parquet::file::serialized_reader::SerializedPageReader;
 
 use super::delta::DeltaList;
-use super::held::Reader;
 use super::load::Load;
 use super::measure::Column;
 use super::schema::ParquetFile;
 use super::sizes;
 use super::source::ParquetSource;
+use crate::held::Reader;
 use crate::source::ObjectSource;
 
 /// The most texts of a page, for each of which the library takes 8 bytes at once; writers begin a new one every few

@@ -5,7 +5,7 @@
 //! that neither statistics, dictionaries nor the page index rule out. Columns that the filter does not
 //! look at are read only where a row passes it ([`late`]). Columns that are stored as numbers of a
 //! dictionary's values are handed on as such ([`coded`]). Batches have few rows where these are long ([`sizes`],
-//! [`load`]), and long pages of all statements share a budget ([`held`]). Row groups are the parts that several
+//! [`load`]), and long pages of all statements share a budget ([`crate::held`]). Row groups are the parts that several
 //! threads evaluate.
 
 mod batches;
@@ -14,7 +14,6 @@ mod convert;
 mod delta;
 mod dictionary;
 mod headers;
-mod held;
 mod late;
 mod lengths;
 mod load;
@@ -33,6 +32,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use sluicegate_s3select::error::{SelectError, SelectErrorCode};
 
+use crate::held;
 pub(super) use reader::ParquetReader;
 pub(super) use schema::ParquetFile;
 
@@ -49,7 +49,7 @@ fn parquet_error(error: impl std::fmt::Display) -> SelectError {
     let mut message = format!("The object is not a readable Parquet file: {error}");
     // The library makes text of all errors.
     if message.contains(held::NO_ROOM) {
-        return SelectError::new(SelectErrorCode::Busy, held::NO_ROOM);
+        return held::no_room();
     }
     // Messages of the library may quote the object.
     if let Some((cut, _)) = message.char_indices().nth(300) {
@@ -65,7 +65,7 @@ mod tests {
     #[test]
     fn a_store_without_memory_is_busy() {
         let error = parquet_error(format!("Parquet error: {}", held::NO_ROOM));
-        assert_eq!(error, SelectError::new(SelectErrorCode::Busy, held::NO_ROOM));
+        assert_eq!(error, held::no_room());
         assert_eq!(parquet_error("x").code, SelectErrorCode::ParquetParsingError);
     }
 }

@@ -7,10 +7,10 @@ use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use parquet::basic::Type as PhysicalType;
 use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
 
-use super::held::Reader;
 use super::source::ParquetSource;
 use super::{convert, guarded, parquet_error};
 use crate::batch::{Column, Schema};
+use crate::held::Reader;
 use crate::scan_range::ByteRange;
 use crate::source::ObjectSource;
 use crate::vector::Kind;

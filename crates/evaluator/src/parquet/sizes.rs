@@ -74,10 +74,10 @@ mod tests {
     use parquet::file::properties::WriterProperties;
     use parquet::file::reader::ChunkReader as _;
 
-    use super::super::held::Reader;
     use super::super::schema::ParquetFile;
     use super::super::source::ParquetSource;
     use super::*;
+    use crate::held::Reader;
     use crate::source::ObjectSource;
     use crate::tests::write_parquet;
 

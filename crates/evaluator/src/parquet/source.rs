@@ -8,8 +8,8 @@ use bytes::Bytes;
 use parquet::errors::{ParquetError, Result};
 use parquet::file::reader::{ChunkReader, Length};
 
-use super::held::{Held, NO_ROOM, Reader};
 use super::{headers, thrift};
+use crate::held::{Held, NO_ROOM, Reader};
 use crate::source::{ObjectSource, SourceReader};
 
 /// Bytes read at a time where the library reads headers of unknown length.

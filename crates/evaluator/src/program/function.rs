@@ -106,7 +106,7 @@ fn list(
             }
             list.push(value);
         }
-        lists[row] = Value::List(list);
+        lists[row] = Value::List(list.into());
         Ok(())
     })
 }

@@ -38,10 +38,10 @@ fn is_same(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Float(a), Value::Float(b)) => a.to_bits() == b.to_bits(),
         (Value::List(a), Value::List(b)) => {
-            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| is_same(a, b))
+            a.len() == b.len() && a.iter().zip(&b[..]).all(|(a, b)| is_same(a, b))
         }
         (Value::Struct(a), Value::Struct(b)) => {
-            let fields = a.iter().zip(b);
+            let fields = a.iter().zip(&b[..]);
             a.len() == b.len() && fields.into_iter().all(|(a, b)| a.0 == b.0 && is_same(&a.1, &b.1))
         }
         _ => a == b,

@@ -250,8 +250,8 @@ mod tests {
             1 => prop::sample::select(vec![
                 "2020-01-01", "2020-01-01T00:00Z", "2020-01-01T01:00+01:00", "2020-01-02",
             ]).prop_map(|text| Value::Timestamp(Timestamp::parse(text.as_bytes()).unwrap())),
-            1 => Just(Value::List(Vec::new())),
-            1 => Just(Value::Struct(Vec::new())),
+            1 => Just(Value::List([].into())),
+            1 => Just(Value::Struct([].into())),
         ]
     }
 

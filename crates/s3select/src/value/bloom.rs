@@ -270,7 +270,8 @@ mod tests {
         assert_eq!(float(0.0), float(-0.0));
         assert_eq!(float(f64::NAN), float(f64::from_bits(f64::NAN.to_bits() | 1)));
         assert_ne!(float(f64::NAN), float(-f64::NAN));
-        for none in [Value::Null, Value::Missing, Value::List(vec![]), Value::Struct(vec![])] {
+        for none in [Value::Null, Value::Missing, Value::List([].into()), Value::Struct([].into())]
+        {
             assert_eq!(filter.hash(&none), None);
         }
     }

@@ -350,7 +350,7 @@ mod tests {
             Value::Timestamp(Timestamp::parse(b"2010-01-01").unwrap()),
             [I, I, I, I, "2010-01-01", "2010-01-01"],
         );
-        check(Value::List(vec![]), [I; 6]);
+        check(Value::List([].into()), [I; 6]);
         check(s("TRUE"), ["true", F, F, F, "TRUE", F]);
         check(s(" 42\t"), [F, "42", "42.0", "42", " 42\t", F]);
         check(s("4.20"), [F, F, "4.2", "4.20", "4.20", F]);

@@ -19,6 +19,7 @@ mod trim;
 mod write;
 
 use std::cmp::Ordering;
+use std::sync::Arc;
 
 pub use bloom::{BloomFilter, MAX_HASHES};
 pub use cast::cast;
@@ -51,10 +52,10 @@ pub enum Value {
     String(String),
     /// `timestamp`
     Timestamp(Timestamp),
-    /// A JSON array or a Parquet list.
-    List(Vec<Value>),
+    /// A JSON array or a Parquet list. Clones share it, so a statement may name it often.
+    List(Arc<[Value]>),
     /// A JSON object or a Parquet group: fields in order, names possibly repeated.
-    Struct(Vec<(String, Value)>),
+    Struct(Arc<[(String, Value)]>),
 }
 
 impl Value {
@@ -132,7 +133,9 @@ pub fn compare(left: &Value, right: &Value) -> Option<Ordering> {
 pub fn is_same(left: &Value, right: &Value) -> bool {
     use Value::{Decimal as Dec, Float, Int, List, String, Struct};
     match (left, right) {
-        (List(a), List(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| is_same(a, b)),
+        (List(a), List(b)) => {
+            a.len() == b.len() && a.iter().zip(&b[..]).all(|(a, b)| is_same(a, b))
+        }
         (Struct(a), Struct(b)) => {
             let mut pairs = by_name(a).into_iter().zip(by_name(b));
             a.len() == b.len() && pairs.all(|(a, b)| a.0 == b.0 && is_same(&a.1, &b.1))
@@ -213,7 +216,7 @@ mod tests {
         let object = |fields: &[(&str, Value)]| {
             Value::Struct(fields.iter().map(|(n, v)| ((*n).to_owned(), v.clone())).collect())
         };
-        let list = |values: &[Value]| Value::List(values.to_vec());
+        let list = |values: &[Value]| Value::List(values.into());
         for (left, right, same) in [
             (Value::Int(1), s("1"), false),
             (Value::Int(1), dec("1.00"), true),
@@ -263,6 +266,6 @@ mod tests {
         check(Value::Null, Value::Null, None);
         check(Value::Missing, Value::Int(1), None);
         check(s("true"), Value::Bool(true), None);
-        check(Value::List(vec![]), Value::List(vec![]), None);
+        check(Value::List([].into()), Value::List([].into()), None);
     }
 }

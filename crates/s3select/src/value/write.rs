@@ -130,11 +130,12 @@ mod tests {
 
     #[test]
     fn nested_values_are_json() {
-        let value = Value::Struct(vec![
-            ("a".into(), Value::List(vec![Value::Int(1), Value::Missing, Value::Null])),
+        let fields = [
+            ("a".into(), Value::List([Value::Int(1), Value::Missing, Value::Null].into())),
             ("b".into(), Value::Missing),
-            ("c".into(), Value::Struct(vec![])),
-        ]);
+            ("c".into(), Value::Struct([].into())),
+        ];
+        let value = Value::Struct(fields.into());
         check(value, r#"{"a":[1,null,null],"c":{}}"#, r#"{"a":[1,null,null],"c":{}}"#);
     }
 }

@@ -28,7 +28,9 @@ impl JsonReader {
         self.index();
         if self.from.is_empty() {
             match self.find(self.next, self.block.len()) {
-                Found::Object(end) if end - self.next <= self.max_document_bytes => {
+                Found::Object(end)
+                    if end - self.next <= self.max_document_bytes && self.may_be_fields() =>
+                {
                     self.begin(self.next);
                     self.next = end;
                     self.place.end = self.offset();
@@ -49,15 +51,24 @@ impl JsonReader {
             }
         }
         let rest = &self.block[self.next..];
-        let mut parser = Parser::new(rest, self.complete);
+        let mut parser = Parser::new(rest, self.complete).with_room(self.room());
         match parser.value(self.filter()) {
+            Err(problem @ Problem::TooLarge(_)) if self.from.is_empty() => {
+                if self.may_have_room(&problem) {
+                    return Ok(Step::NeedsRoom);
+                }
+                self.begin(self.next);
+                Err(self.explain(problem))
+            }
+            // Its rows may be smaller.
+            Err(Problem::TooLarge(_)) => self.descend(),
             Ok(_) if parser.position() > self.max_document_bytes => self.descend(),
             Ok(value) => {
-                let length = parser.position();
+                let (length, taken) = (parser.position(), parser.taken());
                 self.begin(self.next);
                 self.next += length;
                 self.place.end = self.offset();
-                Ok(Step::Value(value))
+                Ok(Step::Value(value, taken))
             }
             Err(Problem::Incomplete) if !self.complete => {
                 if rest.len() > self.max_document_bytes {
@@ -116,7 +127,7 @@ impl JsonReader {
         let most = self.max_document_bytes.max(BLOCK_BYTES);
         if descent.is_at_row(&self.from) {
             match self.find(self.next, self.block.len()) {
-                Found::Object(end) if end - self.next <= most => {
+                Found::Object(end) if end - self.next <= most && self.may_be_fields() => {
                     self.next = end;
                     self.place.end = self.offset();
                     descent.pass_row();
@@ -132,19 +143,20 @@ impl JsonReader {
             }
         }
         let rest = &self.block[self.next..];
-        let mut parser = Parser::new(rest, self.complete);
+        let mut parser = Parser::new(rest, self.complete).with_room(self.room());
         match descent.step(&mut parser, &self.from, self.filter()) {
             Ok(Event::Row(_)) if parser.position() > self.max_document_bytes.max(BLOCK_BYTES) => {
                 Err(self.too_long())
             }
             Ok(event) => {
+                let taken = parser.taken();
                 self.next += parser.position();
                 self.place.end = self.offset();
                 if !matches!(event, Event::End) {
                     self.descent = Some(descent);
                 }
                 Ok(match event {
-                    Event::Row(row) => Step::Row(row),
+                    Event::Row(row) => Step::Row(row, taken),
                     Event::Passed | Event::End => Step::Skipped,
                 })
             }
@@ -154,6 +166,10 @@ impl JsonReader {
                 }
                 self.descent = Some(descent);
                 Ok(Step::NeedsBytes)
+            }
+            Err(problem) if self.may_have_room(&problem) => {
+                self.descent = Some(descent);
+                Ok(Step::NeedsRoom)
             }
             Err(problem) => Err(self.explain(problem)),
         }

@@ -53,6 +53,7 @@ impl JsonReader {
         }
         let end = start + length;
         if let Found::Object(last) = self.find(start, end)
+            && self.may_be_fields()
             && first_byte(&self.block[last..end]).is_none()
         {
             self.begin(start);
@@ -60,9 +61,8 @@ impl JsonReader {
             self.place.end = self.offset();
             return Ok(Step::Fields);
         }
-        self.begin(start);
         let line = &self.block[start..start + length];
-        let mut parser = Parser::new(line, true);
+        let mut parser = Parser::new(line, true).with_room(self.room());
         let parsed = parser.value(self.filter()).and_then(|value| {
             parser.skip_space();
             if parser.position() < line.len() {
@@ -71,9 +71,16 @@ impl JsonReader {
             }
             Ok(value)
         });
+        let taken = parser.taken();
+        if let Err(problem) = &parsed
+            && self.may_have_room(problem)
+        {
+            return Ok(Step::NeedsRoom);
+        }
+        self.begin(start);
         let value = parsed.map_err(|problem| self.explain(problem))?;
         self.next = behind;
         self.place.end = self.offset();
-        Ok(Step::Value(value))
+        Ok(Step::Value(value, taken))
     }
 }

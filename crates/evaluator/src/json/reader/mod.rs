@@ -14,6 +14,7 @@ use super::schema::JsonSchema;
 use super::structure::Structure;
 use crate::batch::{BatchReader, Columns};
 use crate::block::Block;
+use crate::held::{self, Held};
 use crate::input::{BYTE_ORDER_MARK, Input};
 use crate::output::RowWriter;
 use crate::scan_range::ByteRange;
@@ -40,6 +41,20 @@ const MAX_VALUES: usize = 1024;
 
 /// A batch ends when it has used up so many bytes.
 const BATCH_BYTES: u64 = 1 << 20;
+
+/// How many bytes of memory arrays and objects may take as values.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Room {
+    /// A batch ends when all of its rows take so much. An object with fields that take more is made into a
+    /// value itself, whose parts all columns share.
+    pub(super) batch: usize,
+    /// What one row may take without asking.
+    pub(super) free: usize,
+    /// What one row may take at most.
+    pub(super) row: usize,
+}
+
+const ROOM: Room = Room { batch: 16 << 20, free: 32 << 20, row: 128 << 20 };
 
 /// A batch-wise reader of one JSON object, or of the lines that start in a range of it.
 pub(crate) struct JsonReader {
@@ -77,9 +92,14 @@ pub(crate) struct JsonReader {
     /// Where in a long value the next row is looked for.
     descent: Option<Descent>,
     max_document_bytes: usize,
-    /// Rows of the value read last that are not yet in a batch, and where it is.
+    /// Rows of the value read last that are not yet in a batch, what they take, and where it is.
     waiting: std::vec::IntoIter<Value>,
+    waiting_bytes: usize,
     place: Place,
+    room: Room,
+    /// Who waits for room, and that of a large value in the batch or among the waiting rows.
+    memory: held::Reader,
+    held: Option<Held>,
     batch: Batch,
     /// What is wrong behind the rows of the batch.
     pending: Option<SelectError>,
@@ -90,14 +110,16 @@ pub(crate) struct JsonReader {
 
 /// What one step through an object comes to.
 enum Step {
-    /// A value, which FROM has yet to go through.
-    Value(Value),
-    /// What FROM leads to.
-    Row(Value),
+    /// A value, which FROM has yet to go through, and what it takes.
+    Value(Value, usize),
+    /// What FROM leads to, and what it takes.
+    Row(Value, usize),
     /// A row whose fields were found.
     Fields,
     /// What follows is not yet in the block.
     NeedsBytes,
+    /// What follows takes more memory than is free.
+    NeedsRoom,
     /// Bytes that hold no value, or not yet a whole one.
     Skipped,
     End,
@@ -137,7 +159,11 @@ impl JsonReader {
             descent: None,
             max_document_bytes: MAX_DOCUMENT_BYTES,
             waiting: Vec::new().into_iter(),
+            waiting_bytes: 0,
             place: Place::default(),
+            room: ROOM,
+            memory: held::Reader::new(),
+            held: None,
             batch: Batch::default(),
             pending: None,
             finished: false,
@@ -172,6 +198,12 @@ impl JsonReader {
     #[cfg(test)]
     pub(super) fn with_max_document_bytes(self, max_document_bytes: usize) -> Self {
         Self { max_document_bytes, ..self }
+    }
+
+    /// Makes values in other room.
+    #[cfg(test)]
+    pub(super) fn with_room(self, room: Room) -> Self {
+        Self { room, ..self }
     }
 
     /// Makes every row into a value.
@@ -266,6 +298,27 @@ impl JsonReader {
         objects.find(block, structure, start, limit, batch.fields())
     }
 
+    /// Whether the object that was found last can be a row of fields: they take little.
+    fn may_be_fields(&self) -> bool {
+        let bytes = self.objects.as_ref().map_or(0, Objects::value_bytes);
+        bytes <= self.room.batch
+    }
+
+    /// What the next value may take.
+    fn room(&self) -> usize {
+        if self.has_held() { self.room.row } else { self.room.free }
+    }
+
+    /// Whether the room that is held is for the next value.
+    fn has_held(&self) -> bool {
+        self.held.is_some() && self.batch.rows() == 0
+    }
+
+    /// Whether a value that was too large may be read with more room.
+    fn may_have_room(&self, problem: &Problem) -> bool {
+        matches!(problem, Problem::TooLarge(_)) && !self.has_held()
+    }
+
     /// A value starts here in the block.
     fn begin(&mut self, start: usize) {
         let start = self.block_offset + start as u64;
@@ -298,8 +351,15 @@ impl JsonReader {
     /// Fills the batch; it stays empty in a long stretch without values.
     fn collect(&mut self) -> Result<(), SelectError> {
         let start = self.offset();
-        while self.batch.rows() < self.max_rows && self.batch.values() < MAX_VALUES {
+        if self.waiting.len() == 0 {
+            self.held = None;
+        }
+        while self.batch.rows() < self.max_rows
+            && self.batch.values() < MAX_VALUES
+            && self.batch.bytes() < self.room.batch
+        {
             if let Some(row) = self.waiting.next() {
+                self.batch.count(std::mem::take(&mut self.waiting_bytes));
                 self.batch.push_value(row, self.place);
                 continue;
             }
@@ -307,13 +367,15 @@ impl JsonReader {
                 return Ok(());
             }
             let step = match self.step()? {
-                Step::Row(row) => {
+                Step::Row(row, bytes) => {
                     self.wanted_to = self.place.end;
+                    self.batch.count(bytes);
                     self.batch.push_value(row, self.place);
                     continue;
                 }
                 Step::Fields => {
                     self.wanted_to = self.place.end;
+                    self.batch.count(self.objects.as_ref().map_or(0, Objects::value_bytes));
                     self.batch.push_fields(self.place);
                     continue;
                 }
@@ -325,10 +387,18 @@ impl JsonReader {
                     self.read_more()?;
                     Step::Skipped
                 }
+                Step::NeedsRoom => {
+                    if self.batch.rows() > 0 {
+                        return Ok(());
+                    }
+                    let held = self.memory.hold(self.room.row as u64);
+                    self.held = Some(held.ok_or_else(held::no_room)?);
+                    continue;
+                }
                 step => step,
             };
-            let value = match step {
-                Step::Value(value) => value,
+            let (value, bytes) = match step {
+                Step::Value(value, bytes) => (value, bytes),
                 Step::Skipped => {
                     if !self.seeking {
                         self.wanted_to = self.wanted_to.max(self.offset());
@@ -339,12 +409,13 @@ impl JsonReader {
                     self.finished = true;
                     return Ok(());
                 }
-                Step::Row(_) | Step::Fields | Step::NeedsBytes => continue,
+                _ => continue,
             };
             self.wanted_to = self.place.end;
             let mut rows = Vec::new();
-            expand(value, &self.from, &mut rows)?;
+            expand(&value, &self.from, &mut rows)?;
             self.waiting = rows.into_iter();
+            self.waiting_bytes = bytes;
         }
         Ok(())
     }

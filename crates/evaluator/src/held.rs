@@ -1,50 +1,59 @@
-//! The memory that long pages may take.
+//! The memory that long pages of Parquet and large values of JSON may take.
 //!
 //! A page is decompressed as a whole, and a file of a few kilobytes may have one of hundreds of megabytes, or
-//! hundreds of columns with short ones. So those of all evaluations of the process share a budget. One that finds
-//! no room waits for a while, but not for ever: who has it may wait for this one.
+//! hundreds of columns with short ones. An array of JSON takes many times as much as its text. So those of all
+//! evaluations of the process share a budget. One that finds no room waits for a while, but not for ever: who
+//! has it may wait for this one.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// What long pages of all evaluations of this process may take.
+use sluicegate_s3select::error::{SelectError, SelectErrorCode};
+
+/// What long pages and large values of all evaluations of this process may take.
 const PROCESS_BYTES: u64 = 640 << 20;
-/// Pages up to this length are short. Most writers begin a new one after 1 MiB.
+/// Up to this length a page or value is short. Most writers begin a new page after 1 MiB.
 const SHORT_BYTES: u64 = 4 << 20;
-/// What short pages of one evaluation may take without being counted.
+/// What short ones of one evaluation may take without being counted.
 const FREE_BYTES: u64 = 32 << 20;
 /// How long to wait for room.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What is said when there is no room.
 pub(super) const NO_ROOM: &str =
-    "The store has no memory left for a long page of this Parquet file; try again later.";
+    "The store has no memory left for a long page or value of this object; try again later.";
 
-/// The pages that one budget bounds.
+/// The error of who waited in vain.
+#[cold]
+pub(super) fn no_room() -> SelectError {
+    SelectError::new(SelectErrorCode::Busy, NO_ROOM)
+}
+
+/// What is bounded together.
 #[derive(Debug)]
-pub(super) struct LongPages {
+pub(super) struct Budget {
     bytes: u64,
     short: u64,
     free: u64,
     patience: Duration,
-    /// What the counted pages of each object that is being read take.
+    /// What is counted for each object that is being read.
     taken: Mutex<BTreeMap<u64, u64>>,
     freed: Condvar,
 }
 
-/// Who reads an object. It may hold any pages while nobody else holds one, so that a statement that runs
-/// alone never fails.
+/// Who reads an object. It may hold anything while nobody else does, so that a statement that runs alone
+/// never fails.
 #[derive(Debug, Clone)]
 pub(super) struct Reader {
-    pages: Arc<LongPages>,
+    budget: Arc<Budget>,
     id: u64,
-    /// What its pages take that are not counted.
+    /// What it holds that is not counted.
     free: Arc<AtomicU64>,
 }
 
-/// The room of a page.
+/// The room of a page or value.
 #[derive(Debug)]
 pub(super) struct Held {
     reader: Reader,
@@ -52,7 +61,7 @@ pub(super) struct Held {
     is_counted: bool,
 }
 
-impl LongPages {
+impl Budget {
     fn new(bytes: u64, [short, free]: [u64; 2], patience: Duration) -> Self {
         let (taken, freed) = (Mutex::default(), Condvar::new());
         Self { bytes, short, free, patience, taken, freed }
@@ -67,28 +76,28 @@ impl LongPages {
 impl Reader {
     /// Of the budget of the process.
     pub(super) fn new() -> Self {
-        static PROCESS: LazyLock<Arc<LongPages>> = LazyLock::new(|| {
-            Arc::new(LongPages::new(PROCESS_BYTES, [SHORT_BYTES, FREE_BYTES], PATIENCE))
+        static PROCESS: LazyLock<Arc<Budget>> = LazyLock::new(|| {
+            Arc::new(Budget::new(PROCESS_BYTES, [SHORT_BYTES, FREE_BYTES], PATIENCE))
         });
         Self::of(&PROCESS)
     }
 
-    fn of(pages: &Arc<LongPages>) -> Self {
+    fn of(budget: &Arc<Budget>) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
-        Self { pages: Arc::clone(pages), id, free: Arc::default() }
+        Self { budget: Arc::clone(budget), id, free: Arc::default() }
     }
 
-    /// Waits for the room of a page; `None` if there was none for a while.
+    /// Waits for so much room; `None` if there was none for a while.
     pub(super) fn hold(&self, bytes: u64) -> Option<Held> {
-        let pages = &*self.pages;
+        let budget = &*self.budget;
         let is_counted = !self.is_free(bytes);
         if is_counted {
-            let deadline = Instant::now() + pages.patience;
-            let mut taken = pages.taken();
+            let deadline = Instant::now() + budget.patience;
+            let mut taken = budget.taken();
             while !self.has_room(&taken, bytes) {
                 let left = deadline.checked_duration_since(Instant::now())?;
-                let waited = pages.freed.wait_timeout(taken, left);
+                let waited = budget.freed.wait_timeout(taken, left);
                 taken = waited.unwrap_or_else(PoisonError::into_inner).0;
             }
             *taken.entry(self.id).or_default() += bytes;
@@ -96,27 +105,27 @@ impl Reader {
         Some(Held { reader: self.clone(), bytes, is_counted })
     }
 
-    /// Whether a page is not counted.
+    /// Whether so much is not counted.
     fn is_free(&self, bytes: u64) -> bool {
-        let LongPages { short, free, .. } = *self.pages;
+        let Budget { short, free, .. } = *self.budget;
         let add = |held: u64| held.checked_add(bytes).filter(|all| *all <= free);
         bytes <= short && self.free.try_update(Ordering::Relaxed, Ordering::Relaxed, add).is_ok()
     }
 
     fn has_room(&self, taken: &BTreeMap<u64, u64>, bytes: u64) -> bool {
         let all: u64 = taken.values().sum();
-        all + bytes <= self.pages.bytes || taken.keys().all(|id| *id == self.id)
+        all + bytes <= self.budget.bytes || taken.keys().all(|id| *id == self.id)
     }
 }
 
 impl Drop for Held {
     fn drop(&mut self) {
-        let Reader { pages, id, free } = &self.reader;
+        let Reader { budget, id, free } = &self.reader;
         if !self.is_counted {
             free.fetch_sub(self.bytes, Ordering::Relaxed);
             return;
         }
-        let mut taken = pages.taken();
+        let mut taken = budget.taken();
         if let Some(bytes) = taken.get_mut(id) {
             *bytes -= self.bytes;
             if *bytes == 0 {
@@ -124,7 +133,7 @@ impl Drop for Held {
             }
         }
         drop(taken);
-        pages.freed.notify_all();
+        budget.freed.notify_all();
     }
 }
 
@@ -133,8 +142,8 @@ mod tests {
     use super::*;
 
     fn readers(patience: Duration) -> [Reader; 2] {
-        let pages = Arc::new(LongPages::new(100, [10, 30], patience));
-        [Reader::of(&pages), Reader::of(&pages)]
+        let budget = Arc::new(Budget::new(100, [10, 30], patience));
+        [Reader::of(&budget), Reader::of(&budget)]
     }
 
     #[test]
@@ -148,7 +157,7 @@ mod tests {
         drop(first);
         assert!(one.hold(60).is_some());
         drop(second);
-        assert!(one.pages.taken().is_empty());
+        assert!(one.budget.taken().is_empty());
     }
 
     #[test]
