@@ -272,12 +272,13 @@ def nesting(arena):
             body = gzip.compress(f'{{"a":[{elements}]}}\n'.encode() * times)
             client.put(f"{bucket}/small", body)
             statement = "SELECT COUNT(*) FROM S3Object s WHERE s.a IS NOT NULL"
-            input = f"<CompressionType>GZIP</CompressionType><JSON><Type>{layout}</Type></JSON>"
-            found = client.select(f"{bucket}/small", statement, input=input)
+            input = f"<JSON><Type>{layout}</Type></JSON>"
+            found = client.select(f"{bucket}/small", statement, input=input, compression="GZIP")
             check(found == expected, f"{layout} of {element}: {found}")
             sizes.append(len(body))
     grown = arena.server.peak - before
-    check(grown < 200, f"grows by {grown:.0f} MiB")
+    # A row of 128 MiB, and what was freed of those before.
+    check(grown < 300, f"grows by {grown:.0f} MiB")
     least, most = min(sizes), max(sizes)
     return f"{least} to {most} bytes: grows by {grown:.0f} MiB, {arena.server.cpu - cpu:.1f} s CPU"
 
