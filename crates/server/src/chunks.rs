@@ -4,7 +4,7 @@
 //! `s3s` takes such bodies apart, and holds each chunk in memory until it is complete, however long it says
 //! that it is. So chunks are made small here if they have no signature, and refused if they are long and have
 //! one, which is only right or wrong for all of a chunk. Without signatures to check `s3s` passes such bodies
-//! on unchanged; then they are taken apart here, and signatures and trailers are skipped.
+//! on unchanged; then they are taken apart here, signatures are skipped, and trailers kept.
 
 use std::collections::VecDeque;
 use std::io;
@@ -13,6 +13,7 @@ use std::task::{Context, Poll, ready};
 
 use bytes::{Buf as _, Bytes, BytesMut};
 use futures::Stream;
+use http::{HeaderMap, HeaderName, HeaderValue};
 use s3s::stream::{ByteStream, DynByteStream};
 use s3s::{Body, StdError};
 
@@ -20,6 +21,8 @@ use crate::received::{BodyFault, BodyState};
 
 /// The longest line between chunks: a size and a signature.
 const MAX_LINE: usize = 1024;
+/// The most bytes of trailers.
+const MAX_TRAILERS: usize = 4096;
 /// The longest signed chunk. Clients send 64 KiB to 1 MiB.
 const MAX_SIGNED_CHUNK: usize = 4 << 20;
 
@@ -77,6 +80,19 @@ fn size(line: &[u8]) -> Result<usize, StdError> {
     size.ok_or_else(malformed)
 }
 
+/// The headers behind the last chunk.
+fn trailers(text: &[u8]) -> Result<HeaderMap, StdError> {
+    let mut headers = HeaderMap::new();
+    let text = std::str::from_utf8(text).map_err(|_| malformed())?;
+    let mut lines = text.lines();
+    for line in lines.by_ref().take_while(|line| !line.is_empty()) {
+        let (name, value) = line.split_once(':').ok_or_else(malformed)?;
+        let name = HeaderName::from_bytes(name.trim().as_bytes()).map_err(|_| malformed())?;
+        headers.append(name, HeaderValue::from_str(value.trim()).map_err(|_| malformed())?);
+    }
+    if lines.next().is_some() { Err(malformed()) } else { Ok(headers) }
+}
+
 impl Chunks {
     /// Takes the next piece out of the buffer; `false` if it needs more bytes.
     fn take(&mut self) -> Result<bool, StdError> {
@@ -127,9 +143,13 @@ impl Chunks {
                 }
                 self.place = Place::Size;
             }
+            Place::Trailers if self.form == Form::Joined => {
+                let too_long = self.buffer.len() > MAX_TRAILERS;
+                return if too_long { Err(malformed()) } else { Ok(false) };
+            }
             Place::Trailers => {
                 let trailers = self.buffer.split().freeze();
-                if trailers.is_empty() || self.form == Form::Joined {
+                if trailers.is_empty() {
                     return Ok(false);
                 }
                 self.ready.push_back(trailers);
@@ -155,7 +175,15 @@ impl Stream for Chunks {
             match ready!(self.body.as_mut().poll_next(cx)) {
                 Some(Ok(bytes)) => self.buffer.extend_from_slice(&bytes),
                 Some(Err(error)) => return Poll::Ready(Some(Err(error))),
-                None if matches!(self.place, Place::Trailers) => return Poll::Ready(None),
+                None if matches!(self.place, Place::Trailers) => {
+                    if self.form == Form::Joined {
+                        match trailers(&self.buffer.split()) {
+                            Ok(trailers) => self.state.follow(trailers),
+                            Err(error) => return Poll::Ready(Some(Err(error))),
+                        }
+                    }
+                    return Poll::Ready(None);
+                }
                 None => {
                     let cut = io::Error::from(io::ErrorKind::UnexpectedEof);
                     return Poll::Ready(Some(Err(cut.into())));
@@ -221,6 +249,30 @@ mod tests {
         let body: DynByteStream = Box::pin(chunks(body, Form::Divided, BodyState::default()));
         let pieces = block_on(body.map(Result::unwrap).collect::<Vec<_>>()).concat();
         assert_eq!(String::from_utf8(pieces).unwrap(), small);
+    }
+
+    #[test]
+    fn trailers_of_joined_chunks_are_kept() {
+        for (text, name, value) in [
+            ("x-amz-checksum-crc32:AAAAAA==\r\n\r\n", "x-amz-checksum-crc32", Some("AAAAAA==")),
+            ("X-Amz-A : b\r\nc:d", "x-amz-a", Some("b")),
+            ("\r\n", "x-amz-a", None),
+            ("", "x-amz-a", None),
+        ] {
+            let state = BodyState::default();
+            let body = Body::from(Bytes::from(format!("1\r\na\r\n0\r\n{text}")));
+            let mut joined: DynByteStream = Box::pin(chunks(body, Form::Joined, state.clone()));
+            while let Some(item) = block_on(joined.next()) {
+                assert_eq!(item.unwrap(), "a");
+            }
+            let found = state.trailers().unwrap().get(name);
+            assert_eq!(found.map(HeaderValue::as_bytes), value.map(str::as_bytes), "{text:?}");
+        }
+        let long = format!("0\r\na:{}\r\n\r\n", "b".repeat(MAX_TRAILERS));
+        for text in ["0\r\nbroken\r\n\r\n", "0\r\na:b\r\n\r\nc:d\r\n", "0\r\na b:c\r\n\r\n", &*long]
+        {
+            assert!(read(text, 100, Form::Joined).is_err(), "{text:?}");
+        }
     }
 
     #[test]

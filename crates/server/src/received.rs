@@ -7,26 +7,44 @@ use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
 use futures::Stream;
-use http::Request;
+use http::{HeaderMap, Request};
 use s3s::stream::{ByteStream, DynByteStream, RemainingLength};
 use s3s::{Body, S3Error, S3ErrorCode, StdError};
 
 use crate::limits::Limits;
 use crate::pace::Pace;
 
-/// What was wrong with a body, found out while it was received. It is among the extensions of a request,
-/// since `s3s`, which may check the body's signature in between, keeps but the text of errors.
+/// What was found out about a body while it was received. It is among the extensions of a request, since
+/// `s3s`, which may check the body's signature in between, keeps but the text of errors.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct BodyState(Arc<OnceLock<BodyFault>>);
+pub(crate) struct BodyState(Arc<Findings>);
+
+#[derive(Debug, Default)]
+struct Findings {
+    /// What was wrong.
+    fault: OnceLock<BodyFault>,
+    /// What followed a body that `s3s` did not take apart.
+    trailers: OnceLock<HeaderMap>,
+}
 
 impl BodyState {
     pub(crate) fn set(&self, fault: BodyFault) -> StdError {
-        Box::new(self.0.get_or_init(|| fault).clone())
+        Box::new(self.0.fault.get_or_init(|| fault).clone())
+    }
+
+    /// Keeps what followed the body.
+    pub(crate) fn follow(&self, trailers: HeaderMap) {
+        self.0.trailers.get_or_init(|| trailers);
+    }
+
+    /// What followed the body.
+    pub(crate) fn trailers(&self) -> Option<&HeaderMap> {
+        self.0.trailers.get()
     }
 
     /// The error for a body that failed.
     pub(crate) fn error(&self, error: StdError) -> S3Error {
-        match self.0.get() {
+        match self.0.fault.get() {
             Some(fault) => fault.to_s3(),
             None => broken(error),
         }

@@ -5,8 +5,9 @@
 //! and commas outside of strings are found 64 bytes at a time ([`structure`], [`simd`]), fields
 //! among them by their names ([`objects`]), and a column is parsed when an expression asks for it,
 //! as integers, decimals or texts in the block if all its values are ([`batch`]). Rows that are no
-//! objects, repeat a wanted name or look wrong are parsed ([`parser`]), and so are all rows where the
-//! statement wants them whole (`*`, `SELECT s`), or the path of FROM leads on from a line.
+//! objects, repeat a wanted name, have large wanted fields or look wrong are parsed ([`parser`]), and
+//! so are all rows where the statement wants them whole (`*`, `SELECT s`), or the path of FROM leads
+//! on from a line.
 //!
 //! Values take many times as much memory as their text: a batch has as few rows as they need, and
 //! what one row may take is bounded ([`reader`]).

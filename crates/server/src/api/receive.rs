@@ -98,6 +98,9 @@ impl Api {
             let followed = trailers.read(|headers| add_trailers(&mut expected, headers));
             followed.transpose()?;
         }
+        if let Some(trailers) = state.trailers() {
+            add_trailers(&mut expected, trailers)?;
+        }
         if announced.iter().any(|name| expected.checksums.get(*name).is_none()) {
             let code = S3ErrorCode::Custom("MalformedTrailerError".into());
             let message = "a checksum that x-amz-trailer announces does not follow the body";

@@ -48,13 +48,15 @@ pub(super) struct Room {
     /// A batch ends when all of its rows take so much. An object with fields that take more is made into a
     /// value itself, whose parts all columns share.
     pub(super) batch: usize,
-    /// What one row may take without asking.
+    /// What one row may take without asking; who needs more asks for four times as much, and reads it again.
     pub(super) free: usize,
     /// What one row may take at most.
     pub(super) row: usize,
 }
 
-const ROOM: Room = Room { batch: 16 << 20, free: 32 << 20, row: 128 << 20 };
+const ROOM: Room = Room { batch: 8 << 20, free: 8 << 20, row: 128 << 20 };
+/// The least that is asked for.
+const MORE_ROOM: usize = 1 << 20;
 
 /// A batch-wise reader of one JSON object, or of the lines that start in a range of it.
 pub(crate) struct JsonReader {
@@ -99,7 +101,7 @@ pub(crate) struct JsonReader {
     room: Room,
     /// Who waits for room, and that of a large value in the batch or among the waiting rows.
     memory: held::Reader,
-    held: Option<Held>,
+    held: Option<(Held, usize)>,
     batch: Batch,
     /// What is wrong behind the rows of the batch.
     pending: Option<SelectError>,
@@ -306,17 +308,24 @@ impl JsonReader {
 
     /// What the next value may take.
     fn room(&self) -> usize {
-        if self.has_held() { self.room.row } else { self.room.free }
-    }
-
-    /// Whether the room that is held is for the next value.
-    fn has_held(&self) -> bool {
-        self.held.is_some() && self.batch.rows() == 0
+        match &self.held {
+            Some((_, room)) if self.batch.rows() == 0 => *room,
+            _ => self.room.free,
+        }
     }
 
     /// Whether a value that was too large may be read with more room.
     fn may_have_room(&self, problem: &Problem) -> bool {
-        matches!(problem, Problem::TooLarge(_)) && !self.has_held()
+        matches!(problem, Problem::TooLarge(_)) && self.room() < self.room.row
+    }
+
+    /// Waits for more room for the next value.
+    fn ask_for_room(&mut self) -> Result<(), SelectError> {
+        let room = (4 * self.room()).max(MORE_ROOM).min(self.room.row);
+        self.held = None;
+        let held = self.memory.hold(room as u64).ok_or_else(held::no_room)?;
+        self.held = Some((held, room));
+        Ok(())
     }
 
     /// A value starts here in the block.
@@ -391,8 +400,7 @@ impl JsonReader {
                     if self.batch.rows() > 0 {
                         return Ok(());
                     }
-                    let held = self.memory.hold(self.room.row as u64);
-                    self.held = Some(held.ok_or_else(held::no_room)?);
+                    self.ask_for_room()?;
                     continue;
                 }
                 step => step,
