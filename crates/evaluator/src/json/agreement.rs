@@ -135,10 +135,11 @@ fn row() -> impl Strategy<Value = String> {
     ]
 }
 
-const STATEMENTS: [&str; 4] = [
+const STATEMENTS: [&str; 5] = [
     "SELECT s.a, s.\"A\", s.b, s.d[0], s.d[1].c, s.d.c FROM FROM s",
     "SELECT s.b FROM FROM s",
     "SELECT s[0], s.nothing FROM FROM s",
+    "SELECT s[0], s[1][0] FROM FROM s",
     "SELECT s.a.c, s.\"é\" FROM FROM s",
 ];
 

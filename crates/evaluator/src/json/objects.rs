@@ -33,6 +33,8 @@ pub(super) struct Objects {
     roots: Vec<Name>,
     /// How many columns begin with each.
     columns: Vec<usize>,
+    /// Whether no path leads into rows, so that arrays are as good as objects.
+    any: bool,
     /// What the arrays and objects in the fields of the last object take at most as values.
     value_bytes: usize,
     /// What stood before values.
@@ -100,6 +102,9 @@ impl Objects {
         let mut columns: Vec<usize> = Vec::new();
         let mut root_of = Vec::with_capacity(paths.len());
         for path in paths {
+            if roots.len() > MAX_ROOTS {
+                return None;
+            }
             root_of.push(match path.first()? {
                 PathStep::Field(name) => {
                     let known = roots.iter().position(|root| root == name);
@@ -114,7 +119,8 @@ impl Objects {
                 _ => None,
             });
         }
-        (roots.len() <= MAX_ROOTS).then(|| (Self::with_roots(roots, columns), root_of))
+        let objects = Self { any: paths.is_empty(), ..Self::with_roots(roots, columns) };
+        (objects.roots.len() <= MAX_ROOTS).then_some((objects, root_of))
     }
 
     /// Looks for one field.
@@ -124,7 +130,7 @@ impl Objects {
 
     fn with_roots(roots: Vec<Name>, columns: Vec<usize>) -> Self {
         let (heads, known) = (Vec::new(), HashMap::new());
-        Self { roots, columns, value_bytes: 0, heads, known, first: UNKNOWN }
+        Self { roots, columns, any: false, value_bytes: 0, heads, known, first: UNKNOWN }
     }
 
     /// What the columns of the object that was found last take at most, but for plain values.
@@ -151,7 +157,13 @@ impl Objects {
     ) -> Found {
         self.value_bytes = 0;
         if self.roots.is_empty() {
-            return pass(block, structure, start, limit);
+            // A path by index leads into an array, which is parsed.
+            let is_object = block.get(start) == Some(&b'{');
+            return if is_object || self.any {
+                pass(block, structure, start, limit)
+            } else {
+                Found::Unusual
+            };
         }
         fields.iter_mut().for_each(|field| field.push(Span::MISSING));
         self.members(block, structure, start, limit, fields)

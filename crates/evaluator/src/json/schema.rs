@@ -1,5 +1,7 @@
 //! What a statement's names mean in a JSON object: whatever a row happens to have.
 
+use std::collections::HashMap;
+
 use crate::batch::{Column, Schema};
 use crate::vector::Kind;
 use sluicegate_s3select::dialect::ast::{From, PathStep};
@@ -9,6 +11,8 @@ use sluicegate_s3select::error::SelectError;
 #[derive(Debug, Clone)]
 pub(crate) struct JsonSchema {
     pub(super) paths: Vec<Vec<PathStep>>,
+    /// Where each is among them.
+    known: HashMap<Vec<PathStep>, usize>,
     /// Whether `_1` is the row too: without an alias, under FROM S3Object[*].
     row_is_1: bool,
 }
@@ -16,7 +20,7 @@ pub(crate) struct JsonSchema {
 impl JsonSchema {
     pub(super) fn new(from: &From) -> Self {
         let row_is_1 = from.alias.is_none() && from.path == [PathStep::AnyIndex];
-        Self { paths: Vec::new(), row_is_1 }
+        Self { paths: Vec::new(), known: HashMap::new(), row_is_1 }
     }
 }
 
@@ -30,10 +34,12 @@ impl Schema for JsonSchema {
             Some(PathStep::Field(name)) => name.text.clone(),
             _ => "_1".to_owned(),
         };
-        let known = self.paths.iter().position(|known| known == path);
+        let known = self.known.get(path).copied();
         let index = known.unwrap_or_else(|| {
+            let index = self.paths.len();
             self.paths.push(path.to_vec());
-            self.paths.len() - 1
+            self.known.insert(path.to_vec(), index);
+            index
         });
         Ok(Column { index, kind: Kind::Dynamic, name })
     }

@@ -57,6 +57,35 @@ fn paths_lead_into_values() {
 }
 
 #[test]
+fn paths_by_index_lead_into_rows_that_are_arrays() {
+    let rows = "[{\"a\":[1,2]},[7,8],5]\n{\"a\":3}\n";
+    for json in [lines, document] {
+        for from in ["S3Object s", "S3Object[*] s"] {
+            let check = |items: &str, expected: &str| {
+                check(
+                    &json(&format!("SELECT {items}").replace("FROM", &format!("FROM {from}"))),
+                    rows,
+                    expected,
+                );
+            };
+            check("s[0] FROM", "{\"_1\":{\"a\":[1,2]}}\n{}\n");
+            check("s[1][0] AS x, s[0].a[1] AS y FROM", "{\"x\":7,\"y\":2}\n{}\n");
+            check("COUNT(s[0]) AS n, SUM(s[2]) AS m FROM", "{\"n\":1,\"m\":5}\n");
+            check("s[2] AS x FROM WHERE s[2] = 5", "{\"x\":5}\n");
+            check("COUNT(*) AS n FROM WHERE s[0] IS MISSING", "{\"n\":1}\n");
+        }
+    }
+}
+
+#[test]
+fn a_statement_may_name_many_fields() {
+    let names: Vec<String> = (0..30_000).map(|n| format!("a{n}")).collect();
+    let statement = format!("SELECT {} FROM S3Object s", names.join(","));
+    let row = "{\"a29999\":1,\"A7\":2,\"b\":[3]}\n";
+    check(&lines(&statement), row, "{\"a7\":2,\"a29999\":1}\n");
+}
+
+#[test]
 fn null_is_not_missing() {
     let ask = |filter: &str| lines(&format!("SELECT s.name FROM S3Object s WHERE {filter}"));
     check(&ask("s.age IS NULL"), PEOPLE, "{\"name\":\"Bob\"}\n{\"name\":\"Cid\"}\n");

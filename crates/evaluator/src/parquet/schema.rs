@@ -1,5 +1,6 @@
 //! What a statement's names mean in a Parquet object.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow::datatypes::{DataType, Field, SchemaRef};
@@ -26,12 +27,14 @@ pub(crate) struct ParquetFile {
     pub(super) source: Arc<dyn ObjectSource>,
     pub(super) metadata: ArrowReaderMetadata,
     pub(super) columns: Vec<NamedColumn>,
+    /// Where each is among them.
+    known: HashMap<NamedColumn, usize>,
     /// Holds its long pages.
     pub(super) reader: Reader,
 }
 
 /// A column, or a part of a nested one.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct NamedColumn {
     /// The position of the whole column in the schema.
     pub(super) root: usize,
@@ -49,7 +52,8 @@ impl ParquetFile {
         let metadata = guarded(load)?;
         check_metadata(metadata.metadata(), source.len())?;
         let reader = Reader::new();
-        Ok(Self { source: Arc::clone(source), metadata, columns: Vec::new(), reader })
+        let (columns, known) = (Vec::new(), HashMap::new());
+        Ok(Self { source: Arc::clone(source), metadata, columns, known, reader })
     }
 
     pub(super) fn schema(&self) -> &SchemaRef {
@@ -115,8 +119,8 @@ impl ParquetFile {
 impl ParquetFile {
     /// The number of a column that the statement names.
     fn name(&mut self, column: NamedColumn) -> usize {
-        self.columns.iter().position(|known| *known == column).unwrap_or_else(|| {
-            self.columns.push(column);
+        *self.known.entry(column).or_insert_with_key(|column| {
+            self.columns.push(column.clone());
             self.columns.len() - 1
         })
     }

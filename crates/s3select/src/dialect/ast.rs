@@ -51,7 +51,7 @@ pub struct From {
 ///
 /// An unquoted name is a word ([`super::keyword::is_word`]) that is not reserved. Any other text is
 /// printed in quotes even if `quoted` is false, and is then read back as a quoted name.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Name {
     /// The name, without quotes.
     pub text: String,
@@ -60,7 +60,7 @@ pub struct Name {
 }
 
 /// One step of a path into a value.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum PathStep {
     /// `.name` or `['name']` (the latter counts as quoted)
     Field(Name),
