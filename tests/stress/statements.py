@@ -24,7 +24,7 @@ def selects(arena):
     bucket, client = arena.bucket(), arena.client()
     path = arena.made(bucket, "numbers.csv", rows(100_000))
     # What the attack before it took is given back now and then.
-    resident = arena.server.settle(100, 15)
+    resident = arena.server.settle(75, 15)
     check(resident <= 100, f"{resident:.0f} MiB are not given back")
     arena.server.forget_peak()
     statement = "SELECT COUNT(*), SUM(CAST(_1 AS INT)) FROM S3Object"
@@ -277,8 +277,8 @@ def nesting(arena):
             check(found == expected, f"{layout} of {element}: {found}")
             sizes.append(len(body))
     grown = arena.server.peak - before
-    # A row of 128 MiB, and what was freed of those before.
-    check(grown < 300, f"grows by {grown:.0f} MiB")
+    # A row of 128 MiB, and what other threads have freed of theirs and not yet given back.
+    check(grown < 400, f"grows by {grown:.0f} MiB")
     least, most = min(sizes), max(sizes)
     return f"{least} to {most} bytes: grows by {grown:.0f} MiB, {arena.server.cpu - cpu:.1f} s CPU"
 
