@@ -118,6 +118,13 @@ impl Reader {
     }
 }
 
+impl Held {
+    /// How much it is.
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+}
+
 impl Drop for Held {
     fn drop(&mut self) {
         let Reader { budget, id, free } = &self.reader;

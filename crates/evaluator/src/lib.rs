@@ -160,12 +160,15 @@ impl Evaluation {
                     JsonReader::open(&source, *layout, compression, range, &query.from);
                 let statement = Arc::new(Statement::compile(&query, &mut schema, now)?);
                 let whole_rows = matches!(statement.answer, Answer::Star);
+                let memory = held::Reader::new();
                 let tell = move |reader: JsonReader, schema| {
-                    reader.with_max_rows(max_rows).read_only(schema, whole_rows)
+                    let reader = reader.with_max_rows(max_rows).sharing(memory.clone());
+                    reader.read_only(schema, whole_rows)
                 };
                 if *layout == JsonType::Lines {
                     let (schema, from, layout) = (schema.clone(), query.from.clone(), *layout);
                     let numbered = range.start == 0;
+                    let tell = tell.clone();
                     let open = move |part, before| {
                         let (reader, _) =
                             JsonReader::open(&source, layout, compression, part, &from);

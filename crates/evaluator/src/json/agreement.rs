@@ -23,14 +23,8 @@ fn read(object: &str, layout: JsonType, statement: &str, by_value: bool, max_byt
     read_in(None, object, layout, statement, by_value, max_bytes)
 }
 
-fn read_in(
-    room: Option<Room>,
-    object: &str,
-    layout: JsonType,
-    statement: &str,
-    by_value: bool,
-    max_bytes: usize,
-) -> Read {
+/// A reader of what a statement selects, which are paths, and how many.
+pub(super) fn open(object: &str, layout: JsonType, statement: &str) -> (JsonReader, usize) {
     let query = parse(statement).unwrap();
     let Projection::Items(items) = &query.projection else { unreachable!() };
     let source: Arc<dyn ObjectSource> = Arc::new(object.as_bytes().to_vec());
@@ -40,8 +34,19 @@ fn read_in(
         let Expr::Path(path) = &item.expr else { unreachable!() };
         schema.resolve(query.from.within_row(path)).unwrap();
     }
-    let reader = reader.with_max_rows(8192).with_max_document_bytes(max_bytes);
-    let mut reader = reader.read_only(schema, false);
+    (reader.read_only(schema, false), items.len())
+}
+
+fn read_in(
+    room: Option<Room>,
+    object: &str,
+    layout: JsonType,
+    statement: &str,
+    by_value: bool,
+    max_bytes: usize,
+) -> Read {
+    let (reader, items) = open(object, layout, statement);
+    let mut reader = reader.with_max_rows(8192).with_max_document_bytes(max_bytes);
     if by_value {
         reader = reader.by_value();
     }
@@ -58,7 +63,7 @@ fn read_in(
         values += reader.values();
         let n = reader.rows();
         let mut columns = Vec::new();
-        for column in 0..items.len() {
+        for column in 0..items {
             let mut whole = Vector::default();
             let read = reader.read_column(column, Rows::All(n), &mut whole).is_ok();
             let mut single = Vector::default();

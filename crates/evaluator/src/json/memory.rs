@@ -1,16 +1,11 @@
 //! What values may take in memory, which is many times their text.
 
-use std::sync::Arc;
-
+use super::Room;
+use super::agreement::open;
 use super::parser::{MARK_BYTES, Parser};
 use super::path::Filter;
-use super::{JsonReader, Room};
-use crate::batch::{BatchReader as _, Columns as _, Schema as _};
-use crate::scan_range::ByteRange;
-use crate::source::ObjectSource;
+use crate::batch::{BatchReader as _, Columns as _};
 use crate::tests::{check, check_error, request};
-use sluicegate_s3select::dialect::ast::{Expr, Projection};
-use sluicegate_s3select::dialect::parse;
 use sluicegate_s3select::error::SelectErrorCode as Code;
 use sluicegate_s3select::request::{
     Compression, InputFormat, InputSerialization, JsonType, OutputSerialization, SelectRequest,
@@ -61,18 +56,11 @@ fn lines_whose_values_take_much_are_read_one_by_one() {
 
 #[test]
 fn a_batch_has_few_rows_where_they_take_much() {
-    let line = array(100, "[0]");
-    let source: Arc<dyn ObjectSource> = Arc::new(line.repeat(50).into_bytes());
+    let object = array(100, "[0]").repeat(50);
     for (by_value, max_rows) in [(false, 3), (true, 11)] {
-        let query = parse("SELECT s.a FROM S3Object s").unwrap();
-        let layout = JsonType::Lines;
-        let (reader, mut schema) =
-            JsonReader::open(&source, layout, Compression::None, ByteRange::ALL, &query.from);
-        let Projection::Items(items) = &query.projection else { unreachable!() };
-        let Expr::Path(path) = &items[0].expr else { unreachable!() };
-        schema.resolve(query.from.within_row(path)).unwrap();
+        let (reader, _) = open(&object, JsonType::Lines, "SELECT s.a FROM S3Object s");
         let room = Room { batch: 130_000, free: 1 << 20, row: 1 << 20 };
-        let mut reader = reader.read_only(schema, false).with_room(room);
+        let mut reader = reader.with_room(room);
         if by_value {
             reader = reader.by_value();
         }

@@ -157,13 +157,7 @@ impl Objects {
     ) -> Found {
         self.value_bytes = 0;
         if self.roots.is_empty() {
-            // A path by index leads into an array, which is parsed.
-            let is_object = block.get(start) == Some(&b'{');
-            return if is_object || self.any {
-                pass(block, structure, start, limit)
-            } else {
-                Found::Unusual
-            };
+            return pass(block, structure, start, limit, self.any);
         }
         fields.iter_mut().for_each(|field| field.push(Span::MISSING));
         self.members(block, structure, start, limit, fields)
@@ -287,10 +281,12 @@ impl Objects {
     }
 }
 
-/// Passes over an object or array of which nothing is wanted.
-fn pass(block: &[u8], structure: &Structure, start: usize, limit: usize) -> Found {
-    if !matches!(block.get(start), Some(b'{' | b'[')) {
-        return Found::Unusual;
+/// Passes over an object, or an array of which nothing is wanted: paths by index lead into it.
+fn pass(block: &[u8], structure: &Structure, start: usize, limit: usize, arrays: bool) -> Found {
+    match block.get(start) {
+        Some(b'{') => {}
+        Some(b'[') if arrays => {}
+        _ => return Found::Unusual,
     }
     let mut marks = structure.marks::<false>(start + 1);
     match close(&mut marks, block, start) {

@@ -101,7 +101,7 @@ pub(crate) struct JsonReader {
     room: Room,
     /// Who waits for room, and that of a large value in the batch or among the waiting rows.
     memory: held::Reader,
-    held: Option<(Held, usize)>,
+    held: Option<Held>,
     batch: Batch,
     /// What is wrong behind the rows of the batch.
     pending: Option<SelectError>,
@@ -229,6 +229,11 @@ impl JsonReader {
         Self { max_rows, ..self }
     }
 
+    /// Holds memory together with the other parts of its object, so that none waits for another.
+    pub(crate) fn sharing(self, memory: held::Reader) -> Self {
+        Self { memory, ..self }
+    }
+
     /// Counts on from the values of the parts before this one; `numbered` says whether those began
     /// with the object.
     pub(crate) fn counting_from(mut self, values_before: u64, numbered: bool) -> Self {
@@ -309,7 +314,7 @@ impl JsonReader {
     /// What the next value may take.
     fn room(&self) -> usize {
         match &self.held {
-            Some((_, room)) if self.batch.rows() == 0 => *room,
+            Some(held) if self.batch.rows() == 0 => held.bytes() as usize,
             _ => self.room.free,
         }
     }
@@ -323,8 +328,7 @@ impl JsonReader {
     fn ask_for_room(&mut self) -> Result<(), SelectError> {
         let room = (4 * self.room()).max(MORE_ROOM).min(self.room.row);
         self.held = None;
-        let held = self.memory.hold(room as u64).ok_or_else(held::no_room)?;
-        self.held = Some((held, room));
+        self.held = Some(self.memory.hold(room as u64).ok_or_else(held::no_room)?);
         Ok(())
     }
 
