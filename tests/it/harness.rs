@@ -5,10 +5,12 @@ use std::sync::Arc;
 use arrow::array::RecordBatch;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use async_trait::async_trait;
+use datafusion::execution::SessionStateBuilder;
 use datafusion::physical_plan::collect;
 use datafusion::prelude::{SessionConfig, SessionContext};
 use sluicegate_costmodel::PriceBook;
 use sluicegate_engine::config::Scan;
+use sluicegate_engine::guards::with_guards;
 use sluicegate_engine::{Engine, EngineBuilder};
 use sluicegate_s3select::profile::EndpointProfile;
 use sluicegate_server::{Builder, Faults, Server};
@@ -103,19 +105,17 @@ impl Place for Store {
     }
 }
 
-/// DataFusion as it comes, over local files: the oracle. Only what makes it give wrong
-/// answers is off: filters of MIN and MAX, those of a top-K, and skipping parts of a Parquet object by
-/// bounds, which leave NaN out.
+/// DataFusion over local files, with the guards that our sessions have and nothing else of ours: the oracle of every
+/// way to run a query. `tests/it/guards.rs` and `tests/oracle` are about the guards themselves. Also off are filters of
+/// a top-K and skipping parts of a Parquet object by bounds, which leave NaN out.
 pub(crate) fn stock() -> SessionContext {
     let mut config = SessionConfig::new().with_target_partitions(2);
-    let optimizer = &mut config.options_mut().optimizer;
-    optimizer.enable_aggregate_dynamic_filter_pushdown = false;
-    optimizer.enable_topk_dynamic_filter_pushdown = false;
-    optimizer.enable_topk_aggregation = false;
+    config.options_mut().optimizer.enable_topk_dynamic_filter_pushdown = false;
     config.options_mut().execution.parquet.pruning = false;
     config.options_mut().execution.parquet.enable_page_index = false;
     config.options_mut().execution.collect_statistics = false;
-    SessionContext::new_with_config(config)
+    let builder = SessionStateBuilder::new().with_config(config).with_default_features();
+    SessionContext::new_with_state(with_guards(builder).unwrap().build())
 }
 
 /// Runs a statement that must succeed.

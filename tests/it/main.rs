@@ -26,6 +26,7 @@ mod figure_10;
 mod folders;
 mod generate;
 mod group_by;
+mod guards;
 mod harness;
 mod html;
 mod index;

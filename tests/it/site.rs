@@ -8,7 +8,7 @@ use crate::cli::{bad, good, sluice};
 /// What is committed is what the program prints; `SLUICE_UPDATE_SITE=1` writes it anew.
 #[test]
 fn the_reference_is_that_of_the_program() {
-    for page in ["settings", "commands"] {
+    for page in ["settings", "commands", "differences"] {
         let printed = good(&mut sluice(&["reference", page]));
         let path =
             Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("site/src/reference/{page}.md"));

@@ -6,6 +6,7 @@ use std::io::{self, Write as _};
 use clap::CommandFactory;
 use datafusion::common::config::ExtensionOptions;
 use sluicegate_engine::config::{SluiceOptions, words};
+use sluicegate_engine::guards::{Answer, Case, GUARDS, Guard};
 
 use crate::args::{Args, ReferenceArgs, ReferenceOf};
 use crate::failure::Result;
@@ -17,6 +18,7 @@ pub(crate) fn run(args: &ReferenceArgs) -> Result<()> {
     let page = match args.of {
         ReferenceOf::Settings => settings(),
         ReferenceOf::Commands => commands(),
+        ReferenceOf::Differences => differences(),
     };
     Ok(io::stdout().write_all(page.as_bytes())?)
 }
@@ -61,5 +63,47 @@ fn describe(command: &mut clap::Command, name: &str, page: &mut String) {
             let name = format!("{name} {}", below.get_name());
             describe(below, &name, page);
         }
+    }
+}
+
+fn differences() -> String {
+    let mut page = "# Where we differ from DataFusion\n\n\
+        Sluicegate plans and runs SQL with DataFusion. DataFusion answers some statements wrong. For each class below, a \
+        session of Sluicegate gives the right answer, or refuses the statement with a reason.\n"
+        .to_owned();
+    for guard in GUARDS {
+        difference(guard, &mut page);
+    }
+    page
+}
+
+/// One guard: what is wrong upstream, where it was reported, what our sessions do, and the first example.
+fn difference(guard: &Guard, page: &mut String) {
+    let Guard { title, upstream, ours, cases } = guard;
+    let _ = write!(page, "\n## {title}\n\n{ours}\n");
+    if !upstream.is_empty() {
+        let _ = write!(page, "\nUpstream: {}.\n", upstream.join(", "));
+    }
+    if let Some(Case { setup, sql, right, theirs }) = cases.first() {
+        let _ = writeln!(page, "\n```sql");
+        for statement in setup.iter().chain([sql]) {
+            let _ = writeln!(page, "{statement};");
+        }
+        let _ = writeln!(page, "```\n\n| | answer |\n|---|---|");
+        let _ = writeln!(page, "| Sluicegate | {} |", answer(right));
+        let _ = writeln!(page, "| DataFusion | {} |", answer(theirs));
+    }
+}
+
+fn answer(answer: &Answer) -> String {
+    match answer {
+        Answer::Rows([]) => "no row".to_owned(),
+        Answer::Rows(rows) => {
+            let rows: Vec<String> = rows.iter().map(|row| format!("`{row}`")).collect();
+            rows.join("<br>")
+        }
+        Answer::Error(text) => format!("error: {text}"),
+        Answer::Panic => "panic".to_owned(),
+        Answer::Varies => "differs from run to run".to_owned(),
     }
 }

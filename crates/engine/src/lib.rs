@@ -31,6 +31,7 @@
 //! - [`Engine::register_endpoint`] adds a further store for buckets of its own.
 //! - [`with_pushdown`] adds the rules to a DataFusion session that you already have.
 //! - [`config`] has the options that SQL sets with `SET sluice.…`.
+//! - [`guards`] lists where DataFusion's answers are wrong and ours differ.
 //! - [`Error`] has a kind, a sentence and mostly a hint, also where a query fails while it runs.
 //!
 //! Modules that are not documented here are public for the project's own tests and may change.
@@ -61,6 +62,7 @@ pub mod explain;
 pub mod external_tables;
 mod files_table;
 mod from_first;
+pub mod guards;
 mod hardware;
 mod idle_timeout;
 pub mod index;

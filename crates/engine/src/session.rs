@@ -14,6 +14,7 @@ use crate::config::SluiceOptions;
 use crate::endpoints::Endpoints;
 use crate::explain::ExplainPlanner;
 use crate::external_tables::{ExternalTables, KINDS};
+use crate::guards::with_guards;
 use crate::optimizer;
 use crate::skyline::skyline;
 use crate::statistics::known::KnownStatistics;
@@ -50,9 +51,10 @@ use crate::statistics::known::KnownStatistics;
 ///
 /// If the builder's rules lack the one that ours stand by.
 pub fn with_pushdown(
-    mut builder: SessionStateBuilder,
+    builder: SessionStateBuilder,
     endpoints: &Endpoints,
 ) -> Result<SessionStateBuilder> {
+    let mut builder = with_guards(builder)?;
     let rules = match builder.physical_optimizers().take() {
         Some(optimizer) => optimizer::insert(optimizer.rules)?,
         None => optimizer::rules()?,
@@ -65,12 +67,6 @@ pub fn with_pushdown(
     if KnownStatistics::of(config.options()).is_none() {
         config.options_mut().extensions.insert(KnownStatistics::default());
     }
-    // What it does not need for the MINs and MAXes of columns it drops, although another MIN or MAX
-    // beside them, of an expression or with a FILTER, may need it.
-    config.options_mut().optimizer.enable_aggregate_dynamic_filter_pushdown = false;
-    // Of groups by a float, of which one is NaN, DataFusion's operator for MIN and MAX with ORDER BY
-    // … LIMIT panics: NaN is not equal to itself there.
-    config.options_mut().optimizer.enable_topk_aggregation = false;
     hand_on_more_keys(config.options_mut());
     // Of two formats with the same name, the first is registered.
     let mut formats = S3FormatFactory::all();

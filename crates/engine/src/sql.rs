@@ -16,6 +16,7 @@ use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
 use crate::copied;
 use crate::dropped_clauses;
 use crate::from_first;
+use crate::guards;
 use crate::locations::as_url;
 use crate::option_values;
 use crate::staging::replaced::Existing;
@@ -72,6 +73,7 @@ async fn planned(
     mut statement: Statement,
 ) -> Result<(LogicalPlan, Existing)> {
     dropped_clauses::check(&statement)?;
+    guards::rewrite(&mut statement)?;
     select_all(&mut statement);
     name_files(&mut statement);
     let existing = prepare(state, &mut statement)?;

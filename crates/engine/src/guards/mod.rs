@@ -1,0 +1,83 @@
+//! Right answers where DataFusion's are wrong.
+//!
+//! Each file here is one [`Guard`]: the upstream issue, statements whose answers DataFusion gets wrong, and what
+//! changes in our sessions: a setting, a rule, or a refusal with a reason. [`GUARDS`] lists them; the site's page
+//! "Where we differ from DataFusion" is printed from that list, and `tests/it/guards.rs` runs every [`Case`] in
+//! plain DataFusion, too. A case that DataFusion answers right fails that test: the guard can go.
+//!
+//! A guard costs nothing for plans that it does not concern. [`with_guards`] adds all of them to a session and
+//! nothing else, so a session without pushdown can be the oracle of one with it. Guards that change the text of a
+//! statement are in [`rewrite`], which runs before a statement is planned.
+
+use datafusion::common::Result;
+use datafusion::execution::SessionStateBuilder;
+use datafusion::sql::parser::Statement;
+
+mod bounds_of_min_max;
+mod top_k_aggregation;
+
+/// A class of wrong answers, and what keeps them from our users.
+#[derive(Debug, Clone, Copy)]
+pub struct Guard {
+    /// What is wrong in DataFusion, as the title of an entry of the documentation.
+    pub title: &'static str,
+    /// Upstream's issues or pull requests, as `datafusion#22835` or `sqlparser#1234`; empty if nobody has reported
+    /// it.
+    pub upstream: &'static [&'static str],
+    /// What our sessions do instead, in a sentence or two for a reader.
+    pub ours: &'static str,
+    /// Statements of this class.
+    pub cases: &'static [Case],
+}
+
+/// A statement that DataFusion answers wrong.
+#[derive(Debug, Clone, Copy)]
+pub struct Case {
+    /// Statements that come first: tables and settings.
+    pub setup: &'static [&'static str],
+    /// The statement.
+    pub sql: &'static str,
+    /// What our sessions answer.
+    pub right: Answer,
+    /// What DataFusion answers.
+    pub theirs: Answer,
+}
+
+/// The outcome of a statement.
+#[derive(Debug, Clone, Copy)]
+pub enum Answer {
+    /// Rows, in any order unless the statement orders them: the values of a row as text, separated by `", "`; NULL
+    /// is `NULL`.
+    Rows(&'static [&'static str]),
+    /// An error with this text in it.
+    Error(&'static str),
+    /// A panic.
+    Panic,
+    /// Anything that is not the right answer: what comes depends on the order in which partitions run.
+    Varies,
+}
+
+/// All guards, in the order of the documentation.
+pub const GUARDS: &[Guard] = &[bounds_of_min_max::GUARD, top_k_aggregation::GUARD];
+
+/// Adds the guards to a session that is being built.
+///
+/// # Errors
+///
+/// If the builder's rules lack one that a guard replaces or stands by.
+pub fn with_guards(mut builder: SessionStateBuilder) -> Result<SessionStateBuilder> {
+    let mut config = builder.config().take().unwrap_or_default();
+    let options = config.options_mut();
+    bounds_of_min_max::set(options);
+    top_k_aggregation::set(options);
+    Ok(builder.with_config(config))
+}
+
+/// Rewrites a statement before it is planned, where the text alone decides.
+///
+/// # Errors
+///
+/// If a guard refuses the statement.
+pub fn rewrite(_statement: &mut Statement) -> Result<()> {
+    Ok(())
+}

@@ -1,0 +1,126 @@
+//! Every case of every guard, in our sessions and in plain DataFusion.
+
+use std::panic::AssertUnwindSafe;
+
+use arrow::array::RecordBatch;
+use datafusion::execution::SessionStateBuilder;
+use datafusion::prelude::{SessionConfig, SessionContext};
+use futures::FutureExt;
+use sluicegate_engine::Engine;
+use sluicegate_engine::guards::{Answer, Case, GUARDS, with_guards};
+
+use crate::harness::values;
+
+/// What came of a statement.
+#[derive(Debug)]
+enum Outcome {
+    Rows(Vec<String>),
+    Error(String),
+    Panic,
+}
+
+impl Outcome {
+    fn is(&self, answer: &Answer, ordered: bool) -> bool {
+        match (self, answer) {
+            (Self::Rows(rows), Answer::Rows(expected)) => {
+                let mut rows: Vec<&str> = rows.iter().map(String::as_str).collect();
+                let mut expected = expected.to_vec();
+                if !ordered {
+                    rows.sort_unstable();
+                    expected.sort_unstable();
+                }
+                rows == expected
+            }
+            (Self::Error(error), Answer::Error(expected)) => error.contains(expected),
+            (Self::Panic, Answer::Panic) | (_, Answer::Varies) => true,
+            _ => false,
+        }
+    }
+}
+
+fn lines(batches: &[RecordBatch]) -> Vec<String> {
+    values(batches).iter().map(|row| row.join(", ")).collect()
+}
+
+async fn in_datafusion(context: SessionContext, case: &Case) -> Outcome {
+    let run = async {
+        for statement in case.setup {
+            context.sql(statement).await?.collect().await?;
+        }
+        context.sql(case.sql).await?.collect().await
+    };
+    match AssertUnwindSafe(run).catch_unwind().await {
+        Ok(Ok(batches)) => Outcome::Rows(lines(&batches)),
+        Ok(Err(error)) if error.to_string().contains("panicked") => Outcome::Panic,
+        Ok(Err(error)) => Outcome::Error(error.to_string()),
+        Err(_) => Outcome::Panic,
+    }
+}
+
+async fn in_ours(case: &Case) -> Outcome {
+    let engine = Engine::builder().endpoint("http://127.0.0.1:1").build().await.unwrap();
+    let run = async {
+        for statement in case.setup {
+            engine.collect(statement).await?;
+        }
+        engine.collect(case.sql).await
+    };
+    match run.await {
+        Ok(batches) => Outcome::Rows(lines(&batches)),
+        Err(error) => Outcome::Error(format!("{error} {}", error.hint().unwrap_or_default())),
+    }
+}
+
+fn plain() -> SessionStateBuilder {
+    // As many partitions as our own test sessions on any machine.
+    SessionStateBuilder::new()
+        .with_config(SessionConfig::new().with_target_partitions(2))
+        .with_default_features()
+}
+
+/// Whether the rows of a case have an order.
+fn ordered(case: &Case) -> bool {
+    case.sql.rsplit(')').next().is_some_and(|end| end.to_uppercase().contains("ORDER BY"))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn our_sessions_are_right() {
+    for guard in GUARDS {
+        for case in guard.cases {
+            let outcome = in_ours(case).await;
+            assert!(
+                outcome.is(&case.right, ordered(case)),
+                "{}: {}\nis {outcome:?}, right is {:?}",
+                guard.title,
+                case.sql,
+                case.right
+            );
+        }
+    }
+}
+
+/// A case that fails here is right in DataFusion now: the guard can go.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn datafusion_is_still_wrong() {
+    for guard in GUARDS {
+        for case in guard.cases {
+            let outcome =
+                in_datafusion(SessionContext::new_with_state(plain().build()), case).await;
+            assert!(
+                outcome.is(&case.theirs, ordered(case)),
+                "{}: {}\nis {outcome:?}, was {:?}: has upstream mended it?",
+                guard.title,
+                case.sql,
+                case.theirs
+            );
+        }
+    }
+}
+
+/// The oracle of other tests is a session with guards only.
+#[tokio::test]
+async fn guards_alone_make_a_session() {
+    let context = SessionContext::new_with_state(with_guards(plain()).unwrap().build());
+    let rows = context.sql("SELECT 1").await.unwrap().collect().await.unwrap();
+    assert_eq!(lines(&rows), ["1"]);
+}
