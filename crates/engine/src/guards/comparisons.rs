@@ -68,7 +68,12 @@ impl AnalyzerRule for Exact {
             let plan = if retyped.get() { plan.recompute_schema()? } else { plan };
             let plan = match plan {
                 LogicalPlan::Join(join) => LogicalPlan::Join(join_keys(join)?),
-                LogicalPlan::Union(union) => LogicalPlan::Union(decimal_comparisons::union(union)?),
+                LogicalPlan::Union(union) => {
+                    let before = Arc::clone(&union.schema);
+                    let union = decimal_comparisons::union(union)?;
+                    retyped.set(retyped.get() || union.schema != before);
+                    LogicalPlan::Union(union)
+                }
                 other => other,
             };
             rewritten(plan, concerns_exact, |expr, schema| {

@@ -1,5 +1,6 @@
 //! Two lists that one value is looked up in.
 
+use std::borrow::Borrow;
 use std::collections::HashSet;
 
 use datafusion::logical_expr::expr::InList;
@@ -46,30 +47,35 @@ pub(super) fn merge(expr: &Expr) -> Option<Expr> {
     if !new.iter().any(|it| as_list(it).is_some()) {
         return None;
     }
-    let mut all = Vec::new();
-    operands(left, *op, &mut all);
-    let mut all: Vec<Expr> = all.into_iter().cloned().collect();
+    let mut old = Vec::new();
+    operands(left, *op, &mut old);
+    // The left side was merged before.
+    let twice = |it: &&Expr| as_list(it).is_some_and(|(list, _)| same(&old, list).is_some());
+    if !new.iter().any(twice) {
+        return None;
+    }
+    let mut all: Vec<Expr> = old.into_iter().cloned().collect();
     let mut any = false;
     for operand in new {
-        let list = as_list(operand);
-        let same = list.as_ref().and_then(|list| {
-            all.iter().position(|it| as_list(it).is_some_and(|it| it.expr == list.expr))
+        let found = as_list(operand).and_then(|(list, _)| {
+            let at = same(&all, list)?;
+            Some((at, merged(list_of(&all[at])?, list_of(operand)?, *op)?))
         });
-        match (list, same) {
-            (Some(list), Some(at)) => {
-                match as_list(&all[at]).and_then(|it| merged(it, list, *op)) {
-                    Some((first, second)) => {
-                        any = true;
-                        all[at] = first;
-                        all.extend(second);
-                    }
-                    None => all.push(operand.clone()),
-                }
+        match found {
+            Some((at, (first, second))) => {
+                any = true;
+                all[at] = first;
+                all.extend(second);
             }
-            _ => all.push(operand.clone()),
+            None => all.push(operand.clone()),
         }
     }
     any.then(|| all.into_iter().reduce(|all, one| binary_expr(all, *op, one)))?
+}
+
+/// Which of some conditions is a list that the same expression is looked up in.
+fn same<T: Borrow<Expr>>(all: &[T], list: &InList) -> Option<usize> {
+    all.iter().position(|it| as_list(it.borrow()).is_some_and(|(it, _)| it.expr == list.expr))
 }
 
 /// What an operator joins, however it is nested.
@@ -83,16 +89,20 @@ fn operands<'a>(expr: &'a Expr, op: Operator, into: &mut Vec<&'a Expr>) {
     }
 }
 
-/// `x [NOT] IN (…)`.
-fn as_list(expr: &Expr) -> Option<InList> {
+/// `x [NOT] IN (…)`, and whether it is negated.
+fn as_list(expr: &Expr) -> Option<(&InList, bool)> {
     match expr {
-        Expr::InList(list) => Some(list.clone()),
+        Expr::InList(list) => Some((list, list.negated)),
         Expr::Not(inner) => match inner.as_ref() {
-            Expr::InList(list) => Some(InList { negated: !list.negated, ..list.clone() }),
+            Expr::InList(list) => Some((list, !list.negated)),
             _ => None,
         },
         _ => None,
     }
+}
+
+fn list_of(expr: &Expr) -> Option<InList> {
+    as_list(expr).map(|(list, negated)| InList { negated, ..list.clone() })
 }
 
 /// Two lists as one condition, or as two that DataFusion does not merge; none if it merges them right.
