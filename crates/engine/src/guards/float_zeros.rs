@@ -5,7 +5,7 @@ use datafusion::common::tree_node::Transformed;
 use datafusion::common::{DFSchema, ScalarValue};
 use datafusion::logical_expr::expr::InList;
 use datafusion::logical_expr::{
-    BinaryExpr, Expr, ExprSchemable, Join, JoinConstraint, Operator, lit,
+    BinaryExpr, Expr, ExprSchemable, JoinConstraint, LogicalPlan, Operator, lit,
 };
 
 use super::comparisons::is_comparison;
@@ -175,9 +175,10 @@ pub(super) fn summed_within(expr: &Expr, schema: &DFSchema) -> Option<Expr> {
 
 /// Makes an expression one of which no zero is negative; whether that takes anything.
 fn sum(key: &mut Expr, schema: &DFSchema) -> bool {
-    let summed = matches!(key, Expr::BinaryExpr(BinaryExpr { op: Operator::Plus, right, .. })
+    let current: &Expr = key;
+    let summed = matches!(current, Expr::BinaryExpr(BinaryExpr { op: Operator::Plus, right, .. })
         if matches!(right.as_ref(), Expr::Literal(value, _) if is_zero(value)));
-    if summed || matches!(key, Expr::Literal(..)) {
+    if summed || matches!(current, Expr::Literal(..)) {
         return false;
     }
     let zero = key.get_type(schema).ok().and_then(|data_type| zero(&data_type));
