@@ -15,7 +15,8 @@ use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::expr_schema::cast_subquery;
 use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{
-    Between, BinaryExpr, Case, Expr, ExprSchemable, Join, LogicalPlan, Operator, binary_expr, lit,
+    Between, BinaryExpr, Case, Expr, ExprSchemable, Join, LogicalPlan, Operator, Subquery,
+    binary_expr, lit,
 };
 use datafusion::optimizer::{
     Analyzer, AnalyzerRule, ApplyOrder, Optimizer, OptimizerConfig, OptimizerRule,
@@ -315,20 +316,14 @@ fn exact(expr: &Expr, schema: &DFSchema) -> Option<Expr> {
         Expr::InSubquery(InSubquery { expr, subquery, negated }) => {
             let inner = subquery.subquery.schema().field(0).data_type().clone();
             let common = decimal_comparisons::common(&expr.get_type(schema).ok()?, &inner)?;
-            let subquery = match inner == common {
-                true => subquery.clone(),
-                false => cast_subquery(subquery.clone(), &common).ok()?,
-            };
+            let subquery = as_type(subquery, &inner, &common)?;
             let expr = expr.as_ref().clone().cast_to(&common, schema).ok()?;
             Some(Expr::InSubquery(InSubquery::new(Box::new(expr), subquery, *negated)))
         }
         Expr::SetComparison(SetComparison { expr, subquery, op, quantifier }) => {
             let inner = subquery.subquery.schema().field(0).data_type().clone();
             let common = decimal_comparisons::common(&expr.get_type(schema).ok()?, &inner)?;
-            let subquery = match inner == common {
-                true => subquery.clone(),
-                false => cast_subquery(subquery.clone(), &common).ok()?,
-            };
+            let subquery = as_type(subquery, &inner, &common)?;
             let expr = Box::new(expr.as_ref().clone().cast_to(&common, schema).ok()?);
             let quantifier = quantifier.clone();
             Some(Expr::SetComparison(SetComparison::new(expr, subquery, *op, quantifier)))
@@ -337,6 +332,12 @@ fn exact(expr: &Expr, schema: &DFSchema) -> Option<Expr> {
         Expr::Cast(_) | Expr::TryCast(_) => decimal_comparisons::cast(expr),
         _ => None,
     }
+}
+
+/// A subquery of one column as one of another type.
+fn as_type(subquery: &Subquery, from: &DataType, to: &DataType) -> Option<Subquery> {
+    let same = subquery.clone();
+    if from == to { Some(same) } else { cast_subquery(same, to).ok() }
 }
 
 /// `left op right` without rounding; none if DataFusion does not round.
