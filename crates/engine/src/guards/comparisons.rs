@@ -24,7 +24,7 @@ use datafusion::optimizer::{
 
 use super::exact::{Counted, Number};
 use super::{
-    decimal_comparisons, flipped_comparisons, float_zeros, identities, in_lists, lossy_casts,
+    decimal_comparisons, exclusive_or, flipped_comparisons, float_zeros, in_lists, lossy_casts,
     regular_expressions, timestamp_comparisons, years,
 };
 
@@ -142,7 +142,7 @@ impl OptimizerRule for Prepare {
                     flipped_comparisons::flip,
                     regular_expressions::replace,
                     float_zeros::positive,
-                    identities::unless_null,
+                    exclusive_or::unless_null,
                     in_lists::merge,
                 ] {
                     all = all.transform_data(|expr| Ok(replaced(expr, rule)))?;
@@ -261,7 +261,6 @@ fn concerns_casts(expr: &Expr) -> bool {
 fn concerns_preparation(expr: &Expr) -> bool {
     match expr {
         Expr::WindowFunction(_) | Expr::AggregateFunction(_) => true,
-        Expr::ScalarFunction(call) => matches!(call.func.name(), "power" | "log"),
         other => concerns_simplifier(other),
     }
 }

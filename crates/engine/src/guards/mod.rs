@@ -23,9 +23,9 @@ mod comparisons;
 mod decimal_comparisons;
 mod distinct_from;
 mod exact;
+mod exclusive_or;
 mod flipped_comparisons;
 mod float_zeros;
-mod identities;
 mod in_lists;
 mod kept_casts;
 mod lossy_casts;
@@ -85,9 +85,9 @@ pub const GUARDS: &[Guard] = &[
     cast_names::GUARD,
     decimal_comparisons::GUARD,
     distinct_from::GUARD,
+    exclusive_or::GUARD,
     flipped_comparisons::GUARD,
     float_zeros::GUARD,
-    identities::GUARD,
     in_lists::GUARD,
     lossy_casts::GUARD,
     min_max_of_floats::GUARD,
