@@ -20,6 +20,7 @@ mod demo;
 mod edges;
 mod endpoint;
 mod endpoints;
+mod exact;
 mod explain;
 mod faults;
 mod figure_10;

@@ -18,6 +18,7 @@ use datafusion_proto::physical_plan::{
 use datafusion_proto::protobuf::{PhysicalExprNode, PhysicalPlanNode};
 
 use super::cast;
+use crate::guards::keep_casts;
 
 /// DataFusion's `DeduplicatingProtoConverter` for plans with operators of ours: of a plan that comes back,
 /// dynamic filters that are shared are shared again. Casts keep the field that they cast to.
@@ -59,7 +60,7 @@ impl PhysicalProtoConverterExtension for Converter {
         self.results.borrow_mut().push(context.scalar_subquery_results().cloned());
         let plan = self.default_proto_to_execution_plan(proto, &context);
         self.results.borrow_mut().pop();
-        plan
+        plan.map(|plan| keep_casts(plan).data)
     }
 
     fn proto_to_physical_expr(

@@ -9,12 +9,33 @@
 //! nothing else, so a session without pushdown can be the oracle of one with it. Guards that change the text of a
 //! statement are in [`rewrite`], which runs before a statement is planned.
 
+use std::ops::ControlFlow;
+
 use datafusion::common::Result;
 use datafusion::execution::SessionStateBuilder;
-use datafusion::sql::parser::Statement;
+use datafusion::sql::parser::{CopyToSource, Statement};
+use datafusion::sql::sqlparser::ast::{VisitMut, VisitorMut};
 
+mod aggregate_schemas;
 mod bounds_of_min_max;
+mod cast_names;
+mod comparisons;
+mod decimal_comparisons;
+mod distinct_from;
+mod exact;
+mod exclusive_or;
+mod flipped_comparisons;
+mod float_zeros;
+mod in_lists;
+mod kept_casts;
+mod lossy_casts;
+mod min_max_of_floats;
+mod regular_expressions;
+mod timestamp_comparisons;
 mod top_k_aggregation;
+mod years;
+
+pub(crate) use self::kept_casts::keep_casts;
 
 /// A class of wrong answers, and what keeps them from our users.
 #[derive(Debug, Clone, Copy)]
@@ -58,7 +79,23 @@ pub enum Answer {
 }
 
 /// All guards, in the order of the documentation.
-pub const GUARDS: &[Guard] = &[bounds_of_min_max::GUARD, top_k_aggregation::GUARD];
+pub const GUARDS: &[Guard] = &[
+    aggregate_schemas::GUARD,
+    bounds_of_min_max::GUARD,
+    cast_names::GUARD,
+    decimal_comparisons::GUARD,
+    distinct_from::GUARD,
+    exclusive_or::GUARD,
+    flipped_comparisons::GUARD,
+    float_zeros::GUARD,
+    in_lists::GUARD,
+    lossy_casts::GUARD,
+    min_max_of_floats::GUARD,
+    regular_expressions::GUARD,
+    timestamp_comparisons::GUARD,
+    top_k_aggregation::GUARD,
+    years::GUARD,
+];
 
 /// Adds the guards to a session that is being built.
 ///
@@ -68,8 +105,12 @@ pub const GUARDS: &[Guard] = &[bounds_of_min_max::GUARD, top_k_aggregation::GUAR
 pub fn with_guards(mut builder: SessionStateBuilder) -> Result<SessionStateBuilder> {
     let mut config = builder.config().take().unwrap_or_default();
     let options = config.options_mut();
+    aggregate_schemas::set(options);
     bounds_of_min_max::set(options);
     top_k_aggregation::set(options);
+    comparisons::install(&mut builder)?;
+    kept_casts::install(&mut builder);
+    min_max_of_floats::install(&mut builder);
     Ok(builder.with_config(config))
 }
 
@@ -78,6 +119,22 @@ pub fn with_guards(mut builder: SessionStateBuilder) -> Result<SessionStateBuild
 /// # Errors
 ///
 /// If a guard refuses the statement.
-pub fn rewrite(_statement: &mut Statement) -> Result<()> {
+pub fn rewrite(statement: &mut Statement) -> Result<()> {
+    cast_names::rewrite(statement);
+    decimal_comparisons::rewrite(statement);
+    distinct_from::rewrite(statement);
     Ok(())
+}
+
+/// Visits the parts of a statement that are SQL of the parser's.
+fn visit<V: VisitorMut>(statement: &mut Statement, visitor: &mut V) -> ControlFlow<V::Break> {
+    match statement {
+        Statement::Statement(statement) => statement.visit(visitor),
+        Statement::CopyTo(copy) => match &mut copy.source {
+            CopyToSource::Query(query) => query.visit(visitor),
+            CopyToSource::Relation(_) => ControlFlow::Continue(()),
+        },
+        Statement::Explain(explain) => visit(&mut explain.statement, visitor),
+        Statement::CreateExternalTable(_) | Statement::Reset(_) => ControlFlow::Continue(()),
+    }
 }

@@ -1,0 +1,466 @@
+//! The rules of the guards of comparisons: before DataFusion gives both sides a common type, after that, and around
+//! its simplifier.
+
+use std::cell::Cell;
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use arrow::datatypes::DataType;
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
+use datafusion::common::{DFSchema, Result, ScalarValue, internal_datafusion_err};
+use datafusion::execution::SessionStateBuilder;
+use datafusion::logical_expr::expr::{InList, InSubquery, SetComparison};
+use datafusion::logical_expr::expr_rewriter::NamePreserver;
+use datafusion::logical_expr::expr_schema::cast_subquery;
+use datafusion::logical_expr::utils::merge_schema;
+use datafusion::logical_expr::{
+    Between, BinaryExpr, Case, Expr, ExprSchemable, Join, LogicalPlan, Operator, Subquery,
+    binary_expr, lit,
+};
+use datafusion::optimizer::{
+    Analyzer, AnalyzerRule, ApplyOrder, Optimizer, OptimizerConfig, OptimizerRule,
+};
+
+use super::exact::{Counted, Number};
+use super::{
+    decimal_comparisons, exclusive_or, flipped_comparisons, float_zeros, in_lists, lossy_casts,
+    regular_expressions, timestamp_comparisons, years,
+};
+
+/// Adds the rules and their functions to a session that is being built.
+pub(super) fn install(builder: &mut SessionStateBuilder) -> Result<()> {
+    let analyzer = builder.analyzer().get_or_insert_with(Analyzer::new);
+    let coercion = analyzer.rules.iter().position(|rule| rule.name() == "type_coercion");
+    let coercion = coercion.ok_or_else(|| internal_datafusion_err!("there is no type_coercion"))?;
+    analyzer.rules.insert(coercion + 1, Arc::new(Casts));
+    analyzer.rules.insert(coercion, Arc::new(Exact));
+    let optimizer = builder.optimizer().get_or_insert_with(Optimizer::new);
+    let simplifier = optimizer.rules.iter().position(|rule| rule.name() == "simplify_expressions");
+    let simplifier =
+        simplifier.ok_or_else(|| internal_datafusion_err!("there is no simplify_expressions"))?;
+    optimizer.rules.insert(simplifier + 1, Arc::new(Narrow));
+    optimizer.rules.insert(simplifier, Arc::new(Prepare));
+    let functions = builder.scalar_functions().get_or_insert_default();
+    let years = functions.iter().find(|it| it.name() == "date_part").map(years::guarded);
+    functions.extend(years);
+    functions.extend([
+        decimal_comparisons::number(),
+        lossy_casts::cast_function(),
+        lossy_casts::try_cast_function(),
+        timestamp_comparisons::instant_function(),
+    ]);
+    Ok(())
+}
+
+/// Compares what is in the statement as it is written. Stands before DataFusion's type coercion, which rounds.
+#[derive(Debug)]
+pub(super) struct Exact;
+
+impl AnalyzerRule for Exact {
+    fn name(&self) -> &str {
+        "exact_comparisons"
+    }
+
+    fn analyze(&self, plan: LogicalPlan, _config: &ConfigOptions) -> Result<LogicalPlan> {
+        // Whether a union below has other types now.
+        let retyped = Cell::new(false);
+        plan.transform_up_with_subqueries(|plan| {
+            let plan = if retyped.get() { plan.recompute_schema()? } else { plan };
+            let plan = match plan {
+                LogicalPlan::Join(join) => LogicalPlan::Join(join_keys(join)?),
+                LogicalPlan::Union(union) => {
+                    let before = Arc::clone(&union.schema);
+                    let union = decimal_comparisons::union(union)?;
+                    retyped.set(retyped.get() || union.schema != before);
+                    LogicalPlan::Union(union)
+                }
+                other => other,
+            };
+            rewritten(plan, concerns_exact, |expr, schema| {
+                let compared =
+                    expr.transform_up(|expr| Ok(replaced(expr, |it| exact(it, schema))))?;
+                compared.transform_data(|expr| {
+                    expr.transform_up(|expr| Ok(replaced(expr, decimal_comparisons::as_double)))
+                })
+            })
+        })
+        .data()
+    }
+}
+
+/// Keeps casts that change values from being removed. Stands after type coercion, which adds casts.
+#[derive(Debug)]
+pub(super) struct Casts;
+
+impl AnalyzerRule for Casts {
+    fn name(&self) -> &str {
+        "lossy_casts"
+    }
+
+    fn analyze(&self, plan: LogicalPlan, _config: &ConfigOptions) -> Result<LogicalPlan> {
+        plan.transform_up_with_subqueries(|plan| {
+            rewritten(plan, concerns_casts, |expr, schema| {
+                expr.transform_up(|expr| {
+                    let kept = replaced(expr, |it| lossy_casts::keep(it, schema));
+                    kept.transform_data(|expr| Ok(replaced(expr, years::replace)))
+                })
+            })
+        })
+        .data()
+    }
+}
+
+/// Brings conditions into a form that DataFusion's simplifier treats right. Stands before it.
+#[derive(Debug)]
+pub(super) struct Prepare;
+
+impl OptimizerRule for Prepare {
+    fn name(&self) -> &str {
+        "prepare_conditions"
+    }
+
+    fn apply_order(&self) -> Option<ApplyOrder> {
+        Some(ApplyOrder::BottomUp)
+    }
+
+    fn supports_rewrite(&self) -> bool {
+        true
+    }
+
+    fn rewrite(
+        &self,
+        plan: LogicalPlan,
+        _config: &dyn OptimizerConfig,
+    ) -> Result<Transformed<LogicalPlan>> {
+        let summed = float_zeros::summed(plan);
+        let floats = summed.transformed;
+        let rewritten = rewritten(summed.data, concerns_preparation, |expr, schema| {
+            expr.transform_up(|expr| {
+                let mut all = Transformed::no(expr);
+                for rule in [
+                    flipped_comparisons::flip,
+                    regular_expressions::replace,
+                    float_zeros::positive,
+                    exclusive_or::unless_null,
+                    in_lists::merge,
+                ] {
+                    all = all.transform_data(|expr| Ok(replaced(expr, rule)))?;
+                }
+                all.transform_data(|expr| Ok(replaced(expr, |it| float_zeros::both(it, schema))))?
+                    .transform_data(|expr| {
+                        Ok(replaced(expr, |it| float_zeros::summed_within(it, schema)))
+                    })
+            })
+        })?;
+        Ok(Transformed { transformed: rewritten.transformed || floats, ..rewritten })
+    }
+}
+
+/// Compares what was widened with what the simplifier has computed. Stands after it.
+#[derive(Debug)]
+pub(super) struct Narrow;
+
+impl OptimizerRule for Narrow {
+    fn name(&self) -> &str {
+        "narrow_comparisons"
+    }
+
+    fn apply_order(&self) -> Option<ApplyOrder> {
+        Some(ApplyOrder::BottomUp)
+    }
+
+    fn supports_rewrite(&self) -> bool {
+        true
+    }
+
+    fn rewrite(
+        &self,
+        plan: LogicalPlan,
+        _config: &dyn OptimizerConfig,
+    ) -> Result<Transformed<LogicalPlan>> {
+        rewritten(plan, concerns_simplifier, |expr, schema| {
+            expr.transform_up(|expr| {
+                Ok(replaced(expr, |it| timestamp_comparisons::narrowed(it, schema)))
+            })
+        })
+    }
+}
+
+/// Rewrites the expressions of a node that a rule concerns, and keeps the names of its columns.
+fn rewritten(
+    plan: LogicalPlan,
+    concerns: fn(&Expr) -> bool,
+    rewrite: impl Fn(Expr, &DFSchema) -> Result<Transformed<Expr>>,
+) -> Result<Transformed<LogicalPlan>> {
+    let mut any = false;
+    plan.apply_expressions(|expr| {
+        any |= expr.exists(|it| Ok(concerns(it)))?;
+        Ok(if any { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
+    })?;
+    if !any {
+        return Ok(Transformed::no(plan));
+    }
+    let mut schema = merge_schema(&plan.inputs());
+    if let LogicalPlan::TableScan(scan) = &plan {
+        let source = scan.source.schema();
+        schema.merge(&DFSchema::try_from_qualified_schema(scan.table_name.clone(), &source)?);
+    }
+    let names = NamePreserver::new(&plan);
+    let plan = plan.map_expressions(|expr| {
+        if !expr.exists(|it| Ok(concerns(it)))? {
+            return Ok(Transformed::no(expr));
+        }
+        let name = names.save(&expr);
+        let rewritten = rewrite(expr, &schema)?;
+        if !rewritten.transformed {
+            return Ok(rewritten);
+        }
+        Ok(rewritten.update_data(|expr| name.restore(expr)))
+    })?;
+    if plan.transformed {
+        return plan.map_data(LogicalPlan::recompute_schema);
+    }
+    Ok(plan)
+}
+
+fn replaced(expr: Expr, rule: impl FnOnce(&Expr) -> Option<Expr>) -> Transformed<Expr> {
+    match rule(&expr) {
+        Some(other) => Transformed::yes(other),
+        None => Transformed::no(expr),
+    }
+}
+
+fn concerns_exact(expr: &Expr) -> bool {
+    match expr {
+        Expr::BinaryExpr(BinaryExpr { op, .. }) => is_comparison(*op),
+        Expr::ScalarFunction(call) => {
+            decimal_comparisons::concerns(call) || decimal_comparisons::as_double(expr).is_some()
+        }
+        Expr::Between(_)
+        | Expr::Case(_)
+        | Expr::InList(_)
+        | Expr::InSubquery(_)
+        | Expr::SetComparison(_)
+        | Expr::Cast(_)
+        | Expr::TryCast(_) => true,
+        _ => false,
+    }
+}
+
+fn concerns_casts(expr: &Expr) -> bool {
+    match expr {
+        Expr::Cast(_) | Expr::TryCast(_) => true,
+        Expr::ScalarFunction(call) => {
+            matches!(call.func.name(), "arrow_cast" | "arrow_try_cast" | "date_part")
+        }
+        _ => false,
+    }
+}
+
+fn concerns_preparation(expr: &Expr) -> bool {
+    match expr {
+        Expr::WindowFunction(_) | Expr::AggregateFunction(_) => true,
+        other => concerns_simplifier(other),
+    }
+}
+
+fn concerns_simplifier(expr: &Expr) -> bool {
+    matches!(expr, Expr::BinaryExpr(_) | Expr::InList(_))
+}
+
+pub(super) fn is_comparison(op: Operator) -> bool {
+    use Operator as O;
+    matches!(
+        op,
+        O::Eq
+            | O::NotEq
+            | O::Lt
+            | O::LtEq
+            | O::Gt
+            | O::GtEq
+            | O::IsDistinctFrom
+            | O::IsNotDistinctFrom
+    )
+}
+
+/// The same condition without rounding; none if DataFusion does not round.
+fn exact(expr: &Expr, schema: &DFSchema) -> Option<Expr> {
+    match expr {
+        Expr::BinaryExpr(BinaryExpr { left, op, right }) if is_comparison(*op) => {
+            compared(left, *op, right, schema)
+        }
+        Expr::Between(Between { expr, negated, low, high }) => {
+            let (first, second) = if *negated {
+                (Operator::Lt, Operator::Gt)
+            } else {
+                (Operator::GtEq, Operator::LtEq)
+            };
+            let above = compared(expr, first, low, schema);
+            let below = compared(expr, second, high, schema);
+            if above.is_none() && below.is_none() {
+                return None;
+            }
+            let plain = |op, bound: &Expr| binary_expr(expr.as_ref().clone(), op, bound.clone());
+            let above = above.unwrap_or_else(|| plain(first, low));
+            let below = below.unwrap_or_else(|| plain(second, high));
+            Some(if *negated { above.or(below) } else { above.and(below) })
+        }
+        Expr::InList(InList { expr, list, negated }) => in_list(expr, list, *negated, schema),
+        Expr::Case(case) => {
+            let searched = searched(case, schema);
+            let results = decimal_comparisons::branches(searched.as_ref().unwrap_or(case), schema);
+            results.or(searched).map(Expr::Case)
+        }
+        Expr::InSubquery(InSubquery { expr, subquery, negated }) => {
+            let inner = subquery.subquery.schema().field(0).data_type().clone();
+            let common = decimal_comparisons::common(&expr.get_type(schema).ok()?, &inner)?;
+            let subquery = as_type(subquery, &inner, &common)?;
+            let expr = expr.as_ref().clone().cast_to(&common, schema).ok()?;
+            Some(Expr::InSubquery(InSubquery::new(Box::new(expr), subquery, *negated)))
+        }
+        Expr::SetComparison(SetComparison { expr, subquery, op, quantifier }) => {
+            let inner = subquery.subquery.schema().field(0).data_type().clone();
+            let common = decimal_comparisons::common(&expr.get_type(schema).ok()?, &inner)?;
+            let subquery = as_type(subquery, &inner, &common)?;
+            let expr = Box::new(expr.as_ref().clone().cast_to(&common, schema).ok()?);
+            let quantifier = quantifier.clone();
+            Some(Expr::SetComparison(SetComparison::new(expr, subquery, *op, quantifier)))
+        }
+        Expr::ScalarFunction(call) => decimal_comparisons::arguments(call, schema),
+        Expr::Cast(_) | Expr::TryCast(_) => decimal_comparisons::cast(expr),
+        _ => None,
+    }
+}
+
+/// A subquery of one column as one of another type.
+fn as_type(subquery: &Subquery, from: &DataType, to: &DataType) -> Option<Subquery> {
+    let same = subquery.clone();
+    if from == to { Some(same) } else { cast_subquery(same, to).ok() }
+}
+
+/// `left op right` without rounding; none if DataFusion does not round.
+fn compared(left: &Expr, op: Operator, right: &Expr, schema: &DFSchema) -> Option<Expr> {
+    let (left_type, right_type) = (left.get_type(schema).ok()?, right.get_type(schema).ok()?);
+    if let Some(one) = beside(left, &left_type, op, right) {
+        return Some(one);
+    }
+    if let Some(one) = beside(right, &right_type, op.swap()?, left) {
+        return Some(one);
+    }
+    if let Some(common) = decimal_comparisons::common(&left_type, &right_type) {
+        let left = left.clone().cast_to(&common, schema).ok()?;
+        let right = right.clone().cast_to(&common, schema).ok()?;
+        return Some(binary_expr(left, op, right));
+    }
+    let wide_left = timestamp_comparisons::widened(left, &left_type, &right_type);
+    let wide_right = timestamp_comparisons::widened(right, &right_type, &left_type);
+    if wide_left.is_none() && wide_right.is_none() {
+        return None;
+    }
+    let left = wide_left.unwrap_or_else(|| left.clone());
+    let right = wide_right.unwrap_or_else(|| right.clone());
+    Some(binary_expr(left, op, right))
+}
+
+/// What a constant is beside an expression of a type, unless DataFusion compares the two right by itself.
+fn constant(expr: &Expr, beside: &DataType) -> Option<Number> {
+    match beside {
+        DataType::Timestamp(..) | DataType::Date32 => timestamp_comparisons::constant(expr, beside),
+        _ if decimal_comparisons::is_plain(expr, beside) => None,
+        _ => decimal_comparisons::constant(expr),
+    }
+}
+
+/// `expr op constant`.
+fn beside(expr: &Expr, data_type: &DataType, op: Operator, other: &Expr) -> Option<Expr> {
+    if let Some(literal) = decimal_comparisons::as_decimal(other, data_type) {
+        return Some(binary_expr(expr.clone(), op, literal));
+    }
+    let counted = Counted::of(data_type)?;
+    // Both sides may be constants; then DataFusion computes the answer.
+    if matches!(expr, Expr::Literal(..)) {
+        return None;
+    }
+    counted.compare(expr.clone(), op, &constant(other, data_type)?)
+}
+
+fn in_list(expr: &Expr, list: &[Expr], negated: bool, schema: &DFSchema) -> Option<Expr> {
+    let data_type = expr.get_type(schema).ok()?;
+    let is_null = |item: &Expr| matches!(item, Expr::Literal(value, _) if value.is_null());
+    if let Some(counted) = Counted::of(&data_type) {
+        let mut exact = false;
+        let mut values = Vec::with_capacity(list.len());
+        let mut seen = HashSet::with_capacity(list.len());
+        let mut all = true;
+        for item in list {
+            if let Some(number) = constant(item, &data_type) {
+                exact = true;
+                let value = counted.value(&number);
+                values.extend(value.filter(|it| seen.insert(it.clone())).map(lit));
+            } else if is_null(item) || decimal_comparisons::is_plain(item, &data_type) {
+                values.push(item.clone());
+            } else {
+                all = false;
+            }
+        }
+        if !exact && all {
+            return None;
+        }
+        if all {
+            return counted.one_of(expr.clone(), values, negated);
+        }
+    }
+    if expr.is_volatile()
+        || !list.iter().any(|item| compared(expr, Operator::Eq, item, schema).is_some())
+    {
+        return None;
+    }
+    let op = if negated { Operator::NotEq } else { Operator::Eq };
+    let each = list.iter().map(|item| {
+        compared(expr, op, item, schema)
+            .unwrap_or_else(|| binary_expr(expr.clone(), op, item.clone()))
+    });
+    each.reduce(|all, one| if negated { all.and(one) } else { all.or(one) })
+}
+
+/// `CASE x WHEN y …` as `CASE WHEN x = y …`.
+fn searched(case: &Case, schema: &DFSchema) -> Option<Case> {
+    let operand = case.expr.as_ref().filter(|it| !it.is_volatile())?;
+    let equal = |when: &Expr| compared(operand, Operator::Eq, when, schema);
+    if !case.when_then_expr.iter().any(|(when, _)| equal(when).is_some()) {
+        return None;
+    }
+    let branches = case.when_then_expr.iter().map(|(when, then)| {
+        let when =
+            equal(when).unwrap_or_else(|| operand.as_ref().clone().eq(when.as_ref().clone()));
+        (Box::new(when), then.clone())
+    });
+    let branches = branches.collect();
+    Some(Case { expr: None, when_then_expr: branches, else_expr: case.else_expr.clone() })
+}
+
+/// Join keys of types that are compared with loss.
+fn join_keys(mut join: Join) -> Result<Join> {
+    for (left, right) in &mut join.on {
+        let (left_schema, right_schema) = (join.left.schema(), join.right.schema());
+        let types = (left.get_type(left_schema), right.get_type(right_schema));
+        let (Ok(left_type), Ok(right_type)) = types else { continue };
+        if let Some(common) = decimal_comparisons::common(&left_type, &right_type) {
+            *left = std::mem::take(left).cast_to(&common, left_schema)?;
+            *right = std::mem::take(right).cast_to(&common, right_schema)?;
+            continue;
+        }
+        let wide_left = timestamp_comparisons::widened(left, &left_type, &right_type);
+        let wide_right = timestamp_comparisons::widened(right, &right_type, &left_type);
+        *left = wide_left.unwrap_or_else(|| std::mem::take(left));
+        *right = wide_right.unwrap_or_else(|| std::mem::take(right));
+    }
+    Ok(join)
+}
+
+/// An unconditional answer that is NULL where an expression is.
+pub(super) fn unless_null(expr: Expr, answer: bool) -> Expr {
+    let null = lit(ScalarValue::Boolean(None));
+    if answer { expr.is_not_null().or(null) } else { expr.is_null().and(null) }
+}

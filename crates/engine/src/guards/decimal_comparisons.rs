@@ -1,0 +1,416 @@
+//! Decimals and whole numbers beside numbers with a fraction, doubles, and numbers that are too great for 64 bits.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use arrow::datatypes::{DECIMAL256_MAX_PRECISION, DataType, Field, FieldRef};
+use datafusion::common::{DFSchema, Result, ScalarValue, exec_datafusion_err};
+use datafusion::logical_expr::expr::{Cast, ScalarFunction, TryCast};
+use datafusion::logical_expr::expr_rewriter::coerce_plan_expr_for_schema;
+use datafusion::logical_expr::{
+    BinaryExpr, Case, ColumnarValue, Expr, ExprSchemable, Operator, ReturnFieldArgs,
+    ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Union, Volatility, lit,
+};
+use datafusion::sql::parser::Statement;
+use datafusion::sql::sqlparser::ast;
+
+use super::exact::{Counted, Number};
+use super::{Answer, Guard, visit};
+
+pub(super) const GUARD: Guard = Guard {
+    title: "Decimals do not equal the numbers that they show, nor whole numbers large ones",
+    upstream: &["datafusion#14272"],
+    ours: "A number in a statement is compared with decimals and whole numbers digit by digit, however it is written \
+           (`67.35`, `1e300`, `27670116110564327430`), and cast to a decimal without a detour through DOUBLE. A \
+           decimal is compared with a column of FLOAT or DOUBLE as such a number, as other databases do. The type of \
+           `1.5` itself stays DOUBLE.",
+    cases: &[
+        super::Case {
+            setup: &[],
+            sql: "SELECT x = 33353.20 FROM (VALUES (CAST('33353.20' AS DECIMAL(15,2)))) t(x)",
+            right: Answer::Rows(&["true"]),
+            theirs: Answer::Rows(&["false"]),
+        },
+        super::Case {
+            setup: &[],
+            sql: "SELECT x <= 67.35, x BETWEEN 67.35 AND 67.35, x IN (67.35, 1.5), CASE x WHEN 67.35 THEN 1 END \
+                  FROM (VALUES (CAST('67.35' AS DECIMAL(15,2)))) t(x)",
+            right: Answer::Rows(&["true, true, true, 1"]),
+            theirs: Answer::Rows(&["false, false, false, NULL"]),
+        },
+        super::Case {
+            setup: &[],
+            sql: "SELECT x = 27670116110564327430 \
+                  FROM (VALUES (CAST('27670116110564327430' AS DECIMAL(38,0)))) t(x)",
+            right: Answer::Rows(&["true"]),
+            theirs: Answer::Rows(&["false"]),
+        },
+        super::Case {
+            setup: &[
+                "CREATE TABLE amounts AS SELECT CAST('33353.20' AS DECIMAL(15,2)) AS d, 33353.20 AS f",
+            ],
+            sql: "SELECT d = f, d < 1e300, f = 33353.2 FROM amounts",
+            right: Answer::Rows(&["true, true, true"]),
+            theirs: Answer::Error("1e300"),
+        },
+        super::Case {
+            setup: &["CREATE TABLE beyond_doubles AS SELECT 9007199254740993 AS b"],
+            sql: "SELECT b > 9007199254740992.0, b = 9007199254740992.0 FROM beyond_doubles",
+            right: Answer::Rows(&["true, false"]),
+            theirs: Answer::Rows(&["false, true"]),
+        },
+        super::Case {
+            setup: &[],
+            sql: "SELECT CAST(1234567890123456.78 AS DECIMAL(20,2))",
+            right: Answer::Rows(&["1234567890123456.78"]),
+            theirs: Answer::Rows(&["1234567890123456.80"]),
+        },
+        super::Case {
+            setup: &["CREATE TABLE prices AS SELECT CAST('1.25' AS DECIMAL(15,2)) AS d"],
+            sql: "SELECT nullif(d, 1.25), coalesce(d, 67.35), greatest(d, 67.35) FROM prices",
+            right: Answer::Rows(&["NULL, 1.25, 67.35"]),
+            theirs: Answer::Rows(&["NULL, 1.250000000000000, 67.349999999999992"]),
+        },
+        super::Case {
+            setup: &["CREATE TABLE prices AS SELECT CAST('1.25' AS DECIMAL(15,2)) AS d"],
+            sql: "SELECT d FROM prices UNION ALL SELECT 1e20",
+            right: Answer::Rows(&["1.25", "1e20"]),
+            theirs: Answer::Error("too large"),
+        },
+    ],
+};
+
+/// Keeps the text of numbers that a double is not: they become calls of [`NAME`].
+pub(super) fn rewrite(statement: &mut Statement) {
+    let _ = visit(statement, &mut Keep);
+}
+
+/// The function that stands for a number whose text is kept.
+const NAME: &str = "sluice_number";
+
+struct Keep;
+
+impl ast::VisitorMut for Keep {
+    type Break = ();
+
+    fn post_visit_expr(&mut self, expr: &mut ast::Expr) -> ControlFlow<()> {
+        if let ast::Expr::Value(value) = expr
+            && let ast::Value::Number(text, _) = &value.value
+            && is_no_double(text)
+        {
+            let text = ast::Expr::Value(ast::Value::SingleQuotedString(text.clone()).into());
+            let argument = ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(text));
+            *expr = ast::Expr::Function(ast::Function {
+                name: ast::ObjectName::from(vec![ast::Ident::new(NAME)]),
+                uses_odbc_syntax: false,
+                parameters: ast::FunctionArguments::None,
+                args: ast::FunctionArguments::List(ast::FunctionArgumentList {
+                    duplicate_treatment: None,
+                    args: vec![argument],
+                    clauses: Vec::new(),
+                }),
+                filter: None,
+                null_treatment: None,
+                over: None,
+                within_group: Vec::new(),
+            });
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// Whether the shortest text of the double that a number is read as is another number.
+fn is_no_double(text: &str) -> bool {
+    let plain = text.replace('_', "");
+    if plain.parse::<i64>().is_ok() || plain.parse::<u64>().is_ok() {
+        return false;
+    }
+    let Some(number) = Number::parse(&plain) else { return false };
+    let double = plain.parse::<f64>().ok().filter(|double| double.is_finite());
+    double.is_some_and(|double| Number::of_double(double) != Some(number))
+}
+
+/// The function, to be registered with a session.
+pub(super) fn number() -> Arc<ScalarUDF> {
+    let signature = Signature::any(1, Volatility::Immutable);
+    Arc::new(ScalarUDF::new_from_impl(Kept { signature }))
+}
+
+/// A number with its text; a double where nothing asks for more.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Kept {
+    signature: Signature,
+}
+
+impl ScalarUDFImpl for Kept {
+    fn name(&self) -> &str {
+        NAME
+    }
+
+    fn schema_name(&self, args: &[Expr]) -> Result<String> {
+        let double = args.first().and_then(text).and_then(|text| double(&text));
+        Ok(lit(double.unwrap_or(f64::NAN)).to_string())
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, _arg_types: &[DataType]) -> Result<DataType> {
+        Ok(DataType::Float64)
+    }
+
+    fn return_field_from_args(&self, _args: ReturnFieldArgs) -> Result<FieldRef> {
+        Ok(Arc::new(Field::new(NAME, DataType::Float64, false)))
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let double = match args.args.as_slice() {
+            [ColumnarValue::Scalar(value)] => value.try_as_str().flatten().and_then(double),
+            _ => None,
+        };
+        let double =
+            double.ok_or_else(|| exec_datafusion_err!("{NAME} takes the text of a number"))?;
+        Ok(ColumnarValue::Scalar(ScalarValue::Float64(Some(double))))
+    }
+}
+
+fn text(expr: &Expr) -> Option<String> {
+    match expr {
+        Expr::Literal(value, _) => value.try_as_str().flatten().map(str::to_owned),
+        _ => None,
+    }
+}
+
+fn double(text: &str) -> Option<f64> {
+    text.replace('_', "").parse().ok()
+}
+
+/// The text of a number that was kept.
+fn kept(expr: &Expr) -> Option<String> {
+    match expr {
+        Expr::ScalarFunction(call) if call.func.name() == NAME => text(call.args.first()?),
+        _ => None,
+    }
+}
+
+/// A number that was kept as the double that it is for everything but comparisons.
+pub(super) fn as_double(expr: &Expr) -> Option<Expr> {
+    kept(expr).and_then(|text| double(&text)).map(lit)
+}
+
+/// The value of an expression of numbers in the text, which is not rounded on the way.
+pub(super) fn constant(expr: &Expr) -> Option<Number> {
+    match expr {
+        Expr::Literal(value, _) if value.data_type().is_numeric() => Number::of_literal(value),
+        Expr::ScalarFunction(_) => Number::parse(&kept(expr)?.replace('_', "")),
+        Expr::Negative(inner) => constant(inner)?.negated(),
+        Expr::BinaryExpr(BinaryExpr { left, op, right }) => {
+            let (left, right) = (constant(left)?, constant(right)?);
+            match op {
+                Operator::Plus => left.plus(right),
+                Operator::Minus => left.plus(right.negated()?),
+                Operator::Multiply => left.times(right),
+                _ => None,
+            }
+        }
+        Expr::Cast(Cast { expr, field }) | Expr::TryCast(TryCast { expr, field }) => {
+            match field.data_type() {
+                DataType::Decimal128(precision, scale) => {
+                    let unscaled = constant(expr)?.to_decimal(*precision, *scale)?;
+                    Some(Number::of_decimal(unscaled, *scale))
+                }
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}
+
+/// Whether DataFusion compares a number with expressions of the type right by itself.
+pub(super) fn is_plain(expr: &Expr, beside: &DataType) -> bool {
+    let whole = |expr: &Expr| match expr {
+        Expr::Literal(value, _) => value.data_type().is_integer(),
+        _ => false,
+    };
+    beside.is_integer()
+        && match expr {
+            Expr::Negative(inner) => whole(inner),
+            // Arithmetic of whole numbers may overflow, which is an error of its own.
+            Expr::BinaryExpr(_) => constant(expr).is_some_and(|it| it.is_whole()),
+            other => whole(other),
+        }
+}
+
+/// A cast of a number in the text to a decimal.
+pub(super) fn cast(expr: &Expr) -> Option<Expr> {
+    let (Expr::Cast(Cast { expr: inner, field }) | Expr::TryCast(TryCast { expr: inner, field })) =
+        expr
+    else {
+        return None;
+    };
+    let DataType::Decimal128(precision, scale) = field.data_type() else { return None };
+    let unscaled = constant(inner)?.to_decimal(*precision, *scale)?;
+    Some(lit(ScalarValue::Decimal128(Some(unscaled), *precision, *scale)))
+}
+
+/// A number beside a decimal of more digits than are counted here, as a decimal of its own.
+pub(super) fn as_decimal(expr: &Expr, beside: &DataType) -> Option<Expr> {
+    matches!(beside, DataType::Decimal256(..)).then(|| constant(expr)?.to_literal().map(lit))?
+}
+
+/// The types that two expressions are to be compared as, where DataFusion's choice loses values.
+pub(super) fn common(left: &DataType, right: &DataType) -> Option<DataType> {
+    match (left, right) {
+        (decimal, float) | (float, decimal) if decimal.is_decimal() && float.is_floating() => {
+            Some(float.clone())
+        }
+        _ => {
+            let ((p1, s1), (p2, s2)) = (shape(left)?, shape(right)?);
+            if !left.is_decimal() && !right.is_decimal() {
+                return None;
+            }
+            let scale = s1.max(s2);
+            let whole = (i16::from(p1) - i16::from(s1)).max(i16::from(p2) - i16::from(s2));
+            let digits = whole + i16::from(scale);
+            let digits = u8::try_from(digits).ok()?.min(DECIMAL256_MAX_PRECISION);
+            (digits > 38).then_some(DataType::Decimal256(digits, scale))
+        }
+    }
+}
+
+/// The digits and places of decimals and whole numbers.
+fn shape(data_type: &DataType) -> Option<(u8, i8)> {
+    use DataType as D;
+    Some(match data_type {
+        D::Int8 | D::UInt8 => (3, 0),
+        D::Int16 | D::UInt16 => (5, 0),
+        D::Int32 | D::UInt32 => (10, 0),
+        D::Int64 | D::UInt64 => (20, 0),
+        D::Decimal32(p, s) | D::Decimal64(p, s) | D::Decimal128(p, s) => (*p, *s),
+        _ => return None,
+    })
+}
+
+/// Whether a function compares its arguments, or returns one of them.
+pub(super) fn concerns(call: &ScalarFunction) -> bool {
+    let name = call.func.name();
+    matches!(name, "nullif" | "coalesce" | "nvl" | "ifnull" | "greatest" | "least")
+}
+
+/// The call of such a function without rounding; none if DataFusion does not round.
+pub(super) fn arguments(call: &ScalarFunction, schema: &DFSchema) -> Option<Expr> {
+    if !concerns(call) {
+        return None;
+    }
+    let with = |args| Expr::ScalarFunction(ScalarFunction::new_udf(Arc::clone(&call.func), args));
+    if let ("nullif", [value, number]) = (call.func.name(), call.args.as_slice()) {
+        let data_type = value.get_type(schema).ok()?;
+        let counted = Counted::of(&data_type).filter(|_| data_type.is_decimal());
+        if let (Some(counted), Some(number)) = (counted, constant(number)) {
+            return Some(match counted.value(&number) {
+                Some(number) => with(vec![value.clone(), lit(number)]),
+                // It is no value of the type.
+                None => value.clone(),
+            });
+        }
+    }
+    let args: Vec<&Expr> = call.args.iter().collect();
+    unified(&args, schema).map(with)
+}
+
+/// The results of CASE without rounding; none if DataFusion does not round.
+pub(super) fn branches(case: &Case, schema: &DFSchema) -> Option<Case> {
+    let results = case.when_then_expr.iter().map(|(_, then)| then.as_ref());
+    let results: Vec<&Expr> = results.chain(case.else_expr.as_deref()).collect();
+    let mut unified = unified(&results, schema)?.into_iter();
+    let branches = case.when_then_expr.iter().zip(&mut unified);
+    let branches: Vec<_> =
+        branches.map(|((when, _), then)| (when.clone(), Box::new(then))).collect();
+    let (expr, else_expr) = (case.expr.clone(), unified.next().map(Box::new));
+    Some(Case { expr, when_then_expr: branches, else_expr })
+}
+
+/// Expressions of which one is the result: beside a decimal, numbers in the text are decimals, and everything is
+/// a float if something else is.
+fn unified(all: &[&Expr], schema: &DFSchema) -> Option<Vec<Expr>> {
+    let types: Vec<DataType> =
+        all.iter().map(|expr| expr.get_type(schema)).collect::<Result<_>>().ok()?;
+    if !types.iter().any(DataType::is_decimal) {
+        return None;
+    }
+    let number = |at: usize| {
+        let float = types[at].is_floating();
+        float.then(|| constant(all[at])?.to_literal().map(lit))?
+    };
+    let numbers: Vec<Option<Expr>> = (0..all.len()).map(number).collect();
+    let floats = (0..all.len()).filter(|at| types[*at].is_floating() && numbers[*at].is_none());
+    let widest = floats.map(|at| types[at].clone()).max_by_key(DataType::primitive_width);
+    match widest {
+        Some(float) => {
+            let cast = all.iter().zip(&types).map(|(expr, data_type)| {
+                let expr = Expr::clone(expr);
+                if data_type.is_decimal() { expr.cast_to(&float, schema) } else { Ok(expr) }
+            });
+            cast.collect::<Result<_>>().ok()
+        }
+        None if numbers.iter().any(Option::is_some) => {
+            let all = all.iter().zip(numbers);
+            Some(all.map(|(expr, number)| number.unwrap_or_else(|| Expr::clone(expr))).collect())
+        }
+        None => None,
+    }
+}
+
+/// A union whose decimals are floats where other inputs have floats.
+pub(super) fn union(union: Union) -> Result<Union> {
+    let fields = union.inputs.first().map_or(0, |input| input.schema().fields().len());
+    let float = |at: usize| {
+        let types = || union.inputs.iter().filter_map(|it| it.schema().fields().get(at));
+        let decimal = types().any(|field| field.data_type().is_decimal());
+        let floats = types().map(|field| field.data_type()).filter(|it| it.is_floating());
+        floats.max_by_key(|float| float.primitive_width()).filter(|_| decimal).cloned()
+    };
+    let floats: Vec<Option<DataType>> = (0..fields).map(float).collect();
+    if floats.iter().all(Option::is_none) {
+        return Ok(union);
+    }
+    let inputs = union.inputs.into_iter().map(|input| {
+        let schema = input.schema();
+        let fields = schema.iter().zip(&floats).map(|((relation, field), float)| {
+            let field = match float {
+                Some(float) if field.data_type().is_decimal() => {
+                    Arc::new(Field::clone(field).with_data_type(float.clone()))
+                }
+                _ => Arc::clone(field),
+            };
+            (relation.cloned(), field)
+        });
+        let schema = DFSchema::new_with_metadata(fields.collect(), schema.metadata().clone())?;
+        coerce_plan_expr_for_schema(Arc::unwrap_or_clone(input), &schema).map(Arc::new)
+    });
+    Union::try_new_with_loose_types(inputs.collect::<Result<_>>()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use datafusion::sql::parser::DFParser;
+
+    use super::*;
+
+    #[test]
+    fn only_numbers_that_a_double_is_not_are_kept() {
+        for (sql, expected) in [
+            ("SELECT 1.5, 67.35, 1e300, 0.1, 1000", "SELECT 1.5, 67.35, 1e300, 0.1, 1000"),
+            (
+                "SELECT 27670116110564327430, -9007199254740993.5",
+                "SELECT sluice_number('27670116110564327430'), -sluice_number('9007199254740993.5')",
+            ),
+            ("SELECT 18446744073709551615, 1e999", "SELECT 18446744073709551615, 1e999"),
+        ] {
+            let mut statement = DFParser::parse_sql(sql).unwrap().pop_front().unwrap();
+            rewrite(&mut statement);
+            assert_eq!(statement.to_string(), expected);
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! A value that XOR takes twice.
+
+use datafusion::logical_expr::{BinaryExpr, Case, Expr, Operator};
+
+use super::{Answer, Guard};
+
+pub(super) const GUARD: Guard = Guard {
+    title: "x ^ x is 0 for NULL",
+    upstream: &["datafusion#24246"],
+    ours: "It is NULL for NULL.",
+    cases: &[super::Case {
+        setup: &["CREATE TABLE bits AS SELECT * FROM (VALUES (3), (NULL)) t(i)"],
+        sql: "SELECT i ^ i FROM bits",
+        right: Answer::Rows(&["0", "NULL"]),
+        theirs: Answer::Rows(&["0", "0"]),
+    }],
+};
+
+/// A chain of XOR with one value twice, which DataFusion leaves out, where the value is not NULL.
+pub(super) fn unless_null(expr: &Expr) -> Option<Expr> {
+    let mut operands = Vec::new();
+    match expr {
+        Expr::BinaryExpr(BinaryExpr { op: Operator::BitwiseXor, .. }) => {
+            add_operands(expr, &mut operands);
+        }
+        _ => return None,
+    }
+    let at = (1..operands.len()).find(|at| operands[..*at].contains(&operands[*at]))?;
+    let present = Box::new(operands[at].clone().is_not_null());
+    let branches = vec![(present, Box::new(expr.clone()))];
+    Some(Expr::Case(Case { expr: None, when_then_expr: branches, else_expr: None }))
+}
+
+fn add_operands<'a>(expr: &'a Expr, all: &mut Vec<&'a Expr>) {
+    match expr {
+        Expr::BinaryExpr(BinaryExpr { left, op: Operator::BitwiseXor, right }) => {
+            add_operands(left, all);
+            add_operands(right, all);
+        }
+        other => all.push(other),
+    }
+}

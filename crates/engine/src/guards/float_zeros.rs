@@ -1,0 +1,188 @@
+//! −0.0, which equals 0.0.
+
+use arrow::datatypes::DataType;
+use datafusion::common::tree_node::Transformed;
+use datafusion::common::{DFSchema, ScalarValue};
+use datafusion::logical_expr::expr::InList;
+use datafusion::logical_expr::{
+    BinaryExpr, Expr, ExprSchemable, JoinConstraint, LogicalPlan, Operator, lit,
+};
+
+use super::comparisons::is_comparison;
+use super::{Answer, Case, Guard};
+
+pub(super) const GUARD: Guard = Guard {
+    title: "−0.0 is not found where 0.0 is asked for",
+    upstream: &["datafusion#22835", "datafusion#25186"],
+    ours: "IN over FLOAT and DOUBLE asks for both zeros. Keys of joins, of windows, of ORDER BY before other keys, and \
+           arguments of count(DISTINCT …) of these types are used as `key + 0.0`, which is 0.0 for both.",
+    cases: &[
+        Case {
+            setup: &[
+                "CREATE TABLE zeros AS SELECT * FROM (VALUES (1, -0.0), (2, 0.0), (3, 1.5)) t(id, x)",
+            ],
+            sql: "SELECT id FROM zeros WHERE x IN (0.0, 7.5, 8.5, 9.5)",
+            right: Answer::Rows(&["1", "2"]),
+            theirs: Answer::Rows(&["2"]),
+        },
+        Case {
+            setup: &[
+                "CREATE TABLE zeros AS SELECT * FROM (VALUES (1, -0.0), (2, 0.0), (3, 1.5)) t(id, x)",
+            ],
+            sql: "SELECT id FROM zeros WHERE x = 0.0 AND x = -0.0",
+            right: Answer::Rows(&["1", "2"]),
+            theirs: Answer::Rows(&[]),
+        },
+        Case {
+            setup: &[
+                "CREATE TABLE zeros AS SELECT * FROM (VALUES (1, 0.0), (2, -0.0), (3, 1.5)) t(id, x)",
+            ],
+            sql: "SELECT id FROM zeros ORDER BY x, id",
+            right: Answer::Rows(&["1", "2", "3"]),
+            theirs: Answer::Rows(&["2", "1", "3"]),
+        },
+        Case {
+            setup: &[
+                "CREATE TABLE zeros AS SELECT * FROM (VALUES (1, 0.0), (2, -0.0), (3, 1.5)) t(id, x)",
+            ],
+            sql: "SELECT id, rank() OVER (ORDER BY x), count(*) OVER (PARTITION BY x) FROM zeros",
+            right: Answer::Rows(&["1, 1, 2", "2, 1, 2", "3, 3, 1"]),
+            theirs: Answer::Rows(&["1, 2, 1", "2, 1, 1", "3, 3, 1"]),
+        },
+        Case {
+            setup: &[
+                "CREATE TABLE zeros AS SELECT * FROM (VALUES (1, 0.0), (2, -0.0), (3, 1.5)) t(id, x)",
+            ],
+            sql: "SELECT count(DISTINCT x), count(DISTINCT id) FROM zeros",
+            right: Answer::Rows(&["2, 3"]),
+            theirs: Answer::Rows(&["3, 3"]),
+        },
+    ],
+};
+
+/// Whether a value is a zero of either sign.
+fn is_zero(value: &ScalarValue) -> bool {
+    match value {
+        ScalarValue::Float16(Some(x)) => x.to_f32() == 0.0,
+        ScalarValue::Float32(Some(x)) => *x == 0.0,
+        ScalarValue::Float64(Some(x)) => *x == 0.0,
+        _ => false,
+    }
+}
+
+fn zero(data_type: &DataType) -> Option<ScalarValue> {
+    data_type.is_floating().then(|| ScalarValue::new_zero(data_type).ok())?
+}
+
+/// `x = -0.0` as `x = 0.0`: DataFusion compares the two as equal, and the literals as different ones.
+pub(super) fn positive(expr: &Expr) -> Option<Expr> {
+    let Expr::BinaryExpr(BinaryExpr { left, op, right }) = expr else { return None };
+    let Expr::Literal(value, metadata) = right.as_ref() else { return None };
+    if !is_comparison(*op) || !is_zero(value) {
+        return None;
+    }
+    let zero = zero(&value.data_type()).filter(|zero| zero != value)?;
+    let right = Box::new(Expr::Literal(zero, metadata.clone()));
+    Some(Expr::BinaryExpr(BinaryExpr { left: left.clone(), op: *op, right }))
+}
+
+/// A list with one zero as one with both. Where it is not made of constants, its items are compared one by one.
+pub(super) fn both(expr: &Expr, schema: &DFSchema) -> Option<Expr> {
+    let Expr::InList(InList { expr, list, negated }) = expr else { return None };
+    let data_type = expr.get_type(schema).ok().filter(DataType::is_floating)?;
+    if list.iter().any(|item| item.any_column_refs() || item.contains_outer()) {
+        if expr.is_volatile() {
+            return None;
+        }
+        let op = if *negated { Operator::NotEq } else { Operator::Eq };
+        let each = list.iter().map(|item| {
+            Expr::BinaryExpr(BinaryExpr::new(expr.clone(), op, Box::new(item.clone())))
+        });
+        return each.reduce(|all, one| if *negated { all.and(one) } else { all.or(one) });
+    }
+    let zeros: Vec<&ScalarValue> = list
+        .iter()
+        .filter_map(|item| match item {
+            Expr::Literal(value, _) if is_zero(value) => Some(value),
+            _ => None,
+        })
+        .collect();
+    let positive = zero(&data_type)?;
+    let negative = positive.arithmetic_negate().ok()?;
+    if zeros.is_empty() || list.len() == 1 {
+        return None;
+    }
+    let missing = [positive, negative].into_iter().find(|it| !zeros.contains(&it))?;
+    let list = list.iter().cloned().chain([lit(missing)]).collect();
+    Some(Expr::InList(InList { expr: expr.clone(), list, negated: *negated }))
+}
+
+/// Sums with 0.0 where rows are brought together or put in order by a float.
+pub(super) fn summed(plan: LogicalPlan) -> Transformed<LogicalPlan> {
+    match plan {
+        LogicalPlan::Join(mut join) => {
+            let mut any = false;
+            let (left, right) = (join.left.schema().clone(), join.right.schema().clone());
+            for (one, other) in &mut join.on {
+                any |= sum(one, &left) | sum(other, &right);
+            }
+            if any {
+                // The keys of USING are columns; which columns there are is already decided.
+                join.join_constraint = JoinConstraint::On;
+            }
+            Transformed::new_transformed(LogicalPlan::Join(join), any)
+        }
+        LogicalPlan::Sort(mut sort) => {
+            let schema = sort.input.schema().clone();
+            // Of rows that differ in the sign of a zero only, none has to come first.
+            let before_others = sort.expr.len().saturating_sub(1);
+            let keys = sort.expr.iter_mut().take(before_others);
+            let any = keys.fold(false, |any, key| sum(&mut key.expr, &schema) | any);
+            Transformed::new_transformed(LogicalPlan::Sort(sort), any)
+        }
+        other => Transformed::no(other),
+    }
+}
+
+/// The same in a window, and in aggregates of distinct values.
+pub(super) fn summed_within(expr: &Expr, schema: &DFSchema) -> Option<Expr> {
+    match expr {
+        Expr::WindowFunction(window) => {
+            let mut window = window.clone();
+            let params = &mut window.params;
+            let mut any = false;
+            for key in &mut params.partition_by {
+                any |= sum(key, schema);
+            }
+            for key in &mut params.order_by {
+                any |= sum(&mut key.expr, schema);
+            }
+            any.then_some(Expr::WindowFunction(window))
+        }
+        Expr::AggregateFunction(aggregate) => {
+            let counts = aggregate.func.name() == "approx_distinct";
+            if !aggregate.params.distinct && !counts {
+                return None;
+            }
+            let mut aggregate = aggregate.clone();
+            let args = aggregate.params.args.iter_mut();
+            let any = args.fold(false, |any, argument| sum(argument, schema) | any);
+            any.then_some(Expr::AggregateFunction(aggregate))
+        }
+        _ => None,
+    }
+}
+
+/// Makes an expression one of which no zero is negative; whether that takes anything.
+fn sum(key: &mut Expr, schema: &DFSchema) -> bool {
+    let current: &Expr = key;
+    let summed = matches!(current, Expr::BinaryExpr(BinaryExpr { op: Operator::Plus, right, .. })
+        if matches!(right.as_ref(), Expr::Literal(value, _) if is_zero(value)));
+    if summed || matches!(current, Expr::Literal(..)) {
+        return false;
+    }
+    let zero = key.get_type(schema).ok().and_then(|data_type| zero(&data_type));
+    let Some(zero) = zero else { return false };
+    *key = std::mem::take(key) + lit(zero);
+    true
+}

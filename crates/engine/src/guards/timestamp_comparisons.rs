@@ -1,0 +1,295 @@
+//! Timestamps and dates beside instants that are finer, or beyond what nanoseconds in 64 bits reach.
+
+use std::sync::Arc;
+
+use arrow::array::{AsArray, Int64Array, timezone::Tz};
+use arrow::compute::cast;
+use arrow::compute::kernels::cast_utils::string_to_datetime;
+use arrow::datatypes::{DataType, Field, FieldRef, Int64Type, TimeUnit};
+use chrono::{TimeZone, Utc};
+use datafusion::common::{
+    DFSchema, Result, ScalarValue, exec_err, internal_err, plan_datafusion_err, plan_err,
+};
+use datafusion::logical_expr::expr::{Cast, InList, ScalarFunction};
+use datafusion::logical_expr::{
+    BinaryExpr, ColumnarValue, Expr, ExprSchemable, Operator, ReturnFieldArgs, ScalarFunctionArgs,
+    ScalarUDF, ScalarUDFImpl, Signature, Volatility, lit,
+};
+
+use super::exact::{Counted, Number, places};
+use super::{Answer, Case, Guard};
+
+pub(super) const GUARD: Guard = Guard {
+    title: "Timestamps and dates are compared with a rounded instant, or fail beyond the year 2262",
+    upstream: &["datafusion#25135"],
+    ours: "An instant in a statement is compared with timestamps and dates of every unit as it is written, and so are \
+           columns of different units. Years from 0000 to 9999 never overflow in a comparison.",
+    cases: &[
+        Case {
+            setup: &[
+                "CREATE TABLE seconds AS SELECT arrow_cast('2001-01-14T00:00:00', 'Timestamp(s)') AS ts",
+            ],
+            sql: "SELECT ts = TIMESTAMP '2001-01-14 00:00:00.5', ts < TIMESTAMP '2001-01-14 00:00:00.5', \
+                  ts IN (TIMESTAMP '2001-01-14 00:00:00.5') FROM seconds",
+            right: Answer::Rows(&["false, true, false"]),
+            theirs: Answer::Rows(&["true, false, true"]),
+        },
+        Case {
+            setup: &[
+                "CREATE TABLE for_ever AS SELECT arrow_cast('9999-12-31T00:00:00', 'Timestamp(s)') AS valid_to",
+            ],
+            sql: "SELECT valid_to = '9999-12-31' FROM for_ever",
+            right: Answer::Rows(&["true"]),
+            theirs: Answer::Error("9999-12-31"),
+        },
+        Case {
+            setup: &["CREATE TABLE for_ever AS SELECT DATE '9999-12-31' AS valid_to"],
+            sql: "SELECT valid_to > now() FROM for_ever",
+            right: Answer::Rows(&["true"]),
+            theirs: Answer::Error("Date32"),
+        },
+    ],
+};
+
+/// The instant that a text or a cast of one is, beside a column of this type.
+pub(super) fn constant(expr: &Expr, beside: &DataType) -> Option<Number> {
+    let zone = match beside {
+        DataType::Timestamp(_, zone) => zone.as_deref(),
+        DataType::Date32 => None,
+        _ => return None,
+    };
+    match expr {
+        // DataFusion reads a text beside a date as a date.
+        Expr::Literal(value, _) if value.data_type().is_string() => {
+            let text = value.try_as_str().flatten()?;
+            matches!(beside, DataType::Timestamp(..)).then(|| instant(text, zone))?
+        }
+        Expr::Literal(value @ ScalarValue::Date32(_), _) => {
+            (zone.is_none() && *beside != DataType::Date32).then(|| Number::of_literal(value))?
+        }
+        Expr::Literal(value, _) => match value.data_type() {
+            DataType::Timestamp(_, other) if other.as_deref() == zone => Number::of_literal(value),
+            _ => None,
+        },
+        Expr::Cast(Cast { expr, field }) => {
+            let Expr::Literal(value, _) = expr.as_ref() else { return None };
+            let text = value.try_as_str().flatten()?;
+            match field.data_type() {
+                DataType::Timestamp(TimeUnit::Nanosecond, other)
+                    if other.is_some() == zone.is_some() || other.is_none() =>
+                {
+                    // What has no zone is in the column's.
+                    instant(text, other.as_deref().or(zone))
+                }
+                DataType::Date32 if zone.is_none() && *beside != DataType::Date32 => {
+                    (text.len() == 10).then(|| instant(text, None))?
+                }
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}
+
+fn instant(text: &str, zone: Option<&str>) -> Option<Number> {
+    fn read<Z: TimeZone>(zone: &Z, text: &str) -> Option<Number> {
+        let read = string_to_datetime(zone, text).ok()?;
+        Some(Number::of_instant(read.timestamp(), read.timestamp_subsec_nanos()))
+    }
+    match zone {
+        Some(zone) => read(&zone.parse::<Tz>().ok()?, text),
+        None => read(&Utc, text),
+    }
+}
+
+/// An expression in the form in which it is compared with another one without overflow; none if it has it.
+///
+/// The coarser of two timestamps becomes one of the finer unit; what is out of its range is its first or last
+/// instant. A date is its first instant, and what it is compared with the local time.
+pub(super) fn widened(expr: &Expr, data_type: &DataType, beside: &DataType) -> Option<Expr> {
+    use DataType as D;
+    let to = match (data_type, beside) {
+        (D::Timestamp(unit, zone), D::Timestamp(other, _)) if places(*unit) < places(*other) => {
+            D::Timestamp(*other, zone.clone())
+        }
+        (D::Date32, D::Timestamp(unit, _)) => D::Timestamp(*unit, None),
+        (D::Timestamp(unit, Some(_)), D::Date32) => {
+            let local = D::Timestamp(*unit, None);
+            return Some(Expr::Cast(Cast::new(Box::new(expr.clone()), local)));
+        }
+        _ => return None,
+    };
+    let arguments = vec![expr.clone(), lit(to.to_string())];
+    Some(Expr::ScalarFunction(ScalarFunction::new_udf(instant_function(), arguments)))
+}
+
+/// A comparison with an instant that only the optimizer has computed, as that of now(), on the column itself.
+pub(super) fn narrowed(expr: &Expr, schema: &DFSchema) -> Option<Expr> {
+    match expr {
+        Expr::BinaryExpr(BinaryExpr { left, op, right }) => match (left.as_ref(), right.as_ref()) {
+            (call, Expr::Literal(value, _)) => compared(call, *op, value, schema),
+            (Expr::Literal(value, _), call) => compared(call, op.swap()?, value, schema),
+            _ => None,
+        },
+        Expr::InList(InList { expr, list, negated }) => {
+            let (inner, counted) = counted(expr, schema)?;
+            let mut values = Vec::with_capacity(list.len());
+            for item in list {
+                let Expr::Literal(value, _) = item else { return None };
+                values.extend(counted.value(&Number::of_literal(value)?).map(lit));
+            }
+            counted.one_of(inner.clone(), values, *negated)
+        }
+        _ => None,
+    }
+}
+
+fn compared(call: &Expr, op: Operator, value: &ScalarValue, schema: &DFSchema) -> Option<Expr> {
+    let (inner, counted) = counted(call, schema)?;
+    counted.compare(inner.clone(), op, &Number::of_literal(value)?)
+}
+
+/// What a call widens.
+fn counted<'a>(call: &'a Expr, schema: &DFSchema) -> Option<(&'a Expr, Counted)> {
+    let Expr::ScalarFunction(call) = call else { return None };
+    let inner = call.args.first().filter(|_| call.func.name() == NAME)?;
+    Some((inner, Counted::of(&inner.get_type(schema).ok()?)?))
+}
+
+const NAME: &str = "sluice_instant";
+
+/// The function, to be registered with a session.
+pub(super) fn instant_function() -> Arc<ScalarUDF> {
+    let signature = Signature::any(2, Volatility::Immutable);
+    Arc::new(ScalarUDF::new_from_impl(Instant { signature }))
+}
+
+/// `sluice_instant(x, 'type')`: a date or a timestamp as a timestamp of a finer unit.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Instant {
+    signature: Signature,
+}
+
+impl ScalarUDFImpl for Instant {
+    fn name(&self) -> &str {
+        NAME
+    }
+
+    fn schema_name(&self, args: &[Expr]) -> Result<String> {
+        // As a cast, which has the name of what is cast.
+        Ok(args.first().map(|it| it.schema_name().to_string()).unwrap_or_default())
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, _arg_types: &[DataType]) -> Result<DataType> {
+        internal_err!("the type is in an argument")
+    }
+
+    fn return_field_from_args(&self, args: ReturnFieldArgs) -> Result<FieldRef> {
+        named_type(NAME, &args)
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let [value, _] = args.args.as_slice() else {
+            return exec_err!("{NAME} takes a value and a type");
+        };
+        let to = args.return_field.data_type();
+        let DataType::Timestamp(finer, _) = to else {
+            return exec_err!("{NAME} makes timestamps, not {to}");
+        };
+        let seconds = 10_i64.pow(places(*finer).unsigned_abs());
+        let factor = match value.data_type() {
+            DataType::Date32 => 86_400 * seconds,
+            DataType::Timestamp(unit, _) => {
+                seconds / 10_i64.pow(places(unit).unsigned_abs()).max(1)
+            }
+            other => return exec_err!("{NAME} takes dates and timestamps, not {other}"),
+        };
+        let counts = match &value {
+            ColumnarValue::Array(array) if *array.data_type() == DataType::Date32 => {
+                cast(&cast(array, &DataType::Int32)?, &DataType::Int64)?
+            }
+            ColumnarValue::Array(array) => cast(array, &DataType::Int64)?,
+            ColumnarValue::Scalar(value) => {
+                let array = value.to_array()?;
+                let array = match array.data_type() {
+                    DataType::Date32 => cast(&array, &DataType::Int32)?,
+                    _ => array,
+                };
+                cast(&array, &DataType::Int64)?
+            }
+        };
+        let counts: Int64Array =
+            counts.as_primitive::<Int64Type>().unary(|count| count.saturating_mul(factor));
+        let instants = cast(&counts, to)?;
+        Ok(match value {
+            ColumnarValue::Array(_) => ColumnarValue::Array(instants),
+            ColumnarValue::Scalar(_) => {
+                ColumnarValue::Scalar(ScalarValue::try_from_array(&instants, 0)?)
+            }
+        })
+    }
+}
+
+/// The field of a function of a value and the name of the type that it makes of it.
+pub(super) fn named_type(function: &str, args: &ReturnFieldArgs) -> Result<FieldRef> {
+    let ([value, _], [_, Some(name)]) = (args.arg_fields, args.scalar_arguments) else {
+        return plan_err!("{function} takes a value and the name of a type");
+    };
+    let name = name.try_as_str().flatten().unwrap_or_default();
+    let to: DataType = name
+        .parse()
+        .map_err(|error| plan_datafusion_err!("{function}: `{name}` is no type: {error}"))?;
+    Ok(Arc::new(Field::new(value.name(), to, value.is_nullable())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_out_of_range_is_the_last_instant() {
+        let function = instant_function();
+        let to = DataType::Timestamp(TimeUnit::Nanosecond, None);
+        for (value, expected) in [
+            (ScalarValue::Date32(Some(1)), 86_400_000_000_000),
+            (ScalarValue::Date32(Some(2_932_896)), i64::MAX),
+            (ScalarValue::Date32(Some(-719_529)), i64::MIN),
+            (ScalarValue::TimestampSecond(Some(-1), None), -1_000_000_000),
+            (ScalarValue::TimestampMicrosecond(Some(7), None), 7_000),
+        ] {
+            let from = Arc::new(Field::new("x", value.data_type(), true));
+            let name = Arc::new(Field::new("type", DataType::Utf8, false));
+            let args = ScalarFunctionArgs {
+                args: vec![
+                    ColumnarValue::Scalar(value.clone()),
+                    ColumnarValue::Scalar(ScalarValue::from(to.to_string())),
+                ],
+                arg_fields: vec![from, name],
+                number_rows: 1,
+                return_field: Arc::new(Field::new("x", to.clone(), true)),
+                config_options: Arc::default(),
+            };
+            match function.invoke_with_args(args).unwrap() {
+                ColumnarValue::Scalar(ScalarValue::TimestampNanosecond(Some(it), None)) => {
+                    assert_eq!(it, expected, "{value}");
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn types_are_read_as_they_are_shown() {
+        for data_type in [
+            DataType::Timestamp(TimeUnit::Nanosecond, None),
+            DataType::Timestamp(TimeUnit::Microsecond, Some("+02:00".into())),
+            DataType::Timestamp(TimeUnit::Second, Some("Europe/Berlin".into())),
+        ] {
+            assert_eq!(data_type.to_string().parse::<DataType>().unwrap(), data_type);
+        }
+    }
+}
