@@ -9,11 +9,18 @@
 //! nothing else, so a session without pushdown can be the oracle of one with it. Guards that change the text of a
 //! statement are in [`rewrite`], which runs before a statement is planned.
 
-use datafusion::common::Result;
+use std::sync::Arc;
+
+use datafusion::common::{Result, internal_datafusion_err};
 use datafusion::execution::SessionStateBuilder;
+use datafusion::optimizer::{Analyzer, AnalyzerRule, Optimizer, OptimizerRule};
+use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::sql::parser::Statement;
 
 mod bounds_of_min_max;
+mod offset_below_sort;
+mod order_of_offset;
 mod top_k_aggregation;
 
 /// A class of wrong answers, and what keeps them from our users.
@@ -58,7 +65,16 @@ pub enum Answer {
 }
 
 /// All guards, in the order of the documentation.
-pub const GUARDS: &[Guard] = &[bounds_of_min_max::GUARD, top_k_aggregation::GUARD];
+pub const GUARDS: &[Guard] = &[
+    bounds_of_min_max::GUARD,
+    offset_below_sort::GUARD,
+    order_of_offset::GUARD,
+    top_k_aggregation::GUARD,
+];
+
+type AnalysisRule = Arc<dyn AnalyzerRule + Send + Sync>;
+type LogicalRule = Arc<dyn OptimizerRule + Send + Sync>;
+type PhysicalRule = Arc<dyn PhysicalOptimizerRule + Send + Sync>;
 
 /// Adds the guards to a session that is being built.
 ///
@@ -70,7 +86,41 @@ pub fn with_guards(mut builder: SessionStateBuilder) -> Result<SessionStateBuild
     let options = config.options_mut();
     bounds_of_min_max::set(options);
     top_k_aggregation::set(options);
+    let analysis = &mut builder.analyzer().get_or_insert_with(Analyzer::new).rules;
+    let logical = &mut builder.optimizer().get_or_insert_with(Optimizer::new).rules;
+    let physical =
+        &mut builder.physical_optimizers().get_or_insert_with(PhysicalOptimizer::new).rules;
+    // It looks for the limits that the other one hides.
+    order_of_offset::install(physical)?;
+    offset_below_sort::install(physical)?;
     Ok(builder.with_config(config))
+}
+
+/// The logical rule of DataFusion with this name.
+fn rule<'a>(rules: &'a mut [LogicalRule], name: &str) -> Result<&'a mut LogicalRule> {
+    let found = rules.iter_mut().find(|rule| rule.name() == name);
+    found.ok_or_else(|| internal_datafusion_err!("no optimizer rule is named {name}"))
+}
+
+/// Puts two physical rules around the one of DataFusion with this name.
+fn insert_around(
+    rules: &mut Vec<PhysicalRule>,
+    name: &str,
+    before: PhysicalRule,
+    after: PhysicalRule,
+) -> Result<()> {
+    insert_after(rules, name, after)?;
+    let at = rules.iter().position(|rule| rule.name() == name).unwrap_or_default();
+    rules.insert(at, before);
+    Ok(())
+}
+
+/// Puts a physical rule after the one of DataFusion with this name.
+fn insert_after(rules: &mut Vec<PhysicalRule>, name: &str, after: PhysicalRule) -> Result<()> {
+    let found = rules.iter().position(|rule| rule.name() == name);
+    let at = found.ok_or_else(|| internal_datafusion_err!("no optimizer rule is named {name}"))?;
+    rules.insert(at + 1, after);
+    Ok(())
 }
 
 /// Rewrites a statement before it is planned, where the text alone decides.
@@ -78,6 +128,5 @@ pub fn with_guards(mut builder: SessionStateBuilder) -> Result<SessionStateBuild
 /// # Errors
 ///
 /// If a guard refuses the statement.
-pub fn rewrite(_statement: &mut Statement) -> Result<()> {
-    Ok(())
+pub fn rewrite(statement: &mut Statement) -> Result<()> {
 }
