@@ -21,6 +21,7 @@ use datafusion::sql::parser::Statement;
 mod bounds_of_min_max;
 mod offset_below_sort;
 mod order_of_offset;
+mod set_operations;
 mod top_k_aggregation;
 
 /// A class of wrong answers, and what keeps them from our users.
@@ -69,6 +70,7 @@ pub const GUARDS: &[Guard] = &[
     bounds_of_min_max::GUARD,
     offset_below_sort::GUARD,
     order_of_offset::GUARD,
+    set_operations::GUARD,
     top_k_aggregation::GUARD,
 ];
 
@@ -87,6 +89,7 @@ pub fn with_guards(mut builder: SessionStateBuilder) -> Result<SessionStateBuild
     bounds_of_min_max::set(options);
     top_k_aggregation::set(options);
     let analysis = &mut builder.analyzer().get_or_insert_with(Analyzer::new).rules;
+    set_operations::install(analysis);
     let logical = &mut builder.optimizer().get_or_insert_with(Optimizer::new).rules;
     let physical =
         &mut builder.physical_optimizers().get_or_insert_with(PhysicalOptimizer::new).rules;
