@@ -19,6 +19,7 @@ use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::sql::parser::Statement;
 
 mod bounds_of_min_max;
+mod null_equal_keys;
 mod offset_below_sort;
 mod order_of_offset;
 mod set_operations;
@@ -68,6 +69,7 @@ pub enum Answer {
 /// All guards, in the order of the documentation.
 pub const GUARDS: &[Guard] = &[
     bounds_of_min_max::GUARD,
+    null_equal_keys::GUARD,
     offset_below_sort::GUARD,
     order_of_offset::GUARD,
     set_operations::GUARD,
@@ -91,6 +93,7 @@ pub fn with_guards(mut builder: SessionStateBuilder) -> Result<SessionStateBuild
     let analysis = &mut builder.analyzer().get_or_insert_with(Analyzer::new).rules;
     set_operations::install(analysis);
     let logical = &mut builder.optimizer().get_or_insert_with(Optimizer::new).rules;
+    null_equal_keys::install(logical)?;
     let physical =
         &mut builder.physical_optimizers().get_or_insert_with(PhysicalOptimizer::new).rules;
     // It looks for the limits that the other one hides.
