@@ -23,6 +23,7 @@ mod null_equal_keys;
 mod offset_below_sort;
 mod order_of_offset;
 mod set_operations;
+mod subqueries;
 mod top_k_aggregation;
 
 /// A class of wrong answers, and what keeps them from our users.
@@ -73,6 +74,9 @@ pub const GUARDS: &[Guard] = &[
     offset_below_sort::GUARD,
     order_of_offset::GUARD,
     set_operations::GUARD,
+    subqueries::IN,
+    subqueries::EXISTS,
+    subqueries::CORRELATED,
     top_k_aggregation::GUARD,
 ];
 
@@ -92,6 +96,7 @@ pub fn with_guards(mut builder: SessionStateBuilder) -> Result<SessionStateBuild
     top_k_aggregation::set(options);
     let analysis = &mut builder.analyzer().get_or_insert_with(Analyzer::new).rules;
     set_operations::install(analysis);
+    subqueries::install(analysis);
     let logical = &mut builder.optimizer().get_or_insert_with(Optimizer::new).rules;
     null_equal_keys::install(logical)?;
     let physical =
