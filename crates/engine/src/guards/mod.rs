@@ -25,6 +25,7 @@ mod order_of_offset;
 mod set_operations;
 mod subqueries;
 mod top_k_aggregation;
+mod using;
 
 /// A class of wrong answers, and what keeps them from our users.
 #[derive(Debug, Clone, Copy)]
@@ -78,6 +79,7 @@ pub const GUARDS: &[Guard] = &[
     subqueries::EXISTS,
     subqueries::CORRELATED,
     top_k_aggregation::GUARD,
+    using::GUARD,
 ];
 
 type AnalysisRule = Arc<dyn AnalyzerRule + Send + Sync>;
@@ -104,6 +106,7 @@ pub fn with_guards(mut builder: SessionStateBuilder) -> Result<SessionStateBuild
     // It looks for the limits that the other one hides.
     order_of_offset::install(physical)?;
     offset_below_sort::install(physical)?;
+    using::install(builder.relation_planners().get_or_insert_with(Vec::new));
     Ok(builder.with_config(config))
 }
 
@@ -140,4 +143,5 @@ fn insert_after(rules: &mut Vec<PhysicalRule>, name: &str, after: PhysicalRule) 
 ///
 /// If a guard refuses the statement.
 pub fn rewrite(statement: &mut Statement) -> Result<()> {
+    using::rewrite(statement)
 }
