@@ -22,7 +22,9 @@ mod bounds_of_min_max;
 mod null_equal_keys;
 mod offset_below_sort;
 mod order_of_offset;
+mod piecewise_merge_join;
 mod set_operations;
+mod sort_merge_filter;
 mod subqueries;
 mod top_k_aggregation;
 mod using;
@@ -74,7 +76,9 @@ pub const GUARDS: &[Guard] = &[
     null_equal_keys::GUARD,
     offset_below_sort::GUARD,
     order_of_offset::GUARD,
+    piecewise_merge_join::GUARD,
     set_operations::GUARD,
+    sort_merge_filter::GUARD,
     subqueries::IN,
     subqueries::EXISTS,
     subqueries::CORRELATED,
@@ -106,6 +110,7 @@ pub fn with_guards(mut builder: SessionStateBuilder) -> Result<SessionStateBuild
     // It looks for the limits that the other one hides.
     order_of_offset::install(physical)?;
     offset_below_sort::install(physical)?;
+    sort_merge_filter::install(physical);
     using::install(builder.relation_planners().get_or_insert_with(Vec::new));
     Ok(builder.with_config(config))
 }
