@@ -19,6 +19,7 @@ use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::sql::parser::Statement;
 
 mod bounds_of_min_max;
+mod limit_below_aggregate;
 mod null_equal_keys;
 mod offset_below_sort;
 mod order_of_offset;
@@ -73,6 +74,7 @@ pub enum Answer {
 /// All guards, in the order of the documentation.
 pub const GUARDS: &[Guard] = &[
     bounds_of_min_max::GUARD,
+    limit_below_aggregate::GUARD,
     null_equal_keys::GUARD,
     offset_below_sort::GUARD,
     order_of_offset::GUARD,
@@ -107,6 +109,7 @@ pub fn with_guards(mut builder: SessionStateBuilder) -> Result<SessionStateBuild
     null_equal_keys::install(logical)?;
     let physical =
         &mut builder.physical_optimizers().get_or_insert_with(PhysicalOptimizer::new).rules;
+    limit_below_aggregate::install(physical)?;
     // It looks for the limits that the other one hides.
     order_of_offset::install(physical)?;
     offset_below_sort::install(physical)?;
