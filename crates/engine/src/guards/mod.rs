@@ -19,6 +19,7 @@ use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::sql::parser::Statement;
 
 mod bounds_of_min_max;
+mod constants_of_outer_joins;
 mod limit_below_aggregate;
 mod null_equal_keys;
 mod offset_below_sort;
@@ -26,6 +27,7 @@ mod order_of_offset;
 mod piecewise_merge_join;
 mod set_operations;
 mod sort_merge_filter;
+mod sorted_grouping_sets;
 mod subqueries;
 mod top_k_aggregation;
 mod using;
@@ -74,6 +76,7 @@ pub enum Answer {
 /// All guards, in the order of the documentation.
 pub const GUARDS: &[Guard] = &[
     bounds_of_min_max::GUARD,
+    constants_of_outer_joins::GUARD,
     limit_below_aggregate::GUARD,
     null_equal_keys::GUARD,
     offset_below_sort::GUARD,
@@ -81,6 +84,7 @@ pub const GUARDS: &[Guard] = &[
     piecewise_merge_join::GUARD,
     set_operations::GUARD,
     sort_merge_filter::GUARD,
+    sorted_grouping_sets::GUARD,
     subqueries::IN,
     subqueries::EXISTS,
     subqueries::CORRELATED,
@@ -113,6 +117,8 @@ pub fn with_guards(mut builder: SessionStateBuilder) -> Result<SessionStateBuild
     // It looks for the limits that the other one hides.
     order_of_offset::install(physical)?;
     offset_below_sort::install(physical)?;
+    constants_of_outer_joins::install(physical);
+    sorted_grouping_sets::install(physical);
     sort_merge_filter::install(physical);
     using::install(builder.relation_planners().get_or_insert_with(Vec::new));
     Ok(builder.with_config(config))
