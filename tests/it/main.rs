@@ -43,6 +43,7 @@ mod parquet_types;
 mod predicted;
 mod prompt;
 mod random;
+mod relational;
 mod scans;
 mod silence;
 mod site;

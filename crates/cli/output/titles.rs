@@ -22,7 +22,11 @@ pub(crate) fn titled(
     let batches = answer.and_then(move |batch| {
         let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
         let columns = batch.columns().to_vec();
-        let named = RecordBatch::try_new_with_options(Arc::clone(&named), columns, &options);
+        // The planner's types may be narrower than those that the optimizer settles on, as those of UNION are.
+        let fields = batch.schema_ref().fields().iter().zip(named.fields());
+        let fields = fields.map(|(field, named)| field.as_ref().clone().with_name(named.name()));
+        let named = Schema::new(fields.collect::<Vec<_>>());
+        let named = RecordBatch::try_new_with_options(Arc::new(named), columns, &options);
         std::future::ready(named.map_err(Into::into))
     });
     Box::pin(RecordBatchStreamAdapter::new(schema, batches))

@@ -75,6 +75,12 @@ pub(crate) fn of_setting(name: &str, value: &str, error: DataFusionError) -> Dat
 /// If it cannot: what it may be.
 pub(crate) fn check_setting(name: &str, value: &str) -> Result<()> {
     const TIME_ZONE: &str = "datafusion.execution.time_zone";
+    const PIECEWISE: &str = "datafusion.optimizer.enable_piecewise_merge_join";
+    if name.eq_ignore_ascii_case(PIECEWISE) && value.eq_ignore_ascii_case("true") {
+        let message = format!("{name} cannot be true: such joins lose rows whose key is NULL");
+        let hint = "Joins with one condition such as a < b are nested-loop joins without it.";
+        return Err(refused(message, Some(hint.to_owned())));
+    }
     if !name.eq_ignore_ascii_case(TIME_ZONE) || value.parse::<Tz>().is_ok() {
         return Ok(());
     }
@@ -222,6 +228,15 @@ mod tests {
             assert!(error.hint().unwrap().contains("Europe/Berlin"));
         }
         check_setting("datafusion.execution.batch_size", "Mars").unwrap();
+    }
+
+    #[test]
+    fn joins_that_are_wrong_stay_off() {
+        let name = "datafusion.optimizer.enable_piecewise_merge_join";
+        check_setting(name, "false").unwrap();
+        let error = Error::from(check_setting(name, "TRUE").unwrap_err());
+        assert!(error.to_string().contains("lose rows"), "{error}");
+        assert!(error.hint().unwrap().contains("nested-loop"));
     }
 
     #[test]

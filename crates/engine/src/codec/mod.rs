@@ -48,13 +48,13 @@ use self::switch::{SwitchDrainMessage, SwitchMessage, SwitchPruneMessage};
 use self::top_k_sample::TopKSampleMessage;
 use crate::datasource::named::NamedSource;
 use crate::datasource::s3_scan::{S3Scan, as_index_scan, as_select_scan, as_turning_scan};
-use crate::physical_plan::StagedWriteExec;
 use crate::physical_plan::s3_aggregate::S3AggregateExec;
 use crate::physical_plan::s3_group_by::S3GroupByExec;
 use crate::physical_plan::switch::SwitchExec;
 use crate::physical_plan::switch_drain::SwitchDrainExec;
 use crate::physical_plan::switch_prune::SwitchPruneExec;
 use crate::physical_plan::top_k_sample::TopKSampleExec;
+use crate::physical_plan::{ForgetfulExec, StagedWriteExec};
 
 /// The first bytes of an operator or expression of ours, and the version of what follows.
 const HEADER: [u8; 7] = *b"sluice\x01";
@@ -92,7 +92,7 @@ pub struct SluiceCodec;
 /// An operator of ours.
 #[derive(Clone, PartialEq, Message)]
 struct NodeMessage {
-    #[prost(oneof = "Node", tags = "1, 2, 3, 4, 5, 6, 7, 8, 9, 10")]
+    #[prost(oneof = "Node", tags = "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11")]
     node: Option<Node>,
 }
 
@@ -118,6 +118,15 @@ enum Node {
     Index(Box<IndexMessage>),
     #[prost(message, tag = "10")]
     SwitchDrain(SwitchDrainMessage),
+    #[prost(message, tag = "11")]
+    Forgetful(ForgetfulMessage),
+}
+
+/// A [`ForgetfulExec`].
+#[derive(Clone, PartialEq, Message)]
+struct ForgetfulMessage {
+    #[prost(bool, tag = "1")]
+    keeps_order: bool,
 }
 
 /// A [`StagedWriteExec`].
@@ -175,6 +184,8 @@ impl PhysicalExtensionCodec for SluiceCodec {
             Node::SwitchPrune(encoder.switch_prune(exec)?)
         } else if node.is::<SwitchDrainExec>() {
             Node::SwitchDrain(SwitchDrainMessage {})
+        } else if let Some(exec) = node.downcast_ref::<ForgetfulExec>() {
+            Node::Forgetful(ForgetfulMessage { keeps_order: exec.keeps_order() })
         } else if let Some(exec) = node.downcast_ref::<TopKSampleExec>() {
             Node::TopKSample(encoder.top_k_sample(exec)?)
         } else {
@@ -226,6 +237,9 @@ impl PhysicalExtensionCodec for SluiceCodec {
             (Some(Node::Switch(switch)), [input]) => Ok(Arc::new(switch.over(input)?)),
             (Some(Node::SwitchPrune(prune)), [input]) => {
                 Ok(Arc::new(decoder.switch_prune(&prune, input)?))
+            }
+            (Some(Node::Forgetful(message)), [input]) => {
+                Ok(Arc::new(ForgetfulExec::new(Arc::clone(input), message.keeps_order)))
             }
             (Some(Node::SwitchDrain(_)), [input]) => {
                 Ok(Arc::new(SwitchDrainExec::try_new(Arc::clone(input))?))

@@ -114,6 +114,33 @@ pub fn with_guards(mut builder: SessionStateBuilder) -> Result<SessionStateBuild
     Ok(builder.with_config(config))
 }
 
+/// The logical rule of DataFusion with this name.
+fn rule<'a>(rules: &'a mut [LogicalRule], name: &str) -> Result<&'a mut LogicalRule> {
+    let found = rules.iter_mut().find(|rule| rule.name() == name);
+    found.ok_or_else(|| internal_datafusion_err!("no optimizer rule is named {name}"))
+}
+
+/// Puts two physical rules around the one of DataFusion with this name.
+fn insert_around(
+    rules: &mut Vec<PhysicalRule>,
+    name: &str,
+    before: PhysicalRule,
+    after: PhysicalRule,
+) -> Result<()> {
+    insert_after(rules, name, after)?;
+    let at = rules.iter().position(|rule| rule.name() == name).unwrap_or_default();
+    rules.insert(at, before);
+    Ok(())
+}
+
+/// Puts a physical rule after the one of DataFusion with this name.
+fn insert_after(rules: &mut Vec<PhysicalRule>, name: &str, after: PhysicalRule) -> Result<()> {
+    let found = rules.iter().position(|rule| rule.name() == name);
+    let at = found.ok_or_else(|| internal_datafusion_err!("no optimizer rule is named {name}"))?;
+    rules.insert(at + 1, after);
+    Ok(())
+}
+
 /// Rewrites a statement before it is planned, where the text alone decides.
 ///
 /// # Errors

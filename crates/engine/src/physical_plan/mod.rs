@@ -1,5 +1,6 @@
 //! Our own operators, one per file.
 
+mod forgetful;
 mod one_batch;
 mod partition_keys;
 pub mod s3_aggregate;
@@ -14,4 +15,5 @@ mod switch_snapshot;
 mod top_k_run;
 pub mod top_k_sample;
 
+pub use self::forgetful::ForgetfulExec;
 pub use self::staged_write::StagedWriteExec;

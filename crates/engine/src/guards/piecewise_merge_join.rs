@@ -1,0 +1,20 @@
+//! Piecewise merge joins.
+
+use super::{Answer, Case, Guard};
+
+/// `SET` refuses it: see `option_values.rs`.
+pub(super) const GUARD: Guard = Guard {
+    title: "`enable_piecewise_merge_join` loses rows with NULL",
+    upstream: &[],
+    ours: "The setting is refused.",
+    cases: &[Case {
+        setup: &[
+            "CREATE TABLE pwmj_l AS SELECT * FROM (VALUES (1), (NULL)) v(a)",
+            "CREATE TABLE pwmj_r AS SELECT * FROM (VALUES (2), (3)) v(b)",
+            "SET datafusion.optimizer.enable_piecewise_merge_join = true",
+        ],
+        sql: "SELECT * FROM pwmj_l LEFT JOIN pwmj_r ON a < b",
+        right: Answer::Error("cannot be true"),
+        theirs: Answer::Rows(&["1, 2", "1, 3"]),
+    }],
+};

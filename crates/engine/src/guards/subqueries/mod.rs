@@ -1,0 +1,307 @@
+//! Subqueries in expressions.
+//!
+//! DataFusion makes joins of IN, EXISTS and correlated scalar subqueries: it moves the conditions that name columns
+//! of the outer query above everything else in the subquery. [`shape`] says where that is exact. There, the plan
+//! stays as DataFusion makes it. Elsewhere, [`rewrite`] turns IN and EXISTS, which may be UNKNOWN, into counts, and
+//! [`unnest`] computes a subquery once for each distinct value of the outer columns, whatever is in it.
+
+mod outer;
+mod rewrite;
+mod shape;
+mod unnest;
+
+use std::cell::Cell;
+use std::sync::Arc;
+
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNodeRecursion};
+use datafusion::common::{Result, Spans};
+use datafusion::logical_expr::logical_plan::Subquery;
+use datafusion::logical_expr::{Expr, Filter, Join, JoinType, LogicalPlan, Projection};
+use datafusion::optimizer::rewrite_set_comparison::RewriteSetComparison;
+use datafusion::optimizer::{AnalyzerRule, OptimizerContext, OptimizerRule};
+
+use self::rewrite::{Place, Rewriter};
+use super::{AnalysisRule, Answer, Case, Guard};
+
+pub(super) const IN: Guard = Guard {
+    title: "IN and NOT IN over a subquery with NULL",
+    upstream: &["datafusion#25336", "datafusion#25340", "datafusion#25347", "datafusion#25473"],
+    ours: "Where the answer may be UNKNOWN, rows that are equal and rows that are NULL are counted. Also, IN and \
+           EXISTS may stand in SELECT.",
+    cases: &[
+        Case {
+            setup: &[T, U],
+            sql: "SELECT a FROM sub_t WHERE a NOT IN (SELECT b FROM sub_u) OR a = 1",
+            right: Answer::Rows(&["1", "1"]),
+            theirs: Answer::Rows(&["1", "1", "2", "NULL"]),
+        },
+        Case {
+            setup: &[T, U],
+            sql: "SELECT a FROM sub_t WHERE 5 NOT IN (SELECT b FROM sub_u)",
+            right: Answer::Rows(&[]),
+            theirs: Answer::Rows(&["1", "1", "2", "NULL"]),
+        },
+        Case {
+            setup: &[T, U],
+            sql: "SELECT a FROM sub_t WHERE (a IN (SELECT b FROM sub_u)) IS NULL",
+            right: Answer::Rows(&["2", "NULL"]),
+            theirs: Answer::Rows(&[]),
+        },
+        Case {
+            setup: &[T, U],
+            sql: "SELECT a FROM sub_t WHERE b NOT IN (SELECT b FROM sub_u WHERE sub_u.c < sub_t.b)",
+            right: Answer::Rows(&["1", "1", "2"]),
+            theirs: Answer::Rows(&[]),
+        },
+        Case {
+            setup: &[T, U],
+            sql: "SELECT a, a IN (SELECT b FROM sub_u), CASE WHEN a NOT IN (SELECT b FROM sub_u) THEN 1 ELSE 2 END \
+                  FROM sub_t",
+            right: Answer::Rows(&["1, true, 2", "1, true, 2", "2, NULL, 2", "NULL, NULL, 2"]),
+            theirs: Answer::Error("does not support logical expression InSubquery"),
+        },
+    ],
+};
+
+pub(super) const EXISTS: Guard = Guard {
+    title: "EXISTS over an aggregate, OFFSET, or a LIMIT beside the correlated part",
+    upstream: &["datafusion#24960", "datafusion#25283", "datafusion#25519"],
+    ours: "An aggregate without GROUP BY has one row, even of no rows. Subqueries with OFFSET or LIMIT are computed \
+           for each outer value. ROLLUP in a correlated subquery is refused, but for EXISTS.",
+    cases: &[
+        Case {
+            setup: &[O, U],
+            sql: "SELECT k FROM sub_o WHERE EXISTS (SELECT count(*) FROM sub_u WHERE b = k)",
+            right: Answer::Rows(&["1", "2", "3"]),
+            theirs: Answer::Rows(&["1", "3"]),
+        },
+        Case {
+            setup: &[O, U],
+            sql: "SELECT k FROM sub_o WHERE 0 IN (SELECT count(*) FROM sub_u WHERE b = k)",
+            right: Answer::Rows(&["2"]),
+            theirs: Answer::Rows(&[]),
+        },
+        Case {
+            setup: &[O, T],
+            sql: "SELECT k FROM sub_o WHERE EXISTS (SELECT * FROM sub_t WHERE a = k OFFSET 1)",
+            right: Answer::Rows(&["1"]),
+            theirs: Answer::Rows(&["1", "2"]),
+        },
+        Case {
+            setup: &[O, T, U],
+            sql: "SELECT k FROM sub_o WHERE EXISTS (SELECT 1 FROM (SELECT * FROM sub_t WHERE sub_t.b = k) x \
+                  JOIN (SELECT * FROM sub_u ORDER BY c DESC LIMIT 1) y ON x.a = y.b)",
+            right: Answer::Rows(&[]),
+            theirs: Answer::Rows(&["1"]),
+        },
+        Case {
+            setup: &[O, U],
+            sql: "SELECT k FROM sub_o WHERE EXISTS (SELECT 1 FROM sub_u WHERE b = k GROUP BY ROLLUP (b))",
+            right: Answer::Rows(&["1", "2", "3"]),
+            theirs: Answer::Rows(&["1", "3"]),
+        },
+    ],
+};
+
+pub(super) const CORRELATED: Guard = Guard {
+    title: "A correlated condition below a window or an outer join",
+    upstream: &[],
+    ours: "Such a subquery, and one that DataFusion cannot plan, is computed for each distinct value of the outer \
+           columns.",
+    cases: &[
+        Case {
+            setup: &[O, U],
+            sql: "SELECT k, (SELECT max(rn) FROM \
+                  (SELECT b, row_number() OVER (ORDER BY c) AS rn FROM sub_u WHERE b = k) x) FROM sub_o",
+            right: Answer::Rows(&["1, 1", "2, NULL", "3, 1"]),
+            theirs: Answer::Rows(&["1, 1", "2, NULL", "3, 3"]),
+        },
+        Case {
+            setup: &[O, U],
+            sql: "SELECT k, rn FROM sub_o CROSS JOIN LATERAL \
+                  (SELECT b, row_number() OVER (ORDER BY c) AS rn FROM sub_u WHERE b = k) x",
+            right: Answer::Rows(&["1, 1", "3, 1"]),
+            theirs: Answer::Rows(&["1, 1", "3, 3"]),
+        },
+        Case {
+            setup: &[O, T, U],
+            sql: "SELECT k, (SELECT count(*) FROM sub_u LEFT JOIN (SELECT * FROM sub_t WHERE sub_t.b = k) y \
+                  ON sub_u.b = y.a) FROM sub_o",
+            right: Answer::Rows(&["1, 3", "2, 3", "3, 3"]),
+            theirs: Answer::Rows(&["1, 1", "2, 0", "3, 0"]),
+        },
+        Case {
+            setup: &[O, U],
+            sql: "SELECT k, (SELECT count(*) FROM sub_u WHERE b < k) FROM sub_o",
+            right: Answer::Rows(&["1, 0", "2, 1", "3, 1"]),
+            theirs: Answer::Error("does not support logical expression ScalarSubquery"),
+        },
+    ],
+};
+
+const T: &str =
+    "CREATE TABLE sub_t AS SELECT * FROM (VALUES (1, 1), (2, 2), (NULL, 3), (1, NULL)) v(a, b)";
+const U: &str = "CREATE TABLE sub_u AS SELECT * FROM (VALUES (1, 1), (NULL, 2), (3, 3)) v(b, c)";
+const O: &str = "CREATE TABLE sub_o AS SELECT * FROM (VALUES (1), (2), (3)) v(k)";
+
+/// Comes after types are coerced, and before DataFusion makes joins.
+pub(super) fn install(rules: &mut Vec<AnalysisRule>) {
+    rules.push(Arc::new(Subqueries));
+}
+
+#[derive(Debug)]
+struct Subqueries;
+
+impl AnalyzerRule for Subqueries {
+    fn analyze(&self, plan: LogicalPlan, _config: &ConfigOptions) -> Result<LogicalPlan> {
+        let found = Found::in_plan(&plan)?;
+        if !found.any {
+            return Ok(plan);
+        }
+        let plan = match found.comparison {
+            true => RewriteSetComparison::new().rewrite(plan, &OptimizerContext::new())?.data,
+            false => plan,
+        };
+        let names = Names::default();
+        plan.transform_up_with_subqueries(|node| rewritten(node, &names)).data()
+    }
+
+    fn name(&self) -> &str {
+        "subqueries"
+    }
+}
+
+/// Which subqueries a plan has.
+#[derive(Debug, Default)]
+struct Found {
+    any: bool,
+    /// `= ANY (…)`, `< ALL (…)` and the like.
+    comparison: bool,
+}
+
+impl Found {
+    fn in_plan(plan: &LogicalPlan) -> Result<Self> {
+        let mut found = Self::default();
+        plan.apply_with_subqueries(|node| {
+            found.any |= matches!(node, LogicalPlan::Subquery(_));
+            node.apply_expressions(|expr| {
+                use datafusion::common::tree_node::TreeNode;
+                expr.apply(|expr| {
+                    found.comparison |= matches!(expr, Expr::SetComparison(_));
+                    found.any |= is_subquery(expr);
+                    Ok(TreeNodeRecursion::Continue)
+                })
+            })
+        })?;
+        Ok(found)
+    }
+}
+
+fn is_subquery(expr: &Expr) -> bool {
+    matches!(
+        expr,
+        Expr::Exists(_) | Expr::InSubquery(_) | Expr::ScalarSubquery(_) | Expr::SetComparison(_)
+    )
+}
+
+fn has_subquery(expr: &Expr) -> bool {
+    use datafusion::common::tree_node::TreeNode;
+    expr.exists(|expr| Ok(is_subquery(expr))).unwrap_or(true)
+}
+
+/// Names of columns that no user has.
+#[derive(Debug, Default)]
+struct Names(Cell<usize>);
+
+impl Names {
+    fn next(&self, kind: &str) -> String {
+        self.0.set(self.0.get() + 1);
+        format!("__{kind}_{}", self.0.get())
+    }
+}
+
+/// A node whose subqueries are ones that DataFusion joins right. Those inside its subqueries are already.
+fn rewritten(node: LogicalPlan, names: &Names) -> Result<Transformed<LogicalPlan>> {
+    match node {
+        LogicalPlan::Filter(filter) if has_subquery(&filter.predicate) => {
+            let Filter { predicate, input, .. } = filter;
+            let columns = input.schema().columns();
+            let mut rewriter = Rewriter::new(Arc::unwrap_or_clone(input), true, names);
+            let predicate = rewriter.rewritten(predicate, Place::Conjunct)?;
+            let (input, added) = rewriter.into_input();
+            let filter = LogicalPlan::Filter(Filter::try_new(predicate, Arc::new(input))?);
+            Ok(Transformed::yes(match added {
+                true => {
+                    let columns = columns.into_iter().map(Expr::Column).collect();
+                    LogicalPlan::Projection(Projection::try_new(columns, Arc::new(filter))?)
+                }
+                false => filter,
+            }))
+        }
+        LogicalPlan::Projection(projection) if projection.expr.iter().any(has_subquery) => {
+            let schema = Arc::clone(&projection.schema);
+            let input = Arc::unwrap_or_clone(projection.input);
+            let mut rewriter = Rewriter::new(input, false, names);
+            let exprs = projection.expr.into_iter().zip(schema.iter());
+            let exprs = exprs.map(|(expr, (qualifier, field))| {
+                let before = expr.schema_name().to_string();
+                let expr = rewriter.rewritten(expr, Place::Value)?;
+                let same = expr.schema_name().to_string() == before;
+                Ok(match same {
+                    true => expr,
+                    false => expr.alias_qualified(qualifier.cloned(), field.name()),
+                })
+            });
+            let exprs = exprs.collect::<Result<Vec<_>>>()?;
+            let (input, _) = rewriter.into_input();
+            Ok(Transformed::yes(LogicalPlan::Projection(Projection::try_new(
+                exprs,
+                Arc::new(input),
+            )?)))
+        }
+        // A condition of an inner join may as well be one of WHERE.
+        LogicalPlan::Join(join)
+            if join.join_type == JoinType::Inner
+                && join.filter.as_ref().is_some_and(has_subquery) =>
+        {
+            let mut join = join;
+            let Some(predicate) = join.filter.take() else {
+                return Ok(Transformed::no(LogicalPlan::Join(join)));
+            };
+            let filter = Filter::try_new(predicate, Arc::new(LogicalPlan::Join(join)))?;
+            Ok(Transformed::yes(rewritten(LogicalPlan::Filter(filter), names)?.data))
+        }
+        LogicalPlan::Join(join) => match lateral(&join)? {
+            Some(subquery) => Ok(Transformed::yes(unnest::lateral(join, &subquery, names)?)),
+            None => Ok(Transformed::no(LogicalPlan::Join(join))),
+        },
+        node => Ok(Transformed::no(node)),
+    }
+}
+
+/// The lateral subquery of a join, where DataFusion would not move its conditions right.
+fn lateral(join: &Join) -> Result<Option<Subquery>> {
+    if !matches!(join.join_type, JoinType::Inner | JoinType::Left) {
+        return Ok(None);
+    }
+    let subquery = match join.right.as_ref() {
+        LogicalPlan::Subquery(subquery) => subquery,
+        LogicalPlan::SubqueryAlias(alias) => match alias.input.as_ref() {
+            LogicalPlan::Subquery(subquery) => subquery,
+            _ => return Ok(None),
+        },
+        _ => return Ok(None),
+    };
+    let plan = &subquery.subquery;
+    let exact = outer::references(plan)?.is_empty()
+        || shape::can_be_lateral(plan)
+        || shape::is_scalar_to_join(plan);
+    Ok((!exact).then(|| subquery.clone()))
+}
+
+/// A subquery as an expression has it.
+fn subquery(plan: LogicalPlan) -> Subquery {
+    let outer_ref_columns = plan.all_out_ref_exprs();
+    Subquery { subquery: Arc::new(plan), outer_ref_columns, spans: Spans::new() }
+}

@@ -1,0 +1,190 @@
+//! Expressions with subqueries.
+
+use std::sync::Arc;
+
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::common::{Column, Result, ScalarValue, not_impl_err};
+use datafusion::functions_aggregate::expr_fn::count;
+use datafusion::logical_expr::expr::{Exists, InSubquery};
+use datafusion::logical_expr::logical_plan::{Distinct, Subquery};
+use datafusion::logical_expr::{
+    Aggregate, BinaryExpr, Expr, ExprSchemable, Filter, Limit, LogicalPlan, Operator, lit, not,
+    when,
+};
+
+use super::{Names, has_subquery, outer, shape, subquery, unnest};
+
+/// Where an expression stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    /// It is one of the conditions of WHERE that all must hold.
+    Conjunct,
+    /// It is part of WHERE, and UNKNOWN is as good as FALSE.
+    Condition,
+    /// UNKNOWN is not FALSE here.
+    Value,
+}
+
+/// Rewrites the expressions of a node. What they need is joined to its input.
+pub(super) struct Rewriter<'a> {
+    input: LogicalPlan,
+    /// Whether the node is a filter, where DataFusion makes joins of IN and EXISTS.
+    filter: bool,
+    names: &'a Names,
+    added: bool,
+}
+
+impl<'a> Rewriter<'a> {
+    pub(super) fn new(input: LogicalPlan, filter: bool, names: &'a Names) -> Self {
+        Self { input, filter, names, added: false }
+    }
+
+    /// The input, and whether it has more columns than it had.
+    pub(super) fn into_input(self) -> (LogicalPlan, bool) {
+        (self.input, self.added)
+    }
+
+    pub(super) fn rewritten(&mut self, expr: Expr, place: Place) -> Result<Expr> {
+        if !has_subquery(&expr) {
+            return Ok(expr);
+        }
+        match expr {
+            Expr::BinaryExpr(BinaryExpr {
+                left,
+                op: op @ (Operator::And | Operator::Or),
+                right,
+            }) if place != Place::Value => {
+                let inner = match op {
+                    Operator::And => place,
+                    _ => Place::Condition,
+                };
+                let left = self.rewritten(*left, inner)?;
+                let right = self.rewritten(*right, inner)?;
+                Ok(Expr::BinaryExpr(BinaryExpr::new(Box::new(left), op, Box::new(right))))
+            }
+            Expr::Not(inner) => match *inner {
+                Expr::Exists(Exists { subquery, negated }) => {
+                    self.exists(subquery, !negated, false)
+                }
+                Expr::InSubquery(InSubquery { expr, subquery, negated }) => {
+                    self.is_in(*expr, subquery, !negated, place)
+                }
+                inner => Ok(not(self.rewritten(inner, Place::Value)?)),
+            },
+            Expr::Exists(Exists { subquery, negated }) => self.exists(subquery, negated, false),
+            Expr::InSubquery(InSubquery { expr, subquery, negated }) => {
+                self.is_in(*expr, subquery, negated, place)
+            }
+            Expr::ScalarSubquery(subquery) => self.scalar(subquery),
+            expr => expr
+                .map_children(|child| Ok(Transformed::yes(self.rewritten(child, Place::Value)?)))
+                .data(),
+        }
+    }
+
+    fn is_in(&mut self, value: Expr, sub: Subquery, negated: bool, place: Place) -> Result<Expr> {
+        let value = self.rewritten(value, Place::Value)?;
+        let plan = match (sub.subquery.as_ref(), place) {
+            // Which of the rows that are equal is found does not matter, and DataFusion's mark joins fail.
+            (LogicalPlan::Distinct(Distinct::All(input)), Place::Condition | Place::Value) => {
+                input.as_ref()
+            }
+            (plan, _) => plan,
+        };
+        let output = Column::from(plan.schema().qualified_field(0));
+        let value_may_be_null = value.nullable(self.input.schema())?;
+        let output_may_be_null = plan.schema().field(0).is_nullable();
+        let nullable = value_may_be_null || output_may_be_null;
+        let correlated = !outer::references(plan)?.is_empty();
+        let exact = match (negated, place) {
+            (false, Place::Conjunct | Place::Condition) => true,
+            // DataFusion's anti join that knows NULL has one key.
+            (true, Place::Conjunct) => !correlated && !(nullable && value.column_refs().is_empty()),
+            _ => !nullable,
+        };
+        if self.filter && exact && shape::can_be_joined(plan) {
+            let sub = subquery(plan.clone());
+            return Ok(Expr::InSubquery(InSubquery::new(Box::new(value), sub, negated)));
+        }
+        if value.contains_outer() {
+            return not_impl_err!(
+                "IN, in a subquery, of a column of the outer query and another subquery is only supported as a \
+                 condition of WHERE; write EXISTS"
+            );
+        }
+        let inside = outer::seen_from_inside(value.clone(), self.input.schema())?;
+        let output = Expr::Column(output);
+        let equal = where_(plan, output.clone().eq(inside))?;
+        let matched = self.exists(subquery(equal), false, true)?;
+        let mut unknown = Vec::new();
+        if value_may_be_null {
+            unknown.push(value.is_null().and(self.exists(subquery(plan.clone()), false, true)?));
+        }
+        if output_may_be_null {
+            unknown.push(self.exists(subquery(where_(plan, output.is_null())?), false, true)?);
+        }
+        let Some(unknown) = unknown.into_iter().reduce(Expr::or) else {
+            return Ok(if negated { not(matched) } else { matched });
+        };
+        if place != Place::Value {
+            return Ok(if negated { not(matched.or(unknown)) } else { matched });
+        }
+        let unknown_value = Expr::Literal(ScalarValue::Boolean(None), None);
+        let value =
+            when(matched, lit(!negated)).when(unknown, unknown_value).otherwise(lit(negated))?;
+        Ok(value)
+    }
+
+    /// Whether a subquery has rows. Of `ours`, which no user has written, one row is counted, which is less work
+    /// than the join with all of them.
+    fn exists(&mut self, sub: Subquery, negated: bool, ours: bool) -> Result<Expr> {
+        let plan = sub.subquery.as_ref();
+        if shape::has_a_row(plan) {
+            return Ok(lit(!negated));
+        }
+        let correlated = !outer::references(plan)?.is_empty();
+        let distinct = matches!(plan, LogicalPlan::Distinct(_));
+        if self.filter && !distinct && shape::can_be_joined(plan) && (correlated || !ours) {
+            return Ok(Expr::Exists(Exists { subquery: sub, negated }));
+        }
+        let shorter = shape::without_limit(plan);
+        let plan = shorter.as_ref().unwrap_or(plan);
+        if self.filter && correlated && shape::can_be_joined(plan) {
+            return Ok(Expr::Exists(Exists { subquery: subquery(plan.clone()), negated }));
+        }
+        let plan = match correlated {
+            true => plan.clone(),
+            // One row is enough.
+            false => LogicalPlan::Limit(Limit {
+                skip: None,
+                fetch: Some(Box::new(lit(1_i64))),
+                input: Arc::new(plan.clone()),
+            }),
+        };
+        let rows = count(lit(1_i64)).alias(self.names.next("rows"));
+        let counted = Aggregate::try_new(Arc::new(plan), vec![], vec![rows])?;
+        let rows = self.scalar(subquery(LogicalPlan::Aggregate(counted)))?;
+        Ok(if negated { rows.eq(lit(0_i64)) } else { rows.gt(lit(0_i64)) })
+    }
+
+    fn scalar(&mut self, sub: Subquery) -> Result<Expr> {
+        let plan = sub.subquery.as_ref();
+        let references = outer::references(plan)?;
+        if references.is_empty()
+            || shape::is_scalar_to_join(plan)
+            || !shape::has_one_row_at_most(plan)
+        {
+            // DataFusion refuses those that may have more rows.
+            return Ok(Expr::ScalarSubquery(sub));
+        }
+        let input = self.input.clone();
+        let (input, value) = unnest::scalar(input, plan, &references, self.names)?;
+        self.input = input;
+        self.added = true;
+        Ok(Expr::Column(value))
+    }
+}
+
+fn where_(plan: &LogicalPlan, condition: Expr) -> Result<LogicalPlan> {
+    Ok(LogicalPlan::Filter(Filter::try_new(condition, Arc::new(plan.clone()))?))
+}

@@ -1,0 +1,186 @@
+//! Which subqueries DataFusion makes joins of without a change of their answer.
+//!
+//! It takes the correlated conditions out of WHERE and makes them conditions of the join. What lies between must
+//! give the same rows whether a condition holds before it or after it.
+
+use datafusion::common::JoinType;
+use datafusion::logical_expr::logical_plan::Distinct;
+use datafusion::logical_expr::utils::split_conjunction;
+use datafusion::logical_expr::{
+    BinaryExpr, Expr, FetchType, GroupingSet, LogicalPlan, Operator, SkipType,
+};
+
+use super::outer;
+
+/// Whether the conditions of a subquery can be those of a semi, anti or mark join.
+pub(super) fn can_be_joined(plan: &LogicalPlan) -> bool {
+    lifts(plan, Between::Nothing)
+}
+
+/// The same for a lateral join, where rows count.
+pub(super) fn can_be_lateral(plan: &LogicalPlan) -> bool {
+    use datafusion::common::tree_node::TreeNode;
+    let merges_rows = |node: &LogicalPlan| match node {
+        LogicalPlan::Distinct(_) => true,
+        LogicalPlan::Aggregate(aggregate) => aggregate.aggr_expr.is_empty(),
+        _ => false,
+    };
+    can_be_joined(plan) && !plan.exists(|node| Ok(merges_rows(node))).unwrap_or(true)
+}
+
+/// Whether it is a scalar subquery that DataFusion makes a left join of grouped rows of.
+pub(super) fn is_scalar_to_join(plan: &LogicalPlan) -> bool {
+    match plan {
+        LogicalPlan::Projection(projection) => {
+            !projection.expr.iter().any(outer::may_refer) && is_scalar_to_join(&projection.input)
+        }
+        LogicalPlan::Aggregate(aggregate) => {
+            !aggregate.aggr_expr.is_empty()
+                && aggregate.group_expr.is_empty()
+                && !aggregate.aggr_expr.iter().any(outer::may_refer)
+                && lifts(&aggregate.input, Between::Aggregate)
+        }
+        _ => false,
+    }
+}
+
+/// What lies between a condition and the join that it is to become part of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Between {
+    /// Nothing that combines rows.
+    Nothing,
+    /// Equal rows have become one.
+    Distinct,
+    /// Rows have been aggregated. Only conditions that all rows of a group share come past that.
+    Aggregate,
+}
+
+fn lifts(plan: &LogicalPlan, between: Between) -> bool {
+    if outer::references(plan).is_ok_and(|found| found.is_empty()) {
+        return true;
+    }
+    match plan {
+        LogicalPlan::Filter(filter) => {
+            let correlated = split_conjunction(&filter.predicate);
+            let mut correlated = correlated.into_iter().filter(|expr| expr.contains_outer());
+            let liftable = |expr: &Expr| {
+                !super::has_subquery(expr) && (between != Between::Aggregate || is_equality(expr))
+            };
+            correlated.all(liftable)
+                && !has_foreign_subquery(&filter.predicate)
+                && lifts(&filter.input, between)
+        }
+        LogicalPlan::Projection(projection) => {
+            !projection.expr.iter().any(outer::may_refer) && lifts(&projection.input, between)
+        }
+        LogicalPlan::Distinct(Distinct::All(input)) => {
+            between == Between::Nothing && lifts(input, Between::Distinct)
+        }
+        LogicalPlan::Aggregate(aggregate) => {
+            let exprs = || aggregate.group_expr.iter().chain(&aggregate.aggr_expr);
+            let one = aggregate.group_expr.is_empty();
+            let sets = exprs().any(|expr| matches!(expr, Expr::GroupingSet(_)));
+            let inner = match aggregate.aggr_expr.is_empty() {
+                true => Between::Distinct,
+                false => Between::Aggregate,
+            };
+            between == Between::Nothing
+                && !one
+                && !sets
+                && !exprs().any(outer::may_refer)
+                && lifts(&aggregate.input, inner)
+        }
+        LogicalPlan::Join(join) => {
+            let own = join.on.iter().any(|(l, r)| outer::may_refer(l) || outer::may_refer(r))
+                || join.filter.as_ref().is_some_and(outer::may_refer);
+            let alone = |plan| outer::references(plan).is_ok_and(|found| found.is_empty());
+            let sides = match join.join_type {
+                JoinType::Inner => true,
+                JoinType::Left | JoinType::LeftSemi | JoinType::LeftAnti => alone(&join.right),
+                JoinType::Right | JoinType::RightSemi | JoinType::RightAnti => alone(&join.left),
+                _ => false,
+            };
+            // DataFusion drops a LIMIT that it comes to after a condition, wherever it is.
+            let later = !alone(&join.left) && has_limit(&join.right);
+            !own && sides && !later && lifts(&join.left, between) && lifts(&join.right, between)
+        }
+        _ => false,
+    }
+}
+
+fn has_limit(plan: &LogicalPlan) -> bool {
+    use datafusion::common::tree_node::TreeNode;
+    plan.exists(|node| Ok(matches!(node, LogicalPlan::Limit(_)))).unwrap_or(true)
+}
+
+/// Whether a condition has a subquery that names a column of the query around the one that it is in.
+fn has_foreign_subquery(predicate: &Expr) -> bool {
+    use datafusion::common::tree_node::TreeNode;
+    let foreign = |expr: &Expr| {
+        outer::subquery_of(expr).is_some_and(|inner| {
+            outer::references(&inner.subquery).map_or(true, |found| !found.is_empty())
+        })
+    };
+    predicate.contains_outer() && predicate.exists(|expr| Ok(foreign(expr))).unwrap_or(true)
+}
+
+/// A column of the subquery that is equal to an expression without any.
+fn is_equality(expr: &Expr) -> bool {
+    let Expr::BinaryExpr(BinaryExpr { left, op: Operator::Eq, right }) = expr else {
+        return false;
+    };
+    let column = |expr: &Expr| match expr {
+        Expr::Column(_) => true,
+        Expr::Cast(cast) => matches!(cast.expr.as_ref(), Expr::Column(_)),
+        _ => false,
+    };
+    (column(left) && !right.any_column_refs()) || (column(right) && !left.any_column_refs())
+}
+
+/// Whether a subquery has a row whatever the outer query's columns are.
+pub(super) fn has_a_row(plan: &LogicalPlan) -> bool {
+    match plan {
+        LogicalPlan::Projection(projection) => has_a_row(&projection.input),
+        LogicalPlan::SubqueryAlias(alias) => has_a_row(&alias.input),
+        LogicalPlan::Sort(sort) => sort.fetch != Some(0) && has_a_row(&sort.input),
+        LogicalPlan::EmptyRelation(empty) => empty.produce_one_row,
+        LogicalPlan::Aggregate(aggregate) => match aggregate.group_expr.as_slice() {
+            [] => true,
+            [Expr::GroupingSet(GroupingSet::Rollup(_) | GroupingSet::Cube(_))] => true,
+            [Expr::GroupingSet(GroupingSet::GroupingSets(sets))] => sets.iter().any(Vec::is_empty),
+            _ => false,
+        },
+        _ => false,
+    }
+}
+
+/// Whether a subquery has at most one row for each value of the outer query's columns.
+pub(super) fn has_one_row_at_most(plan: &LogicalPlan) -> bool {
+    plan.max_rows().is_some_and(|rows| rows <= 1)
+}
+
+/// The subquery without DISTINCT, ORDER BY, and a LIMIT that does not decide whether it has rows; nothing if it has none
+/// of these.
+pub(super) fn without_limit(plan: &LogicalPlan) -> Option<LogicalPlan> {
+    match plan {
+        LogicalPlan::Limit(limit) => {
+            let skips = !matches!(limit.get_skip_type(), Ok(SkipType::Literal(0)));
+            let none = !matches!(limit.get_fetch_type(), Ok(FetchType::Literal(None | Some(1..))));
+            match skips || none {
+                true => None,
+                false => Some(
+                    without_limit(&limit.input).unwrap_or_else(|| limit.input.as_ref().clone()),
+                ),
+            }
+        }
+        LogicalPlan::Projection(projection) => without_limit(&projection.input),
+        LogicalPlan::SubqueryAlias(alias) => without_limit(&alias.input),
+        LogicalPlan::Distinct(Distinct::All(input)) => {
+            Some(without_limit(input).unwrap_or_else(|| input.as_ref().clone()))
+        }
+        LogicalPlan::Sort(sort) if sort.fetch.is_none() => {
+            Some(without_limit(&sort.input).unwrap_or_else(|| sort.input.as_ref().clone()))
+        }
+        _ => None,
+    }
+}

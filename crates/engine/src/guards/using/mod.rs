@@ -1,0 +1,123 @@
+//! Columns that USING and NATURAL merge.
+//!
+//! DataFusion keeps the columns of both sides and takes an unqualified name for the left one. [`nest`] puts a join
+//! whose merged columns matter into parentheses, and [`MergedColumns`] plans what is in these: of each merged column
+//! there is one, at its place in the left table. Where a statement names a column of one side, as `r.a`, that column
+//! gets a name that no user has, and so does the statement's.
+
+mod names;
+mod nest;
+mod plan;
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use datafusion::common::{DataFusionError, Result};
+use datafusion::logical_expr::planner::RelationPlanner;
+use datafusion::sql::parser::{CopyToSource, Statement};
+use datafusion::sql::sqlparser::ast::{Query, Select, SetExpr, VisitMut, VisitorMut};
+
+use self::plan::MergedColumns;
+use super::{Answer, Case, Guard};
+
+pub(super) const GUARD: Guard = Guard {
+    title: "FULL and RIGHT JOIN … USING, NATURAL joins",
+    upstream: &["datafusion#22881"],
+    ours: "The merged column has the value of the side that has one. It may be named in WHERE and in further joins. \
+           `r.*` beside such a FULL or RIGHT JOIN is refused: name its columns. `SEMI JOIN` and `ANTI JOIN` are \
+           LEFT SEMI and LEFT ANTI.",
+    cases: &[
+        Case {
+            setup: &[L, R],
+            sql: "SELECT a FROM using_l FULL JOIN using_r USING (a)",
+            right: Answer::Rows(&["1", "2", "3"]),
+            theirs: Answer::Rows(&["1", "2", "NULL"]),
+        },
+        Case {
+            setup: &[L, R],
+            sql: "SELECT * FROM using_l NATURAL RIGHT JOIN using_r",
+            right: Answer::Rows(&["20, 2, 200", "NULL, 3, 300"]),
+            theirs: Answer::Rows(&["20, 2, 200", "NULL, NULL, 300"]),
+        },
+        Case {
+            setup: &[L, R],
+            sql: "SELECT a, count(*) FROM using_l FULL JOIN using_r USING (a) WHERE a > 1 AND using_l.a IS NULL \
+                  GROUP BY a",
+            right: Answer::Rows(&["3, 1"]),
+            theirs: Answer::Error("mbiguous"),
+        },
+        Case {
+            setup: &[L, R],
+            sql: "SELECT x FROM using_l JOIN using_r USING (a) WHERE a = 2",
+            right: Answer::Rows(&["20"]),
+            theirs: Answer::Error("mbiguous"),
+        },
+        Case {
+            setup: &[L, R],
+            sql: "SELECT * FROM using_l FULL JOIN using_r USING (a) \
+                  FULL JOIN (VALUES (3, 'q'), (4, 'r')) q(a, z) USING (a)",
+            right: Answer::Rows(&[
+                "10, 1, NULL, NULL",
+                "20, 2, 200, NULL",
+                "NULL, 3, 300, q",
+                "NULL, 4, NULL, r",
+            ]),
+            theirs: Answer::Varies,
+        },
+    ],
+};
+
+const L: &str = "CREATE TABLE using_l AS SELECT * FROM (VALUES (10, 1), (20, 2)) v(x, a)";
+const R: &str = "CREATE TABLE using_r AS SELECT * FROM (VALUES (2, 200), (3, 300)) v(a, y)";
+
+/// Adds the planner of joins that [`rewrite`] has put into parentheses.
+pub(super) fn install(planners: &mut Vec<Arc<dyn RelationPlanner>>) {
+    planners.push(Arc::new(MergedColumns));
+}
+
+/// Puts joins into parentheses.
+pub(super) fn rewrite(statement: &mut Statement) -> Result<()> {
+    let mut joins = Joins;
+    let done = match statement {
+        Statement::Statement(statement) => statement.visit(&mut joins),
+        Statement::CopyTo(copy) => match &mut copy.source {
+            CopyToSource::Query(query) => query.visit(&mut joins),
+            CopyToSource::Relation(_) => ControlFlow::Continue(()),
+        },
+        Statement::Explain(explain) => return rewrite(&mut explain.statement),
+        Statement::CreateExternalTable(_) | Statement::Reset(_) => ControlFlow::Continue(()),
+    };
+    match done {
+        ControlFlow::Break(error) => Err(error),
+        ControlFlow::Continue(()) => Ok(()),
+    }
+}
+
+struct Joins;
+
+impl VisitorMut for Joins {
+    type Break = DataFusionError;
+
+    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<Self::Break> {
+        // ORDER BY names columns of the only SELECT.
+        if let SetExpr::Select(select) = query.body.as_mut() {
+            let mut order = query.order_by.take();
+            let done = nest::nest(select, order.as_mut());
+            query.order_by = order;
+            return broken(done);
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<Self::Break> {
+        // Of those that have been done already, nothing is left to do.
+        broken(nest::nest(select, None))
+    }
+}
+
+fn broken(done: Result<()>) -> ControlFlow<DataFusionError> {
+    match done {
+        Ok(()) => ControlFlow::Continue(()),
+        Err(error) => ControlFlow::Break(error),
+    }
+}

@@ -1,0 +1,307 @@
+//! From `l FULL JOIN r USING (a)` to `(l FULL JOIN r USING (a))`, which [`MergedColumns`](super::plan::MergedColumns)
+//! plans.
+
+use std::collections::BTreeSet;
+
+use datafusion::common::{Result, plan_err};
+use datafusion::sql::sqlparser::ast::{
+    ExcludeSelectItem, Expr, Ident, Join, JoinConstraint, JoinOperator, ObjectName, ObjectNamePart,
+    OrderBy, Select, SelectItem, SelectItemQualifiedWildcardKind, TableAlias, TableAliasColumnDef,
+    TableFactor, TableWithJoins, VisitMut, WildcardAdditionalOptions,
+};
+
+use super::names::{self, Columns, Qualified, kept, normal};
+use super::plan::MARK;
+
+/// What a join merges.
+#[derive(Debug, Clone)]
+struct Merge {
+    /// Where the join is in its list.
+    at: usize,
+    /// The columns; all that both sides have if NATURAL.
+    columns: Option<BTreeSet<String>>,
+    /// The tables on both sides.
+    tables: Vec<String>,
+    /// Whether the left side's column may be NULL where the merged one is not.
+    right_counts: bool,
+    /// Columns of one side that the statement names.
+    named: BTreeSet<Qualified>,
+}
+
+impl Merge {
+    fn has(&self, column: &Qualified) -> bool {
+        self.tables.contains(&column.0)
+            && self.columns.as_ref().is_none_or(|columns| columns.contains(&column.1))
+    }
+}
+
+/// Puts the joins of a SELECT into parentheses whose merged columns DataFusion would get wrong, or refuse.
+pub(super) fn nest(select: &mut Select, mut order: Option<&mut OrderBy>) -> Result<()> {
+    select.from.iter_mut().for_each(flatten);
+    if !select.from.iter().any(|from| !from.joins.is_empty()) {
+        return Ok(());
+    }
+    for join in select.from.iter_mut().flat_map(|from| &mut from.joins) {
+        one_sided(&mut join.join_operator);
+    }
+    let mut from = std::mem::take(&mut select.from);
+    let mut merges: Vec<Vec<Merge>> = from.iter().map(merges).collect();
+    let done = match merges.iter().all(Vec::is_empty) {
+        true => Ok(()),
+        false => nested(select, order.as_deref_mut(), &mut from, &mut merges),
+    };
+    select.from = from;
+    done
+}
+
+/// Takes parentheses away that change nothing: `(a JOIN b) JOIN c`.
+fn flatten(from: &mut TableWithJoins) {
+    while let TableFactor::NestedJoin { table_with_joins, alias: None } = &mut from.relation {
+        let inner = std::mem::take(&mut table_with_joins.joins);
+        from.joins.splice(0..0, inner);
+        from.relation = table_with_joins.relation.clone();
+    }
+}
+
+fn one_sided(operator: &mut JoinOperator) {
+    *operator = match std::mem::replace(operator, JoinOperator::ArrayJoin) {
+        JoinOperator::Semi(constraint) => JoinOperator::LeftSemi(constraint),
+        JoinOperator::Anti(constraint) => JoinOperator::LeftAnti(constraint),
+        other => other,
+    };
+}
+
+fn merges(from: &TableWithJoins) -> Vec<Merge> {
+    let lateral = from.joins.iter().any(|join| is_lateral(&join.relation));
+    if lateral {
+        return Vec::new();
+    }
+    let mut tables = names::tables(&from.relation);
+    let mut found = Vec::new();
+    for (at, join) in from.joins.iter().enumerate() {
+        let (constraint, right_counts) = match &join.join_operator {
+            JoinOperator::Join(constraint)
+            | JoinOperator::Inner(constraint)
+            | JoinOperator::Left(constraint)
+            | JoinOperator::LeftOuter(constraint) => (constraint, false),
+            JoinOperator::Right(constraint)
+            | JoinOperator::RightOuter(constraint)
+            | JoinOperator::FullOuter(constraint) => (constraint, true),
+            JoinOperator::CrossJoin(_) => {
+                tables.extend(names::tables(&join.relation));
+                continue;
+            }
+            _ => continue,
+        };
+        tables.extend(names::tables(&join.relation));
+        let columns = match constraint {
+            JoinConstraint::Using(columns) => {
+                let columns = columns.iter().filter_map(|name| match name.0.as_slice() {
+                    [ObjectNamePart::Identifier(ident)] => Some(normal(ident)),
+                    _ => None,
+                });
+                Some(columns.collect())
+            }
+            JoinConstraint::Natural => None,
+            JoinConstraint::On(_) | JoinConstraint::None => continue,
+        };
+        let tables = tables.clone();
+        found.push(Merge { at, columns, tables, right_counts, named: BTreeSet::new() });
+    }
+    found
+}
+
+fn is_lateral(relation: &TableFactor) -> bool {
+    match relation {
+        TableFactor::Derived { lateral, .. } | TableFactor::Function { lateral, .. } => *lateral,
+        TableFactor::UNNEST { .. } => true,
+        _ => false,
+    }
+}
+
+fn nested(
+    select: &mut Select,
+    mut order: Option<&mut OrderBy>,
+    from: &mut [TableWithJoins],
+    merges: &mut [Vec<Merge>],
+) -> Result<()> {
+    let right_counts = merges.iter().flatten().any(|merge| merge.right_counts);
+    // What names columns of one side, before anything is changed.
+    let mut named = Vec::new();
+    let mut columns = Columns::new(|column: &Qualified, _: &mut Expr| named.push(column.clone()));
+    let _ = select.visit(&mut columns);
+    if let Some(order) = order.as_deref_mut() {
+        let _ = order.visit(&mut columns);
+    }
+    let mut conditions = Columns::new(|_: &Qualified, _: &mut Expr| {});
+    for join in from.iter_mut().flat_map(|from| &mut from.joins) {
+        if let Some(condition) = condition(join) {
+            let _ = condition.visit(&mut conditions);
+        }
+    }
+    let mut unqualified = std::mem::take(&mut columns.unqualified);
+    unqualified.append(&mut conditions.unqualified);
+    if !right_counts && !is_ambiguous(select, merges, &unqualified) {
+        return Ok(());
+    }
+    let wildcards = select.projection.iter().filter_map(|item| match item {
+        SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::ObjectName(name), _) => {
+            name.0.last().and_then(|part| part.as_ident()).map(normal)
+        }
+        _ => None,
+    });
+    for table in wildcards {
+        if merges.iter().flatten().any(|merge| merge.tables.contains(&table)) {
+            if !right_counts {
+                return Ok(());
+            }
+            return plan_err!(
+                "`{table}.*` is not supported beside FULL or RIGHT JOIN with USING or NATURAL; name the columns"
+            );
+        }
+    }
+    for joined in from.iter_mut().zip(merges.iter()) {
+        let (from, merges) = joined;
+        for (at, join) in from.joins.iter_mut().enumerate() {
+            let Some(condition) = condition(join) else { continue };
+            let before =
+                |column: &Qualified| merges.iter().any(|merge| merge.at < at && merge.has(column));
+            let mut columns = Columns::new(|column: &Qualified, expr: &mut Expr| {
+                if before(column) {
+                    named.push(column.clone());
+                    names::rename(column, expr);
+                }
+            });
+            let _ = condition.visit(&mut columns);
+        }
+    }
+    named.retain(|column| {
+        let first = merges.iter_mut().flatten().find(|merge| merge.has(column));
+        first.is_some_and(|merge| {
+            merge.named.insert(column.clone());
+            true
+        })
+    });
+    let named: BTreeSet<Qualified> = named.into_iter().collect();
+    rename_items(select, &named);
+    let mut columns = Columns::new(|column: &Qualified, expr: &mut Expr| {
+        if named.contains(column) {
+            names::rename(column, expr);
+        }
+    });
+    let _ = select.visit(&mut columns);
+    if let Some(order) = order {
+        let _ = order.visit(&mut columns);
+    }
+    for (from, merges) in from.iter_mut().zip(merges) {
+        parenthesize(from, merges);
+    }
+    Ok(())
+}
+
+fn condition(join: &mut Join) -> Option<&mut Expr> {
+    match &mut join.join_operator {
+        JoinOperator::Join(JoinConstraint::On(condition))
+        | JoinOperator::Inner(JoinConstraint::On(condition))
+        | JoinOperator::Left(JoinConstraint::On(condition))
+        | JoinOperator::LeftOuter(JoinConstraint::On(condition))
+        | JoinOperator::Right(JoinConstraint::On(condition))
+        | JoinOperator::RightOuter(JoinConstraint::On(condition))
+        | JoinOperator::FullOuter(JoinConstraint::On(condition))
+        | JoinOperator::LeftSemi(JoinConstraint::On(condition))
+        | JoinOperator::RightSemi(JoinConstraint::On(condition))
+        | JoinOperator::LeftAnti(JoinConstraint::On(condition))
+        | JoinOperator::RightAnti(JoinConstraint::On(condition)) => Some(condition),
+        _ => None,
+    }
+}
+
+/// Whether DataFusion would not know which column is meant, though both are equal.
+fn is_ambiguous(
+    select: &mut Select,
+    merges: &[Vec<Merge>],
+    unqualified: &BTreeSet<String>,
+) -> bool {
+    let mut in_where = Columns::new(|_: &Qualified, _: &mut Expr| {});
+    if let Some(selection) = &mut select.selection {
+        let _ = selection.visit(&mut in_where);
+    }
+    let chained = merges
+        .iter()
+        .any(|merges| merges.len() > 1 && merges.iter().any(|merge| merge.columns.is_none()));
+    (chained && !unqualified.is_empty())
+        || merges.iter().any(|merges| {
+            let mut before: BTreeSet<&String> = BTreeSet::new();
+            merges.iter().any(|merge| match &merge.columns {
+                Some(columns) => {
+                    let again = columns
+                        .iter()
+                        .any(|column| before.contains(column) && unqualified.contains(column));
+                    before.extend(columns);
+                    again || !columns.is_disjoint(&in_where.unqualified)
+                }
+                None => !in_where.unqualified.is_empty(),
+            })
+        })
+}
+
+/// Keeps the names of the columns of an answer, and what is kept of one side out of `*`.
+fn rename_items(select: &mut Select, named: &BTreeSet<Qualified>) {
+    let mut outputs: BTreeSet<String> = BTreeSet::new();
+    for item in &mut select.projection {
+        match item {
+            SelectItem::UnnamedExpr(Expr::Identifier(ident)) => {
+                outputs.insert(normal(ident));
+            }
+            SelectItem::UnnamedExpr(expr @ Expr::CompoundIdentifier(_)) => {
+                let Expr::CompoundIdentifier(parts) = &*expr else { continue };
+                let [.., table, column] = parts.as_slice() else { continue };
+                let (table, column) = (normal(table), normal(column));
+                let is_named = named.contains(&(table.clone(), column.clone()));
+                let name = match outputs.insert(column.clone()) {
+                    true => column,
+                    false => format!("{table}.{column}"),
+                };
+                if is_named {
+                    let expr = expr.clone();
+                    *item = SelectItem::ExprWithAlias { expr, alias: Ident::with_quote('"', name) };
+                }
+            }
+            SelectItem::Wildcard(options) => without(options, named),
+            _ => {}
+        }
+    }
+}
+
+fn without(options: &mut WildcardAdditionalOptions, named: &BTreeSet<Qualified>) {
+    if named.is_empty() {
+        return;
+    }
+    let mut excluded = match options.opt_exclude.take() {
+        Some(ExcludeSelectItem::Single(name)) => vec![name],
+        Some(ExcludeSelectItem::Multiple(names)) => names,
+        None => Vec::new(),
+    };
+    excluded.extend(named.iter().map(|(table, column)| {
+        ObjectName::from(vec![Ident::with_quote('"', kept(table, column))])
+    }));
+    options.opt_exclude = Some(ExcludeSelectItem::Multiple(excluded));
+}
+
+/// `((a USING b) ON c USING d) ON e`: each join that merges columns ends a parenthesis.
+fn parenthesize(from: &mut TableWithJoins, merges: &[Merge]) {
+    let mut merges = merges.iter().peekable();
+    let joins = std::mem::take(&mut from.joins);
+    for (at, join) in joins.into_iter().enumerate() {
+        from.joins.push(join);
+        let Some(merge) = merges.next_if(|merge| merge.at == at) else { continue };
+        let named = merge.named.iter().flat_map(|(table, column)| [table, column]);
+        let columns = named.map(|name| TableAliasColumnDef::from_name(name.as_str())).collect();
+        let alias =
+            TableAlias { explicit: true, name: Ident::with_quote('"', MARK), columns, at: None };
+        let inner = from.clone();
+        from.joins.clear();
+        from.relation =
+            TableFactor::NestedJoin { table_with_joins: Box::new(inner), alias: Some(alias) };
+    }
+}
