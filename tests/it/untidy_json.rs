@@ -236,3 +236,55 @@ async fn the_columns_of_json_are_told_by_its_beginning() {
         assert!(fetched < 2 << 20, "{key}: {fetched} bytes");
     }
 }
+
+/// A URL says what is read, also if that is one array.
+#[tokio::test(flavor = "multi_thread")]
+async fn arrays_are_read_by_their_url() {
+    let store = Store::start().await;
+    store.put("one.json", "[{\"a\":1},{\"a\":2}]");
+    store.put("lines.json", "\n [\n {\"a\":1,\"b\":[{\"c\":1}]},\n {\"a\":2,\"b\":[null]}\n]\n");
+    store.put("f/a.json", "[{\"a\":1}]");
+    store.put("f/b.json", "[{\"a\":2,\"t\":\"x\"}]");
+    store.put("z.json.gz", member(FileCompressionType::GZIP, "[{\"a\":3}]").await);
+    let local = tempfile::tempdir().unwrap();
+    let file = local.path().join("here.json");
+    std::fs::write(&file, "[{\"a\":1},{\"a\":2}]").unwrap();
+    for scan in SCANS {
+        let engine = store.engine(scan).await;
+        let here = file.display().to_string();
+        for url in ["one.json", "lines.json", "f/", "z.json.gz"]
+            .map(|key| format!("s3://{BUCKET}/{key}"))
+            .into_iter()
+            .chain([here])
+        {
+            for from in [format!("'{url}'"), format!("read_json('{url}')")] {
+                let sum = rows(&engine, &format!("SELECT sum(a) FROM {from} WHERE a > 0")).await;
+                assert_eq!(sum, [r#""3""#], "{from}, {scan}");
+            }
+        }
+        let said = format!("read_json('s3://{BUCKET}/one.json', newline_delimited => true)");
+        says(try_rows(&engine, &format!("FROM {said}")).await, &["one JSON array"]);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nulls_among_lists_of_objects_are_nulls() {
+    let store = Store::start().await;
+    store.put("a.json", "{\"l\":[{\"a\":1}]}\n{\"l\":[null]}\n");
+    store.put("b.json", "{\"l\":[null,{\"a\":1}]}\n{\"l\":[null]}\n{\"l\":[]}\n{\"l\":null}\n");
+    store.put("c.json", "[{\"l\":[null,{\"a\":1}]},{\"l\":[[null]]}]");
+    for scan in SCANS {
+        let engine = store.engine(scan).await;
+        for (key, expected) in [("a", "2"), ("b", "4")] {
+            let url = format!("'s3://{BUCKET}/{key}.json'");
+            let count = rows(&engine, &format!("SELECT count(*) FROM {url}")).await;
+            assert_eq!(count, [format!("\"{expected}\"")], "{key}, {scan}");
+            let first = format!("SELECT l[1]['a'], l[2]['a'], array_length(l) FROM {url}");
+            let first = rows(&engine, &first).await;
+            assert_eq!(first.len(), expected.parse::<usize>().unwrap(), "{key}, {scan}");
+            assert!(first.iter().any(|row| row.contains(r#""1""#)), "{first:?}");
+        }
+        let bad = format!("FROM 's3://{BUCKET}/c.json'");
+        says(try_rows(&engine, &bad).await, &["c.json"]);
+    }
+}

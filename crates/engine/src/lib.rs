@@ -51,6 +51,7 @@ pub mod counters;
 mod csv_dialect;
 #[doc(hidden)]
 pub mod datasource;
+mod declared_names;
 mod decompressed;
 mod dropped_clauses;
 mod endpoint;
@@ -81,6 +82,7 @@ mod one_version;
 pub mod optimizer;
 mod option_values;
 mod panics;
+mod partitions;
 pub mod parts;
 #[doc(hidden)]
 pub mod physical_plan;
@@ -104,8 +106,10 @@ pub mod store;
 mod summarize;
 #[doc(hidden)]
 pub mod switch;
+mod table_columns;
 pub mod table_functions;
 pub mod timeline;
+mod unquoted_names;
 #[doc(hidden)]
 pub mod url_tables;
 

@@ -7,10 +7,11 @@ use datafusion::catalog::Session;
 use datafusion::common::{DataFusionError, Result};
 use datafusion::datasource::file_format::DEFAULT_SCHEMA_INFER_MAX_RECORD;
 use datafusion::datasource::file_format::csv::CsvFormat;
-use futures::{StreamExt, TryStreamExt};
+use futures::{StreamExt, TryStreamExt, stream};
 use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt};
 
 use super::at_fault;
+use super::beginning::Beginning;
 use super::headers::name_of;
 use crate::merged_columns::MergedColumns;
 use crate::notes::Notes;
@@ -54,12 +55,23 @@ async fn of_object(
 ) -> Result<(Schema, usize)> {
     let read = async {
         let bytes = store.get(&object.location).await?.into_stream();
-        let bytes = bytes.map_err(DataFusionError::from).boxed();
-        let records = csv.read_to_delimited_chunks_from_stream(bytes);
-        csv.infer_schema_from_stream(state, most, records).await
+        let mut beginning =
+            Beginning::new(csv.options(), bytes.map_err(DataFusionError::from).boxed());
+        // One more may be the header.
+        let mut wanted = most.saturating_add(1);
+        loop {
+            beginning.read(wanted).await?;
+            let text = stream::iter([Ok(beginning.records())]);
+            let (schema, records) = csv.infer_schema_from_stream(state, most, text).await?;
+            if records >= most || beginning.is_enough() {
+                return Ok((schema, records));
+            }
+            // Some of the lines were comments.
+            wanted = wanted.saturating_add(most - records);
+        }
     };
     let named = format!("Error when processing CSV file {}", object.location);
-    read.await.map_err(|error| error.context(named))
+    read.await.map_err(|error: DataFusionError| error.context(named))
 }
 
 /// The schema in which columns that the header does not name are called by their place.

@@ -1,7 +1,7 @@
 //! Our own operators, one per file.
 
 mod one_batch;
-mod partition_keys;
+mod partitioned_sink;
 pub mod s3_aggregate;
 pub mod s3_group_by;
 mod staged_write;
