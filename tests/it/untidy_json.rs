@@ -288,3 +288,44 @@ async fn nulls_among_lists_of_objects_are_nulls() {
         says(try_rows(&engine, &bad).await, &["c.json"]);
     }
 }
+
+/// Whoever reads everything hears of keys that come late, and of COPY, which leaves them out.
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_that_come_late_are_noted() {
+    let store = Store::start().await;
+    let mut text: String =
+        (0..2000).map(|n| format!("{{\"a\":{n},\"t\":\"x\"}}\n")).collect();
+    text.push_str("{\"a\":7,\"late\":\"z\"}\n");
+    store.put("late.json", &text);
+    store.put("late.json.gz", member(FileCompressionType::GZIP, &text).await);
+    store.put("array.json", format!("[{}]", text.trim_end().replace('\n', ",\n")));
+    for scan in SCANS {
+        let engine = store.engine(scan).await;
+        for key in ["late.json", "late.json.gz", "array.json"] {
+            let url = format!("s3://{BUCKET}/{key}");
+            let copy = format!(
+                "COPY (SELECT * FROM '{url}') TO 's3://{BUCKET}/out-{scan}-{key}.csv' STORED AS CSV"
+            );
+            for sql in [format!("SELECT * FROM '{url}'"), copy] {
+                rows(&engine, &sql).await;
+                let notes = engine.take_notes();
+                // A store that is asked for columns sends no others.
+                let is_asked = scan == Scan::Select && key != "array.json";
+                assert_eq!(notes.len(), usize::from(!is_asked), "{sql}, {scan}: {notes:?}");
+                assert!(notes.iter().all(|note| note.contains("`late`") && note.contains(key)));
+            }
+            rows(&engine, &format!("SELECT a FROM '{url}'")).await;
+            assert_eq!(engine.take_notes(), Vec::<String>::new(), "{key}, {scan}");
+            let all = format!(
+                "SELECT late FROM read_json('{url}', sample_size => 5000) WHERE a = 7 AND late = 'z'"
+            );
+            assert_eq!(rows(&engine, &all).await, [r#""z""#], "{key}, {scan}");
+        }
+        let declared = format!(
+            "CREATE EXTERNAL TABLE t (a INT) STORED AS JSON LOCATION 's3://{BUCKET}/late.json'"
+        );
+        rows(&engine, &declared).await;
+        rows(&engine, "SELECT * FROM t").await;
+        assert_eq!(engine.take_notes(), Vec::<String>::new(), "{scan}");
+    }
+}

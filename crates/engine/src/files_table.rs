@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow::datatypes::SchemaRef;
 use async_trait::async_trait;
 use datafusion::catalog::{ScanArgs, ScanResult, Session, TableProvider};
-use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Constraints, Result, plan_err};
 use datafusion::datasource::TableType;
 use datafusion::datasource::listing::{ListingTable, ListingTableUrl};
@@ -21,8 +21,10 @@ use object_store::ObjectMeta;
 
 use crate::catalog::S3Format;
 use crate::csv_dialect::headers;
+use crate::datasource::named::NamedSource;
 use crate::index::found::Foreseen;
 use crate::listed::Listed;
+use crate::notes::Notes;
 use crate::table_columns::TableColumns;
 
 /// A table of files. DataFusion takes what is no longer at a location that does not end in `/` for an
@@ -141,6 +143,24 @@ fn reads(plan: &Arc<dyn ExecutionPlan>, location: &ListingTableUrl) -> Result<bo
     Ok(found)
 }
 
+/// The same scan of JSON, which notes keys that are no columns.
+fn noting_keys(
+    state: &dyn Session,
+    plan: Arc<dyn ExecutionPlan>,
+) -> Result<Arc<dyn ExecutionPlan>> {
+    let Some(notes) = state.config().get_extension::<Notes>() else { return Ok(plan) };
+    let noting = |node: Arc<dyn ExecutionPlan>| {
+        let files = node
+            .downcast_ref::<DataSourceExec>()
+            .and_then(|scan| scan.data_source().downcast_ref::<FileScanConfig>());
+        Ok(match files.and_then(|files| NamedSource::noting_keys(files, &notes)) {
+            Some(files) => Transformed::yes(DataSourceExec::from_data_source(files) as _),
+            None => Transformed::no(node),
+        })
+    };
+    plan.transform_up(noting).data()
+}
+
 /// Hands on the files that a plan reads, until told to stop.
 fn each_file(
     plan: &Arc<dyn ExecutionPlan>,
@@ -214,7 +234,10 @@ impl TableProvider for FilesTable {
             .with_filters(Some(&filters))
             .with_limit(args.limit());
         let scan = async {
-            let scan = self.listing.scan_with_args(seen, of_listing).await?.into_inner();
+            let mut scan = self.listing.scan_with_args(seen, of_listing).await?.into_inner();
+            if !self.is_declared && self.is_json() {
+                scan = noting_keys(state, scan)?;
+            }
             self.columns.called_as_declared(scan, args.projection())
         };
         // All locations are in one store.

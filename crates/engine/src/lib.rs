@@ -458,6 +458,13 @@ impl Engine {
         Ok(endpoint)
     }
 
+    /// Takes the endpoint of another engine in the place of its own, such as one of a store that did not answer
+    /// before. Tables and settings stay; queries from now on ask the new one.
+    pub fn adopt_endpoint(&mut self, other: &Self) {
+        self.endpoints.replace(&self.endpoint.name, Arc::clone(&other.endpoint));
+        self.endpoint = Arc::clone(&other.endpoint);
+    }
+
     /// The memory pool, the disk manager and the object stores.
     #[must_use]
     pub fn runtime_env(&self) -> Arc<RuntimeEnv> {

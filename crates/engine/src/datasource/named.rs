@@ -1,5 +1,6 @@
 //! DataFusion's sources of text with errors that say where.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -21,8 +22,9 @@ use futures::{StreamExt, TryStreamExt};
 use object_store::ObjectStore;
 
 use super::quotes::Quotes;
-use super::{whole_numbers, whole_records};
+use super::{undeclared_keys, whole_numbers, whole_records};
 use crate::decompressed::Members;
+use crate::notes::Notes;
 
 /// A source of text whose errors name the object. It reads exactly as the source inside does.
 ///
@@ -31,6 +33,8 @@ use crate::decompressed::Members;
 pub struct NamedSource {
     inner: Arc<dyn FileSource>,
     layout: TextLayout,
+    /// Where it is noted that a file has keys that are no columns.
+    notes: Option<Arc<Notes>>,
     metrics: ExecutionPlanMetricsSet,
 }
 
@@ -67,8 +71,18 @@ impl NamedSource {
     pub fn wrap(config: &FileScanConfig, layout: TextLayout) -> FileScanConfig {
         let inner = Arc::clone(config.file_source());
         let metrics = ExecutionPlanMetricsSet::new();
-        let named: Arc<dyn FileSource> = Arc::new(Self { inner, layout, metrics });
+        let named: Arc<dyn FileSource> = Arc::new(Self { inner, layout, notes: None, metrics });
         FileScanConfigBuilder::from(config.clone()).with_source(named).build()
+    }
+
+    /// The same scan of JSON, which notes keys that are no columns.
+    pub(crate) fn noting_keys(
+        config: &FileScanConfig,
+        notes: &Arc<Notes>,
+    ) -> Option<FileScanConfig> {
+        let named = config.file_source().downcast_ref::<Self>()?;
+        let named = Self { notes: Some(Arc::clone(notes)), ..named.clone() };
+        Some(FileScanConfigBuilder::from(config.clone()).with_source(Arc::new(named)).build())
     }
 
     /// The same source with counters of its own.
@@ -111,7 +125,9 @@ impl FileSource for NamedSource {
             store = members.read_from(store);
         }
         let source = Arc::clone(&self.inner);
-        Ok(Arc::new(NamedOpener { source, config, partition, store, place }))
+        let notes = self.notes.clone().filter(|_| reads_all(source.as_ref()));
+        let notes = notes.map(|notes| (notes, self.layout));
+        Ok(Arc::new(NamedOpener { source, config, partition, store, place, notes }))
     }
 
     fn table_schema(&self) -> &TableSchema {
@@ -166,6 +182,15 @@ impl FileSource for NamedSource {
     }
 }
 
+/// Whether all columns of the files are read.
+fn reads_all(source: &dyn FileSource) -> bool {
+    let columns = source.table_schema().file_schema().fields().len();
+    source.projection().is_none_or(|projection| {
+        let read: BTreeSet<usize> = projection.column_indices().into_iter().collect();
+        (0..columns).all(|column| read.contains(&column))
+    })
+}
+
 struct NamedOpener {
     source: Arc<dyn FileSource>,
     /// The scan, without its files.
@@ -174,6 +199,8 @@ struct NamedOpener {
     store: Arc<dyn ObjectStore>,
     /// The URL of the store.
     place: String,
+    /// Where keys of JSON that are no columns are noted, and how rows are separated in it.
+    notes: Option<(Arc<Notes>, TextLayout)>,
 }
 
 impl NamedOpener {
@@ -183,6 +210,13 @@ impl NamedOpener {
     fn store_of(&self, file: &PartitionedFile, object: &str, place: &str) -> Arc<dyn ObjectStore> {
         let store = Arc::clone(&self.store);
         let Some(csv) = self.source.downcast_ref::<CsvSource>() else {
+            let store = match &self.notes {
+                Some((notes, layout)) => {
+                    let columns = self.source.table_schema().file_schema();
+                    undeclared_keys::noted(store, columns, *layout, notes, object)
+                }
+                None => store,
+            };
             return whole_numbers::checked(store, self.source.as_ref(), place);
         };
         let (Some(_), Some(quotes)) = (&file.range, Quotes::of(csv)) else { return store };
