@@ -293,8 +293,7 @@ async fn nulls_among_lists_of_objects_are_nulls() {
 #[tokio::test(flavor = "multi_thread")]
 async fn keys_that_come_late_are_noted() {
     let store = Store::start().await;
-    let mut text: String =
-        (0..2000).map(|n| format!("{{\"a\":{n},\"t\":\"x\"}}\n")).collect();
+    let mut text: String = (0..2000).map(|n| format!("{{\"a\":{n},\"t\":\"x\"}}\n")).collect();
     text.push_str("{\"a\":7,\"late\":\"z\"}\n");
     store.put("late.json", &text);
     store.put("late.json.gz", member(FileCompressionType::GZIP, &text).await);

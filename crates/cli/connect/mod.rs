@@ -85,11 +85,6 @@ impl ConnectArgs {
         Ok(self.builder().await?.build().await?)
     }
 
-    /// Whether nothing is known of the store of an engine that these arguments mean.
-    pub(crate) fn is_unknown(&self, engine: &Engine) -> bool {
-        engine.endpoint().profile().name == EndpointProfile::unknown().name
-    }
-
     /// Whether the store would have to say what kind of store it is, and does not answer.
     pub(crate) async fn is_silent(&self) -> Result<bool> {
         let named = self.store.named()?;

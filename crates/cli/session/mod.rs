@@ -93,7 +93,7 @@ impl Session<'_> {
             self.silent = Some(connect);
             return Ok(());
         }
-        self.engine.adopt_endpoint(&connect.connect().await?);
+        self.engine.adopt_endpoint(&Box::pin(connect.connect()).await?);
         Ok(())
     }
 

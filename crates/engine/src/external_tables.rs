@@ -72,7 +72,7 @@ impl TableProviderFactory for ExternalTables {
         files.locations = files
             .locations
             .iter()
-            .map(|url| Ok(as_url(url)?.into_owned()))
+            .map(|url| Ok(without_escaped_end(&as_url(url)?)))
             .collect::<Result<_>>()?;
         let told = without_inferred_partitions(state);
         let inner = told.as_ref().map_or(state, |told| told as &dyn Session);
@@ -138,6 +138,17 @@ async fn partitions(state: &dyn Session, command: &CreateExternalTable) -> Resul
     note.into_iter().for_each(|note| notes.add(note));
     let as_text = found.as_text().into_iter().map(|(name, _)| (name, inferred_partition_type()));
     Ok(Partitions::new(as_text))
+}
+
+/// The same URL, of which DataFusion takes nothing for the end of the names of objects that is escaped: it looks for
+/// that in keys.
+fn without_escaped_end(url: &str) -> String {
+    match url.rsplit_once('/') {
+        Some((folder, name)) if url.contains("://") && name.contains('%') => {
+            format!("{folder}/{}", name.replace('.', "%2E"))
+        }
+        _ => url.to_owned(),
+    }
 }
 
 /// The same command about the columns of the files alone. If it declares none of them, they are inferred.

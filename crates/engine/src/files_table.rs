@@ -149,16 +149,19 @@ fn noting_keys(
     plan: Arc<dyn ExecutionPlan>,
 ) -> Result<Arc<dyn ExecutionPlan>> {
     let Some(notes) = state.config().get_extension::<Notes>() else { return Ok(plan) };
-    let noting = |node: Arc<dyn ExecutionPlan>| {
+    plan.transform_up(|node| {
         let files = node
             .downcast_ref::<DataSourceExec>()
             .and_then(|scan| scan.data_source().downcast_ref::<FileScanConfig>());
         Ok(match files.and_then(|files| NamedSource::noting_keys(files, &notes)) {
-            Some(files) => Transformed::yes(DataSourceExec::from_data_source(files) as _),
+            Some(files) => {
+                let scan: Arc<dyn ExecutionPlan> = DataSourceExec::from_data_source(files);
+                Transformed::yes(scan)
+            }
             None => Transformed::no(node),
         })
-    };
-    plan.transform_up(noting).data()
+    })
+    .data()
 }
 
 /// Hands on the files that a plan reads, until told to stop.

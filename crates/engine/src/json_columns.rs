@@ -13,9 +13,11 @@ use datafusion::common::{DataFusionError, Result, plan_datafusion_err};
 use datafusion::datasource::file_format::file_compression_type::FileCompressionType;
 use datafusion::datasource::file_format::json::JsonFormat;
 use futures::TryStreamExt;
+use futures::future::join_all;
 use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt};
 use serde_json::{Deserializer, Value};
 
+use crate::beginnings::Looks;
 use crate::contents;
 use crate::decompressed;
 use crate::json_layout;
@@ -56,15 +58,24 @@ pub(crate) async fn columns(
     let compression = FileCompressionType::from(format.options().compression);
     let mut left = format.options().schema_infer_max_rec.unwrap_or(RECORDS);
     let mut columns = MergedColumns::of_json();
-    for object in objects {
-        if left == 0 {
-            break;
+    let mut looks = Looks::new(objects);
+    while left > 0
+        && let Some(some) = looks.next(left)
+    {
+        let mut read = Vec::with_capacity(some.len());
+        for object in some {
+            read.push(of_object(store, object, compression, left));
         }
-        let read = of_object(store, object, compression, left).await?;
-        let (schema, records, beginning) = read.map_err(|fault| fault.of(object))?;
-        json_layout::learn(state, object, &beginning);
-        columns.add(object, &schema)?;
-        left = left.saturating_sub(records);
+        for (object, read) in some.iter().zip(join_all(read).await) {
+            if left == 0 {
+                break;
+            }
+            let (schema, records, beginning) = read?.map_err(|fault| fault.of(object))?;
+            json_layout::learn(state, object, &beginning);
+            columns.add(object, &schema)?;
+            left = left.saturating_sub(records);
+            looks.found(records);
+        }
     }
     Ok(Arc::new(columns.into_schema()))
 }

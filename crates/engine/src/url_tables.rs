@@ -261,6 +261,8 @@ impl Kind {
         let name = path.filename()?;
         // ASCII letters keep their length in lower case.
         let lower = name.to_ascii_lowercase();
+        // A space at the end says nothing.
+        let lower = lower.trim_end();
         let compression = COMPRESSIONS.iter().find(|(suffix, _)| lower.ends_with(suffix));
         let suffix = compression.map_or("", |(suffix, _)| suffix);
         let (stem, end) = lower.strip_suffix(suffix)?.rsplit_once('.')?;

@@ -7,12 +7,14 @@ use datafusion::catalog::Session;
 use datafusion::common::{DataFusionError, Result};
 use datafusion::datasource::file_format::DEFAULT_SCHEMA_INFER_MAX_RECORD;
 use datafusion::datasource::file_format::csv::CsvFormat;
+use futures::future::join_all;
 use futures::{StreamExt, TryStreamExt, stream};
 use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt};
 
 use super::at_fault;
 use super::beginning::Beginning;
 use super::headers::name_of;
+use crate::beginnings::Looks;
 use crate::merged_columns::MergedColumns;
 use crate::notes::Notes;
 
@@ -31,11 +33,22 @@ pub(super) async fn of(
     let options = csv.options();
     let mut left = options.schema_infer_max_rec.unwrap_or(DEFAULT_SCHEMA_INFER_MAX_RECORD);
     let mut columns = MergedColumns::of_csv();
-    for object in objects {
-        let read = of_object(state, csv, store, object, left).await;
-        let (schema, records) = read.map_err(|error| at_fault::named(error, object))?;
-        columns.add(object, &with_names(&schema))?;
-        left = left.saturating_sub(records);
+    let mut looks = Looks::new(objects);
+    // Without records to look at, the header of the first tells names.
+    while let Some(some) = looks.next(left) {
+        let mut read = Vec::with_capacity(some.len());
+        for object in some {
+            read.push(of_object(state, csv, store, object, left));
+        }
+        for (object, read) in some.iter().zip(join_all(read).await) {
+            let (schema, records) = read.map_err(|error| at_fault::named(error, object))?;
+            columns.add(object, &with_names(&schema))?;
+            left = left.saturating_sub(records);
+            looks.found(records);
+            if left == 0 {
+                break;
+            }
+        }
         if left == 0 {
             break;
         }

@@ -11,11 +11,12 @@ use datafusion::common::{DataFusionError, Result};
 use datafusion::datasource::file_format::file_compression_type::FileCompressionType;
 use datafusion::datasource::listing::PartitionedFile;
 use datafusion::datasource::physical_plan::{
-    CsvSource, FileOpenFuture, FileOpener, FileScanConfig, FileScanConfigBuilder, FileSource,
+    CsvSource, FileGroup, FileGroupPartitioner, FileOpenFuture, FileOpener, FileScanConfig,
+    FileScanConfigBuilder, FileSource,
 };
 use datafusion::datasource::table_schema::TableSchema;
-use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::projection::ProjectionExprs;
+use datafusion::physical_expr::{LexOrdering, PhysicalExpr};
 use datafusion::physical_plan::DisplayFormatType;
 use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
 use futures::{StreamExt, TryStreamExt};
@@ -166,6 +167,34 @@ impl FileSource for NamedSource {
         }
     }
 
+    fn repartitioned(
+        &self,
+        target_partitions: usize,
+        repartition_file_min_size: usize,
+        output_ordering: Option<LexOrdering>,
+        config: &FileScanConfig,
+    ) -> Result<Option<FileScanConfig>> {
+        let groups = match output_ordering {
+            None if config.limit.is_none() => many_small(&config.file_groups, target_partitions),
+            _ => None,
+        };
+        if groups.is_none()
+            && (config.file_compression_type.is_compressed() || !self.supports_repartitioning())
+        {
+            return Ok(None);
+        }
+        let groups = groups.or_else(|| {
+            FileGroupPartitioner::new()
+                .with_target_partitions(target_partitions)
+                .with_repartition_file_min_size(repartition_file_min_size)
+                .with_preserve_order_within_groups(output_ordering.is_some())
+                .repartition_file_groups(&config.file_groups)
+        });
+        let with =
+            |groups| FileScanConfigBuilder::from(config.clone()).with_file_groups(groups).build();
+        Ok(groups.map(with))
+    }
+
     fn try_pushdown_projection(
         &self,
         projection: &ProjectionExprs,
@@ -180,6 +209,25 @@ impl FileSource for NamedSource {
     ) -> Result<TreeNodeRecursion> {
         self.inner.apply_expressions(f)
     }
+}
+
+/// In how many groups many small files are read, at least: each waits for one file at a time, or two.
+const SMALL_AT_ONCE: usize = 8;
+/// The most bytes of a file that is small: its request takes longer than its bytes.
+const SMALL: u64 = 128 << 10;
+
+/// Files that are mostly waited for in more groups than there are cores; nothing of others.
+fn many_small(groups: &[FileGroup], target_partitions: usize) -> Option<Vec<FileGroup>> {
+    let wanted = SMALL_AT_ONCE.max(target_partitions);
+    let files = || groups.iter().flat_map(FileGroup::iter);
+    let count = files().count();
+    let bytes: u64 = files().map(PartitionedFile::effective_size).sum();
+    if groups.len() >= wanted || count < 2 * wanted || bytes > SMALL * count as u64 {
+        return None;
+    }
+    let all: Vec<PartitionedFile> = files().cloned().collect();
+    let each = all.len().div_ceil(wanted);
+    Some(all.chunks(each).map(|files| FileGroup::new(files.to_vec())).collect())
 }
 
 /// Whether all columns of the files are read.
@@ -361,6 +409,24 @@ mod tests {
         };
         assert_eq!(named_column(&of("1"), &columns), of("`year of birth`"));
         assert_eq!(named_column(&of("2"), &columns), of("2"));
+    }
+
+    #[test]
+    fn many_small_files_are_read_at_once() {
+        let groups = |files: usize, size: u64| {
+            let file = |number: usize| PartitionedFile::new(format!("{number:03}"), size);
+            let files: Vec<_> = (0..files).map(file).collect();
+            let (one, two) = files.split_at(files.len() / 2);
+            [one, two].map(|files| FileGroup::new(files.to_vec()))
+        };
+        let sizes = |groups: &[FileGroup]| groups.iter().map(FileGroup::len).collect::<Vec<_>>();
+        let split = many_small(&groups(100, 10), 2).unwrap();
+        assert_eq!(sizes(&split), [13, 13, 13, 13, 13, 13, 13, 9]);
+        let files = split.iter().flat_map(FileGroup::iter);
+        let names = files.map(|file| file.object_meta.location.to_string());
+        assert!(names.eq((0..100).map(|number| format!("{number:03}"))));
+        assert!(many_small(&groups(15, 10), 2).is_none());
+        assert!(many_small(&groups(100, SMALL + 1), 2).is_none());
     }
 
     #[test]
