@@ -166,14 +166,20 @@ async fn json_records_that_go_on_later_are_read_or_refused() {
             ["count(*), sum(id)", "count(*), max(text)", "count(id) FILTER (WHERE id > 5)"];
         let whole =
             ["SET sluice.scan = 'get'", "SET datafusion.optimizer.repartition_file_scans = false"];
-        for query in queries {
-            let refused = try_rows(&engine, &format!("SELECT {query} FROM late")).await;
-            says(refused, &["late.json", "records are on several lines", whole[0], whole[1]]);
+        let expected = ["\"7000\" | \"2004000\"", "\"7000\" | \"x\"", "\"1994\""];
+        for (query, expected) in queries.iter().zip(expected) {
+            // The first bytes that come of the object may show it already.
+            match try_rows(&engine, &format!("SELECT {query} FROM late")).await {
+                Ok(found) => assert_eq!(found, [expected], "{query}, {scan}"),
+                refused => says(
+                    refused,
+                    &["late.json", "records are on several lines", whole[0], whole[1]],
+                ),
+            }
         }
         for setting in whole {
             rows(&engine, setting).await;
         }
-        let expected = ["\"7000\" | \"2004000\"", "\"7000\" | \"x\"", "\"1994\""];
         for (query, expected) in queries.iter().zip(expected) {
             let sql = format!("SELECT {query} FROM late");
             assert_eq!(rows(&engine, &sql).await, [expected], "{query}, {scan}");
