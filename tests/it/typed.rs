@@ -263,7 +263,7 @@ async fn copy_says_what_becomes_of_what_is_there() {
     );
 }
 
-/// No folder stands for no value: DataFusion would take that of another value.
+/// DataFusion would write them into the folder of another value.
 #[tokio::test(flavor = "multi_thread")]
 async fn rows_without_a_partition_value_have_a_folder() {
     let store = Store::start().await;
