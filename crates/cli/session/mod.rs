@@ -89,7 +89,7 @@ impl Session<'_> {
     /// Asks a store that did not answer what kind of store it is.
     async fn ask_again(&mut self) -> Result<()> {
         let Some(connect) = self.silent.take() else { return Ok(()) };
-        if connect.is_silent().await? {
+        if Box::pin(connect.is_silent()).await? {
             self.silent = Some(connect);
             return Ok(());
         }
