@@ -6,6 +6,7 @@ use std::sync::Arc;
 use arrow::datatypes::{Fields, Schema, SchemaRef};
 use async_trait::async_trait;
 use datafusion::catalog::Session;
+use datafusion::common::config::JsonOptions;
 use datafusion::common::stats::Precision;
 use datafusion::common::{GetExt, Result, Statistics};
 use datafusion::datasource::file_format::csv::{CsvFormat, CsvFormatFactory};
@@ -260,6 +261,23 @@ impl S3Format {
             footers: Arc::clone(&self.footers),
             partitions,
         }
+    }
+
+    /// The same format, by which a look at an object tells its columns from a few records; nothing if the whole
+    /// object would be fetched for that.
+    pub(crate) fn looking_at(&self, object: &ObjectMeta) -> Option<Self> {
+        const RECORDS: usize = 100;
+        const LARGEST_ARRAY: u64 = 16 << 20;
+        let mut looking = self.over_listing(Partitions::default());
+        if let Some(json) = self.inner.downcast_ref::<JsonFormat>() {
+            if !json.is_newline_delimited() && object.size > LARGEST_ARRAY {
+                return None;
+            }
+            let options = json.options().clone();
+            let options = JsonOptions { schema_infer_max_rec: Some(RECORDS), ..options };
+            looking.inner = Arc::new(JsonFormat::default().with_options(options));
+        }
+        Some(looking)
     }
 
     /// The schema of objects whose footers tell it; an error is about the first that is at fault.

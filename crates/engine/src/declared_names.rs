@@ -12,6 +12,7 @@ use datafusion::datasource::file_format::FileFormat;
 use datafusion::datasource::listing::ListingTable;
 use object_store::{ObjectMeta, ObjectStore};
 
+use crate::catalog::S3Format;
 use crate::{ErrorKind, Told};
 
 /// How many objects are looked into where the first does not have all declared columns.
@@ -31,10 +32,13 @@ pub(crate) async fn in_files(
 ) -> Result<HashMap<String, String>> {
     let Some(location) = table.table_paths().first() else { return Ok(HashMap::new()) };
     let store = state.runtime_env().object_store(location)?;
-    let (format, mut there) = (&table.options().format, BTreeSet::new());
+    let format = table.options().format.downcast_ref::<S3Format>();
+    let Some(format) = format else { return Ok(HashMap::new()) };
+    let mut there = BTreeSet::new();
     let with_data = objects.iter().filter(|object| object.size > 0);
     for object in with_data.take(MOST) {
-        there.extend(names(state, format, &store, object).await);
+        let Some(looking) = format.looking_at(object) else { continue };
+        there.extend(names(state, &looking, &store, object).await);
         if declared.iter().all(|name| there.contains(name)) {
             return Ok(HashMap::new());
         }
@@ -60,7 +64,7 @@ pub(crate) fn is_same(one: &str, other: &str) -> bool {
 /// The columns of an object; none if it cannot be read, which a query says.
 async fn names(
     state: &dyn Session,
-    format: &Arc<dyn FileFormat>,
+    format: &S3Format,
     store: &Arc<dyn ObjectStore>,
     object: &ObjectMeta,
 ) -> Vec<String> {
