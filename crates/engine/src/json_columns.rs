@@ -384,14 +384,14 @@ mod tests {
         ] {
             assert_eq!(fields(text, 10), Err(said.to_owned()));
         }
-        let list = "l: List(Struct(\"a\": Int64))";
+        let (list, _) = fields(r#"{"l":[{"a":1}]}"#, 10).unwrap();
         for text in [
             r#"{"l":[{"a":1}]} {"l":[null]}"#,
             r#"{"l":[null]} {"l":[{"a":1}]}"#,
             r#"{"l":[{"a":null},null]} {"l":[null,{"a":1}]} {"l":null}"#,
         ] {
             let (found, _) = fields(text, 10).unwrap();
-            assert_eq!(found, [list], "{text}");
+            assert_eq!(found, list, "{text}");
         }
         let why = fields("{\"a\":1e400}", 10).unwrap_err();
         assert!(why.contains("number out of range"), "{why}");
