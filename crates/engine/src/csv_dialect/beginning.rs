@@ -116,7 +116,7 @@ mod tests {
                 let begins = ["\n", "\r\n", "1,", "2,", "3,", "4,", "5,"];
                 let is_record = rest.is_empty() || begins.iter().any(|it| rest.starts_with(it));
                 assert!(is_record, "{part}: {rest:?}");
-                let seen = found.split("\r").filter(|it| it.trim().contains(',')).count();
+                let seen = found.split('\r').filter(|it| it.trim().contains(',')).count();
                 assert!(seen >= wanted.min(records), "{part}, {wanted}: {found:?}");
             }
         }
