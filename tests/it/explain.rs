@@ -147,7 +147,8 @@ async fn a_store_that_is_paid_for_its_work_is_asked_what_if() {
     let hardware = &engine.endpoint().hardware;
     let (size, rows_of) = (Bytes(body.len() as u64), Rows(10_000));
     let all = Scanned { bytes: size, rows: rows_of, terms: 1.into(), ..Scanned::default() };
-    let busy = hardware.store_time(&all).as_secs_f64();
+    let statement = hardware.select.per_statement.unwrap_or_default();
+    let busy = (hardware.store_time(&all) + statement).as_secs_f64();
     let expected = busy * 0.0665 / 3600.0;
     let actual = predicted.store_compute.0;
     assert!((actual / expected - 1.0).abs() < 0.01, "{predicted}: not {expected}");

@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use datafusion::execution::SessionStateBuilder;
 use datafusion::physical_plan::collect;
 use datafusion::prelude::{SessionConfig, SessionContext};
-use sluicegate_costmodel::PriceBook;
+use sluicegate_costmodel::{HardwareProfile, PriceBook};
 use sluicegate_engine::config::Scan;
 use sluicegate_engine::guards::with_guards;
 use sluicegate_engine::{Engine, EngineBuilder};
@@ -81,6 +81,7 @@ impl Store {
             .credentials(self.server.access_key(), self.server.secret_key())
             .profile(EndpointProfile::sluice())
             .prices(PriceBook::paper().clone())
+            .hardware(hardware())
             .threads(2)
     }
 
@@ -88,6 +89,13 @@ impl Store {
     pub(crate) async fn engine(&self, scan: Scan) -> Engine {
         self.builder().scan(scan).build().await.unwrap()
     }
+}
+
+/// What predictions of tests assume: a store one switch away that shares the cores, which requests take no time of.
+fn hardware() -> HardwareProfile {
+    let mut hardware = HardwareProfile::by_name("local-1gbit").unwrap().clone();
+    hardware.client.shares_cores = true;
+    hardware
 }
 
 #[async_trait]

@@ -53,7 +53,8 @@ async fn values_are_read_as_datafusion_reads_them() {
     check("{\"name\":\"\\u0000\\ud83d\\udca7\\u001f,\\\"\"}\n", all, 0).await;
     // More digits than a store's number has, and lines that are no lines of JSON to it.
     check("{\"price\":0.12999999999999999999999999999999999999999}\n", all, 1).await;
-    check("{\"id\":1}{\"id\":2}\n{\"id\":\n3}\n", all, 1).await;
+    // A look at the object tells that its records go on in further lines.
+    check("{\"id\":1}{\"id\":2}\n{\"id\":\n3}\n", all, 0).await;
     check("{\"id\":1 \"ratio\":1e999}\n", all, 1).await;
 }
 

@@ -164,6 +164,36 @@ fn statements_span_lines_and_commands_may_stand_amid_them() {
     prompt.quit();
 }
 
+/// A store that comes up later is found out about then.
+#[test]
+fn a_store_that_did_not_answer_is_asked_again() {
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let (endpoint, folder) = (format!("http://{free}"), tempfile::tempdir().unwrap());
+    std::fs::create_dir(folder.path().join("bucket")).unwrap();
+    std::fs::write(folder.path().join("bucket/t.csv"), "a,b\n1,x\n2,y\n").unwrap();
+    let mut command =
+        sluice(&["sql", "--format", "csv", "--endpoint", &endpoint, "--scan", "select"]);
+    command.env("AWS_ACCESS_KEY_ID", "me").env("AWS_SECRET_ACCESS_KEY", "my secret");
+    let mut prompt = Prompt::start(command, 200, None);
+    prompt.wait("sluice> ");
+    prompt.line("select 1 as one;", "one");
+    let dir = folder.path().to_str().unwrap();
+    let mut server = sluice(&["serve", "--dir", dir, "--listen", &free.to_string()])
+        .env("SLUICE_ACCESS_KEY", "me")
+        .env("SLUICE_SECRET_KEY", "my secret")
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    let mut said = std::io::BufReader::new(server.stdout.take().unwrap());
+    std::io::BufRead::read_line(&mut said, &mut line).unwrap();
+    prompt.line("explain select b from 's3://bucket/t.csv' where a = 2;", "endpoint=sluice");
+    prompt.line("select b from 's3://bucket/t.csv' where a = 2;", "y");
+    prompt.quit();
+    server.kill().unwrap();
+    server.wait().unwrap();
+}
+
 /// Whether it arrives with the line before or while that runs.
 #[test]
 fn what_is_typed_ahead_runs_in_its_turn() {

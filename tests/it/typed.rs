@@ -263,9 +263,9 @@ async fn copy_says_what_becomes_of_what_is_there() {
     );
 }
 
-/// No folder stands for no value: DataFusion would take that of another value.
+/// DataFusion would write them into the folder of another value.
 #[tokio::test(flavor = "multi_thread")]
-async fn rows_without_a_partition_value_are_not_written() {
+async fn rows_without_a_partition_value_have_a_folder() {
     let store = Store::start().await;
     let engine = store.engine(Scan::Auto).await;
     for format in ["CSV", "PARQUET", "JSON"] {
@@ -278,15 +278,15 @@ async fn rows_without_a_partition_value_are_not_written() {
                      TO 's3://{BUCKET}/parts/' STORED AS {format} PARTITIONED BY (k)"
                 )
             };
-            says(try_rows(&engine, &copy("NULL")).await, &["no value (NULL) of k"]);
-            let count = format!("SELECT count(*) FROM 's3://{BUCKET}/parts/'");
-            assert!(
-                try_rows(&engine, &count).await.is_err(),
-                "{format} {value}: something is there"
-            );
-            rows(&engine, &copy(value)).await;
-            assert_eq!(rows(&engine, &count).await, ["\"2\""], "{format} {value}");
-            std::fs::remove_dir_all(store.folder.path().join(BUCKET).join("parts")).unwrap();
+            for (other, nulls) in [("NULL", &["\"2\""][..]), (value, &[])] {
+                rows(&engine, &copy(other)).await;
+                let from = format!("FROM 's3://{BUCKET}/parts/'");
+                let count = rows(&engine, &format!("SELECT count(*) {from}")).await;
+                assert_eq!(count, ["\"2\""], "{format} {value}");
+                let null = rows(&engine, &format!("SELECT i {from} WHERE k IS NULL")).await;
+                assert_eq!(null, nulls, "{format} {value}, {other}");
+                std::fs::remove_dir_all(store.folder.path().join(BUCKET).join("parts")).unwrap();
+            }
         }
     }
 }

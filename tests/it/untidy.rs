@@ -315,9 +315,7 @@ async fn what_cannot_be_read_says_how_it_could() {
         let engine = store.engine(scan).await;
         let array = format!("s3://{BUCKET}/array.json");
         let create = format!("CREATE EXTERNAL TABLE t STORED AS JSON LOCATION '{array}'");
-        for sql in [format!("SELECT * FROM '{array}'"), create] {
-            says(try_rows(&engine, &sql).await, &["newline_delimited => false"]);
-        }
+        says(try_rows(&engine, &create).await, &["newline_delimited => false"]);
         let read = format!("SELECT sum(a) FROM read_json('{array}', newline_delimited => false)");
         assert_eq!(rows(&engine, &read).await, ["\"3\""]);
         let csv = format!("s3://{BUCKET}/t.csv");
@@ -334,6 +332,76 @@ async fn what_cannot_be_read_says_how_it_could() {
         let mixed =
             format!("CREATE EXTERNAL TABLE t STORED AS CSV LOCATION 's3://{BUCKET}/mixed/'");
         says(try_rows(&engine, &mixed).await, &["mixed/", "no CSV", "a.json", "b.parquet"]);
+    }
+}
+
+/// As of an export of a spreadsheet: what tells the columns ends within values, wherever the bytes arrive in parts.
+#[tokio::test(flavor = "multi_thread")]
+async fn line_ends_in_quotes_do_not_hide_the_columns() {
+    let store = Store::start().await;
+    let local = tempfile::tempdir().unwrap();
+    for before in [0, 1, 2, 3, 4, 8_180, 8_188, 8_190, 16_380, 65_530] {
+        let mut text = format!("id,note,more,x,y,z,last\n0,{},,,,,1\n", "-".repeat(before));
+        for id in 1..400 {
+            text.push_str(&format!(
+                "{id},\"first, line\nsecond \"\"line\"\"\n\n\",a,b,\"c\nd\",,{id}\n"
+            ));
+        }
+        let (key, sum) = (format!("{before}.csv"), "sum(id), sum(last), count(*), max(y)");
+        store.put(&key, &text);
+        let file = local.path().join(&key);
+        std::fs::write(&file, &text).unwrap();
+        for scan in [Scan::Get, Scan::Select] {
+            let engine = store.engine(scan).await;
+            for url in [format!("s3://{BUCKET}/{key}"), file.display().to_string()] {
+                let expected = ["\"79800\" | \"79801\" | \"400\" | \"c\nd\"".replace('\n', "\\n")];
+                for from in [
+                    format!("'{url}'"),
+                    format!("read_csv('{url}', newlines_in_values => true)"),
+                    format!("read_csv('{url}', sample_size => 3)"),
+                ] {
+                    let found = rows(&engine, &format!("SELECT {sum} FROM {from}")).await;
+                    assert_eq!(found, expected, "{from}, {scan}");
+                }
+            }
+        }
+    }
+}
+
+/// What a table's `null_regex` matches is NULL, however it is read.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_stands_for_null_is_null() {
+    let store = Store::start().await;
+    let text = "id|x|t\n1|\\N|a\n2|5|\\N\n3|6|b\\N\n";
+    store.put("pg.csv", text);
+    let local = tempfile::tempdir().unwrap();
+    let file = local.path().join("pg.csv");
+    std::fs::write(&file, text).unwrap();
+    for scan in SCANS {
+        let engine = store.engine(scan).await;
+        for url in [format!("s3://{BUCKET}/pg.csv"), file.display().to_string()] {
+            let create = format!(
+                "CREATE OR REPLACE EXTERNAL TABLE t (id INT, x INT, t VARCHAR) STORED AS CSV LOCATION '{url}' \
+                 OPTIONS ('format.delimiter' '|', 'format.null_regex' '^\\\\N$')"
+            );
+            rows(&engine, &create).await;
+            let call = format!("read_csv('{url}', delim => '|', null_regex => '^\\\\N$')");
+            for from in ["t", &call] {
+                for (sql, expected) in [
+                    ("SELECT id FROM T WHERE x IS NULL", r#""1""#),
+                    ("SELECT id, x + 1 FROM T WHERE t IS NULL", r#""2" | "6""#),
+                    (
+                        "SELECT sum(x), count(x), count(t), max(t) FROM T",
+                        r#""11" | "2" | "2" | "b\\N""#,
+                    ),
+                    ("SELECT id FROM T WHERE x > 5", r#""3""#),
+                    ("SELECT count(*) FROM T WHERE t = '\\N'", r#""0""#),
+                ] {
+                    let sql = sql.replace(" T", &format!(" {from}"));
+                    assert_eq!(rows(&engine, &sql).await, [expected], "{sql}, {scan}");
+                }
+            }
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal, Read};
 use std::path::Path;
 
-use sluicegate_engine::Engine;
+use sluicegate_engine::{EndpointProfile, Engine};
 
 use crate::args::{SqlArgs, StatementArgs};
 use crate::failure::{Failure, Result};
@@ -34,6 +34,11 @@ pub(crate) async fn run(args: SqlArgs, compute: &mut Compute) -> Result<()> {
     let opens = script.is_none() || args.interactive;
     let editor = opens.then(prompt::editor).transpose()?;
     let engine = interruptible(Box::pin(args.connect.connect_with(&args.workers))).await?;
+    let is_unknown = engine.endpoint().profile().name == EndpointProfile::unknown().name;
+    let silent = match is_unknown && args.workers.workers.is_empty() {
+        true => interruptible(Box::pin(args.connect.is_silent())).await?,
+        false => false,
+    };
     let reads = output.is_for_reading();
     let max_cost = args.max_cost.map(|price| price.0);
     let mut session = Session {
@@ -47,6 +52,7 @@ pub(crate) async fn run(args: SqlArgs, compute: &mut Compute) -> Result<()> {
         fetch_shown: false,
         progress: !args.no_progress,
         including: 0,
+        silent: silent.then(|| args.connect.clone()),
     };
     if let Some(script) = script {
         let _watch = watch(LastResort::Soon);

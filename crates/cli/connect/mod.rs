@@ -19,6 +19,7 @@ use sluicegate_s3select::profile::EndpointProfile;
 use tokio::runtime::Handle;
 
 use self::calibrated::{CalibratedProfiles, place};
+use self::detect::Server;
 use self::named::{Connection, Connections};
 use crate::args::{ConnectArgs, KINDS, ScanArg, StoreArgs};
 use crate::failure::{Failure, Result};
@@ -82,6 +83,18 @@ impl ConnectArgs {
     /// The engine that these arguments mean.
     pub(crate) async fn connect(&self) -> Result<Engine> {
         Ok(self.builder().await?.build().await?)
+    }
+
+    /// Whether the store would have to say what kind of store it is, and does not answer.
+    pub(crate) async fn is_silent(&self) -> Result<bool> {
+        let named = self.store.named()?;
+        if self.kind(&named) != "auto" {
+            return Ok(false);
+        }
+        match detect::endpoint(&self.store.options_over(named)).await? {
+            Some(endpoint) => Ok(!Server::ask(&endpoint).await.answers()),
+            None => Ok(false),
+        }
     }
 
     /// The kind of store that these arguments name.

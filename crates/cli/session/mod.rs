@@ -18,6 +18,7 @@ use sluicegate_engine::statistics::analyze::is_analyze;
 use sluicegate_engine::{Engine, Query};
 use tokio::time::timeout;
 
+use crate::args::ConnectArgs;
 use crate::failure::{Failure, Result};
 use crate::output::Output;
 use crate::output::html::Page;
@@ -50,6 +51,8 @@ pub(crate) struct Session<'a> {
     pub(crate) progress: bool,
     /// How many files are being included, each by another.
     pub(crate) including: usize,
+    /// The arguments of the connection, if its store did not answer and would say what kind of store it is.
+    pub(crate) silent: Option<ConnectArgs>,
 }
 
 /// A statement that ran, or as far as it came.
@@ -71,6 +74,7 @@ impl Session<'_> {
     /// Runs one statement and writes its answer.
     pub(crate) async fn run(&mut self, statement: &str) -> Result<()> {
         let mut ran = Ran::default();
+        self.ask_again().await?;
         if self.page.is_some() {
             // One that cannot be planned says so when it runs.
             ran.is_definition = !is_query(&self.engine, statement).await.unwrap_or(true);
@@ -80,6 +84,17 @@ impl Session<'_> {
             page.add_run(&self.engine, statement, ran, &result);
         }
         result
+    }
+
+    /// Asks a store that did not answer what kind of store it is.
+    async fn ask_again(&mut self) -> Result<()> {
+        let Some(connect) = self.silent.take() else { return Ok(()) };
+        if Box::pin(connect.is_silent()).await? {
+            self.silent = Some(connect);
+            return Ok(());
+        }
+        self.engine.adopt_endpoint(&Box::pin(connect.connect()).await?);
+        Ok(())
     }
 
     async fn run_as(&mut self, statement: &str, ran: &mut Ran) -> Result<()> {

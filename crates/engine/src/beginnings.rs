@@ -11,6 +11,40 @@ pub(crate) const LOOKS: [u64; 3] = [4 << 10, 64 << 10, 1 << 20];
 /// How many objects are remembered, at most.
 const MOST: usize = 16 << 10;
 
+/// Objects in their order, of which so many are looked at together as seem to be needed.
+#[derive(Debug)]
+pub(crate) struct Looks<'a> {
+    left: &'a [ObjectMeta],
+    seen: usize,
+    records: usize,
+}
+
+/// How many objects are looked at together, at most.
+const TOGETHER: usize = 32;
+
+impl<'a> Looks<'a> {
+    /// None of these has been looked at.
+    pub(crate) fn new(objects: &'a [ObjectMeta]) -> Self {
+        Self { left: objects, seen: 0, records: 0 }
+    }
+
+    /// The next objects, if so many more records are wanted: as many as have them if they are like those before, but
+    /// no more than those.
+    pub(crate) fn next(&mut self, wanted: usize) -> Option<&'a [ObjectMeta]> {
+        let mean = (self.records / self.seen.max(1)).max(1);
+        let most = wanted.div_ceil(mean).clamp(1, TOGETHER).min(self.seen.max(1));
+        let (some, left) = self.left.split_at(most.min(self.left.len()));
+        self.left = left;
+        (!some.is_empty()).then_some(some)
+    }
+
+    /// An object had so many records.
+    pub(crate) fn found(&mut self, records: usize) {
+        self.seen += 1;
+        self.records += records;
+    }
+}
+
 /// What looks at objects told, by the objects' names and entity tags. Objects without a tag are forgotten.
 #[derive(Debug)]
 pub(crate) struct Remembered<T> {
@@ -38,5 +72,42 @@ impl<T: Clone> Remembered<T> {
             known.clear();
         }
         known.insert((object.location.clone(), e_tag), told);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::DateTime;
+
+    use super::*;
+
+    #[test]
+    fn so_many_objects_are_looked_at_as_are_needed() {
+        let object = |number: usize| ObjectMeta {
+            location: Path::from(format!("{number}")),
+            last_modified: DateTime::UNIX_EPOCH,
+            size: 1,
+            e_tag: None,
+            version: None,
+        };
+        let objects: Vec<_> = (0..200).map(object).collect();
+        let looked = |records: usize| {
+            let (mut looks, mut left, mut counts) = (Looks::new(&objects), 1000_usize, Vec::new());
+            while left > 0
+                && let Some(some) = looks.next(left)
+            {
+                counts.push(some.len());
+                for _ in some {
+                    left = left.saturating_sub(records);
+                    looks.found(records);
+                }
+            }
+            counts
+        };
+        assert_eq!(looked(1000), [1]);
+        assert_eq!(looked(600), [1, 1]);
+        assert_eq!(looked(100), [1, 1, 2, 4, 2]);
+        assert_eq!(looked(1), [1, 1, 2, 4, 8, 16, 32, 32, 32, 32, 32, 8]);
+        assert_eq!(looked(0).iter().sum::<usize>(), 200);
     }
 }

@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow::datatypes::SchemaRef;
+use arrow::datatypes::{Fields, Schema, SchemaRef};
 use async_trait::async_trait;
 use datafusion::catalog::Session;
+use datafusion::common::config::JsonOptions;
 use datafusion::common::stats::Precision;
 use datafusion::common::{GetExt, Result, Statistics};
 use datafusion::datasource::file_format::csv::{CsvFormat, CsvFormatFactory};
@@ -15,7 +16,7 @@ use datafusion::datasource::file_format::parquet::ParquetFormatFactory;
 use datafusion::datasource::file_format::{FileFormat, FileFormatFactory, FileMeta};
 use datafusion::datasource::listing::ListingTableUrl;
 use datafusion::datasource::physical_plan::{FileScanConfig, FileSinkConfig, FileSource};
-use datafusion::datasource::table_schema::TableSchema;
+use datafusion::datasource::table_schema::{TableSchema, TableSchemaBuilder};
 use datafusion::physical_expr::{LexOrdering, LexRequirement};
 use datafusion::physical_plan::ExecutionPlan;
 use futures::future::BoxFuture;
@@ -27,8 +28,10 @@ use crate::datasource::named::{NamedSource, TextLayout};
 use crate::external_tables::is_hidden;
 use crate::json_layout;
 use crate::merged_columns::MergedColumns;
+use crate::notes::Notes;
 use crate::option_values;
 use crate::panics;
+use crate::partitions::Partitions;
 use crate::sampled_schema;
 use crate::statistics::footers::{self, Budget};
 use crate::statistics::table;
@@ -64,7 +67,12 @@ impl S3FormatFactory {
     }
 
     fn wrap(&self, inner: Arc<dyn FileFormat>) -> Arc<dyn FileFormat> {
-        Arc::new(S3Format { inner, extension: self.extension, footers: Budget::default() })
+        Arc::new(S3Format {
+            inner,
+            extension: self.extension,
+            footers: Arc::default(),
+            partitions: Partitions::default(),
+        })
     }
 }
 
@@ -107,7 +115,9 @@ impl GetExt for S3FormatFactory {
 pub struct S3Format {
     inner: Arc<dyn FileFormat>,
     extension: &'static str,
-    footers: Budget,
+    footers: Arc<Budget>,
+    /// The columns that the folders of its table are named by, where listings have them as text.
+    partitions: Partitions,
 }
 
 #[async_trait]
@@ -199,6 +209,10 @@ impl FileFormat for S3Format {
         state: &dyn Session,
         conf: FileScanConfig,
     ) -> Result<Arc<dyn ExecutionPlan>> {
+        let conf = match self.partitions.is_empty() {
+            true => conf,
+            false => self.partitions.typed(conf, state.config().collect_statistics())?,
+        };
         let conf = match self.inner.downcast_ref::<JsonFormat>() {
             Some(json) if json.is_newline_delimited() => {
                 NamedSource::wrap(&conf, json_layout::of_scan(state, &conf).await?)
@@ -214,18 +228,58 @@ impl FileFormat for S3Format {
         &self,
         input: Arc<dyn ExecutionPlan>,
         state: &dyn Session,
-        conf: FileSinkConfig,
+        mut conf: FileSinkConfig,
         order_requirements: Option<LexRequirement>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
+        // A row that has no value is written into a folder of its own.
+        let nullable = conf.output_schema.fields().iter().map(|field| {
+            let may_be_null = field.is_nullable() || self.partitions.has(field.name());
+            Arc::new(field.as_ref().clone().with_nullable(may_be_null))
+        });
+        let nullable: Fields = nullable.collect();
+        let metadata = conf.output_schema.metadata().clone();
+        conf.output_schema = Arc::new(Schema::new_with_metadata(nullable, metadata));
         self.inner.create_writer_physical_plan(input, state, conf, order_requirements).await
     }
 
     fn file_source(&self, table_schema: TableSchema) -> Arc<dyn FileSource> {
-        self.inner.file_source(table_schema)
+        if self.partitions.is_empty() {
+            return self.inner.file_source(table_schema);
+        }
+        let typed = TableSchemaBuilder::from(table_schema.file_schema())
+            .with_table_partition_cols(self.partitions.fields().to_vec());
+        self.inner.file_source(typed.build())
     }
 }
 
 impl S3Format {
+    /// The same format of a table whose folders are named by columns, which its listings have as text.
+    pub(crate) fn over_listing(&self, partitions: Partitions) -> Self {
+        Self {
+            inner: Arc::clone(&self.inner),
+            extension: self.extension,
+            footers: Arc::clone(&self.footers),
+            partitions,
+        }
+    }
+
+    /// The same format, by which a look at an object tells its columns from a few records; nothing if the whole
+    /// object would be fetched for that.
+    pub(crate) fn looking_at(&self, object: &ObjectMeta) -> Option<Self> {
+        const RECORDS: usize = 100;
+        const LARGEST_ARRAY: u64 = 16 << 20;
+        let mut looking = self.over_listing(Partitions::default());
+        if let Some(json) = self.inner.downcast_ref::<JsonFormat>() {
+            if !json.is_newline_delimited() && object.size > LARGEST_ARRAY {
+                return None;
+            }
+            let options = json.options().clone();
+            let options = JsonOptions { schema_infer_max_rec: Some(RECORDS), ..options };
+            looking.inner = Arc::new(JsonFormat::default().with_options(options));
+        }
+        Some(looking)
+    }
+
     /// The schema of objects whose footers tell it; an error is about the first that is at fault.
     async fn infer_from_footers(
         &self,
@@ -239,15 +293,20 @@ impl S3Format {
         }
         let all = self.inner.infer_schema(state, store, objects);
         let inferred = panics::caught("reading footers", all).await;
-        if inferred.is_err() {
-            let mut columns = MergedColumns::new(false);
-            for object in objects {
-                let one = std::slice::from_ref(object);
-                let footer = self.inner.infer_schema(state, store, one);
-                columns.add(object, &*panics::footer(object, footer).await?)?;
-            }
+        let Err(error) = inferred else { return inferred };
+        let mut columns = MergedColumns::of_typed();
+        for object in objects {
+            let one = std::slice::from_ref(object);
+            let footer = self.inner.infer_schema(state, store, one);
+            columns.add(object, &*panics::footer(object, footer).await?)?;
         }
-        inferred
+        let widened = columns.take_widened();
+        if widened.is_empty() {
+            return Err(error);
+        }
+        let notes = state.config().get_extension::<Notes>().unwrap_or_default();
+        widened.into_iter().for_each(|note| notes.add(note));
+        Ok(Arc::new(columns.into_schema()))
     }
 
     /// Refuses objects at a location that are too short for the format. DataFusion leaves those without a byte

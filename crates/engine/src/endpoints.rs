@@ -79,6 +79,21 @@ impl Endpoints {
         Ok(())
     }
 
+    /// Puts another endpoint in the place of the one of a name, for all of its buckets.
+    pub(crate) fn replace(&self, name: &str, endpoint: Arc<Endpoint>) {
+        let mut registry = self.registry.write().unwrap_or_else(PoisonError::into_inner);
+        for owner in registry.buckets.values_mut() {
+            if *owner == Owner::Endpoint(name.to_owned()) {
+                *owner = Owner::Endpoint(endpoint.name.clone());
+            }
+        }
+        if registry.default.as_deref() == Some(name) {
+            registry.default = Some(endpoint.name.clone());
+        }
+        registry.by_name.remove(name);
+        registry.by_name.insert(endpoint.name.clone(), endpoint);
+    }
+
     /// Assigns a bucket to an object store that is not one of our endpoints.
     pub(crate) fn cede(&self, bucket: &str) {
         let mut registry = self.registry.write().unwrap_or_else(PoisonError::into_inner);

@@ -1,29 +1,34 @@
 //! CREATE EXTERNAL TABLE: DataFusion's tables of files, with notes or corrections where DataFusion
 //! would silently ignore something.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow::datatypes::{DataType, Field, Schema};
 use async_trait::async_trait;
 use datafusion::catalog::{Session, TableProvider, TableProviderFactory};
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::common::{
-    DataFusionError, Result, ToDFSchema, config_datafusion_err, plan_datafusion_err, plan_err,
+    Column, DataFusionError, Result, ToDFSchema, plan_datafusion_err, plan_err,
 };
-use datafusion::datasource::listing::{ListingOptions, ListingTable, ListingTableUrl};
+use datafusion::datasource::listing::{ListingTable, ListingTableConfig, ListingTableUrl};
 use datafusion::datasource::provider::DefaultTableFactory;
 use datafusion::execution::SessionState;
-use datafusion::logical_expr::CreateExternalTable;
+use datafusion::logical_expr::{CreateExternalTable, Expr};
 use futures::TryStreamExt;
 use object_store::ObjectMeta;
 use object_store::path::Path;
 
 use crate::catalog::S3Format;
 use crate::csv_dialect::headers;
+use crate::declared_names;
 use crate::files_table::FilesTable;
 use crate::index::found::Foreseen;
 use crate::listed::{Listed, says_kind};
 use crate::locations::{as_url, check_readable};
 use crate::notes::{Notes, some_of};
+use crate::partitions::{Partitions, inferred};
+use crate::table_columns::TableColumns;
 use crate::url_tables::{COMPRESSIONS, TABS, check_kinds, of_bucket};
 use crate::{ErrorKind, Told};
 
@@ -62,23 +67,143 @@ impl TableProviderFactory for ExternalTables {
         check_folders(state, command).await?;
         let named = as_named(state, command).await?;
         let command = named.as_ref().unwrap_or(command);
-        let whole = with_columns_of_files(state, command).await?;
-        let mut urls = whole.unwrap_or_else(|| command.clone());
-        urls.locations = urls
+        let partitions = partitions(state, command).await?;
+        let mut files = of_files(command, &partitions)?;
+        files.locations = files
             .locations
             .iter()
-            .map(|url| Ok(as_url(url)?.into_owned()))
+            .map(|url| Ok(without_escaped_end(&as_url(url)?)))
             .collect::<Result<_>>()?;
-        let table = match self.inner.create(state, &urls).await {
+        let told = without_inferred_partitions(state);
+        let inner = told.as_ref().map_or(state, |told| told as &dyn Session);
+        let table = match self.inner.create(inner, &files).await {
             Ok(table) => table,
             Err(error) => return Err(no_columns(state, command, &error).await?.unwrap_or(error)),
         };
         let Some(listing) = table.downcast_ref::<ListingTable>() else { return Ok(table) };
-        let indexes = look(state, command, listing).await?;
+        let (indexes, objects) = look(state, command, listing).await?;
         let is_declared = !command.schema.fields().is_empty();
-        let table = FilesTable::new(listing.clone(), indexes).listed(listed);
+        let mut called = HashMap::new();
+        if !files.schema.fields().is_empty() && !command.file_type.eq_ignore_ascii_case("csv") {
+            let names = files.schema.fields().iter().map(|field| field.name().clone());
+            let names: Vec<String> = names.collect();
+            called = declared_names::in_files(state, listing, &objects, &names).await?;
+        }
+        let listing = match called.is_empty() {
+            true => listing.clone(),
+            false => called_as_in_files(state, &files, listing, &called)?,
+        };
+        let columns = TableColumns::new(listing.schema(), partitions, &called);
+        let table = FilesTable::new(state, listing, columns, indexes)?.listed(listed);
         Ok(Arc::new(table.declared(is_declared)))
     }
+}
+
+/// The columns that the folders of a table are named by: those that it declares, else those that all objects have.
+///
+/// # Errors
+///
+/// If one of them is no column of those declared, or a location cannot be listed.
+async fn partitions(state: &dyn Session, command: &CreateExternalTable) -> Result<Partitions> {
+    let declared = &command.table_partition_cols;
+    if !declared.is_empty() {
+        let schema = command.schema.inner();
+        let column = |name: &String| {
+            let data_type = match schema.column_with_name(name) {
+                Some((_, field)) => field.data_type().clone(),
+                None if schema.fields().is_empty() => inferred_partition_type(),
+                None => {
+                    return plan_err!(
+                        "PARTITIONED BY names `{name}`, which is none of the declared columns; declare it, too"
+                    );
+                }
+            };
+            Ok((name.clone(), data_type))
+        };
+        return Ok(Partitions::new(declared.iter().map(column).collect::<Result<Vec<_>>>()?));
+    }
+    let (Some(session), Some(location)) =
+        (state.as_any().downcast_ref::<SessionState>(), command.locations.first())
+    else {
+        return Ok(Partitions::default());
+    };
+    let infers = session.config_options().execution.listing_table_factory_infer_partitions;
+    if !infers || !command.schema.fields().is_empty() || !location.ends_with('/') {
+        return Ok(Partitions::default());
+    }
+    let folder = ListingTableUrl::parse(as_url(location)?)?;
+    let there = below(session, command, location).await?;
+    let (found, note) = inferred::columns(&folder, &there);
+    let notes = state.config().get_extension::<Notes>().unwrap_or_default();
+    note.into_iter().for_each(|note| notes.add(note));
+    let as_text = found.as_text().into_iter().map(|(name, _)| (name, inferred_partition_type()));
+    Ok(Partitions::new(as_text))
+}
+
+/// The same URL, of which DataFusion takes nothing for the end of the names of objects that is escaped: it looks for
+/// that in keys.
+fn without_escaped_end(url: &str) -> String {
+    match url.rsplit_once('/') {
+        Some((folder, name)) if url.contains("://") && name.contains('%') => {
+            format!("{folder}/{}", name.replace('.', "%2E"))
+        }
+        _ => url.to_owned(),
+    }
+}
+
+/// The same command about the columns of the files alone. If it declares none of them, they are inferred.
+fn of_files(command: &CreateExternalTable, partitions: &Partitions) -> Result<CreateExternalTable> {
+    let schema = command.schema.inner();
+    let fields = schema.fields().iter().filter(|field| !partitions.has(field.name()));
+    let fields: Vec<Arc<Field>> = fields.map(Arc::clone).collect();
+    let schema = Schema::new_with_metadata(fields, schema.metadata().clone()).to_dfschema_ref()?;
+    Ok(CreateExternalTable { schema, table_partition_cols: Vec::new(), ..command.clone() })
+}
+
+/// The same session, in which DataFusion does not look for columns in the names of folders.
+fn without_inferred_partitions(state: &dyn Session) -> Option<SessionState> {
+    let mut state = state.as_any().downcast_ref::<SessionState>()?.clone();
+    let options = state.config_mut().options_mut();
+    options.execution.listing_table_factory_infer_partitions = false;
+    Some(state)
+}
+
+/// The same table with columns by the names that its files have.
+fn called_as_in_files(
+    state: &dyn Session,
+    command: &CreateExternalTable,
+    table: &ListingTable,
+    called: &HashMap<String, String>,
+) -> Result<ListingTable> {
+    let in_files: HashMap<&String, &String> =
+        called.iter().map(|(file, declared)| (declared, file)).collect();
+    let named = |name: &String| in_files.get(name).map_or(name, |file| file).to_owned();
+    let schema = table.schema();
+    let fields = schema.fields().iter().map(|field| {
+        let name = named(field.name());
+        Arc::new(field.as_ref().clone().with_name(name))
+    });
+    let fields: Vec<Arc<Field>> = fields.collect();
+    let mut options = table.options().clone();
+    for sort in options.file_sort_order.iter_mut().flatten() {
+        let expr = sort.expr.clone().transform(|part| match part {
+            Expr::Column(column) => {
+                Ok(Transformed::yes(Expr::Column(Column::from_name(named(&column.name)))))
+            }
+            other => Ok(Transformed::no(other)),
+        });
+        sort.expr = expr.data()?;
+    }
+    let schema = Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()));
+    let config = ListingTableConfig::new_with_multi_paths(table.table_paths().clone())
+        .with_listing_options(options)
+        .with_schema(schema);
+    let cache = state.runtime_env().cache_manager.get_file_statistic_cache();
+    Ok(ListingTable::try_new(config)?
+        .with_cache(cache)
+        .with_definition(command.definition.clone())
+        .with_constraints(command.constraints.clone())
+        .with_column_defaults(command.column_defaults.clone()))
 }
 
 /// Refuses folders of which DataFusion would read objects of other formats, too.
@@ -214,39 +339,6 @@ pub(crate) fn in_any_case(text: &str) -> String {
     text.chars().map(any).collect()
 }
 
-/// The same command with the columns of the files, if it declares the columns of the partitions
-/// and no others: DataFusion would take those for all columns.
-async fn with_columns_of_files(
-    state: &dyn Session,
-    command: &CreateExternalTable,
-) -> Result<Option<CreateExternalTable>> {
-    let declared = command.schema.fields();
-    let is_partition = |name: &String| command.table_partition_cols.contains(name);
-    if declared.is_empty() || !declared.iter().all(|field| is_partition(field.name())) {
-        return Ok(None);
-    }
-    let (Some(session), Some(location)) =
-        (state.as_any().downcast_ref::<SessionState>(), command.locations.first())
-    else {
-        return Ok(None);
-    };
-    let factory = session
-        .get_file_format_factory(&command.file_type)
-        .ok_or_else(|| config_datafusion_err!("no tables are stored as {}", command.file_type))?;
-    let format = factory.create(session, &command.options)?;
-    let location = ListingTableUrl::parse(as_url(location)?)?.with_table_ref(command.name.clone());
-    let files = ListingOptions::new(format).infer_schema(state, &location).await?;
-    let fields: Vec<Arc<Field>> = files
-        .fields()
-        .iter()
-        .filter(|field| !is_partition(field.name()))
-        .chain(declared.iter())
-        .map(Arc::clone)
-        .collect();
-    let schema = Schema::new_with_metadata(fields, files.metadata().clone()).to_dfschema_ref()?;
-    Ok(Some(CreateExternalTable { schema, ..command.clone() }))
-}
-
 /// There is no object of the name that a location is.
 fn no_object(location: &str) -> DataFusionError {
     if !location.contains(['*', '?', '[']) {
@@ -350,8 +442,8 @@ fn objects_read(
     there.iter().filter(is_read).cloned().collect()
 }
 
-/// Looks at what the table will read, and whether a listing of its indexes is worth it. The listing is
-/// the one that DataFusion made for the table, and is cached.
+/// Looks at what the table will read, and whether a listing of its indexes is worth it. Returns these and the objects
+/// that it reads. The listing is the one that DataFusion made for the table, and is cached.
 ///
 /// # Errors
 ///
@@ -361,11 +453,13 @@ async fn look(
     state: &dyn Session,
     command: &CreateExternalTable,
     table: &ListingTable,
-) -> Result<Foreseen> {
-    let foreseen = Foreseen::default();
+) -> Result<(Foreseen, Vec<ObjectMeta>)> {
+    let (foreseen, mut all) = (Foreseen::default(), Vec::new());
     let extension = &table.options().file_extension;
     let ignored = state.config_options().execution.listing_table_ignore_subdirectory;
-    let Some(session) = state.as_any().downcast_ref::<SessionState>() else { return Ok(foreseen) };
+    let Some(session) = state.as_any().downcast_ref::<SessionState>() else {
+        return Ok((foreseen, all));
+    };
     let everything = with_subfolders(session);
     let notes = state.config().get_extension::<Notes>().unwrap_or_default();
     for (location, read) in command.locations.iter().zip(table.table_paths()) {
@@ -398,6 +492,7 @@ async fn look(
         if let [_] = table.table_paths().as_slice() {
             foreseen.learn(state, &read.object_store(), &there);
         }
+        all.extend(read_now);
         let there = there.iter().map(|object| &object.location).filter(|path| !is_hidden(path));
         let (unread, read_or_deeper): (Vec<&Path>, Vec<&Path>) = there.partition(|path| {
             !(path.as_ref().ends_with(extension.as_str()) && read.contains(path, false))
@@ -418,7 +513,7 @@ async fn look(
             notes.add(in_subfolders(location, &deeper));
         }
     }
-    Ok(foreseen)
+    Ok((foreseen, all))
 }
 
 /// The setting that makes tables read subfolders.

@@ -1,11 +1,12 @@
-//! Tables of files, as DataFusion lists them: what is named must be there, and indexes are listed beside.
+//! Tables of files, as DataFusion lists them: what is named must be there, indexes are listed beside, and columns are
+//! called as the table has them ([`TableColumns`]).
 
 use std::sync::Arc;
 
 use arrow::datatypes::SchemaRef;
 use async_trait::async_trait;
 use datafusion::catalog::{ScanArgs, ScanResult, Session, TableProvider};
-use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Constraints, Result, plan_err};
 use datafusion::datasource::TableType;
 use datafusion::datasource::listing::{ListingTable, ListingTableUrl};
@@ -20,14 +21,21 @@ use object_store::ObjectMeta;
 
 use crate::catalog::S3Format;
 use crate::csv_dialect::headers;
+use crate::datasource::named::NamedSource;
 use crate::index::found::Foreseen;
 use crate::listed::Listed;
+use crate::notes::Notes;
+use crate::table_columns::TableColumns;
 
 /// A table of files. DataFusion takes what is no longer at a location that does not end in `/` for an
 /// empty folder, and answers as if the object had no rows; here it must be there.
 #[derive(Debug)]
 pub(crate) struct FilesTable {
+    /// The table without the columns of folders.
     table: ListingTable,
+    /// What is listed, with those columns as text.
+    listing: ListingTable,
+    columns: TableColumns,
     /// Those that name an object.
     named: Vec<ListingTableUrl>,
     /// Which objects below its locations are its own, if not all are.
@@ -39,11 +47,25 @@ pub(crate) struct FilesTable {
 
 impl FilesTable {
     /// Below a location, indexes are listed at the same time as the objects if those are such that this
-    /// is worth it.
-    pub(crate) fn new(table: ListingTable, indexes: Foreseen) -> Self {
+    /// is worth it. `table` has the columns of its files only.
+    ///
+    /// # Errors
+    ///
+    /// If there can be no such table.
+    pub(crate) fn new(
+        state: &dyn Session,
+        table: ListingTable,
+        columns: TableColumns,
+        indexes: Foreseen,
+    ) -> Result<Self> {
         let paths = table.table_paths().iter();
         let named = paths.filter(|url| !url.is_collection()).cloned().collect();
-        Self { table, named, listed: None, indexes, is_declared: false }
+        let csv = table.options().format.downcast_ref::<S3Format>().and_then(S3Format::csv);
+        let nulls = csv.and_then(|csv| csv.options().null_regex.clone());
+        let columns = columns.with_nulls(nulls.filter(|pattern| !pattern.is_empty()));
+        let listing = columns.listing(state, &table)?;
+        let (listed, is_declared) = (None, false);
+        Ok(Self { table, listing, columns, named, listed, indexes, is_declared })
     }
 
     /// The same with columns that were declared, if they were.
@@ -84,11 +106,7 @@ impl FilesTable {
             }
             TreeNodeRecursion::Continue
         })?;
-        let is_partition =
-            |name: &str| options.table_partition_cols.iter().any(|(column, _)| column == name);
-        let schema = self.table.schema();
-        let names = schema.fields().iter().map(|field| field.name());
-        let names: Vec<String> = names.filter(|name| !is_partition(name)).cloned().collect();
+        let names = self.columns.in_files();
         let store = state.runtime_env().object_store(location)?;
         match self.is_declared {
             true => headers::check_declared(state, csv, &store, &objects, &names).await,
@@ -125,6 +143,27 @@ fn reads(plan: &Arc<dyn ExecutionPlan>, location: &ListingTableUrl) -> Result<bo
     Ok(found)
 }
 
+/// The same scan of JSON, which notes keys that are no columns.
+fn noting_keys(
+    state: &dyn Session,
+    plan: Arc<dyn ExecutionPlan>,
+) -> Result<Arc<dyn ExecutionPlan>> {
+    let Some(notes) = state.config().get_extension::<Notes>() else { return Ok(plan) };
+    plan.transform_up(|node| {
+        let files = node
+            .downcast_ref::<DataSourceExec>()
+            .and_then(|scan| scan.data_source().downcast_ref::<FileScanConfig>());
+        Ok(match files.and_then(|files| NamedSource::noting_keys(files, &notes)) {
+            Some(files) => {
+                let scan: Arc<dyn ExecutionPlan> = DataSourceExec::from_data_source(files);
+                Transformed::yes(scan)
+            }
+            None => Transformed::no(node),
+        })
+    })
+    .data()
+}
+
 /// Hands on the files that a plan reads, until told to stop.
 fn each_file(
     plan: &Arc<dyn ExecutionPlan>,
@@ -148,7 +187,7 @@ fn each_file(
 #[async_trait]
 impl TableProvider for FilesTable {
     fn schema(&self) -> SchemaRef {
-        self.table.schema()
+        self.columns.schema()
     }
 
     fn constraints(&self) -> Option<&Constraints> {
@@ -191,7 +230,19 @@ impl TableProvider for FilesTable {
             _ => None,
         };
         let seen = seen.as_ref().map_or(state, |seen| seen as &dyn Session);
-        let scan = async { Ok(self.table.scan_with_args(seen, args).await?.into_inner()) };
+        let filters = self.columns.filters_of_listing(args.filters().unwrap_or_default())?;
+        let projection = self.columns.projection_of_listing(args.projection());
+        let of_listing = ScanArgs::default()
+            .with_projection(projection.as_deref().or(args.projection()))
+            .with_filters(Some(&filters))
+            .with_limit(args.limit());
+        let scan = async {
+            let mut scan = self.listing.scan_with_args(seen, of_listing).await?.into_inner();
+            if !self.is_declared && self.is_json() {
+                scan = noting_keys(state, scan)?;
+            }
+            self.columns.called_as_declared(scan, args.projection())
+        };
         // All locations are in one store.
         let plan = match self.table.table_paths().first() {
             Some(location) => self.indexes.attach(state, &location.object_store(), scan).await?,
@@ -206,7 +257,7 @@ impl TableProvider for FilesTable {
         &self,
         filters: &[&Expr],
     ) -> Result<Vec<TableProviderFilterPushDown>> {
-        self.table.supports_filters_pushdown(filters)
+        self.listing.supports_filters_pushdown(filters)
     }
 
     async fn insert_into(
@@ -215,6 +266,7 @@ impl TableProvider for FilesTable {
         input: Arc<dyn ExecutionPlan>,
         op: InsertOp,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        self.table.insert_into(state, input, op).await
+        let (files, input) = self.columns.written(&self.table, input)?;
+        files.insert_into(state, input, op).await
     }
 }

@@ -13,9 +13,11 @@ use datafusion::common::{DataFusionError, Result, plan_datafusion_err};
 use datafusion::datasource::file_format::file_compression_type::FileCompressionType;
 use datafusion::datasource::file_format::json::JsonFormat;
 use futures::TryStreamExt;
+use futures::future::join_all;
 use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt};
 use serde_json::{Deserializer, Value};
 
+use crate::beginnings::Looks;
 use crate::contents;
 use crate::decompressed;
 use crate::json_layout;
@@ -30,6 +32,14 @@ const FIRST_LOOK: usize = 64 << 10;
 
 /// The bytes of an array that is read again to say what is wrong with it.
 const MOST_READ_AGAIN: u64 = 16 << 20;
+
+/// How an error about a file that is one array begins to describe it.
+const IS_ARRAY: &str = "is one JSON array of all records";
+
+/// Whether an error of [`columns`] is that a file is one array.
+pub(crate) fn is_array(error: &DataFusionError) -> bool {
+    error.to_string().contains(IS_ARRAY)
+}
 
 /// What text may begin with, that is no JSON.
 const BYTE_ORDER_MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
@@ -47,16 +57,25 @@ pub(crate) async fn columns(
 ) -> Result<SchemaRef> {
     let compression = FileCompressionType::from(format.options().compression);
     let mut left = format.options().schema_infer_max_rec.unwrap_or(RECORDS);
-    let mut columns = MergedColumns::new(true);
-    for object in objects {
-        if left == 0 {
-            break;
+    let mut columns = MergedColumns::of_json();
+    let mut looks = Looks::new(objects);
+    while left > 0
+        && let Some(some) = looks.next(left)
+    {
+        let mut read = Vec::with_capacity(some.len());
+        for object in some {
+            read.push(of_object(store, object, compression, left));
         }
-        let read = of_object(store, object, compression, left).await?;
-        let (schema, records, beginning) = read.map_err(|fault| fault.of(object))?;
-        json_layout::learn(state, object, &beginning);
-        columns.add(object, &schema)?;
-        left = left.saturating_sub(records);
+        for (object, read) in some.iter().zip(join_all(read).await) {
+            if left == 0 {
+                break;
+            }
+            let (schema, records, beginning) = read?.map_err(|fault| fault.of(object))?;
+            json_layout::learn(state, object, &beginning);
+            columns.add(object, &schema)?;
+            left = left.saturating_sub(records);
+            looks.found(records);
+        }
     }
     Ok(Arc::new(columns.into_schema()))
 }
@@ -77,11 +96,12 @@ pub(crate) async fn of_arrays(
     if !is_of_json {
         return Err(error);
     }
-    let (mut columns, mut told) = (MergedColumns::new(true), 0);
+    let (mut columns, mut told) = (MergedColumns::of_json(), 0);
     for object in objects.iter().filter(|object| object.size <= MOST_READ_AGAIN) {
         let Ok(read) = store.get(&object.location).await else { continue };
         let Ok(text) = read.bytes().await else { continue };
-        let Ok(records) = serde_json::from_slice::<Vec<Value>>(&text) else { continue };
+        let Ok(mut records) = serde_json::from_slice::<Vec<Value>>(&text) else { continue };
+        records.iter_mut().for_each(drop_nulls);
         if let Some(value) = records.iter().find(|value| !value.is_object()) {
             return Err(Fault::Value(kind(value)).of(object));
         }
@@ -155,8 +175,8 @@ impl Fault {
         let object = &object.location;
         match self {
             Self::Array => plan_datafusion_err!(
-                "`{object}` is one JSON array of all records; it is read by read_json('…', newline_delimited => \
-                 false), or with OPTIONS ('format.newline_delimited' 'false')"
+                "`{object}` {IS_ARRAY}; it is read by read_json('…', newline_delimited => false), or with OPTIONS \
+                 ('format.newline_delimited' 'false')"
             ),
             Self::Mark => plan_datafusion_err!(
                 "`{object}` begins with a byte order mark, which JSON has none of; store it without its first \
@@ -203,8 +223,9 @@ fn of_records(text: &[u8], most: usize) -> Result<(Schema, usize), Fault> {
                 fault = Some(Fault::Array);
                 None
             }
-            Ok(value @ Value::Object(_)) => {
+            Ok(mut value @ Value::Object(_)) => {
                 records += 1;
+                drop_nulls(&mut value);
                 Some(Ok(value))
             }
             Ok(value) => {
@@ -233,6 +254,19 @@ fn of_records(text: &[u8], most: usize) -> Result<(Schema, usize), Fault> {
                 None => Fault::Json(error.to_string()),
             })
         }
+    }
+}
+
+/// Takes the nulls out of lists, which say nothing about the type of the others. Arrow takes a list that begins with
+/// one for a list of scalars.
+fn drop_nulls(value: &mut Value) {
+    match value {
+        Value::Array(values) => {
+            values.retain(|value| !value.is_null());
+            values.iter_mut().for_each(drop_nulls);
+        }
+        Value::Object(fields) => fields.values_mut().for_each(drop_nulls),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }
 
@@ -349,6 +383,15 @@ mod tests {
             ),
         ] {
             assert_eq!(fields(text, 10), Err(said.to_owned()));
+        }
+        let (list, _) = fields(r#"{"l":[{"a":1}]}"#, 10).unwrap();
+        for text in [
+            r#"{"l":[{"a":1}]} {"l":[null]}"#,
+            r#"{"l":[null]} {"l":[{"a":1}]}"#,
+            r#"{"l":[{"a":null},null]} {"l":[null,{"a":1}]} {"l":null}"#,
+        ] {
+            let (found, _) = fields(text, 10).unwrap();
+            assert_eq!(found, list, "{text}");
         }
         let why = fields("{\"a\":1e400}", 10).unwrap_err();
         assert!(why.contains("number out of range"), "{why}");

@@ -52,6 +52,7 @@ pub mod counters;
 mod csv_dialect;
 #[doc(hidden)]
 pub mod datasource;
+mod declared_names;
 mod decompressed;
 mod dropped_clauses;
 mod endpoint;
@@ -83,6 +84,7 @@ mod one_version;
 pub mod optimizer;
 mod option_values;
 mod panics;
+mod partitions;
 pub mod parts;
 #[doc(hidden)]
 pub mod physical_plan;
@@ -106,8 +108,10 @@ pub mod store;
 mod summarize;
 #[doc(hidden)]
 pub mod switch;
+mod table_columns;
 pub mod table_functions;
 pub mod timeline;
+mod unquoted_names;
 #[doc(hidden)]
 pub mod url_tables;
 
@@ -454,6 +458,13 @@ impl Engine {
         let buckets: Vec<String> = buckets.iter().map(|bucket| (*bucket).to_owned()).collect();
         self.endpoints.register(Arc::clone(&endpoint), &buckets)?;
         Ok(endpoint)
+    }
+
+    /// Takes the endpoint of another engine in the place of its own, such as one of a store that did not answer
+    /// before. Tables and settings stay; queries from now on ask the new one.
+    pub fn adopt_endpoint(&mut self, other: &Self) {
+        self.endpoints.replace(&self.endpoint.name, Arc::clone(&other.endpoint));
+        self.endpoint = Arc::clone(&other.endpoint);
     }
 
     /// The memory pool, the disk manager and the object stores.

@@ -10,19 +10,25 @@ use url::Url;
 use crate::{ErrorKind, Told};
 
 /// The URL of a location. DataFusion reads the path of a URL as percent-encoded, without what follows `?`
-/// or `#`; a key in a bucket is written as it is, here as everywhere else.
+/// or `#`, and without spaces at its end; a key in a bucket is written as it is, here as everywhere else.
 ///
 /// # Errors
 ///
 /// If the URL's rules would make another key of the one that is written, or the URL may have a secret in it.
 pub(crate) fn as_url(location: &str) -> Result<Cow<'_, str>> {
-    const ESCAPES: [(char, &str); 3] = [('%', "%25"), ('?', "%3F"), ('#', "%23")];
+    const ESCAPES: [(char, &str); 4] = [('%', "%25"), ('?', "%3F"), ('#', "%23"), (' ', "%20")];
     check(location)?;
-    if !location.starts_with("s3://") || !location.contains(ESCAPES.map(|(c, _)| c)) {
+    let escapes = match location.split_once("://") {
+        Some(("s3", _)) => ESCAPES.as_slice(),
+        // The path of a file's URL is percent-encoded already, but for its spaces.
+        Some(("file", _)) => &ESCAPES[3..],
+        _ => &[],
+    };
+    if !location.contains(|typed| escapes.iter().any(|(c, _)| *c == typed)) {
         return Ok(Cow::Borrowed(location));
     }
     let escaped =
-        ESCAPES.iter().fold(location.to_owned(), |url, (c, escape)| url.replace(*c, escape));
+        escapes.iter().fold(location.to_owned(), |url, (c, escape)| url.replace(*c, escape));
     Ok(Cow::Owned(escaped))
 }
 
@@ -106,14 +112,25 @@ mod tests {
 
     #[test]
     fn keys_are_what_is_written() {
-        for key in
-            ["a.csv", "p%41.csv", "%", "50%25", "a#b?c.csv", "a b/ü+&=.csv", "x%2Fy", "..a/b."]
-        {
+        for key in [
+            "a.csv",
+            "p%41.csv",
+            "%",
+            "50%25",
+            "a#b?c.csv",
+            "a b/ü+&=.csv",
+            "x%2Fy",
+            "..a/b.",
+            "a.csv ",
+            " a /b  ",
+        ] {
             let location = format!("s3://bucket/{key}");
             let url = ListingTableUrl::parse(as_url(&location).unwrap()).unwrap();
             assert_eq!(url.prefix().as_ref(), key);
         }
         assert_eq!(as_url("file:///tmp/a%20b.csv").unwrap(), "file:///tmp/a%20b.csv");
+        assert_eq!(as_url("file:///tmp/a b.csv ").unwrap(), "file:///tmp/a%20b.csv%20");
+        assert_eq!(as_url("/tmp/a b.csv ").unwrap(), "/tmp/a b.csv ");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use arrow::datatypes::{DataType, Field, Schema};
+use arrow::datatypes::{DECIMAL128_MAX_PRECISION, DataType, Field, Schema};
 use datafusion::common::{DataFusionError, Result};
 use object_store::ObjectMeta;
 use object_store::path::Path;
@@ -20,21 +20,26 @@ pub(crate) struct MergedColumns {
     fields: Vec<(Field, Path)>,
     places: HashMap<String, usize>,
     is_json: bool,
-    /// Whether a column of whole numbers here and of others there is one of all numbers.
-    widens: bool,
+    /// The type that has all values of two, if there is one.
+    wider: Option<fn(&DataType, &DataType) -> Option<DataType>>,
     /// What was said of such columns.
     widened: Vec<String>,
 }
 
 impl MergedColumns {
-    /// None yet. JSON has its own way out where types differ: no type takes all of its values.
-    pub(crate) fn new(is_json: bool) -> Self {
-        Self { is_json, ..Self::default() }
+    /// None yet, of JSON, which has its own way out where types differ: no type takes all of its values.
+    pub(crate) fn of_json() -> Self {
+        Self { is_json: true, ..Self::default() }
     }
 
     /// None yet, of text in which `5` may stand for 5.0.
     pub(crate) fn of_csv() -> Self {
-        Self { widens: true, ..Self::default() }
+        Self { wider: Some(of_text), ..Self::default() }
+    }
+
+    /// None yet, of files that say the types of their columns.
+    pub(crate) fn of_typed() -> Self {
+        Self { wider: Some(of_values), ..Self::default() }
     }
 
     /// Adds the columns of an object.
@@ -51,21 +56,25 @@ impl MergedColumns {
             };
             let (known, first) = &mut self.fields[*place];
             let told_nothing = known.data_type().is_null();
-            if self.widens && are_numbers(known.data_type(), field.data_type()) {
+            let wider = self.wider.and_then(|wider| wider(known.data_type(), field.data_type()));
+            if let Some(wider) = wider {
                 let note = format!(
-                    "column `{}` is {} in `{first}` and {} in `{}`: it is read as DOUBLE",
+                    "column `{}` is {} in `{first}` and {} in `{}`: it is read as {}",
                     known.name(),
                     sql_type(known.data_type()),
                     sql_type(field.data_type()),
-                    object.location
+                    object.location,
+                    sql_type(&wider),
                 );
                 let begins = format!("column `{}` is ", known.name());
                 if !self.widened.iter().any(|said| said.starts_with(&begins)) {
                     self.widened.push(note);
                 }
-                if known.data_type() != &DataType::Float64 {
-                    known.set_data_type(DataType::Float64);
-                    *first = object.location.clone();
+                if *known.data_type() != wider {
+                    if *field.data_type() == wider {
+                        *first = object.location.clone();
+                    }
+                    known.set_data_type(wider);
                 }
                 continue;
             }
@@ -93,12 +102,79 @@ impl MergedColumns {
     }
 }
 
-/// Whether one type is of whole numbers, and the other of all.
-fn are_numbers(one: &DataType, other: &DataType) -> bool {
-    matches!(
-        (one, other),
-        (DataType::Int64, DataType::Float64) | (DataType::Float64, DataType::Int64)
-    )
+/// The type of whole numbers in one text and of others in the next.
+fn of_text(one: &DataType, other: &DataType) -> Option<DataType> {
+    use DataType::{Float64, Int64};
+    matches!((one, other), (Int64, Float64) | (Float64, Int64)).then_some(Float64)
+}
+
+/// The type that has every value of two different ones of numbers, exactly.
+fn of_values(one: &DataType, other: &DataType) -> Option<DataType> {
+    if one == other || !one.is_numeric() || !other.is_numeric() {
+        return None;
+    }
+    if let (DataType::Float64 | DataType::Float32, _) | (_, DataType::Float64 | DataType::Float32) =
+        (one, other)
+    {
+        // A DOUBLE has all whole numbers of 53 bits.
+        let fits =
+            |it: &DataType| it.is_floating() || whole(it).is_some_and(|(_, bits)| bits <= 32);
+        return (fits(one) && fits(other)).then_some(DataType::Float64);
+    }
+    if let (Some((signed, bits)), Some((other_signed, other_bits))) = (whole(one), whole(other)) {
+        // One bit is that of the sign.
+        let needed = |is_signed, bits| if is_signed { bits } else { bits + 1 };
+        let (any, most) = match signed == other_signed {
+            true => (signed, bits.max(other_bits)),
+            false => (true, needed(signed, bits).max(needed(other_signed, other_bits))),
+        };
+        return match (any, most) {
+            (true, ..=16) => Some(DataType::Int16),
+            (true, ..=32) => Some(DataType::Int32),
+            (true, ..=64) => Some(DataType::Int64),
+            (false, ..=16) => Some(DataType::UInt16),
+            (false, ..=32) => Some(DataType::UInt32),
+            (false, ..=64) => Some(DataType::UInt64),
+            _ => None,
+        };
+    }
+    let (digits, scale) = digits(one)?;
+    let (other_digits, other_scale) = self::digits(other)?;
+    let (before, scale) = (digits.max(other_digits), scale.max(other_scale));
+    let precision = u8::try_from(before + i16::from(scale)).ok()?;
+    (precision <= DECIMAL128_MAX_PRECISION).then_some(DataType::Decimal128(precision, scale))
+}
+
+/// Whether a type of whole numbers has negative ones, and its bits.
+fn whole(data_type: &DataType) -> Option<(bool, u8)> {
+    Some(match data_type {
+        DataType::Int8 => (true, 8),
+        DataType::Int16 => (true, 16),
+        DataType::Int32 => (true, 32),
+        DataType::Int64 => (true, 64),
+        DataType::UInt8 => (false, 8),
+        DataType::UInt16 => (false, 16),
+        DataType::UInt32 => (false, 32),
+        DataType::UInt64 => (false, 64),
+        _ => return None,
+    })
+}
+
+/// How many digits a type has before the point, at most, and behind it.
+fn digits(data_type: &DataType) -> Option<(i16, i8)> {
+    match data_type {
+        DataType::Decimal32(precision, scale)
+        | DataType::Decimal64(precision, scale)
+        | DataType::Decimal128(precision, scale) => {
+            (*scale >= 0).then(|| (i16::from(*precision) - i16::from(*scale), *scale))
+        }
+        whole_numbers => whole(whole_numbers).map(|(_, bits)| match bits {
+            ..=8 => (3, 0),
+            ..=16 => (5, 0),
+            ..=32 => (10, 0),
+            _ => (20, 0),
+        }),
+    }
 }
 
 /// A column, or a field of one, with two types.
@@ -136,11 +212,21 @@ impl<'a> Conflict<'a> {
         let hint = match is_json || one.is_nested() || other.is_nested() {
             true => LEAVE_OUT.to_owned(),
             false => format!(
-                "Declare the columns with types that hold all values: CREATE EXTERNAL TABLE t ({column} \
-                 VARCHAR, …); or read files of one kind at a time."
+                "Declare the columns with types that hold all values: CREATE EXTERNAL TABLE t ({} VARCHAR, …); or \
+                 read files of one kind at a time.",
+                as_typed(column)
             ),
         };
         Told { kind: ErrorKind::Data, message, hint: Some(hint) }.into()
+    }
+}
+
+/// A column's name as SQL has it: in quotes, if it would be another one without.
+fn as_typed(name: &str) -> Cow<'_, str> {
+    let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+    match name.chars().all(is_plain) && !name.starts_with(|c: char| c.is_ascii_digit()) {
+        true => name.into(),
+        false => format!("\"{}\"", name.replace('"', "\"\"")).into(),
     }
 }
 
@@ -187,7 +273,7 @@ mod tests {
 
     #[test]
     fn columns_are_those_of_all() {
-        let mut all = MergedColumns::new(false);
+        let mut all = MergedColumns::of_typed();
         all.add(&object("a"), &schema("x", DataType::Null)).unwrap();
         all.add(&object("b"), &schema("y", DataType::Utf8)).unwrap();
         all.add(&object("c"), &schema("x", DataType::Int64)).unwrap();
@@ -218,9 +304,44 @@ mod tests {
         let error = Error::from(all.add(&object("f"), &schema("x", DataType::Utf8)).unwrap_err());
         assert_eq!(error.to_string(), "column `x` is DOUBLE in `c` and VARCHAR in `f`");
         assert_eq!(all.into_schema().field(0).data_type(), &DataType::Float64);
-        let mut typed = MergedColumns::new(false);
+        let mut typed = MergedColumns::of_typed();
         typed.add(&object("a"), &schema("x", DataType::Int64)).unwrap();
         typed.add(&object("b"), &schema("x", DataType::Float64)).unwrap_err();
+    }
+
+    #[test]
+    fn numbers_of_files_are_widened_without_loss() {
+        use DataType::{
+            Decimal128, Float32, Float64, Int8, Int32, Int64, UInt8, UInt32, UInt64, Utf8,
+        };
+        for (one, other, expected) in [
+            (Int64, Int32, Some(Int64)),
+            (UInt32, Int32, Some(Int64)),
+            (UInt8, Int8, Some(DataType::Int16)),
+            (UInt64, Int8, None),
+            (UInt64, UInt8, Some(UInt64)),
+            (Float32, Float64, Some(Float64)),
+            (Int32, Float32, Some(Float64)),
+            (Int64, Float64, None),
+            (Decimal128(5, 2), Decimal128(7, 1), Some(Decimal128(8, 2))),
+            (Decimal128(5, 2), Int32, Some(Decimal128(12, 2))),
+            (Decimal128(38, 2), Decimal128(38, 3), None),
+            (Decimal128(5, 2), Float64, None),
+            (Int64, Utf8, None),
+        ] {
+            for (one, other) in [(&one, &other), (&other, &one)] {
+                assert_eq!(of_values(one, other), expected, "{one}, {other}");
+            }
+        }
+        let mut columns = MergedColumns::of_typed();
+        for (name, data_type) in [("a", Int32), ("b", Int64), ("c", Int32)] {
+            columns.add(&object(name), &schema("VendorID", data_type)).unwrap();
+        }
+        let said = "column `VendorID` is INT in `a` and BIGINT in `b`: it is read as BIGINT";
+        assert_eq!(columns.take_widened(), [said]);
+        let error = columns.add(&object("d"), &schema("VendorID", Utf8)).unwrap_err();
+        let error = Error::from(error);
+        assert!(error.hint().unwrap().contains("t (\"VendorID\" VARCHAR, …)"));
     }
 
     #[test]
@@ -230,7 +351,7 @@ mod tests {
             let list = Field::new("item", DataType::Struct(fields.into()), true);
             schema("x", DataType::List(list.into()))
         };
-        let mut all = MergedColumns::new(true);
+        let mut all = MergedColumns::of_json();
         all.add(&object("a"), &nested(DataType::Int64)).unwrap();
         let error = Error::from(all.add(&object("b"), &nested(DataType::Utf8)).unwrap_err());
         assert_eq!(error.to_string(), "column `x.item.in` is BIGINT in `a` and VARCHAR in `b`");

@@ -22,6 +22,7 @@ use crate::option_values;
 use crate::staging::replaced::Existing;
 use crate::summarize;
 use crate::table_functions::{name_calls, tab};
+use crate::unquoted_names;
 use crate::{ErrorKind, Told};
 
 /// Plans a statement; nothing takes effect.
@@ -77,7 +78,14 @@ async fn planned(
     select_all(&mut statement);
     name_files(&mut statement);
     let existing = prepare(state, &mut statement)?;
-    Ok((state.statement_to_plan(statement).await?, existing))
+    loop {
+        match state.statement_to_plan(statement.clone()).await {
+            Ok(plan) => return Ok((plan, existing)),
+            // Each time, a name is put into quotes that had none.
+            Err(error) if unquoted_names::quote(&mut statement, &error)? => {}
+            Err(error) => return Err(error),
+        }
+    }
 }
 
 /// Reads the options and the target of a statement about files as users write them. Returns what COPY does

@@ -1,9 +1,8 @@
 //! Tables that are named by their URL: `FROM 's3://bucket/prefix/*.csv'`.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use arrow::datatypes::DataType;
 use async_trait::async_trait;
 use datafusion::catalog::{
     CatalogProviderList, DynamicFileCatalog, TableProvider, UrlTableFactory,
@@ -11,6 +10,7 @@ use datafusion::catalog::{
 use datafusion::common::{
     DataFusionError, Result, internal_datafusion_err, plan_datafusion_err, plan_err,
 };
+use datafusion::datasource::file_format::FileFormat;
 use datafusion::datasource::listing::{
     ListingOptions, ListingTable, ListingTableConfig, ListingTableUrl,
 };
@@ -25,14 +25,16 @@ use crate::catalog::S3Format;
 use crate::csv_dialect;
 use crate::error::{ErrorKind, Told};
 use crate::external_tables::{
-    SUBFOLDERS, in_any_case, in_subfolders, inferred_partition_type, is_hidden, with_subfolders,
-    without_bytes,
+    SUBFOLDERS, in_any_case, in_subfolders, is_hidden, with_subfolders, without_bytes,
 };
 use crate::files_table::FilesTable;
 use crate::index::found::Foreseen;
+use crate::json_columns;
 use crate::listed::Listed;
 use crate::locations::{as_url, check_readable};
 use crate::notes::{Notes, some_of};
+use crate::partitions::inferred;
+use crate::table_columns::TableColumns;
 use crate::table_functions::{Call, GlobTable, Read};
 
 /// Suffixes of compressed objects, and the matching values of the format's option.
@@ -144,51 +146,38 @@ impl UrlTables {
             kind.options = told.options;
             schema = Some(told.schema);
         }
-        let format = state
-            .get_file_format_factory(&kind.format)
-            .ok_or_else(|| internal_datafusion_err!("no format {}", kind.format))?
-            .create(&state, &kind.options.into_iter().collect())?;
+        let format = kind.create(&state)?;
         if let Some(format) = format.downcast_ref::<S3Format>() {
             let named = objects.iter().filter(|object| is_read(&object.location, &found.extension));
             format.check_sizes(&location, named)?;
         }
         let mut options = ListingOptions::new(format).with_file_extension(found.extension);
-        let partitions = options.infer_partitions(&state, &location).await?;
-        options = options.with_table_partition_cols(
-            partitions
-                .into_iter()
-                .map(|name| {
-                    let data_type = partition_type(&name, &objects);
-                    (name, data_type)
-                })
-                .collect(),
-        );
+        let (partitions, note) = inferred::columns(&location, &sampled);
+        note.into_iter().for_each(|note| notes.add(note));
         let schema = match schema {
             Some(schema) => schema,
-            None => options.infer_schema(&state, &location).await?,
+            None => match options.infer_schema(&state, &location).await {
+                Err(error)
+                    if json_columns::is_array(&error) && !kind.options.contains_key(LINES) =>
+                {
+                    kind.options.insert(LINES.to_owned(), "false".to_owned());
+                    options.format = kind.create(&state)?;
+                    options.infer_schema(&state, &location).await?
+                }
+                inferred => inferred?,
+            },
         };
+        let columns = TableColumns::new(Arc::clone(&schema), partitions, &HashMap::new());
         let config =
             ListingTableConfig::new(location).with_listing_options(options).with_schema(schema);
         let cache = state.runtime_env().cache_manager.get_file_statistic_cache();
         let table = ListingTable::try_new(config)?.with_cache(cache);
-        Ok(Arc::new(FilesTable::new(table, foreseen).listed(listed)))
+        Ok(Arc::new(FilesTable::new(&state, table, columns, foreseen)?.listed(listed)))
     }
 }
 
-/// The type of the column that the folders `name=value/` of objects partition: whole numbers if all values are
-/// such, written without leading zeros.
-fn partition_type(name: &str, objects: &[ObjectMeta]) -> DataType {
-    let values = objects
-        .iter()
-        .flat_map(|object| object.location.as_ref().split('/'))
-        .filter_map(|part| part.strip_prefix(name).and_then(|rest| rest.strip_prefix('=')));
-    let mut values = values.peekable();
-    let is_whole = |text: &str| text.parse::<i64>().is_ok_and(|n| n.to_string() == text);
-    match values.peek().is_some() && values.all(is_whole) {
-        true => DataType::Int64,
-        false => inferred_partition_type(),
-    }
-}
+/// The option of JSON that says whether objects are on lines, rather than in an array.
+const LINES: &str = "format.newline_delimited";
 
 /// Whether a name is the path of something on this machine, or a pattern of files in a folder that is there.
 fn is_path(name: &str) -> bool {
@@ -260,11 +249,20 @@ struct Kind {
 }
 
 impl Kind {
+    fn create(&self, state: &SessionState) -> Result<Arc<dyn FileFormat>> {
+        state
+            .get_file_format_factory(&self.format)
+            .ok_or_else(|| internal_datafusion_err!("no format {}", self.format))?
+            .create(state, &self.options.clone().into_iter().collect())
+    }
+
     /// What a name says, and the end of the name that says it, such as `.csv.gz`.
     fn of<'a>(state: &SessionState, path: &'a Path) -> Option<(Self, &'a str)> {
         let name = path.filename()?;
         // ASCII letters keep their length in lower case.
         let lower = name.to_ascii_lowercase();
+        // A space at the end says nothing.
+        let lower = lower.trim_end();
         let compression = COMPRESSIONS.iter().find(|(suffix, _)| lower.ends_with(suffix));
         let suffix = compression.map_or("", |(suffix, _)| suffix);
         let (stem, end) = lower.strip_suffix(suffix)?.rsplit_once('.')?;

@@ -7,11 +7,14 @@ use datafusion::catalog::Session;
 use datafusion::common::{DataFusionError, Result};
 use datafusion::datasource::file_format::DEFAULT_SCHEMA_INFER_MAX_RECORD;
 use datafusion::datasource::file_format::csv::CsvFormat;
-use futures::{StreamExt, TryStreamExt};
+use futures::future::join_all;
+use futures::{StreamExt, TryStreamExt, stream};
 use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt};
 
 use super::at_fault;
+use super::beginning::Beginning;
 use super::headers::name_of;
+use crate::beginnings::Looks;
 use crate::merged_columns::MergedColumns;
 use crate::notes::Notes;
 
@@ -30,11 +33,22 @@ pub(super) async fn of(
     let options = csv.options();
     let mut left = options.schema_infer_max_rec.unwrap_or(DEFAULT_SCHEMA_INFER_MAX_RECORD);
     let mut columns = MergedColumns::of_csv();
-    for object in objects {
-        let read = of_object(state, csv, store, object, left).await;
-        let (schema, records) = read.map_err(|error| at_fault::named(error, object))?;
-        columns.add(object, &with_names(&schema))?;
-        left = left.saturating_sub(records);
+    let mut looks = Looks::new(objects);
+    // Without records to look at, the header of the first tells names.
+    while let Some(some) = looks.next(left) {
+        let mut read = Vec::with_capacity(some.len());
+        for object in some {
+            read.push(of_object(state, csv, store, object, left));
+        }
+        for (object, read) in some.iter().zip(join_all(read).await) {
+            let (schema, records) = read.map_err(|error| at_fault::named(error, object))?;
+            columns.add(object, &with_names(&schema))?;
+            left = left.saturating_sub(records);
+            looks.found(records);
+            if left == 0 {
+                break;
+            }
+        }
         if left == 0 {
             break;
         }
@@ -54,12 +68,23 @@ async fn of_object(
 ) -> Result<(Schema, usize)> {
     let read = async {
         let bytes = store.get(&object.location).await?.into_stream();
-        let bytes = bytes.map_err(DataFusionError::from).boxed();
-        let records = csv.read_to_delimited_chunks_from_stream(bytes);
-        csv.infer_schema_from_stream(state, most, records).await
+        let mut beginning =
+            Beginning::new(csv.options(), bytes.map_err(DataFusionError::from).boxed());
+        // One more may be the header.
+        let mut wanted = most.saturating_add(1);
+        loop {
+            beginning.read(wanted).await?;
+            let text = stream::iter([Ok(beginning.records())]);
+            let (schema, records) = csv.infer_schema_from_stream(state, most, text).await?;
+            if records >= most || beginning.is_enough() {
+                return Ok((schema, records));
+            }
+            // Some of the lines were comments.
+            wanted = wanted.saturating_add(most - records);
+        }
     };
     let named = format!("Error when processing CSV file {}", object.location);
-    read.await.map_err(|error| error.context(named))
+    read.await.map_err(|error: DataFusionError| error.context(named))
 }
 
 /// The schema in which columns that the header does not name are called by their place.

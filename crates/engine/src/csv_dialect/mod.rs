@@ -2,6 +2,7 @@
 //! both.
 
 mod at_fault;
+mod beginning;
 mod begun;
 mod columns;
 pub(crate) mod headers;

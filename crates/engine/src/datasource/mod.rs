@@ -24,6 +24,7 @@ pub mod snapshot;
 pub mod statement;
 pub mod stored_types;
 pub mod turning;
+mod undeclared_keys;
 pub mod watched;
 pub mod whole_numbers;
 pub mod whole_records;

@@ -1,5 +1,6 @@
 //! DataFusion's sources of text with errors that say where.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -10,19 +11,21 @@ use datafusion::common::{DataFusionError, Result};
 use datafusion::datasource::file_format::file_compression_type::FileCompressionType;
 use datafusion::datasource::listing::PartitionedFile;
 use datafusion::datasource::physical_plan::{
-    CsvSource, FileOpenFuture, FileOpener, FileScanConfig, FileScanConfigBuilder, FileSource,
+    CsvSource, FileGroup, FileGroupPartitioner, FileOpenFuture, FileOpener, FileScanConfig,
+    FileScanConfigBuilder, FileSource,
 };
 use datafusion::datasource::table_schema::TableSchema;
-use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::projection::ProjectionExprs;
+use datafusion::physical_expr::{LexOrdering, PhysicalExpr};
 use datafusion::physical_plan::DisplayFormatType;
 use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
 use futures::{StreamExt, TryStreamExt};
 use object_store::ObjectStore;
 
 use super::quotes::Quotes;
-use super::{whole_numbers, whole_records};
+use super::{undeclared_keys, whole_numbers, whole_records};
 use crate::decompressed::Members;
+use crate::notes::Notes;
 
 /// A source of text whose errors name the object. It reads exactly as the source inside does.
 ///
@@ -31,6 +34,8 @@ use crate::decompressed::Members;
 pub struct NamedSource {
     inner: Arc<dyn FileSource>,
     layout: TextLayout,
+    /// Where it is noted that a file has keys that are no columns.
+    notes: Option<Arc<Notes>>,
     metrics: ExecutionPlanMetricsSet,
 }
 
@@ -67,8 +72,18 @@ impl NamedSource {
     pub fn wrap(config: &FileScanConfig, layout: TextLayout) -> FileScanConfig {
         let inner = Arc::clone(config.file_source());
         let metrics = ExecutionPlanMetricsSet::new();
-        let named: Arc<dyn FileSource> = Arc::new(Self { inner, layout, metrics });
+        let named: Arc<dyn FileSource> = Arc::new(Self { inner, layout, notes: None, metrics });
         FileScanConfigBuilder::from(config.clone()).with_source(named).build()
+    }
+
+    /// The same scan of JSON, which notes keys that are no columns.
+    pub(crate) fn noting_keys(
+        config: &FileScanConfig,
+        notes: &Arc<Notes>,
+    ) -> Option<FileScanConfig> {
+        let named = config.file_source().downcast_ref::<Self>()?;
+        let named = Self { notes: Some(Arc::clone(notes)), ..named.clone() };
+        Some(FileScanConfigBuilder::from(config.clone()).with_source(Arc::new(named)).build())
     }
 
     /// The same source with counters of its own.
@@ -111,7 +126,9 @@ impl FileSource for NamedSource {
             store = members.read_from(store);
         }
         let source = Arc::clone(&self.inner);
-        Ok(Arc::new(NamedOpener { source, config, partition, store, place }))
+        let notes = self.notes.clone().filter(|_| reads_all(source.as_ref()));
+        let notes = notes.map(|notes| (notes, self.layout));
+        Ok(Arc::new(NamedOpener { source, config, partition, store, place, notes }))
     }
 
     fn table_schema(&self) -> &TableSchema {
@@ -150,6 +167,34 @@ impl FileSource for NamedSource {
         }
     }
 
+    fn repartitioned(
+        &self,
+        target_partitions: usize,
+        repartition_file_min_size: usize,
+        output_ordering: Option<LexOrdering>,
+        config: &FileScanConfig,
+    ) -> Result<Option<FileScanConfig>> {
+        let groups = match output_ordering {
+            None if config.limit.is_none() => many_small(&config.file_groups, target_partitions),
+            _ => None,
+        };
+        if groups.is_none()
+            && (config.file_compression_type.is_compressed() || !self.supports_repartitioning())
+        {
+            return Ok(None);
+        }
+        let groups = groups.or_else(|| {
+            FileGroupPartitioner::new()
+                .with_target_partitions(target_partitions)
+                .with_repartition_file_min_size(repartition_file_min_size)
+                .with_preserve_order_within_groups(output_ordering.is_some())
+                .repartition_file_groups(&config.file_groups)
+        });
+        let with =
+            |groups| FileScanConfigBuilder::from(config.clone()).with_file_groups(groups).build();
+        Ok(groups.map(with))
+    }
+
     fn try_pushdown_projection(
         &self,
         projection: &ProjectionExprs,
@@ -166,6 +211,34 @@ impl FileSource for NamedSource {
     }
 }
 
+/// In how many groups many small files are read, at least: each waits for one file at a time, or two.
+const SMALL_AT_ONCE: usize = 8;
+/// The most bytes of a file that is small: its request takes longer than its bytes.
+const SMALL: u64 = 128 << 10;
+
+/// Files that are mostly waited for in more groups than there are cores; nothing of others.
+fn many_small(groups: &[FileGroup], target_partitions: usize) -> Option<Vec<FileGroup>> {
+    let wanted = SMALL_AT_ONCE.max(target_partitions);
+    let files = || groups.iter().flat_map(FileGroup::iter);
+    let count = files().count();
+    let bytes: u64 = files().map(PartitionedFile::effective_size).sum();
+    if groups.len() >= wanted || count < 2 * wanted || bytes > SMALL * count as u64 {
+        return None;
+    }
+    let all: Vec<PartitionedFile> = files().cloned().collect();
+    let each = all.len().div_ceil(wanted);
+    Some(all.chunks(each).map(|files| FileGroup::new(files.to_vec())).collect())
+}
+
+/// Whether all columns of the files are read.
+fn reads_all(source: &dyn FileSource) -> bool {
+    let columns = source.table_schema().file_schema().fields().len();
+    source.projection().is_none_or(|projection| {
+        let read: BTreeSet<usize> = projection.column_indices().into_iter().collect();
+        (0..columns).all(|column| read.contains(&column))
+    })
+}
+
 struct NamedOpener {
     source: Arc<dyn FileSource>,
     /// The scan, without its files.
@@ -174,6 +247,8 @@ struct NamedOpener {
     store: Arc<dyn ObjectStore>,
     /// The URL of the store.
     place: String,
+    /// Where keys of JSON that are no columns are noted, and how rows are separated in it.
+    notes: Option<(Arc<Notes>, TextLayout)>,
 }
 
 impl NamedOpener {
@@ -183,6 +258,13 @@ impl NamedOpener {
     fn store_of(&self, file: &PartitionedFile, object: &str, place: &str) -> Arc<dyn ObjectStore> {
         let store = Arc::clone(&self.store);
         let Some(csv) = self.source.downcast_ref::<CsvSource>() else {
+            let store = match &self.notes {
+                Some((notes, layout)) => {
+                    let columns = self.source.table_schema().file_schema();
+                    undeclared_keys::noted(store, columns, *layout, notes, object)
+                }
+                None => store,
+            };
             return whole_numbers::checked(store, self.source.as_ref(), place);
         };
         let (Some(_), Some(quotes)) = (&file.range, Quotes::of(csv)) else { return store };
@@ -327,6 +409,24 @@ mod tests {
         };
         assert_eq!(named_column(&of("1"), &columns), of("`year of birth`"));
         assert_eq!(named_column(&of("2"), &columns), of("2"));
+    }
+
+    #[test]
+    fn many_small_files_are_read_at_once() {
+        let groups = |files: usize, size: u64| {
+            let file = |number: usize| PartitionedFile::new(format!("{number:03}"), size);
+            let files: Vec<_> = (0..files).map(file).collect();
+            let (one, two) = files.split_at(files.len() / 2);
+            [one, two].map(|files| FileGroup::new(files.to_vec()))
+        };
+        let sizes = |groups: &[FileGroup]| groups.iter().map(FileGroup::len).collect::<Vec<_>>();
+        let split = many_small(&groups(100, 10), 2).unwrap();
+        assert_eq!(sizes(&split), [13, 13, 13, 13, 13, 13, 13, 9]);
+        let files = split.iter().flat_map(FileGroup::iter);
+        let names = files.map(|file| file.object_meta.location.to_string());
+        assert!(names.eq((0..100).map(|number| format!("{number:03}"))));
+        assert!(many_small(&groups(15, 10), 2).is_none());
+        assert!(many_small(&groups(100, SMALL + 1), 2).is_none());
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Where a CSV text is within quotes, as DataFusion's reader sees it.
 
+use datafusion::common::config::CsvOptions;
 use datafusion::datasource::physical_plan::CsvSource;
 use memchr::{memchr, memchr2};
 
@@ -34,22 +35,41 @@ impl Quotes {
     /// Those of a table, at the beginning of a record; nothing if its special characters are not told apart.
     #[must_use]
     pub fn of(csv: &CsvSource) -> Option<Self> {
-        let (delimiter, quote, terminator) = (csv.delimiter(), csv.quote(), csv.terminator());
-        let ends = terminator.map_or_else(|| vec![b'\r', b'\n'], |end| vec![end]);
+        let quotes = Self {
+            delimiter: csv.delimiter(),
+            quote: csv.quote(),
+            escape: csv.escape(),
+            comment: csv.comment(),
+            terminator: csv.terminator(),
+            state: State::Record,
+        };
+        quotes.told_apart()
+    }
+
+    /// The same of options of the format.
+    #[must_use]
+    pub fn of_options(csv: &CsvOptions) -> Option<Self> {
+        let quotes = Self {
+            delimiter: csv.delimiter,
+            quote: csv.quote,
+            escape: csv.escape,
+            comment: csv.comment,
+            terminator: csv.terminator,
+            state: State::Record,
+        };
+        quotes.told_apart()
+    }
+
+    fn told_apart(mut self) -> Option<Self> {
+        let ends = self.terminator.map_or_else(|| vec![b'\r', b'\n'], |end| vec![end]);
+        let (quote, delimiter) = (self.quote, self.delimiter);
         if quote == delimiter || ends.contains(&quote) || ends.contains(&delimiter) {
             return None;
         }
-        let (escape, comment) = (csv.escape().filter(|escape| *escape != quote), csv.comment());
+        self.escape = self.escape.filter(|escape| *escape != quote);
         let is_apart = |byte: u8| byte != quote && byte != delimiter && !ends.contains(&byte);
-        let others = escape.into_iter().chain(comment);
-        others.into_iter().all(is_apart).then_some(Self {
-            delimiter,
-            quote,
-            escape,
-            comment,
-            terminator,
-            state: State::Record,
-        })
+        let others = self.escape.into_iter().chain(self.comment);
+        others.into_iter().all(is_apart).then_some(self)
     }
 
     /// Whether the text so far ends within quotes.

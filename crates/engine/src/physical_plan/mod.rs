@@ -2,7 +2,7 @@
 
 mod forgetful;
 mod one_batch;
-mod partition_keys;
+mod partitioned_sink;
 pub mod s3_aggregate;
 pub mod s3_group_by;
 mod staged_write;

@@ -17,7 +17,7 @@ use futures::TryStreamExt;
 use object_store::path::Path;
 
 use super::one_batch::with_a_batch;
-use super::partition_keys::with_partition_keys;
+use super::partitioned_sink::with_folders;
 use crate::notes::some_of;
 use crate::query::QueryCounters;
 use crate::staging::{CommitError, Replaced, StagingStores, Uploads};
@@ -189,7 +189,7 @@ impl ExecutionPlan for StagedWriteExec {
                     Arc::clone(&context.runtime_env().object_store_registry),
                     Arc::clone(open.staging()),
                 );
-                let mut writes = with_partition_keys(input)?;
+                let mut writes = with_folders(input);
                 if leaves_columns {
                     writes = with_a_batch(writes);
                 }
