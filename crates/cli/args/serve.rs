@@ -24,7 +24,8 @@ Examples:
       Reads every object once, and lists those that are no longer what was stored.
 
 Folders in the folder are buckets, files in them are objects. Works with aws-cli, boto3 and any
-other S3 client. Ctrl-C stops the server after the requests that are running.";
+other S3 client that names the bucket in the path (path style). GET /health answers 200 without a
+signature. Ctrl-C stops the server after the requests that are running; SIGHUP does not.";
 
 /// Serve a folder as an S3 store that answers S3 Select
 #[derive(Debug, clap::Args)]
@@ -70,8 +71,10 @@ pub(crate) struct ServeArgs {
     /// Delay before each request is answered: 10ms
     #[arg(long, default_value = "0s", value_name = "TIME")]
     pub(crate) latency: Latency,
-    /// Another name that the server has, for --anonymous; may be repeated. Without signatures it answers only
-    /// requests for its addresses, for localhost and for these names, and none from pages of other servers
+    /// Another name that the server has, as behind a proxy; may be repeated. Requests for other hosts are refused:
+    /// all but its addresses, localhost, the name in --listen, names without a dot and the machine's name. A bucket
+    /// in front of the host (virtual-hosted style) is not supported. With --anonymous only addresses, localhost and
+    /// these names count
     #[arg(long, value_name = "NAME", value_parser = host)]
     pub(crate) host: Vec<String>,
     /// Most connections at a time; more take the place of silent ones, or wait

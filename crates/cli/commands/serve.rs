@@ -25,7 +25,7 @@ pub(crate) async fn run(args: ServeArgs, compute: &Compute) -> Result<()> {
     }
     let given = if args.anonymous { None } else { key_pair()? };
     let mut builder = Server::builder(&args.dir)
-        .listen(args.listen.0)
+        .listen(args.listen.socket)
         .link_rate(whole_rate(args.link))
         .latency(args.latency.0)
         .select(!args.no_select)
@@ -34,7 +34,7 @@ pub(crate) async fn run(args: ServeArgs, compute: &Compute) -> Result<()> {
         .upload_expiry(args.upload_expiry.0)
         .select_slots(args.max_statements.get())
         .limits(args.limits());
-    for name in &args.host {
+    for name in args.host.iter().chain(&args.listen.name) {
         builder = builder.host(name);
     }
     if let Some(path) = &args.access_log {

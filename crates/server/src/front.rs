@@ -16,6 +16,8 @@ use s3s::{Body, HttpError, S3Error, s3_error};
 use crate::access_log::{AccessLog, Asked};
 use crate::api::CUT;
 use crate::chunks::{Form, chunks};
+use crate::health::Probe;
+use crate::hosts::Hosts;
 use crate::limits::Limits;
 use crate::messages::{escape_returns, explain};
 use crate::offered::refuse_unknown;
@@ -49,8 +51,13 @@ pub(crate) struct Settings {
     pub(crate) latency: Duration,
     /// Whether signatures are ignored.
     pub(crate) anonymous: bool,
-    /// Names of the server, for requests that are not signed.
-    pub(crate) hosts: Vec<String>,
+    /// The access key's ID, unless signatures are ignored.
+    pub(crate) access_key: Option<String>,
+    /// Whether signatures of version 2 are taken.
+    pub(crate) signature_v2: bool,
+    /// Names of the server.
+    pub(crate) hosts: Hosts,
+    pub(crate) store: Arc<Store>,
     /// Whether answers name this server.
     pub(crate) named: bool,
     pub(crate) limits: Limits,
@@ -128,12 +135,14 @@ impl Front {
         refuse_forms(request)?;
         refuse_odd_times(request)?;
         if self.settings.anonymous {
-            refuse_pages(request, &self.settings.hosts)?;
+            refuse_pages(request)?;
         } else {
             let signed = signed_headers(request);
             refuse_unsigned_headers(request, &signed)?;
             refuse_odd_names(request, &signed)?;
             refuse_foreign_scopes(request)?;
+        refuse_preflights(request)?;
+        self.settings.hosts.refuse_others(request, self.settings.anonymous)?;
             refuse_old(request)?;
             refuse_long_lived(request)?;
         }

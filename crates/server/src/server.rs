@@ -22,6 +22,8 @@ use crate::error::Error;
 use crate::expiry::expire;
 use crate::faults::Faults;
 use crate::front::{self, Front};
+use crate::hosts::Hosts;
+use crate::integrity::{self, Integrity};
 use crate::limits::Limits;
 use crate::link::Link;
 use crate::memory::{self, give_back};
@@ -123,8 +125,9 @@ impl Builder {
         self
     }
 
-    /// A name of the server, without a port. One that takes unsigned requests takes them only at its
-    /// addresses, at `localhost`, and at the names that it was given.
+    /// A name of the server, without a port. Requests for other hosts are refused, since they may have a bucket
+    /// in front of the host, which is not supported: all but its addresses, `localhost`, the names that it was
+    /// given and, unless it is [anonymous](Self::anonymous), names without a dot and the name of the machine.
     #[must_use]
     pub fn host(mut self, name: impl Into<String>) -> Self {
         self.hosts.push(name.into());
@@ -268,7 +271,10 @@ impl Builder {
         let settings = front::Settings {
             latency: self.latency,
             anonymous,
-            hosts: self.hosts,
+            access_key: credentials.as_ref().map(|credentials| credentials.access_key.clone()),
+            signature_v2: self.signature_v2,
+            hosts: Hosts::new(&self.hosts),
+            store,
             named: self.select,
             limits,
             access_log: self.access_log,

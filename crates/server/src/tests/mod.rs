@@ -6,6 +6,7 @@ mod conformance;
 mod described;
 mod faults;
 mod limits;
+mod hosts;
 mod listings;
 mod objects;
 mod ranges;
