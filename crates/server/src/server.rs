@@ -83,6 +83,8 @@ pub struct Builder {
     sync: bool,
     upload_expiry: Option<Duration>,
     hosts: Vec<String>,
+    signature_v2: bool,
+    verify: bool,
     limits: Limits,
     access_log: Option<AccessLog>,
 }
@@ -134,8 +136,24 @@ impl Builder {
         self
     }
 
-    /// Writes a line for each request, when its answer begins: in the combined log format, and after it the
-    /// microseconds until then. Signatures of presigned URLs are left out. It is written to while requests
+    /// Takes signatures of version 2 (HMAC-SHA1), too: of clients that know no other. Off by default.
+    #[must_use]
+    pub fn signature_v2(mut self, taken: bool) -> Self {
+        self.signature_v2 = taken;
+        self
+    }
+
+    /// Whether an object is compared with the checksum that it was stored with before ranges of it and statements
+    /// of S3 Select are answered, once a version: it is read for that, if it is large beside the answer. On by
+    /// default. A GET of a whole object always compares it.
+    #[must_use]
+    pub fn verify(mut self, verify: bool) -> Self {
+        self.verify = verify;
+        self
+    }
+
+    /// Writes a line for each request, when its answer begins: in the combined log format with the access key's
+    /// ID as the user, and after it the microseconds until then. Signatures of presigned URLs are left out. It is written to while requests
     /// wait, so it should be quick.
     #[must_use]
     pub fn access_log(mut self, out: impl std::io::Write + Send + 'static) -> Self {
@@ -247,11 +265,14 @@ impl Builder {
         let expiring = Arc::clone(&store);
         let limits = self.limits;
         let uploads = Arc::new(Semaphore::new(limits.uploads.clamp(1, Semaphore::MAX_PERMITS)));
+        let (integrity, jobs) = Integrity::new(self.verify);
+        let integrity = Arc::new(integrity);
         let api = Api {
             store,
             counters: Arc::clone(&counters),
             faults: Arc::clone(&self.faults),
             limits: limits.clone(),
+            integrity: Arc::clone(&integrity),
             uploads,
         };
         let mut service = S3ServiceBuilder::new(api.clone());
@@ -285,6 +306,7 @@ impl Builder {
         if let Some(age) = self.upload_expiry {
             task.spawn(expire(expiring, age, stopped.clone()));
         }
+        task.spawn(integrity::run(integrity, jobs, stopped.clone()));
         task.spawn(give_back(Arc::clone(&counters), memory::INTERVAL, stopped.clone()));
         task.spawn(accept(listener, front, Arc::clone(&link), stopped));
         tracing::info!(%address, "serving");
@@ -310,6 +332,8 @@ impl Server {
             sync: true,
             upload_expiry: Some(UPLOAD_EXPIRY),
             hosts: Vec::new(),
+            signature_v2: false,
+            verify: true,
             limits: Limits::default(),
             access_log: None,
         }

@@ -23,6 +23,7 @@ use tokio::sync::Semaphore;
 use crate::counters::{Counters, Operation};
 use crate::faults::{Fault, Faults};
 use crate::limits::Limits;
+use crate::integrity::Integrity;
 use crate::store::{Meta, Store, WriteConditions};
 
 /// Tells the connection's handler, by way of an error's headers, to cut the connection.
@@ -43,6 +44,8 @@ pub(crate) struct Api {
     pub(crate) faults: Arc<Faults>,
     pub(crate) limits: Limits,
     /// The uploads that may begin.
+    /// What is known of objects being what was stored.
+    pub(crate) integrity: Arc<Integrity>,
     pub(crate) uploads: Arc<Semaphore>,
 }
 

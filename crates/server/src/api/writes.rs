@@ -1,6 +1,7 @@
 //! `PutObject`, `CopyObject`, `DeleteObject` and `DeleteObjects`.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use http::{HeaderMap, HeaderName, header};
@@ -147,6 +148,7 @@ impl Api {
         let conditions = source_conditions!(input);
         let wanted = trailing_checksum(input.checksum_algorithm.as_ref());
         let (bucket, key) = (input.bucket, input.key);
+        let integrity = Arc::clone(&self.integrity);
         let (meta, modified) = self
             .blocking(move |store| {
                 let source = store.get(&from_bucket, &from_key)?;
@@ -161,7 +163,7 @@ impl Api {
                     return Err(s3_error!(SlowDown, "the source was changed while it was copied"));
                 }
                 let written = draft.finish()?;
-                source.check_whole(written.digest.crc64).map_err(storage_error)?;
+                integrity.compare(&source, written.digest.crc64).map_err(storage_error)?;
                 let meta = Meta {
                     etag: written.etag(),
                     checksums: written.digest.checksums.clone(),

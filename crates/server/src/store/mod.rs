@@ -183,6 +183,10 @@ pub(crate) fn storage_error(error: io::Error) -> S3Error {
     use io::ErrorKind as Kind;
     match error.kind() {
         Kind::StorageFull | Kind::QuotaExceeded | Kind::FileTooLarge => {
+/// What a client is told of an object that is damaged. A retry does not help.
+const DAMAGED: &str = "the object is damaged on the disk of the store: its bytes are not those that were stored \
+    (checksum); store it again from a copy. The server's log names it";
+
             let mut full = S3Error::with_message(
                 S3ErrorCode::Custom("InsufficientStorage".into()),
                 "the disk behind this store is full; nothing was stored",
@@ -197,8 +201,7 @@ pub(crate) fn storage_error(error: io::Error) -> S3Error {
         }
         Kind::InvalidData => {
             let mut damaged = S3Error::with_source(S3ErrorCode::InternalError, Box::new(error));
-            damaged
-                .set_message("what is on disk is not what was stored; the server's log says more");
+            damaged.set_message(DAMAGED);
             damaged
         }
         Kind::InvalidFilename => {

@@ -3,6 +3,7 @@
 mod access_log;
 mod conditions;
 mod conformance;
+mod damage;
 mod described;
 mod faults;
 mod limits;
