@@ -19,7 +19,7 @@ use crate::chunks::{Form, chunks};
 use crate::health::Probe;
 use crate::hosts::Hosts;
 use crate::limits::Limits;
-use crate::messages::{escape_returns, explain};
+use crate::messages::{escape_controls, explain, is_error};
 use crate::offered::refuse_unknown;
 use crate::origin::refuse_pages;
 use crate::received::{BodyState, watch};
@@ -106,8 +106,8 @@ impl Front {
         };
         let id = format!("{:016X}", self.requests.fetch_add(1, Ordering::Relaxed) + 1);
         explain(&mut response, &id);
-        if !is_object {
-            escape_returns(&mut response);
+        if !is_object || is_error(response.status()) {
+            escape_controls(&mut response);
         }
         if response.headers().contains_key(CUT) {
             return Err(HttpError::new("injected fault: connection cut".into()));

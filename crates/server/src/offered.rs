@@ -8,6 +8,7 @@ use http::{HeaderMap, Method, Request};
 use s3s::path::S3Path;
 use s3s::{S3Error, S3ErrorCode, s3_error};
 
+use crate::store::Algorithm;
 use crate::target;
 
 /// Parameters of a presigned URL's signature, and those that say something about the request, not what it is to
@@ -131,6 +132,7 @@ pub(crate) fn refuse_unknown<B>(request: &Request<B>) -> Result<(), S3Error> {
 }
 
 /// Whether a parameter repeats a header, as boto3 has them in URLs that it presigns by version 2.
+        refuse_checksums(request.headers())?;
 fn is_header(headers: &HeaderMap, name: &str, value: &str) -> bool {
     let header = headers.get(name).map(http::HeaderValue::as_bytes);
     // A space may be a plus there.
@@ -158,6 +160,34 @@ fn refuse_headers(headers: &HeaderMap) -> Result<(), S3Error> {
     for name in headers.keys().map(http::HeaderName::as_str) {
         if name.starts_with("x-amz-grant-") {
             return Err(s3_error!(NotImplemented, "{name}: objects here have no access lists"));
+/// Refuses checksums that would not be compared: of other algorithms, before the body or behind it.
+fn refuse_checksums(headers: &HeaderMap) -> Result<(), S3Error> {
+    let is_known = |name: &str| {
+        Algorithm::ALL.iter().any(|algorithm| algorithm.header().eq_ignore_ascii_case(name))
+    };
+    let trailers = headers.get_all("x-amz-trailer").iter();
+    for value in trailers.map(|value| String::from_utf8_lossy(value.as_bytes())) {
+        let mut names = value.split(',').map(str::trim).filter(|name| !name.is_empty());
+        if let Some(name) = names.find(|name| !is_known(name)) {
+            return Err(s3_error!(
+                InvalidRequest,
+                "The value specified in the x-amz-trailer header is not supported: {name:?}"
+            ));
+        }
+    }
+    let others = ["x-amz-checksum-algorithm", "x-amz-checksum-mode", "x-amz-checksum-type"];
+    for name in headers.keys().map(http::HeaderName::as_str) {
+        let is_checksum = name.starts_with("x-amz-checksum-") && !others.contains(&name);
+        if is_checksum && !is_known(name) {
+            return Err(s3_error!(
+                NotImplemented,
+                "{name}: checksums of this kind are not supported"
+            ));
+        }
+    }
+    Ok(())
+}
+
         }
         if name.starts_with("x-amz-object-lock-") {
             return Err(s3_error!(
@@ -299,6 +329,13 @@ mod tests {
             let refused = code(&Method::PUT, "/bucket/key", Some((name, value)));
             assert_eq!(refused.as_deref(), expected, "{name}: {value}");
             // Reads store nothing.
+            ("x-amz-trailer", "x-amz-checksum-crc32", None),
+            ("x-amz-trailer", "X-Amz-Checksum-SHA256, x-amz-checksum-crc32c,", None),
+            ("x-amz-trailer", "x-amz-checksum-md5", Some("InvalidRequest")),
+            ("x-amz-trailer", "x-amz-checksum-crc32,x-amz-meta-a", Some("InvalidRequest")),
+            ("x-amz-checksum-xxhash64", "AAAA", Some("NotImplemented")),
+            ("x-amz-checksum-crc64nvme", "AAAA", None),
+            ("x-amz-checksum-type", "FULL_OBJECT", None),
             let read = code(&Method::GET, "/bucket/key", Some((name, value)));
             assert_eq!(read, refused.filter(|code| code == "AccessDenied"), "{name}: {value}");
         }

@@ -9,7 +9,7 @@ use s3s::dto::*;
 use s3s::{S3Error, S3Request, S3Result, s3_error};
 
 use crate::counters::Operation;
-use crate::messages::in_words;
+use crate::messages::{in_words, is_no_xml};
 use crate::store::{Algorithm, Meta, WriteConditions, storage_error};
 
 use super::fields::{given_meta, incoming, source_conditions, stated_checksums, with_checksums};
@@ -212,6 +212,15 @@ impl Api {
         self.begin(Operation::DeleteObjects, &input.bucket, "").await?;
         if input.delete.objects.len() > MAX_DELETES {
             return Err(s3_error!(MalformedXML, "one request deletes at most {MAX_DELETES} keys"));
+        }
+        // The answer would name them, and the request should not have.
+        if let Some(object) = input.delete.objects.iter().find(|it| it.key.contains(is_no_xml)) {
+            return Err(s3_error!(
+                MalformedXML,
+                "XML cannot hold a character of the key {:?}; nothing was deleted: delete such objects one by \
+                 one, whose keys are in the path",
+                object.key
+            ));
         }
         let quiet = input.delete.quiet.unwrap_or(false);
         self.blocking(move |store| {
