@@ -22,6 +22,7 @@ use crate::limits::Limits;
 use crate::messages::{escape_controls, explain, is_error};
 use crate::offered::refuse_unknown;
 use crate::origin::refuse_pages;
+use crate::preflight::refuse_preflights;
 use crate::received::{BodyState, watch};
 use crate::signed::{
     refuse_foreign_scopes, refuse_long_lived, refuse_odd_names, refuse_odd_times, refuse_old,
@@ -140,9 +141,9 @@ impl Front {
             let signed = signed_headers(request);
             refuse_unsigned_headers(request, &signed)?;
             refuse_odd_names(request, &signed)?;
-            refuse_foreign_scopes(request)?;
         refuse_preflights(request)?;
         self.settings.hosts.refuse_others(request, self.settings.anonymous)?;
+            refuse_foreign_scopes(request)?;
             refuse_old(request)?;
             refuse_long_lived(request)?;
         }

@@ -29,6 +29,7 @@ mod messages;
 mod offered;
 mod origin;
 mod pace;
+mod preflight;
 mod received;
 mod routes;
 mod scrub;

@@ -37,16 +37,21 @@ fn parameters(method: &Method, path: &S3Path) -> &'static [&'static str] {
     match path {
         S3Path::Root => &["bucket-region", "continuation-token", "max-buckets", "prefix"],
         S3Path::Bucket { .. } if reads => &[
+            "acl",
             "continuation-token",
+            "cors",
             "delimiter",
             "encoding-type",
+            "encryption",
             "fetch-owner",
             "key-marker",
+            "lifecycle",
             "list-type",
             "location",
             "marker",
             "max-keys",
             "max-uploads",
+            "policy",
             "prefix",
             "start-after",
             "tagging",
@@ -59,6 +64,7 @@ fn parameters(method: &Method, path: &S3Path) -> &'static [&'static str] {
         S3Path::Bucket { .. } if *method == Method::POST => &["delete"],
         S3Path::Bucket { .. } => &[],
         S3Path::Object { .. } if reads => &[
+            "acl",
             "attributes",
             "max-parts",
             "part-number-marker",
@@ -126,13 +132,13 @@ pub(crate) fn refuse_unknown<B>(request: &Request<B>) -> Result<(), S3Error> {
         return Err(s3_error!(InvalidRequest, "a part has both a partNumber and an uploadId"));
     }
     if is_upload || *request.method() == Method::POST {
+        refuse_checksums(request.headers())?;
         refuse_headers(request.headers())?;
     }
     Ok(())
 }
 
 /// Whether a parameter repeats a header, as boto3 has them in URLs that it presigns by version 2.
-        refuse_checksums(request.headers())?;
 fn is_header(headers: &HeaderMap, name: &str, value: &str) -> bool {
     let header = headers.get(name).map(http::HeaderValue::as_bytes);
     // A space may be a plus there.
@@ -154,12 +160,6 @@ fn refuse_owners(headers: &HeaderMap) -> Result<(), S3Error> {
     Ok(())
 }
 
-/// Refuses what an object or bucket is to have, and could not.
-fn refuse_headers(headers: &HeaderMap) -> Result<(), S3Error> {
-    let value = |name| headers.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()));
-    for name in headers.keys().map(http::HeaderName::as_str) {
-        if name.starts_with("x-amz-grant-") {
-            return Err(s3_error!(NotImplemented, "{name}: objects here have no access lists"));
 /// Refuses checksums that would not be compared: of other algorithms, before the body or behind it.
 fn refuse_checksums(headers: &HeaderMap) -> Result<(), S3Error> {
     let is_known = |name: &str| {
@@ -188,6 +188,12 @@ fn refuse_checksums(headers: &HeaderMap) -> Result<(), S3Error> {
     Ok(())
 }
 
+/// Refuses what an object or bucket is to have, and could not.
+fn refuse_headers(headers: &HeaderMap) -> Result<(), S3Error> {
+    let value = |name| headers.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()));
+    for name in headers.keys().map(http::HeaderName::as_str) {
+        if name.starts_with("x-amz-grant-") {
+            return Err(s3_error!(NotImplemented, "{name}: objects here have no access lists"));
         }
         if name.starts_with("x-amz-object-lock-") {
             return Err(s3_error!(
@@ -255,7 +261,7 @@ mod tests {
             (&put, "/bucket/key?content-type=a/b"),
             (&delete, "/bucket?X-Amz-Foo=1"),
             (&get, "/bucket/key?annotation"),
-            (&get, "/bucket/key?acl="),
+            (&get, "/bucket/key?torrent="),
             (&get, "/bucket?metadataConfiguration"),
             (&post, "/bucket/key?restore"),
             (&post, "/bucket?metadataConfiguration"),
@@ -280,6 +286,8 @@ mod tests {
             (Method::GET, "/?max-buckets=2"),
             (Method::GET, "/bucket?list-type=2&prefix=a%20b&encoding-type=url&fetch-owner=true"),
             (Method::GET, "/bucket/?versions"),
+            (Method::GET, "/bucket?policy"),
+            (Method::GET, "/bucket/key?acl="),
             (Method::GET, "/bucket/key?x-id=GetObject&response-content-type=a/b&partNumber=1"),
             (Method::GET, "/bucket/key?fresh=17"),
             (Method::GET, "/bucket/key?X-Amz-Signature=1&X-Amz-SignedHeaders=host"),
@@ -321,6 +329,13 @@ mod tests {
             ("x-amz-grant-read", "id=1", Some("NotImplemented")),
             ("x-amz-storage-class", "FOO", Some("InvalidStorageClass")),
             ("x-amz-storage-class", "STANDARD", None),
+            ("x-amz-trailer", "x-amz-checksum-crc32", None),
+            ("x-amz-trailer", "X-Amz-Checksum-SHA256, x-amz-checksum-crc32c,", None),
+            ("x-amz-trailer", "x-amz-checksum-md5", Some("InvalidRequest")),
+            ("x-amz-trailer", "x-amz-checksum-crc32,x-amz-meta-a", Some("InvalidRequest")),
+            ("x-amz-checksum-xxhash64", "AAAA", Some("NotImplemented")),
+            ("x-amz-checksum-crc64nvme", "AAAA", None),
+            ("x-amz-checksum-type", "FULL_OBJECT", None),
             ("x-amz-acl", "foo", Some("InvalidArgument")),
             ("x-amz-acl", "public-read", Some("NotImplemented")),
             ("x-amz-acl", "private", None),
@@ -329,13 +344,6 @@ mod tests {
             let refused = code(&Method::PUT, "/bucket/key", Some((name, value)));
             assert_eq!(refused.as_deref(), expected, "{name}: {value}");
             // Reads store nothing.
-            ("x-amz-trailer", "x-amz-checksum-crc32", None),
-            ("x-amz-trailer", "X-Amz-Checksum-SHA256, x-amz-checksum-crc32c,", None),
-            ("x-amz-trailer", "x-amz-checksum-md5", Some("InvalidRequest")),
-            ("x-amz-trailer", "x-amz-checksum-crc32,x-amz-meta-a", Some("InvalidRequest")),
-            ("x-amz-checksum-xxhash64", "AAAA", Some("NotImplemented")),
-            ("x-amz-checksum-crc64nvme", "AAAA", None),
-            ("x-amz-checksum-type", "FULL_OBJECT", None),
             let read = code(&Method::GET, "/bucket/key", Some((name, value)));
             assert_eq!(read, refused.filter(|code| code == "AccessDenied"), "{name}: {value}");
         }
