@@ -26,8 +26,9 @@ use crate::preflight::refuse_preflights;
 use crate::received::{BodyState, watch};
 use crate::signed::{
     refuse_foreign_scopes, refuse_long_lived, refuse_odd_names, refuse_odd_times, refuse_old,
-    refuse_unsigned_headers, signed_headers,
+    refuse_unsigned_headers, refuse_version_2, signed_headers,
 };
+use crate::store::Store;
 use crate::target;
 
 pub(crate) const CONTENT_HASH: HeaderName = HeaderName::from_static("x-amz-content-sha256");
@@ -80,13 +81,20 @@ impl Front {
     async fn logged(self, request: Request<Incoming>) -> Result<Response<Body>, HttpError> {
         let Some(log) = self.settings.access_log.clone() else { return self.answer(request).await };
         let (head, body) = request.into_parts();
-        let (asked, peer, begun) = (Asked::of(&head), self.peer, Instant::now());
+        let asked = Asked::of(&head, self.settings.access_key.as_deref());
+        let (peer, begun) = (self.peer, Instant::now());
         let response = Box::pin(self.answer(Request::from_parts(head, body))).await?;
         log.write(peer, &asked, (response.status(), response.headers()), begun.elapsed());
         Ok(response)
     }
 
     async fn answer(self, request: Request<Incoming>) -> Result<Response<Body>, HttpError> {
+        if let Some(probe) = Probe::of(&request) {
+            let is_bucket = self.settings.anonymous;
+            if let Some(answer) = probe.answer(&self.settings.store, is_bucket).await {
+                return Ok(answer);
+            }
+        }
         if !self.settings.latency.is_zero() {
             tokio::time::sleep(self.settings.latency).await;
         }
@@ -133,16 +141,19 @@ impl Front {
 
     /// Refuses what no signature allows.
     fn admit(&self, request: &Request<Body>) -> Result<(), S3Error> {
+        refuse_preflights(request)?;
+        self.settings.hosts.refuse_others(request, self.settings.anonymous)?;
         refuse_forms(request)?;
         refuse_odd_times(request)?;
         if self.settings.anonymous {
             refuse_pages(request)?;
         } else {
+            if !self.settings.signature_v2 {
+                refuse_version_2(request)?;
+            }
             let signed = signed_headers(request);
             refuse_unsigned_headers(request, &signed)?;
             refuse_odd_names(request, &signed)?;
-        refuse_preflights(request)?;
-        self.settings.hosts.refuse_others(request, self.settings.anonymous)?;
             refuse_foreign_scopes(request)?;
             refuse_old(request)?;
             refuse_long_lived(request)?;

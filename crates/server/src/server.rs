@@ -268,7 +268,7 @@ impl Builder {
         let (integrity, jobs) = Integrity::new(self.verify);
         let integrity = Arc::new(integrity);
         let api = Api {
-            store,
+            store: Arc::clone(&store),
             counters: Arc::clone(&counters),
             faults: Arc::clone(&self.faults),
             limits: limits.clone(),

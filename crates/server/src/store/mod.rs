@@ -155,6 +155,11 @@ impl Store {
         *last
     }
 
+    /// Whether the folder is there and can be looked at.
+    pub(crate) fn is_reachable(&self) -> bool {
+        self.own("tmp").is_dir()
+    }
+
     /// Refuses keys that S3 refuses.
     pub(crate) fn check_key(key: &str) -> S3Result<()> {
         if key.is_empty() {
@@ -178,15 +183,15 @@ fn random() -> io::Result<String> {
     Ok(hex(&random))
 }
 
+/// What a client is told of an object that is damaged. A retry does not help.
+const DAMAGED: &str = "the object is damaged on the disk of the store: its bytes are not those that were stored \
+    (checksum); store it again from a copy. The server's log names it";
+
 /// An I/O error as S3 says it.
 pub(crate) fn storage_error(error: io::Error) -> S3Error {
     use io::ErrorKind as Kind;
     match error.kind() {
         Kind::StorageFull | Kind::QuotaExceeded | Kind::FileTooLarge => {
-/// What a client is told of an object that is damaged. A retry does not help.
-const DAMAGED: &str = "the object is damaged on the disk of the store: its bytes are not those that were stored \
-    (checksum); store it again from a copy. The server's log names it";
-
             let mut full = S3Error::with_message(
                 S3ErrorCode::Custom("InsufficientStorage".into()),
                 "the disk behind this store is full; nothing was stored",
