@@ -42,6 +42,7 @@ mod predicted;
 mod prompt;
 mod random;
 mod scans;
+mod serve;
 mod silence;
 mod site;
 mod slt;

@@ -37,8 +37,8 @@ pub(crate) struct ServeArgs {
     /// Make the folder if it does not exist
     #[arg(long)]
     pub(crate) create: bool,
-    /// Append a line for each request to a file, in the combined log format with the microseconds until the
-    /// answer; `-` is stderr
+    /// Append a line for each request to a file, in the combined log format with the access key's ID as the user,
+    /// and the microseconds until the answer; `-` is stderr. SIGHUP opens the file anew, for rotation
     #[arg(long, value_name = "FILE")]
     pub(crate) access_log: Option<PathBuf>,
     /// Address to listen on; port 0 is any free one
@@ -61,6 +61,13 @@ pub(crate) struct ServeArgs {
     /// Remove multipart uploads that were begun so long ago and not completed: 7d, 12h, 30min, never
     #[arg(long, default_value = "7d", value_name = "AGE")]
     pub(crate) upload_expiry: Age,
+    /// Do not read objects to compare them with their checksums, which is done once a version before S3 Select or
+    /// a range of one is answered. A GET of a whole object always compares it
+    #[arg(long)]
+    pub(crate) no_verify: bool,
+    /// Accept signatures of version 2 (HMAC-SHA1), too, for old clients
+    #[arg(long, conflicts_with = "anonymous")]
+    pub(crate) signature_v2: bool,
     /// Do not serve, but compare every object with the checksum that was stored with it, list those that
     /// are damaged, and fail if there are any
     #[arg(long, conflicts_with_all = SERVING)]
@@ -116,7 +123,7 @@ impl ServeArgs {
 }
 
 /// What is said about serving.
-const SERVING: [&str; 18] = [
+const SERVING: [&str; 20] = [
     "create",
     "access_log",
     "listen",
@@ -125,6 +132,8 @@ const SERVING: [&str; 18] = [
     "no_index",
     "no_fsync",
     "upload_expiry",
+    "no_verify",
+    "signature_v2",
     "link",
     "latency",
     "host",
