@@ -112,6 +112,11 @@ impl Served {
 
     /// With more arguments to `serve`.
     pub(crate) fn start_with(more: &[&str]) -> Self {
+        Self::start_logging(more, Stdio::inherit())
+    }
+
+    /// With more arguments, and a place for what it says on stderr.
+    pub(crate) fn start_logging(more: &[&str], log: Stdio) -> Self {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir(folder.path().join("bucket")).unwrap();
         fs::write(folder.path().join("bucket").join("fruit.csv"), CSV).unwrap();
@@ -121,6 +126,7 @@ impl Served {
             .env("SLUICE_ACCESS_KEY", "me")
             .env("SLUICE_SECRET_KEY", "my secret")
             .stdout(Stdio::piped())
+            .stderr(log)
             .spawn()
             .unwrap();
         let mut line = String::new();
@@ -141,6 +147,17 @@ impl Served {
 
     pub(crate) fn path(&self) -> &Path {
         self.folder.path()
+    }
+
+    /// Sends the server a signal, as `-HUP`.
+    pub(crate) fn signal(&self, signal: &str) {
+        let sent = Command::new("kill").args([signal, &self.child.id().to_string()]).status();
+        assert!(sent.unwrap().success());
+    }
+
+    /// Waits until the server has ended; returns its exit code.
+    pub(crate) fn ended(&mut self) -> Option<i32> {
+        self.child.wait().unwrap().code()
     }
 
     /// Ends the server; the folder stays.

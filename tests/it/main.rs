@@ -47,6 +47,7 @@ mod prompt;
 mod random;
 mod relational;
 mod scans;
+mod serve;
 mod silence;
 mod site;
 mod slt;

@@ -4,12 +4,13 @@ import contextlib
 import hashlib
 import os
 import random
+import shutil
 import subprocess
 import tempfile
 import threading
 import time
 
-from arena import attack, in_parallel, milliseconds, timed
+from arena import attack, in_parallel, milliseconds, others_are_served, timed
 from server import check
 
 
@@ -266,3 +267,83 @@ def abandoned(arena):
         gone = client.ask("PUT", path, part, body=b"late")
         check(gone.code == "NoSuchUpload", f"a part of an expired upload: {gone.status} {gone.code}")
         return f"{before >> 20} MiB of 10 uploads gone"
+
+
+def flip(path, at):
+    """Flips a bit as a failing disk does: no time shows it."""
+    times = os.stat(path)
+    with open(path, "r+b") as file:
+        file.seek(at)
+        byte = file.read(1)[0]
+        file.seek(at)
+        file.write(bytes([byte ^ 1]))
+    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+
+
+@attack("flipped bits on disk")
+def rot(arena, small=100, large=4):
+    """No part of a damaged object is answered as if it were whole, whichever bit it is."""
+    bucket, client = arena.bucket(), arena.client()
+    folder, picks = arena.folder(bucket), random.Random(arena.round)
+    answered = refused = 0
+    for n in range(small + large):
+        size = picks.randrange(1, 100_000) if n < small else 9 << 20
+        body = content("k", n, size)
+        client.put(f"{bucket}/{n}", body)
+        flip(f"{folder}/{n}", picks.randrange(len(body)))
+        asks = {
+            "Select": lambda: client.select(f"{bucket}/{n}", "SELECT COUNT(*) FROM S3Object") != "InternalError",
+            "range": lambda: client.ask("GET", f"{bucket}/{n}", headers={"range": "bytes=0-0"}).status != 500,
+            "ranges": lambda: client.ask("GET", f"{bucket}/{n}", headers={"range": "bytes=0-0,2-3"}).status != 500,
+        }
+        names = list(asks)
+        picks.shuffle(names)
+        # Of large objects a range may be sent before it is known.
+        if n >= small:
+            names.remove("Select")
+            names.insert(0, "Select")
+        for name in names:
+            wrong = asks[name]()
+            answered, refused = answered + wrong, refused + (not wrong)
+    check(answered == 0, f"{answered} of {answered + refused} are answered")
+    # What is stored again is whole again.
+    client.put(f"{bucket}/0", b"1,2\n")
+    check(client.select(f"{bucket}/0", "SELECT _2 FROM S3Object") == b"2\n", "a new version is refused")
+    return f"{small} small and {large} large objects: {refused} reads refused, none answered"
+
+
+@attack("ranges of many large objects")
+def ranges(arena, objects=80, readers=20):
+    """Checks in the background take neither memory nor the others' time, however many objects are looked into."""
+    bucket = arena.bucket()
+    body = os.urandom(9 << 20)
+    folder, client = arena.folder(bucket), arena.client()
+    client.put(f"{bucket}/0", body)
+    for n in range(1, objects):
+        client.ask("PUT", f"{bucket}/{n}", headers={"x-amz-copy-source": f"{bucket}/0"})
+    before = arena.server.resident
+    sockets = arena.server.files
+
+    def read(reader):
+        own, picks = arena.client(), random.Random(reader)
+        for _ in range(3):
+            for n in picks.sample(range(objects), objects):
+                at = picks.randrange(len(body))
+                got = own.get(f"{bucket}/{n}", headers={"range": f"bytes={at}-{at}"})
+                check(got.body == body[at : at + 1], "another byte")
+
+    seconds, _ = timed(lambda: in_parallel(readers, read))
+    slowest = others_are_served(arena, 5)
+    grown = arena.server.resident - before
+    check(grown < 64, f"it grows by {grown:.0f} MiB")
+    end = time.monotonic() + 30
+    while arena.server.files > sockets + 10 and time.monotonic() < end:
+        time.sleep(0.2)
+    check(arena.server.files <= sockets + 10, f"{arena.server.files} files are open, {sockets} before")
+    shutil.rmtree(folder)
+    os.mkdir(folder)
+    asked = 3 * objects * readers
+    return (
+        f"{asked} ranges of {objects} objects in {seconds:.1f} s, others within {milliseconds(slowest)}, "
+        f"grows by {max(grown, 0):.0f} MiB"
+    )

@@ -82,11 +82,12 @@ class Client:
     def authority(self):
         return f"{self.host}:{self.port}"
 
-    def head(self, method, path, query=(), headers=None, payload=UNSIGNED, extra=()):
-        """The target and the headers of a request; `extra` headers are not signed. `path` is sent as it is."""
+    def head(self, method, path, query=(), headers=None, payload=UNSIGNED, extra=(), authority=None):
+        """The target and the headers of a request; `extra` headers are not signed. `path` is sent as it is, and
+        `authority` is the host if it is another one."""
         query = [(n, v) for n, v in query]
         headers = {n.lower(): str(v) for n, v in (headers or {}).items()}
-        headers["host"] = self.authority
+        headers["host"] = authority or self.authority
         if self.signed:
             now = Signature()
             headers |= {"x-amz-date": now.time, "x-amz-content-sha256": payload}

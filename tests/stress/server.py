@@ -94,6 +94,11 @@ class Server:
         return (int(fields[11]) + int(fields[12])) / TICKS
 
     @property
+    def files(self):
+        """Open files and sockets."""
+        return len(os.listdir(f"/proc/{self.process.pid}/fd"))
+
+    @property
     def sockets(self):
         """Open sockets, the one that it listens on among them."""
         folder, count = f"/proc/{self.process.pid}/fd", 0

@@ -173,6 +173,28 @@ def presigned(arena):
     return f"{len(HEADERS)} headers x 4, all refused with 403"
 
 
+@attack("buckets before the host")
+def hosts(arena):
+    """What names a bucket in front of the host is not read as if it did not."""
+    bucket, client = arena.bucket(), arena.client()
+    client.put(f"{bucket}/k", b"k")
+    name, port = bucket.strip("/"), client.port
+    before = client.ask("GET", "/").body.count(b"<Bucket>")
+    tried = 0
+    for host in (f"{name}.localhost:{port}", f"{name}.127.0.0.1:{port}", f"{name}.s3.amazonaws.com", "a.b.example"):
+        for method, path in (("GET", "/"), ("PUT", "/marker"), ("DELETE", bucket), ("DELETE", f"{bucket}/k")):
+            target, lines = client.head(method, path, authority=host)
+            head = "".join(f"{name}: {value}\r\n" for name, value in lines)
+            with client.connect() as connection:
+                connection.sendall(f"{method} {target} HTTP/1.1\r\n{head}content-length: 0\r\n\r\n".encode())
+                answer = read_answer(connection)
+            check((answer.status, answer.code) == (400, "InvalidRequest"), f"{host}: {answer.status} {answer.code}")
+            tried += 1
+    check(client.get(f"{bucket}/k").body == b"k", "an object is removed")
+    check(client.ask("GET", "/").body.count(b"<Bucket>") == before, "a bucket is made or removed")
+    return f"{tried} signed requests, all refused with 400"
+
+
 @attack("stalled forms")
 def forms(arena):
     """A form is refused before its body is read."""

@@ -1,6 +1,6 @@
 //! Quantities as arguments.
 
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::num::NonZeroUsize;
 use std::str::FromStr;
 use std::time::Duration;
@@ -145,8 +145,12 @@ impl FromStr for ObjectUrl {
 }
 
 /// An address to listen on: `127.0.0.1:9000`, `localhost:9000`, `[::1]:0`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Address(pub(crate) SocketAddr);
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Address {
+    pub(crate) socket: SocketAddr,
+    /// The host as it was written, if that is a name.
+    pub(crate) name: Option<String>,
+}
 
 impl FromStr for Address {
     type Err = String;
@@ -155,7 +159,10 @@ impl FromStr for Address {
         let mut found = text
             .to_socket_addrs()
             .map_err(|_| format!("`{text}` is not an address such as 127.0.0.1:9000"))?;
-        found.next().map(Self).ok_or_else(|| format!("`{text}` has no address"))
+        let socket = found.next().ok_or_else(|| format!("`{text}` has no address"))?;
+        let host = text.rsplit_once(':').map(|(host, _)| host.trim_matches(['[', ']']));
+        let name = host.filter(|host| host.parse::<IpAddr>().is_err()).map(str::to_owned);
+        Ok(Self { socket, name })
     }
 }
 
@@ -264,8 +271,11 @@ mod tests {
 
     #[test]
     fn addresses_are_read_from_text() {
-        assert_eq!("127.0.0.1:9000".parse::<Address>().unwrap().0.port(), 9000);
-        assert!("[::1]:0".parse::<Address>().unwrap().0.is_ipv6());
+        assert_eq!("127.0.0.1:9000".parse::<Address>().unwrap().socket.port(), 9000);
+        let address = "[::1]:0".parse::<Address>().unwrap();
+        assert!(address.socket.is_ipv6() && address.name.is_none());
+        let address = "localhost:0".parse::<Address>().unwrap();
+        assert_eq!(address.name.as_deref(), Some("localhost"));
         assert!("9000".parse::<Address>().is_err());
         assert!("127.0.0.1".parse::<Address>().is_err());
     }

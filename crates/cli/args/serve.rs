@@ -24,7 +24,8 @@ Examples:
       Reads every object once, and lists those that are no longer what was stored.
 
 Folders in the folder are buckets, files in them are objects. Works with aws-cli, boto3 and any
-other S3 client. Ctrl-C stops the server after the requests that are running.";
+other S3 client that names the bucket in the path (path style). GET /health answers 200 without a
+signature. Ctrl-C stops the server after the requests that are running; SIGHUP does not.";
 
 /// Serve a folder as an S3 store that answers S3 Select
 #[derive(Debug, clap::Args)]
@@ -36,8 +37,8 @@ pub(crate) struct ServeArgs {
     /// Make the folder if it does not exist
     #[arg(long)]
     pub(crate) create: bool,
-    /// Append a line for each request to a file, in the combined log format with the microseconds until the
-    /// answer; `-` is stderr
+    /// Append a line for each request to a file, in the combined log format with the access key's ID as the user,
+    /// and the microseconds until the answer; `-` is stderr. SIGHUP opens the file anew, for rotation
     #[arg(long, value_name = "FILE")]
     pub(crate) access_log: Option<PathBuf>,
     /// Address to listen on; port 0 is any free one
@@ -60,6 +61,13 @@ pub(crate) struct ServeArgs {
     /// Remove multipart uploads that were begun so long ago and not completed: 7d, 12h, 30min, never
     #[arg(long, default_value = "7d", value_name = "AGE")]
     pub(crate) upload_expiry: Age,
+    /// Do not read objects to compare them with their checksums, which is done once a version before S3 Select or
+    /// a range of one is answered. A GET of a whole object always compares it
+    #[arg(long)]
+    pub(crate) no_verify: bool,
+    /// Accept signatures of version 2 (HMAC-SHA1), too, for old clients
+    #[arg(long, conflicts_with = "anonymous")]
+    pub(crate) signature_v2: bool,
     /// Do not serve, but compare every object with the checksum that was stored with it, list those that
     /// are damaged, and fail if there are any
     #[arg(long, conflicts_with_all = SERVING)]
@@ -70,8 +78,10 @@ pub(crate) struct ServeArgs {
     /// Delay before each request is answered: 10ms
     #[arg(long, default_value = "0s", value_name = "TIME")]
     pub(crate) latency: Latency,
-    /// Another name that the server has, for --anonymous; may be repeated. Without signatures it answers only
-    /// requests for its addresses, for localhost and for these names, and none from pages of other servers
+    /// Another name that the server has, as behind a proxy; may be repeated. Requests for other hosts are refused:
+    /// all but its addresses, localhost, the name in --listen, names without a dot and the machine's name. A bucket
+    /// in front of the host (virtual-hosted style) is not supported. With --anonymous only addresses, localhost and
+    /// these names count
     #[arg(long, value_name = "NAME", value_parser = host)]
     pub(crate) host: Vec<String>,
     /// Most connections at a time; more take the place of silent ones, or wait
@@ -113,7 +123,7 @@ impl ServeArgs {
 }
 
 /// What is said about serving.
-const SERVING: [&str; 18] = [
+const SERVING: [&str; 20] = [
     "create",
     "access_log",
     "listen",
@@ -122,6 +132,8 @@ const SERVING: [&str; 18] = [
     "no_index",
     "no_fsync",
     "upload_expiry",
+    "no_verify",
+    "signature_v2",
     "link",
     "latency",
     "host",

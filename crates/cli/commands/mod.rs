@@ -70,7 +70,7 @@ pub(crate) async fn run(
             Box::pin(calibrate::run(*args, compute)).await
         }
         Command::Serve(args) => {
-            let _watch = watch(LastResort::WhenAskedTwice);
+            let _watch = watch(LastResort::WhenServerAskedTwice);
             Box::pin(serve::run(*args, compute)).await
         }
         Command::Worker(args) => {

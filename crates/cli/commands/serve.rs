@@ -1,7 +1,7 @@
 //! `sluice serve`
 
 use std::env;
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -14,7 +14,8 @@ use crate::failure::{Failure, Result};
 use crate::output::progress::say;
 use crate::output::visible::visible;
 use crate::runtime::compute::Compute;
-use crate::runtime::interrupt::asked_to_stop;
+use crate::runtime::hangup::{Hangups, ReopenedFile};
+use crate::runtime::interrupt::server_asked_to_stop;
 
 pub(crate) async fn run(args: ServeArgs, compute: &Compute) -> Result<()> {
     if args.scrub {
@@ -25,7 +26,7 @@ pub(crate) async fn run(args: ServeArgs, compute: &Compute) -> Result<()> {
     }
     let given = if args.anonymous { None } else { key_pair()? };
     let mut builder = Server::builder(&args.dir)
-        .listen(args.listen.0)
+        .listen(args.listen.socket)
         .link_rate(whole_rate(args.link))
         .latency(args.latency.0)
         .select(!args.no_select)
@@ -33,15 +34,18 @@ pub(crate) async fn run(args: ServeArgs, compute: &Compute) -> Result<()> {
         .sync_writes(!args.no_fsync)
         .upload_expiry(args.upload_expiry.0)
         .select_slots(args.max_statements.get())
+        .signature_v2(args.signature_v2)
+        .verify(!args.no_verify)
         .limits(args.limits());
-    for name in &args.host {
+    for name in args.host.iter().chain(&args.listen.name) {
         builder = builder.host(name);
     }
+    let hangups = Hangups::listen();
     if let Some(path) = &args.access_log {
         builder = match path.as_os_str() == "-" {
             true => builder.access_log(io::stderr()),
             false => {
-                let file = File::options().create(true).append(true).open(path);
+                let file = ReopenedFile::open(path.clone(), hangups.count());
                 builder.access_log(file.map_err(|error| Failure::file(path, error))?)
             }
         };
@@ -56,7 +60,8 @@ pub(crate) async fn run(args: ServeArgs, compute: &Compute) -> Result<()> {
     let mut out = io::stdout();
     write!(out, "{}", greeting(&args, &server, is_given))?;
     out.flush()?;
-    asked_to_stop().await;
+    server_asked_to_stop().await;
+    drop(hangups);
     say("stopping");
     compute
         .run(async move {
@@ -84,9 +89,8 @@ fn check(folder: &Path) -> Result<()> {
     )?;
     match damaged {
         0 => Ok(()),
-        _ => Err(Failure::new("some objects are damaged").with_hint(
-            "Store them again from a copy; until then a GET of the whole object breaks off.",
-        )),
+        _ => Err(Failure::new("some objects are damaged")
+            .with_hint("Store them again from a copy; until then GET and S3 Select of them fail.")),
     }
 }
 

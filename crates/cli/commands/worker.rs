@@ -15,7 +15,7 @@ pub(crate) async fn run(args: WorkerArgs, compute: &Compute) -> Result<()> {
     let token = token()?;
     interruptible(Box::pin(args.connect.wait_for_store())).await?;
     let engine = interruptible(Box::pin(args.connect.connect())).await?;
-    let address = args.listen.0;
+    let address = args.listen.socket;
     let listening = async move { Ok(Worker::listen(address, engine, token).await) };
     let worker = compute.run(listening).await?.map_err(failure)?;
     let mut out = io::stdout();

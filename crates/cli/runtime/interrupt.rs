@@ -72,17 +72,25 @@ pub(crate) async fn abort_writes(engine: &Engine) -> &'static str {
 /// Ends the process at the second request to stop, and some time after the first: the thread that
 /// should end it may be busy, for example with writing to a pipe that nobody reads.
 pub(crate) fn watch(last_resort: LastResort) -> Watch {
+    let asked = move || async move {
+        match last_resort {
+            LastResort::WhenServerAskedTwice => server_asked_to_stop().await,
+            LastResort::Soon | LastResort::WhenAskedTwice => asked_to_stop().await,
+        }
+    };
     Watch(SpawnedTask::spawn(async move {
-        let code = asked_to_stop().await;
+        let code = asked().await;
         ASKED.store(code, Ordering::Relaxed);
         let patience = async {
             match last_resort {
                 LastResort::Soon => tokio::time::sleep(LAST_PATIENCE).await,
-                LastResort::WhenAskedTwice => std::future::pending().await,
+                LastResort::WhenAskedTwice | LastResort::WhenServerAskedTwice => {
+                    std::future::pending().await
+                }
             }
         };
         tokio::select! {
-            _ = asked_to_stop() => {}
+            _ = asked() => {}
             () = patience => {}
         }
         if let Some(words) = leftovers::words() {
@@ -112,6 +120,8 @@ pub(crate) enum LastResort {
     Soon,
     /// When it is asked again: what it still does takes as long as it takes.
     WhenAskedTwice,
+    /// The same for a server, which the end of its terminal does not stop.
+    WhenServerAskedTwice,
 }
 
 /// A watch that ends when it is dropped.
@@ -126,6 +136,14 @@ pub(crate) async fn asked_to_stop() -> u8 {
     }
 }
 
+/// Waits for Ctrl-C or SIGTERM; returns the exit code that tells which.
+pub(crate) async fn server_asked_to_stop() -> u8 {
+    tokio::select! {
+        () = control_c() => INTERRUPTED,
+        code = ended() => code,
+    }
+}
+
 /// Waits for Ctrl-C.
 pub(crate) async fn control_c() {
     if let Err(error) = tokio::signal::ctrl_c().await {
@@ -137,22 +155,10 @@ pub(crate) async fn control_c() {
 /// Listens for SIGTERM and SIGHUP from now on, and waits for one; returns its exit code.
 #[cfg(unix)]
 pub(crate) fn terminated() -> impl Future<Output = u8> {
-    use tokio::signal::unix::{SignalKind, signal};
-
-    let listen = |kind, code| {
-        let signals = signal(kind);
-        async move {
-            if let Ok(mut signals) = signals
-                && signals.recv().await.is_some()
-            {
-                return code;
-            }
-            std::future::pending().await
-        }
-    };
-    let terminated = listen(SignalKind::terminate(), TERMINATED);
+    let terminated = ended();
     // Listening would take away what nohup is for.
-    let hung_up = (!ignores_hangup()).then(|| listen(SignalKind::hangup(), HUNG_UP));
+    let hung_up =
+        (!ignores_hangup()).then(|| listen(tokio::signal::unix::SignalKind::hangup(), HUNG_UP));
     async move {
         let hung_up = async {
             match hung_up {
@@ -167,6 +173,26 @@ pub(crate) fn terminated() -> impl Future<Output = u8> {
     }
 }
 
+/// Listens for SIGTERM from now on, and waits for it; returns its exit code.
+#[cfg(unix)]
+fn ended() -> impl Future<Output = u8> {
+    listen(tokio::signal::unix::SignalKind::terminate(), TERMINATED)
+}
+
+/// Listens for a signal from now on, and waits for it; returns the code.
+#[cfg(unix)]
+fn listen(kind: tokio::signal::unix::SignalKind, code: u8) -> impl Future<Output = u8> {
+    let signals = tokio::signal::unix::signal(kind);
+    async move {
+        if let Ok(mut signals) = signals
+            && signals.recv().await.is_some()
+        {
+            return code;
+        }
+        std::future::pending().await
+    }
+}
+
 /// Whether SIGHUP was ignored when the process began, as nohup has it, or that cannot be told.
 #[cfg(unix)]
 fn ignores_hangup() -> bool {
@@ -175,6 +201,12 @@ fn ignores_hangup() -> bool {
     let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
     // SIGHUP is the first signal.
     mask.is_none_or(|mask| mask & 1 != 0)
+}
+
+/// There is no such signal here.
+#[cfg(not(unix))]
+fn ended() -> impl Future<Output = u8> {
+    std::future::pending()
 }
 
 /// There is no such signal here.

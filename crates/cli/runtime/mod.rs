@@ -3,6 +3,7 @@
 pub(crate) mod compute;
 pub(crate) mod cpu;
 pub(crate) mod folders;
+pub(crate) mod hangup;
 pub(crate) mod input;
 pub(crate) mod interrupt;
 pub(crate) mod leftovers;

@@ -10,6 +10,7 @@ use http::{HeaderMap, HeaderName, StatusCode, header};
 use sluicegate_s3select::value::Timestamp;
 
 use crate::front::is_signature;
+use crate::signed::access_keys;
 
 /// Where the lines go. A line that cannot be written is lost.
 #[derive(Clone)]
@@ -25,21 +26,28 @@ impl std::fmt::Debug for AccessLog {
 
 /// What of a request is in its line.
 pub(crate) struct Asked {
+    /// The ID of the server's access key, if the request names it.
+    key: Option<String>,
     line: String,
     referer: String,
     agent: String,
 }
 
 impl Asked {
-    /// Of the head of a request. What a presigned URL proves who asks with is left out: whoever reads the log
-    /// could ask the same.
-    pub(crate) fn of(request: &Parts) -> Self {
+    /// Of the head of a request, to a server with this access key. What a presigned URL proves who asks with is
+    /// left out: whoever reads the log could ask the same. Nor is an ID written down that is not the server's:
+    /// some take the secret for it.
+    pub(crate) fn of(request: &Parts, access_key: Option<&str>) -> Self {
+        let key = access_key.filter(|known| {
+            access_keys(&request.uri, &request.headers).iter().any(|named| named == known)
+        });
         let query = request.uri.query().unwrap_or_default();
         let query: Vec<&str> = query.split('&').filter(|pair| !is_signature(pair)).collect();
         let query = query.join("&");
         let mark = if query.is_empty() { "" } else { "?" };
         let path = request.uri.path();
         Self {
+            key: key.map(str::to_owned),
             line: format!("{} {path}{mark}{query} {:?}", request.method, request.version),
             referer: text(&request.headers, &header::REFERER),
             agent: text(&request.headers, &header::USER_AGENT),
@@ -63,7 +71,8 @@ impl AccessLog {
         let peer = peer.map_or_else(|| "-".to_owned(), |peer| peer.ip().to_string());
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
         let line = format!(
-            "{peer} - - [{}] \"{}\" {} {} \"{}\" \"{}\" {}\n",
+            "{peer} - {} [{}] \"{}\" {} {} \"{}\" \"{}\" {}\n",
+            asked.key.as_deref().map_or_else(|| "-".to_owned(), user),
             time(since),
             escaped(&asked.line),
             status.as_u16(),
@@ -84,6 +93,11 @@ impl AccessLog {
 fn text(headers: &HeaderMap, name: &HeaderName) -> String {
     let value = headers.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()));
     value.map_or_else(|| "-".to_owned(), |value| value.into_owned())
+}
+
+/// A key's ID as one word.
+fn user(key: &str) -> String {
+    escaped(key).replace(char::is_whitespace, "_")
 }
 
 /// A text that ends neither the quotes around it nor the line.

@@ -34,9 +34,11 @@ macro_rules! operations {
 
 operations! {
     AbortMultipartUpload CompleteMultipartUpload CopyObject CreateBucket CreateMultipartUpload
-    DeleteBucket DeleteObject DeleteObjects GetBucketLocation GetBucketTagging GetBucketVersioning
-    GetObject GetObjectAttributes GetObjectTagging HeadBucket HeadObject ListBuckets ListMultipartUploads ListObjectVersions ListObjects
-    ListObjectsV2 ListParts PutObject SelectObjectContent UploadPart UploadPartCopy
+    DeleteBucket DeleteObject DeleteObjects GetBucketAcl GetBucketCors GetBucketEncryption
+    GetBucketLifecycleConfiguration GetBucketLocation GetBucketPolicy GetBucketTagging GetBucketVersioning
+    GetObject GetObjectAcl GetObjectAttributes GetObjectTagging HeadBucket HeadObject ListBuckets
+    ListMultipartUploads ListObjectVersions ListObjects ListObjectsV2 ListParts PutObject SelectObjectContent
+    UploadPart UploadPartCopy
 }
 
 impl fmt::Display for Operation {

@@ -16,15 +16,19 @@ use s3s::{Body, HttpError, S3Error, s3_error};
 use crate::access_log::{AccessLog, Asked};
 use crate::api::CUT;
 use crate::chunks::{Form, chunks};
+use crate::health::Probe;
+use crate::hosts::Hosts;
 use crate::limits::Limits;
-use crate::messages::{escape_returns, explain};
+use crate::messages::{escape_controls, explain, is_error};
 use crate::offered::refuse_unknown;
 use crate::origin::refuse_pages;
+use crate::preflight::refuse_preflights;
 use crate::received::{BodyState, watch};
 use crate::signed::{
     refuse_foreign_scopes, refuse_long_lived, refuse_odd_names, refuse_odd_times, refuse_old,
-    refuse_unsigned_headers, signed_headers,
+    refuse_unsigned_headers, refuse_version_2, signed_headers,
 };
+use crate::store::Store;
 use crate::target;
 
 pub(crate) const CONTENT_HASH: HeaderName = HeaderName::from_static("x-amz-content-sha256");
@@ -49,8 +53,13 @@ pub(crate) struct Settings {
     pub(crate) latency: Duration,
     /// Whether signatures are ignored.
     pub(crate) anonymous: bool,
-    /// Names of the server, for requests that are not signed.
-    pub(crate) hosts: Vec<String>,
+    /// The access key's ID, unless signatures are ignored.
+    pub(crate) access_key: Option<String>,
+    /// Whether signatures of version 2 are taken.
+    pub(crate) signature_v2: bool,
+    /// Names of the server.
+    pub(crate) hosts: Hosts,
+    pub(crate) store: Arc<Store>,
     /// Whether answers name this server.
     pub(crate) named: bool,
     pub(crate) limits: Limits,
@@ -72,13 +81,20 @@ impl Front {
     async fn logged(self, request: Request<Incoming>) -> Result<Response<Body>, HttpError> {
         let Some(log) = self.settings.access_log.clone() else { return self.answer(request).await };
         let (head, body) = request.into_parts();
-        let (asked, peer, begun) = (Asked::of(&head), self.peer, Instant::now());
+        let asked = Asked::of(&head, self.settings.access_key.as_deref());
+        let (peer, begun) = (self.peer, Instant::now());
         let response = Box::pin(self.answer(Request::from_parts(head, body))).await?;
         log.write(peer, &asked, (response.status(), response.headers()), begun.elapsed());
         Ok(response)
     }
 
     async fn answer(self, request: Request<Incoming>) -> Result<Response<Body>, HttpError> {
+        if let Some(probe) = Probe::of(&request) {
+            let is_bucket = self.settings.anonymous;
+            if let Some(answer) = probe.answer(&self.settings.store, is_bucket).await {
+                return Ok(answer);
+            }
+        }
         if !self.settings.latency.is_zero() {
             tokio::time::sleep(self.settings.latency).await;
         }
@@ -99,8 +115,8 @@ impl Front {
         };
         let id = format!("{:016X}", self.requests.fetch_add(1, Ordering::Relaxed) + 1);
         explain(&mut response, &id);
-        if !is_object {
-            escape_returns(&mut response);
+        if !is_object || is_error(response.status()) {
+            escape_controls(&mut response);
         }
         if response.headers().contains_key(CUT) {
             return Err(HttpError::new("injected fault: connection cut".into()));
@@ -125,11 +141,16 @@ impl Front {
 
     /// Refuses what no signature allows.
     fn admit(&self, request: &Request<Body>) -> Result<(), S3Error> {
+        refuse_preflights(request)?;
+        self.settings.hosts.refuse_others(request, self.settings.anonymous)?;
         refuse_forms(request)?;
         refuse_odd_times(request)?;
         if self.settings.anonymous {
-            refuse_pages(request, &self.settings.hosts)?;
+            refuse_pages(request)?;
         } else {
+            if !self.settings.signature_v2 {
+                refuse_version_2(request)?;
+            }
             let signed = signed_headers(request);
             refuse_unsigned_headers(request, &signed)?;
             refuse_odd_names(request, &signed)?;

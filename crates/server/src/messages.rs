@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 
-use http::{Response, header};
+use http::{Response, StatusCode, header};
 use s3s::{Body, S3Error};
 
 /// What a code means.
@@ -80,8 +80,7 @@ pub(crate) fn in_words(mut error: S3Error) -> S3Error {
 
 /// Adds to an error that is the answer what it lacks: a message, and the request's id, which `s3s` does not know.
 pub(crate) fn explain(response: &mut Response<Body>, id: &str) {
-    let status = response.status();
-    if !status.is_client_error() && !status.is_server_error() {
+    if !is_error(response.status()) {
         return;
     }
     let Some(body) = response.body().bytes() else { return };
@@ -93,24 +92,38 @@ pub(crate) fn explain(response: &mut Response<Body>, id: &str) {
     }
 }
 
+/// Whether XML 1.0 has no way to write a character, not even as a reference.
+pub(crate) fn is_no_xml(c: char) -> bool {
+    matches!(c, '\0'..='\u{8}' | '\u{b}' | '\u{c}' | '\u{e}'..='\u{1f}' | '\u{fffe}' | '\u{ffff}')
+}
+
 /// Writes carriage returns in the XML of an answer so that they are read as such, and not as line feeds, which
-/// are in other keys.
-pub(crate) fn escape_returns(response: &mut Response<Body>) {
+/// are in other keys. Characters that XML cannot hold are references, too, as S3 writes them in listings: some
+/// clients read them. In words, of errors, they are replaced.
+pub(crate) fn escape_controls(response: &mut Response<Body>) {
     let Some(body) = response.body().bytes() else { return };
-    if !body.contains(&b'\r') {
+    let Ok(text) = std::str::from_utf8(&body) else { return };
+    let is_odd = |c: char| c == '\r' || is_no_xml(c);
+    if !text.contains(is_odd) {
         return;
     }
-    let mut escaped = Vec::with_capacity(body.len() + 64);
-    for (at, part) in body.split(|byte| *byte == b'\r').enumerate() {
-        if at > 0 {
-            escaped.extend_from_slice(b"&#13;");
+    let is_error = is_error(response.status());
+    let mut escaped = String::with_capacity(text.len() + 64);
+    for c in text.chars() {
+        match c {
+            c if !is_odd(c) => escaped.push(c),
+            c if is_error && c != '\r' => escaped.push(char::REPLACEMENT_CHARACTER),
+            c => escaped.push_str(&format!("&#{};", u32::from(c))),
         }
-        escaped.extend_from_slice(part);
     }
     if response.headers().contains_key(header::CONTENT_LENGTH) {
         response.headers_mut().insert(header::CONTENT_LENGTH, escaped.len().into());
     }
     *response.body_mut() = Body::from(escaped);
+}
+
+pub(crate) fn is_error(status: StatusCode) -> bool {
+    status.is_client_error() || status.is_server_error()
 }
 
 /// The XML of an error with a message and an id.
@@ -160,6 +173,22 @@ mod tests {
         assert!(told.ends_with(end), "{told}");
         let rare = text(S3Error::new(S3ErrorCode::Custom("NoSuchTagSet".into())));
         assert!(rare.contains("<Message>No such tag set.</Message>"), "{rare}");
+    }
+
+    #[test]
+    fn what_xml_cannot_hold_is_a_reference_or_is_replaced() {
+        let check = |status: u16, body: &str, expected: &str| {
+            let mut response = Response::new(Body::from(body.to_owned()));
+            *response.status_mut() = StatusCode::from_u16(status).unwrap();
+            response.headers_mut().insert(header::CONTENT_LENGTH, body.len().into());
+            escape_controls(&mut response);
+            let escaped = response.body().bytes().unwrap();
+            assert_eq!(String::from_utf8_lossy(&escaped), expected);
+            assert_eq!(response.headers()[header::CONTENT_LENGTH], *expected.len().to_string());
+        };
+        check(200, "<Key>a\tb\nc</Key>", "<Key>a\tb\nc</Key>");
+        check(200, "<Key>\u{1}\r\u{1f}\u{ffff}é</Key>", "<Key>&#1;&#13;&#31;&#65535;é</Key>");
+        check(404, "<Message>\u{1}\r</Message>", "<Message>\u{fffd}&#13;</Message>");
     }
 
     #[test]

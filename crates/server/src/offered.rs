@@ -8,6 +8,7 @@ use http::{HeaderMap, Method, Request};
 use s3s::path::S3Path;
 use s3s::{S3Error, S3ErrorCode, s3_error};
 
+use crate::store::Algorithm;
 use crate::target;
 
 /// Parameters of a presigned URL's signature, and those that say something about the request, not what it is to
@@ -36,16 +37,21 @@ fn parameters(method: &Method, path: &S3Path) -> &'static [&'static str] {
     match path {
         S3Path::Root => &["bucket-region", "continuation-token", "max-buckets", "prefix"],
         S3Path::Bucket { .. } if reads => &[
+            "acl",
             "continuation-token",
+            "cors",
             "delimiter",
             "encoding-type",
+            "encryption",
             "fetch-owner",
             "key-marker",
+            "lifecycle",
             "list-type",
             "location",
             "marker",
             "max-keys",
             "max-uploads",
+            "policy",
             "prefix",
             "start-after",
             "tagging",
@@ -58,6 +64,7 @@ fn parameters(method: &Method, path: &S3Path) -> &'static [&'static str] {
         S3Path::Bucket { .. } if *method == Method::POST => &["delete"],
         S3Path::Bucket { .. } => &[],
         S3Path::Object { .. } if reads => &[
+            "acl",
             "attributes",
             "max-parts",
             "part-number-marker",
@@ -125,6 +132,7 @@ pub(crate) fn refuse_unknown<B>(request: &Request<B>) -> Result<(), S3Error> {
         return Err(s3_error!(InvalidRequest, "a part has both a partNumber and an uploadId"));
     }
     if is_upload || *request.method() == Method::POST {
+        refuse_checksums(request.headers())?;
         refuse_headers(request.headers())?;
     }
     Ok(())
@@ -146,6 +154,34 @@ fn refuse_owners(headers: &HeaderMap) -> Result<(), S3Error> {
             return Err(s3_error!(
                 AccessDenied,
                 "{name}: this store has no accounts to compare it with; leave it out"
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Refuses checksums that would not be compared: of other algorithms, before the body or behind it.
+fn refuse_checksums(headers: &HeaderMap) -> Result<(), S3Error> {
+    let is_known = |name: &str| {
+        Algorithm::ALL.iter().any(|algorithm| algorithm.header().eq_ignore_ascii_case(name))
+    };
+    let trailers = headers.get_all("x-amz-trailer").iter();
+    for value in trailers.map(|value| String::from_utf8_lossy(value.as_bytes())) {
+        let mut names = value.split(',').map(str::trim).filter(|name| !name.is_empty());
+        if let Some(name) = names.find(|name| !is_known(name)) {
+            return Err(s3_error!(
+                InvalidRequest,
+                "The value specified in the x-amz-trailer header is not supported: {name:?}"
+            ));
+        }
+    }
+    let others = ["x-amz-checksum-algorithm", "x-amz-checksum-mode", "x-amz-checksum-type"];
+    for name in headers.keys().map(http::HeaderName::as_str) {
+        let is_checksum = name.starts_with("x-amz-checksum-") && !others.contains(&name);
+        if is_checksum && !is_known(name) {
+            return Err(s3_error!(
+                NotImplemented,
+                "{name}: checksums of this kind are not supported"
             ));
         }
     }
@@ -225,7 +261,7 @@ mod tests {
             (&put, "/bucket/key?content-type=a/b"),
             (&delete, "/bucket?X-Amz-Foo=1"),
             (&get, "/bucket/key?annotation"),
-            (&get, "/bucket/key?acl="),
+            (&get, "/bucket/key?torrent="),
             (&get, "/bucket?metadataConfiguration"),
             (&post, "/bucket/key?restore"),
             (&post, "/bucket?metadataConfiguration"),
@@ -250,6 +286,8 @@ mod tests {
             (Method::GET, "/?max-buckets=2"),
             (Method::GET, "/bucket?list-type=2&prefix=a%20b&encoding-type=url&fetch-owner=true"),
             (Method::GET, "/bucket/?versions"),
+            (Method::GET, "/bucket?policy"),
+            (Method::GET, "/bucket/key?acl="),
             (Method::GET, "/bucket/key?x-id=GetObject&response-content-type=a/b&partNumber=1"),
             (Method::GET, "/bucket/key?fresh=17"),
             (Method::GET, "/bucket/key?X-Amz-Signature=1&X-Amz-SignedHeaders=host"),
@@ -291,6 +329,13 @@ mod tests {
             ("x-amz-grant-read", "id=1", Some("NotImplemented")),
             ("x-amz-storage-class", "FOO", Some("InvalidStorageClass")),
             ("x-amz-storage-class", "STANDARD", None),
+            ("x-amz-trailer", "x-amz-checksum-crc32", None),
+            ("x-amz-trailer", "X-Amz-Checksum-SHA256, x-amz-checksum-crc32c,", None),
+            ("x-amz-trailer", "x-amz-checksum-md5", Some("InvalidRequest")),
+            ("x-amz-trailer", "x-amz-checksum-crc32,x-amz-meta-a", Some("InvalidRequest")),
+            ("x-amz-checksum-xxhash64", "AAAA", Some("NotImplemented")),
+            ("x-amz-checksum-crc64nvme", "AAAA", None),
+            ("x-amz-checksum-type", "FULL_OBJECT", None),
             ("x-amz-acl", "foo", Some("InvalidArgument")),
             ("x-amz-acl", "public-read", Some("NotImplemented")),
             ("x-amz-acl", "private", None),

@@ -22,6 +22,8 @@ use crate::error::Error;
 use crate::expiry::expire;
 use crate::faults::Faults;
 use crate::front::{self, Front};
+use crate::hosts::Hosts;
+use crate::integrity::{self, Integrity};
 use crate::limits::Limits;
 use crate::link::Link;
 use crate::memory::{self, give_back};
@@ -81,6 +83,8 @@ pub struct Builder {
     sync: bool,
     upload_expiry: Option<Duration>,
     hosts: Vec<String>,
+    signature_v2: bool,
+    verify: bool,
     limits: Limits,
     access_log: Option<AccessLog>,
 }
@@ -123,16 +127,33 @@ impl Builder {
         self
     }
 
-    /// A name of the server, without a port. One that takes unsigned requests takes them only at its
-    /// addresses, at `localhost`, and at the names that it was given.
+    /// A name of the server, without a port. Requests for other hosts are refused, since they may have a bucket
+    /// in front of the host, which is not supported: all but its addresses, `localhost`, the names that it was
+    /// given and, unless it is [anonymous](Self::anonymous), names without a dot and the name of the machine.
     #[must_use]
     pub fn host(mut self, name: impl Into<String>) -> Self {
         self.hosts.push(name.into());
         self
     }
 
-    /// Writes a line for each request, when its answer begins: in the combined log format, and after it the
-    /// microseconds until then. Signatures of presigned URLs are left out. It is written to while requests
+    /// Takes signatures of version 2 (HMAC-SHA1), too: of clients that know no other. Off by default.
+    #[must_use]
+    pub fn signature_v2(mut self, taken: bool) -> Self {
+        self.signature_v2 = taken;
+        self
+    }
+
+    /// Whether an object is compared with the checksum that it was stored with before ranges of it and statements
+    /// of S3 Select are answered, once a version: it is read for that, if it is large beside the answer. On by
+    /// default. A GET of a whole object always compares it.
+    #[must_use]
+    pub fn verify(mut self, verify: bool) -> Self {
+        self.verify = verify;
+        self
+    }
+
+    /// Writes a line for each request, when its answer begins: in the combined log format with the access key's
+    /// ID as the user, and after it the microseconds until then. Signatures of presigned URLs are left out. It is written to while requests
     /// wait, so it should be quick.
     #[must_use]
     pub fn access_log(mut self, out: impl std::io::Write + Send + 'static) -> Self {
@@ -244,11 +265,14 @@ impl Builder {
         let expiring = Arc::clone(&store);
         let limits = self.limits;
         let uploads = Arc::new(Semaphore::new(limits.uploads.clamp(1, Semaphore::MAX_PERMITS)));
+        let (integrity, jobs) = Integrity::new(self.verify);
+        let integrity = Arc::new(integrity);
         let api = Api {
-            store,
+            store: Arc::clone(&store),
             counters: Arc::clone(&counters),
             faults: Arc::clone(&self.faults),
             limits: limits.clone(),
+            integrity: Arc::clone(&integrity),
             uploads,
         };
         let mut service = S3ServiceBuilder::new(api.clone());
@@ -268,7 +292,10 @@ impl Builder {
         let settings = front::Settings {
             latency: self.latency,
             anonymous,
-            hosts: self.hosts,
+            access_key: credentials.as_ref().map(|credentials| credentials.access_key.clone()),
+            signature_v2: self.signature_v2,
+            hosts: Hosts::new(&self.hosts),
+            store,
             named: self.select,
             limits,
             access_log: self.access_log,
@@ -279,6 +306,7 @@ impl Builder {
         if let Some(age) = self.upload_expiry {
             task.spawn(expire(expiring, age, stopped.clone()));
         }
+        task.spawn(integrity::run(integrity, jobs, stopped.clone()));
         task.spawn(give_back(Arc::clone(&counters), memory::INTERVAL, stopped.clone()));
         task.spawn(accept(listener, front, Arc::clone(&link), stopped));
         tracing::info!(%address, "serving");
@@ -304,6 +332,8 @@ impl Server {
             sync: true,
             upload_expiry: Some(UPLOAD_EXPIRY),
             hosts: Vec::new(),
+            signature_v2: false,
+            verify: true,
             limits: Limits::default(),
             access_log: None,
         }

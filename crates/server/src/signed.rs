@@ -6,9 +6,9 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use http::{HeaderName, Request, header};
+use http::{HeaderMap, HeaderName, Request, Uri, header};
 use s3s::dto::{Timestamp, TimestampFormat};
-use s3s::{S3Error, S3ErrorCode};
+use s3s::{S3Error, S3ErrorCode, s3_error};
 
 use crate::api::seconds;
 use crate::target::parameters;
@@ -17,6 +17,8 @@ use crate::target::parameters;
 const MAX_LIFE: u64 = 604_800;
 /// By how many seconds the clock of whoever signs may be wrong.
 const MAX_SKEW: u64 = 900;
+/// How a signature of version 2 begins.
+const VERSION_2: &str = "AWS ";
 const AMZ_DATE: HeaderName = HeaderName::from_static("x-amz-date");
 
 /// Refuses a request with an `x-amz-*` header that its signatures, which cover what [`signed_headers`] says, do not. A request without a
@@ -132,14 +134,54 @@ pub(crate) fn refuse_foreign_scopes<B>(request: &Request<B>) -> Result<(), S3Err
 
 /// The credentials that signatures of version 4 name: key, day, region, service and `aws4_request`.
 fn credentials<B>(request: &Request<B>) -> Vec<String> {
-    let in_query = parameters(request.uri()).filter(|(name, _)| name == "X-Amz-Credential");
+    credentials_in(request.uri(), request.headers())
+}
+
+fn credentials_in(uri: &Uri, headers: &HeaderMap) -> Vec<String> {
+    let in_query = parameters(uri).filter(|(name, _)| name == "X-Amz-Credential");
     let mut credentials: Vec<String> = in_query.map(|(_, value)| value.into_owned()).collect();
-    for value in request.headers().get_all(header::AUTHORIZATION) {
+    for value in headers.get_all(header::AUTHORIZATION) {
         let value = String::from_utf8_lossy(value.as_bytes());
         let stated = value.split("Credential=").skip(1);
         credentials.extend(stated.map(|c| c.split(',').next().unwrap_or_default().to_owned()));
     }
     credentials
+}
+
+/// The IDs of the access keys that a request names, of either version of signatures.
+pub(crate) fn access_keys(uri: &Uri, headers: &HeaderMap) -> Vec<String> {
+    // A key may have slashes in it; the scope has four parts.
+    let credentials = credentials_in(uri, headers).into_iter();
+    let mut keys: Vec<String> =
+        credentials.filter_map(|it| Some(it.rsplitn(5, '/').nth(4)?.to_owned())).collect();
+    let in_query = parameters(uri).filter(|(name, _)| name == "AWSAccessKeyId");
+    keys.extend(in_query.map(|(_, value)| value.into_owned()));
+    for value in headers.get_all(header::AUTHORIZATION) {
+        let value = String::from_utf8_lossy(value.as_bytes());
+        let key = value.strip_prefix(VERSION_2).and_then(|rest| rest.rsplit_once(':'));
+        keys.extend(key.map(|(key, _)| key.to_owned()));
+    }
+    keys
+}
+
+/// Refuses signatures of version 2, in headers or in the query.
+///
+/// # Errors
+///
+/// S3's `InvalidRequest`, as regions answer that know version 4 only.
+pub(crate) fn refuse_version_2<B>(request: &Request<B>) -> Result<(), S3Error> {
+    let mut in_head = request.headers().get_all(header::AUTHORIZATION).iter();
+    let mut in_query = parameters(request.uri());
+    if in_head.any(|value| value.as_bytes().starts_with(VERSION_2.as_bytes()))
+        || in_query.any(|(name, _)| name == "Signature" || name == "AWSAccessKeyId")
+    {
+        return Err(s3_error!(
+            InvalidRequest,
+            "The authorization mechanism you have provided is not supported. Please use AWS4-HMAC-SHA256 \
+             (signature version 4), or serve with --signature-v2"
+        ));
+    }
+    Ok(())
 }
 
 /// Refuses a presigned URL that holds for more than a week, of either version of signatures. The older one
@@ -177,7 +219,8 @@ pub(crate) fn refuse_long_lived<B>(request: &Request<B>) -> Result<(), S3Error> 
 /// S3's `RequestTimeTooSkewed`.
 pub(crate) fn refuse_old<B>(request: &Request<B>) -> Result<(), S3Error> {
     let headers = request.headers();
-    let is_version_2 = |value: &http::HeaderValue| value.as_bytes().starts_with(b"AWS ");
+    let is_version_2 =
+        |value: &http::HeaderValue| value.as_bytes().starts_with(VERSION_2.as_bytes());
     if !headers.get_all(header::AUTHORIZATION).iter().any(is_version_2) {
         return Ok(());
     }
@@ -247,6 +290,31 @@ mod tests {
         check("X-Amz-Date=20260131T23595%20Z", &fine, time, true);
         check("X-Amz-Credential=me%2F2026%2B131%2Fr", &fine, time, true);
         check("", "AWS me:signature", "Tue, 27 Jan 2026 21:20:26 +0000", false);
+    }
+
+    #[test]
+    fn either_version_names_the_key() {
+        let check = |uri: &str, authorization: &str, keys: &[&str], is_version_2: bool| {
+            let mut request = Request::get(uri);
+            if !authorization.is_empty() {
+                request = request.header(header::AUTHORIZATION, authorization);
+            }
+            let request = request.body(()).unwrap();
+            assert_eq!(
+                access_keys(request.uri(), request.headers()),
+                keys,
+                "{uri} {authorization}"
+            );
+            assert_eq!(refuse_version_2(&request).is_err(), is_version_2, "{uri} {authorization}");
+        };
+        let credential = "AWS4-HMAC-SHA256 Credential=me/you/20260131/r/s3/aws4_request, x";
+        check("/b/k", credential, &["me/you"], false);
+        check("/b/k?X-Amz-Credential=me%2F20260131%2Fr%2Fs3%2Faws4_request", "", &["me"], false);
+        check("/b/k?X-Amz-Credential=me", "", &[], false);
+        check("/b/k?AWSAccessKeyId=me&Signature=x&Expires=1", "", &["me"], true);
+        check("/b/k?S%69gnature=x", "", &[], true);
+        check("/b/k", "AWS me:signature", &["me"], true);
+        check("/b/k?Expires=1", "", &[], false);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::ops::Range;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
@@ -11,6 +12,7 @@ use s3s::dto::StreamingBlob;
 use tokio::task::{JoinHandle, spawn_blocking};
 
 use crate::faults::{FLUSH, Fault};
+use crate::integrity::{Check, Integrity};
 use crate::store::{Crc64, Object};
 
 /// Bytes of a file that are read, and sent, at a time: the most, for clients that read quickly.
@@ -74,10 +76,12 @@ fn take(pieces: &mut VecDeque<Piece>, mut bytes: u64) -> VecDeque<Piece> {
 }
 
 /// A body about an object as a stream; the next chunk is read while one is sent. Of a whole object the
-/// last chunk is sent only if the bytes are those that were stored.
+/// last chunk is sent only if the bytes are those that were stored; no more of a part is sent once the object is
+/// found to be damaged.
 pub(super) fn read(
     object: Object,
     pieces: impl IntoIterator<Item = Piece>,
+    (integrity, check): (Arc<Integrity>, Check),
     fault: Option<Fault>,
 ) -> StreamingBlob {
     let mut left: VecDeque<Piece> = pieces.into_iter().collect();
@@ -88,7 +92,8 @@ pub(super) fn read(
         in_part = !left.is_empty();
         left = sent;
     }
-    let reader = Reader { object, left, checked: (whole && !in_part).then(Crc64::default) };
+    let checked = (whole && !in_part).then(Crc64::default);
+    let reader = Reader { object, left, checked, integrity, check };
     let reading = Reading {
         ahead: reader.next(SMALL_CHUNK, None),
         chunk: SMALL_CHUNK,
@@ -171,6 +176,9 @@ struct Reader {
     left: VecDeque<Piece>,
     /// Of what was read, if all of the object is.
     checked: Option<Crc64>,
+    integrity: Arc<Integrity>,
+    /// What is found out meanwhile.
+    check: Check,
 }
 
 impl Reader {
@@ -217,9 +225,12 @@ impl Reader {
         if self.left.is_empty()
             && let Some(checked) = self.checked.take()
         {
-            self.object.check_whole(checked.finish())?;
+            self.integrity.compare(&self.object, checked.finish())?;
         }
-        Ok(chunk)
+        match self.check.found_damage() {
+            true => Err(self.object.damaged()),
+            false => Ok(chunk),
+        }
     }
 }
 

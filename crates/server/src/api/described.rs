@@ -1,9 +1,8 @@
-//! What clients ask about objects and buckets beside their bytes: attributes and tags.
+//! What clients ask about objects beside their bytes: attributes and tags.
 
 use s3s::dto::{
-    Checksum, GetBucketTaggingInput, GetBucketTaggingOutput, GetObjectAttributesInput,
-    GetObjectAttributesOutput, GetObjectAttributesParts, GetObjectTaggingInput,
-    GetObjectTaggingOutput, ObjectAttributes, StorageClass, Timestamp,
+    Checksum, GetObjectAttributesInput, GetObjectAttributesOutput, GetObjectAttributesParts,
+    GetObjectTaggingInput, GetObjectTaggingOutput, ObjectAttributes, StorageClass, Timestamp,
 };
 use s3s::{S3Request, S3Result, s3_error};
 
@@ -76,16 +75,5 @@ impl Api {
         check_version(input.version_id.as_deref())?;
         self.blocking(move |store| store.head(&input.bucket, &input.key)).await?;
         Ok(GetObjectTaggingOutput { tag_set: Vec::new(), version_id: None })
-    }
-
-    /// No bucket has tags either, which S3 says by an error.
-    pub(super) async fn get_bucket_tagging(
-        &self,
-        request: S3Request<GetBucketTaggingInput>,
-    ) -> S3Result<GetBucketTaggingOutput> {
-        let bucket = request.input.bucket;
-        self.begin(Operation::GetBucketTagging, &bucket, "").await?;
-        self.blocking(move |store| store.bucket(&bucket)).await?;
-        Err(s3_error!(NoSuchTagSet, "buckets here have no tags"))
     }
 }

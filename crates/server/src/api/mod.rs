@@ -3,6 +3,7 @@
 
 mod body;
 mod buckets;
+mod configurations;
 mod described;
 mod fields;
 mod lists;
@@ -22,6 +23,7 @@ use tokio::sync::Semaphore;
 
 use crate::counters::{Counters, Operation};
 use crate::faults::{Fault, Faults};
+use crate::integrity::Integrity;
 use crate::limits::Limits;
 use crate::store::{Meta, Store, WriteConditions};
 
@@ -42,6 +44,8 @@ pub(crate) struct Api {
     pub(crate) counters: Arc<Counters>,
     pub(crate) faults: Arc<Faults>,
     pub(crate) limits: Limits,
+    /// What is known of objects being what was stored.
+    pub(crate) integrity: Arc<Integrity>,
     /// The uploads that may begin.
     pub(crate) uploads: Arc<Semaphore>,
 }
@@ -151,9 +155,16 @@ operations! {
     delete_bucket(DeleteBucketInput) -> DeleteBucketOutput;
     delete_object(DeleteObjectInput) -> DeleteObjectOutput;
     delete_objects(DeleteObjectsInput) -> DeleteObjectsOutput;
+    get_bucket_acl(GetBucketAclInput) -> GetBucketAclOutput;
+    get_bucket_cors(GetBucketCorsInput) -> GetBucketCorsOutput;
+    get_bucket_encryption(GetBucketEncryptionInput) -> GetBucketEncryptionOutput;
+    get_bucket_lifecycle_configuration(GetBucketLifecycleConfigurationInput)
+        -> GetBucketLifecycleConfigurationOutput;
     get_bucket_location(GetBucketLocationInput) -> GetBucketLocationOutput;
+    get_bucket_policy(GetBucketPolicyInput) -> GetBucketPolicyOutput;
     get_bucket_tagging(GetBucketTaggingInput) -> GetBucketTaggingOutput;
     get_bucket_versioning(GetBucketVersioningInput) -> GetBucketVersioningOutput;
+    get_object_acl(GetObjectAclInput) -> GetObjectAclOutput;
     get_object_attributes(GetObjectAttributesInput) -> GetObjectAttributesOutput;
     get_object_tagging(GetObjectTaggingInput) -> GetObjectTaggingOutput;
     head_bucket(HeadBucketInput) -> HeadBucketOutput;

@@ -1,6 +1,7 @@
 //! `GetObject` and `HeadObject`.
 
 use std::ops::Range;
+use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
 use http::{HeaderMap, header};
@@ -13,7 +14,9 @@ use sluicegate_s3select::byteranges::{Asked, Parts};
 
 use crate::counters::Operation;
 use crate::credentials::random_text;
-use crate::store::{Algorithm, Checksums, Crc64, Head, Meta, Object, Store, base64_of_crc64};
+use crate::store::{
+    Algorithm, Checksums, Crc64, Head, Meta, Object, Store, base64_of_crc64, storage_error,
+};
 
 use super::body::{self, Piece};
 use super::fields::{conditions, described, with_checksums};
@@ -188,14 +191,21 @@ impl Api {
         check_customer_key(input.sse_customer_algorithm.as_ref())?;
         let conditions = conditions!(input);
         let wants_checksums = wants_checksums(input.checksum_mode.as_ref());
+        let in_part = several.is_some() || input.range.is_some() || input.part_number.is_some();
+        let integrity = Arc::clone(&self.integrity);
         let open = move |store: &Store| {
             let mut object = store.get(&input.bucket, &input.key)?;
+            let check = match in_part {
+                true => integrity.before_range(&object),
+                false => integrity.before_all(&object),
+            };
+            let check = check.map_err(storage_error)?;
             if wants_checksums && object.meta.crc64.is_none() {
                 object.meta.crc64 = crc64_of_small(&object);
             }
-            Ok(object)
+            Ok((object, check))
         };
-        let object = self.blocking(open).await?;
+        let (object, check) = self.blocking(open).await?;
         let head = Head { size: object.size, modified: object.modified, meta: object.meta.clone() };
         conditions.check(&head.meta.etag, head.modified)?;
         let asking = several.or_else(|| input.range.map(Asking::One));
@@ -204,7 +214,8 @@ impl Api {
         let content_type = content_type.unwrap_or_else(|| content_type_of(&head.meta));
         let mut slice = slice(&head, asking, input.part_number, content_type)?;
         let length = slice.length();
-        let body = body::read(object, std::mem::take(&mut slice.pieces), fault);
+        let checks = (Arc::clone(&self.integrity), check);
+        let body = body::read(object, std::mem::take(&mut slice.pieces), checks, fault);
         let in_parts = slice.in_parts.take();
         let output = described!(head, slice, length, input, GetObjectOutput { body: Some(body) });
         let mut response = S3Response::new(output);

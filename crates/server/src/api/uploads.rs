@@ -1,5 +1,6 @@
 //! Multipart uploads.
 
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use futures::TryFutureExt as _;
@@ -10,7 +11,7 @@ use crate::counters::Operation;
 use crate::faults::Fault;
 use crate::messages::in_words;
 use crate::store::{
-    Algorithm, Expected, PartReference, Store, Upload, WriteConditions, milliseconds,
+    Algorithm, Expected, PartReference, Store, Upload, WriteConditions, milliseconds, storage_error,
 };
 
 use super::buckets::owner;
@@ -126,12 +127,14 @@ impl Api {
         };
         let (id, bucket, key, number) =
             (input.upload_id, input.bucket, input.key, input.part_number);
+        let integrity = Arc::clone(&self.integrity);
         let part = self
             .blocking(move |store| {
                 use std::io::{Read as _, Seek as _, SeekFrom};
                 let (_, upload) = store.upload(&id, &bucket, &key)?;
                 let source = store.get(&from_bucket, &from_key)?;
                 conditions.check_source(&source.meta.etag, source.modified)?;
+                let check = integrity.before_range(&source).map_err(storage_error)?;
                 let range = match range {
                     // A part that is shorter than asked for would be another object in the end.
                     Some(Range::Int { last: Some(last), .. }) if last >= source.size => {
@@ -146,10 +149,13 @@ impl Api {
                 };
                 let mut draft = store.draft(upload.algorithm, None)?;
                 let mut file = &source.file;
-                file.seek(SeekFrom::Start(range.start)).map_err(crate::store::storage_error)?;
+                file.seek(SeekFrom::Start(range.start)).map_err(storage_error)?;
                 draft.copy_from(file.take(range.end - range.start))?;
                 if !source.is_unchanged() {
                     return Err(s3_error!(SlowDown, "the source was changed while it was copied"));
+                }
+                if check.found_damage() {
+                    return Err(storage_error(source.damaged()));
                 }
                 store.put_part(&id, &bucket, &key, number, draft.finish()?)
             })

@@ -1,6 +1,7 @@
 //! `PutObject`, `CopyObject`, `DeleteObject` and `DeleteObjects`.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use http::{HeaderMap, HeaderName, header};
@@ -8,7 +9,7 @@ use s3s::dto::*;
 use s3s::{S3Error, S3Request, S3Result, s3_error};
 
 use crate::counters::Operation;
-use crate::messages::in_words;
+use crate::messages::{in_words, is_no_xml};
 use crate::store::{Algorithm, Meta, WriteConditions, storage_error};
 
 use super::fields::{given_meta, incoming, source_conditions, stated_checksums, with_checksums};
@@ -147,6 +148,7 @@ impl Api {
         let conditions = source_conditions!(input);
         let wanted = trailing_checksum(input.checksum_algorithm.as_ref());
         let (bucket, key) = (input.bucket, input.key);
+        let integrity = Arc::clone(&self.integrity);
         let (meta, modified) = self
             .blocking(move |store| {
                 let source = store.get(&from_bucket, &from_key)?;
@@ -161,7 +163,7 @@ impl Api {
                     return Err(s3_error!(SlowDown, "the source was changed while it was copied"));
                 }
                 let written = draft.finish()?;
-                source.check_whole(written.digest.crc64).map_err(storage_error)?;
+                integrity.compare(&source, written.digest.crc64).map_err(storage_error)?;
                 let meta = Meta {
                     etag: written.etag(),
                     checksums: written.digest.checksums.clone(),
@@ -210,6 +212,15 @@ impl Api {
         self.begin(Operation::DeleteObjects, &input.bucket, "").await?;
         if input.delete.objects.len() > MAX_DELETES {
             return Err(s3_error!(MalformedXML, "one request deletes at most {MAX_DELETES} keys"));
+        }
+        // The answer would name them, and the request should not have.
+        if let Some(object) = input.delete.objects.iter().find(|it| it.key.contains(is_no_xml)) {
+            return Err(s3_error!(
+                MalformedXML,
+                "XML cannot hold a character of the key {:?}; nothing was deleted: delete such objects one by \
+                 one, whose keys are in the path",
+                object.key
+            ));
         }
         let quiet = input.delete.quiet.unwrap_or(false);
         self.blocking(move |store| {

@@ -13,7 +13,7 @@ use s3s::dto::{
     ContinuationEvent, EndEvent, Progress, ProgressEvent, RecordsEvent, SelectObjectContentEvent,
     StatsEvent,
 };
-use s3s::{S3Result, s3_error};
+use s3s::{S3Error, S3Result, s3_error};
 use sluicegate_evaluator::{
     Cancellation, Evaluation, MAX_RECORDS_BYTES, ObjectSource, Sink, Stats,
 };
@@ -25,7 +25,8 @@ use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::task::spawn_blocking;
 use tokio::time::{Instant, Sleep, sleep};
 
-use crate::store::Object;
+use crate::integrity::{Check, awaits};
+use crate::store::{Object, storage_error};
 
 use super::select_error;
 use super::turns::Turn;
@@ -43,11 +44,18 @@ const QUEUE: usize = 8;
 pub(super) struct Snapshot {
     object: Object,
     watch: Arc<Watch>,
+    /// Whether the object is what was stored.
+    check: Check,
 }
 
 impl Snapshot {
-    pub(super) fn new(object: Object, watch: Arc<Watch>) -> Self {
-        Self { object, watch }
+    pub(super) fn new(object: Object, watch: Arc<Watch>, check: Check) -> Self {
+        Self { object, watch, check }
+    }
+
+    /// The error of an object that was found to be damaged by now.
+    pub(super) fn damage(&self) -> Option<S3Error> {
+        self.check.found_damage().then(|| storage_error(self.object.damaged()))
     }
 
     pub(super) fn etag(&self) -> &str {
@@ -67,6 +75,9 @@ impl ObjectSource for Snapshot {
     fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
         if !self.watch.goes_on() {
             return Err(io::Error::other("the answer is no longer wanted"));
+        }
+        if self.check.found_damage() {
+            return Err(self.object.damaged());
         }
         self.object.read_at(offset, buf)
     }
@@ -178,20 +189,30 @@ fn evaluate(evaluation: Evaluation, source: &Source, mut sink: EventSink) {
     let threads = sink.turn.threads();
     let evaluation = evaluation.with_cancellation(&sink.cancellation);
     let ran = evaluation.run_on(threads, &mut sink);
+    let snapshot = &source.snapshot;
     let ran = match ran {
-        Err(error) if !sink.cancellation.is_cancelled() => source.again(error, &mut sink),
+        Err(error) if !sink.cancellation.is_cancelled() && snapshot.damage().is_none() => {
+            source.again(error, &mut sink)
+        }
         ran => ran,
     };
+    if let Ok(stats) = &ran
+        && awaits(snapshot.len(), stats.bytes_scanned)
+    {
+        sink.until_checked(&snapshot.check);
+    }
+    let damage = snapshot.damage();
     let last = match ran {
         _ if sink.cancellation.is_cancelled() => match sink.watch.overdue() {
             Some(error) => Err(error),
             None => return,
         },
-        Ok(_) if !source.snapshot.object.is_unchanged() => {
+        Ok(_) if !snapshot.object.is_unchanged() => {
             Err(s3_error!(InternalError, "the object was changed in place while it was read"))
         }
-        Ok(stats) => Ok(stats),
-        Err(error) => Err(select_error(error)),
+        Ok(stats) => damage.map_or(Ok(stats), Err),
+        // What it says is about bytes that were not stored.
+        Err(error) => Err(damage.unwrap_or_else(|| select_error(error))),
     };
     // If one of these fails, the client is gone.
     let _ = match last {
@@ -247,6 +268,23 @@ impl EventSink {
         });
         self.watch.waited(since.elapsed());
         if sent { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    }
+
+    /// Waits until the object is checked, or nobody wants the answer any more. Meanwhile others may run.
+    fn until_checked(&mut self, check: &Check) {
+        if !check.is_pending() {
+            return;
+        }
+        let since = Instant::now();
+        self.turn.pause();
+        let sender = &self.sender;
+        Handle::current().block_on(async {
+            tokio::select! {
+                () = check.end() => {}
+                () = sender.closed() => {}
+            }
+        });
+        self.watch.waited(since.elapsed());
     }
 
     fn send_progress(&mut self, stats: &Stats) -> ControlFlow<()> {
@@ -386,11 +424,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("k");
         std::fs::write(&path, "1,2\n3,4\n").unwrap();
-        let file = std::fs::File::open(&path).unwrap();
-        let modified = file.metadata().unwrap().modified().unwrap();
-        let object = Object { file, size: 8, modified, meta: Default::default() };
-        let watch = Watch::new(None);
-        let snapshot: Arc<dyn ObjectSource> = Arc::new(Snapshot::new(object, Arc::clone(&watch)));
+        let (object, watch) = (Object::of_file(&path), Watch::new(None));
+        let snapshot = Snapshot::new(object, Arc::clone(&watch), Check::Done);
+        let snapshot: Arc<dyn ObjectSource> = Arc::new(snapshot);
         assert_eq!(snapshot.read_at(4, &mut [0; 9]).unwrap(), 4);
         drop(watch.awaited());
         assert!(snapshot.read_at(0, &mut [0; 9]).is_err());

@@ -30,6 +30,7 @@ use sluicegate_s3select::{SelectError, SelectErrorCode};
 use crate::api::Api;
 use crate::counters::Operation;
 use crate::documents::{Documents, verify};
+use crate::store::storage_error;
 
 use answer::{Answer, Snapshot, Source};
 use turns::Turns;
@@ -106,12 +107,15 @@ impl SelectRoute {
         let watch = Watch::new(self.api.limits.statement_timeout);
         let (wanted, watching) = (Arc::clone(&request), Arc::clone(&watch));
         let indexes = self.settings.indexes;
+        let integrity = Arc::clone(&self.api.integrity);
         // The thread that prepares the statement goes on without this future, but not for long.
         let awaited = watch.awaited();
         let prepared = self
             .api
             .blocking(move |store| {
-                let snapshot = Arc::new(Snapshot::new(store.get(&bucket, &key)?, watching));
+                let object = store.get(&bucket, &key)?;
+                let check = integrity.before_statement(&object).map_err(storage_error)?;
+                let snapshot = Arc::new(Snapshot::new(object, watching, check));
                 let found = indexes
                     .then(|| indexed::indexed(store, &bucket, &key, &snapshot, &wanted))
                     .flatten();
@@ -124,7 +128,8 @@ impl SelectRoute {
                     return Ok((evaluation, Source::indexed(snapshot, bytes, wanted)));
                 }
                 let whole = Arc::clone(&snapshot);
-                let evaluation = Evaluation::prepare(&wanted, whole).map_err(select_error)?;
+                let evaluation = Evaluation::prepare(&wanted, whole)
+                    .map_err(|error| snapshot.damage().unwrap_or_else(|| select_error(error)))?;
                 Ok((evaluation, Source::whole(snapshot)))
             })
             .await;

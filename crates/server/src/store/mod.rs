@@ -155,6 +155,11 @@ impl Store {
         *last
     }
 
+    /// Whether the folder is there and can be looked at.
+    pub(crate) fn is_reachable(&self) -> bool {
+        self.own("tmp").is_dir()
+    }
+
     /// Refuses keys that S3 refuses.
     pub(crate) fn check_key(key: &str) -> S3Result<()> {
         if key.is_empty() {
@@ -178,6 +183,10 @@ fn random() -> io::Result<String> {
     Ok(hex(&random))
 }
 
+/// What a client is told of an object that is damaged. A retry does not help.
+const DAMAGED: &str = "the object is damaged on the disk of the store: its bytes are not those that were stored \
+    (checksum); store it again from a copy. The server's log names it";
+
 /// An I/O error as S3 says it.
 pub(crate) fn storage_error(error: io::Error) -> S3Error {
     use io::ErrorKind as Kind;
@@ -197,8 +206,7 @@ pub(crate) fn storage_error(error: io::Error) -> S3Error {
         }
         Kind::InvalidData => {
             let mut damaged = S3Error::with_source(S3ErrorCode::InternalError, Box::new(error));
-            damaged
-                .set_message("what is on disk is not what was stored; the server's log says more");
+            damaged.set_message(DAMAGED);
             damaged
         }
         Kind::InvalidFilename => {

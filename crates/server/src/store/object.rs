@@ -18,7 +18,11 @@ use super::{Store, storage_error};
 /// One version of an object. The open file keeps it readable, whatever happens to its name.
 #[derive(Debug)]
 pub(crate) struct Object {
+    pub(crate) bucket: String,
+    pub(crate) key: String,
     pub(crate) file: File,
+    /// 0 where there is none.
+    pub(crate) inode: u64,
     pub(crate) size: u64,
     pub(crate) modified: SystemTime,
     pub(crate) meta: Meta,
@@ -40,11 +44,23 @@ impl Object {
 
     /// Refuses bytes, by their CRC-64/NVME, that are not those that were stored.
     pub(crate) fn check_whole(&self, crc64: u64) -> io::Result<()> {
-        if self.meta.crc64.is_none_or(|stored| stored == crc64) {
-            return Ok(());
+        match self.meta.crc64.is_none_or(|stored| stored == crc64) {
+            true => Ok(()),
+            false => Err(self.damaged()),
         }
-        tracing::error!(etag = self.meta.etag, size = self.size, "an object is damaged on disk");
-        Err(io::Error::new(ErrorKind::InvalidData, "the object is damaged on disk"))
+    }
+
+    /// The error of an object whose bytes are not those that were stored.
+    pub(crate) fn damaged(&self) -> io::Error {
+        io::Error::new(ErrorKind::InvalidData, "the object is damaged on disk")
+    }
+
+    /// The same version, with a file handle of its own.
+    pub(crate) fn again(&self) -> io::Result<Self> {
+        let Self { bucket, key, file, inode, size, modified, meta } = self;
+        let (bucket, key, meta) = (bucket.clone(), key.clone(), meta.clone());
+        let file = file.try_clone()?;
+        Ok(Self { bucket, key, file, inode: *inode, size: *size, modified: *modified, meta })
     }
 
     /// Whether the bytes behind the open file are still those that were opened. The store itself
@@ -53,6 +69,19 @@ impl Object {
         self.file.metadata().is_ok_and(|now| {
             now.len() == self.size && now.modified().is_ok_and(|time| time == self.modified)
         })
+    }
+}
+
+#[cfg(test)]
+impl Object {
+    /// A file that was put there by hand.
+    pub(crate) fn of_file(path: &Path) -> Self {
+        let file = File::open(path).unwrap();
+        let metadata = file.metadata().unwrap();
+        let (bucket, key) = ("bucket".to_owned(), "key".to_owned());
+        let (inode, size, modified) =
+            (inode(&metadata), metadata.len(), metadata.modified().unwrap());
+        Self { bucket, key, file, inode, size, modified, meta: Meta::default() }
     }
 }
 
@@ -98,7 +127,9 @@ impl Store {
                 Known::ByName(meta) if leads_to(&found.path, &metadata) => meta,
                 Known::ByName(_) => continue,
             };
-            return Ok(Object { file, size: metadata.len(), modified, meta });
+            let (inode, size) = (inode(&metadata), metadata.len());
+            let (bucket, key) = (bucket.to_owned(), key.to_owned());
+            return Ok(Object { bucket, key, file, inode, size, modified, meta });
         }
         Err(s3_error!(SlowDown, "the object is being replaced too often"))
     }

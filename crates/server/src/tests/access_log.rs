@@ -41,10 +41,17 @@ async fn each_request_has_a_line_and_no_signature() {
     let host = fixture.server.address();
     let request = format!("GET /{path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
     server::raw(host, &request).await;
+    // Some take the secret for the ID.
+    let secret = fixture.server.secret_key();
+    let wrong = client(&fixture.server.endpoint(), secret, secret);
+    wrong.list_buckets().send().await.unwrap_err();
     let text = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
     let lines: Vec<&str> = text.lines().collect();
-    assert_eq!(lines.len(), 4, "{text}");
-    assert!(lines.iter().all(|line| line.starts_with("127.0.0.1 - - [")), "{text}");
+    assert_eq!(lines.len(), 5, "{text}");
+    let user = format!("127.0.0.1 - {} [", fixture.server.access_key());
+    assert!(lines[..4].iter().all(|line| line.starts_with(&user)), "{text}");
+    assert!(lines[4].starts_with("127.0.0.1 - - [") && lines[4].contains("\" 403 "), "{text}");
+    assert!(!text.contains(secret), "{text}");
     assert!(lines[0].contains("\"PUT /bucket"), "{text}");
     assert!(
         lines[2].contains("\"GET /bucket/a%20b.csv") && lines[2].contains("\" 200 4 \"-\""),

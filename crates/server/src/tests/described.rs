@@ -29,6 +29,44 @@ async fn attributes_are_those_that_are_asked_for() {
 }
 
 #[tokio::test]
+async fn buckets_have_no_configuration() {
+    let fixture = Fixture::new().await;
+    fixture.put("a", *b"abc").await;
+    let Fixture { client, .. } = &fixture;
+    macro_rules! refused {
+        ($($operation:ident: $code:literal),*) => {
+            $(
+                for (bucket, code_of_it) in [("bucket", $code), ("none", "404 NoSuchBucket")] {
+                    let error = client.$operation().bucket(bucket).send().await.unwrap_err();
+                    assert_eq!(code(&error), code_of_it, "{}", stringify!($operation));
+                }
+            )*
+        };
+    }
+    refused!(
+        get_bucket_cors: "404 NoSuchCORSConfiguration",
+        get_bucket_encryption: "404 ServerSideEncryptionConfigurationNotFoundError",
+        get_bucket_lifecycle_configuration: "404 NoSuchLifecycleConfiguration",
+        get_bucket_policy: "404 NoSuchBucketPolicy",
+        get_bucket_tagging: "404 NoSuchTagSet"
+    );
+    let bucket = client.get_bucket_acl().bucket("bucket").send().await.unwrap();
+    let object = client.get_object_acl().bucket("bucket").key("a").send().await.unwrap();
+    for (owner, grants) in [(bucket.owner(), bucket.grants()), (object.owner(), object.grants())] {
+        let [grant] = grants else { panic!("{grants:?}") };
+        assert_eq!(grant.permission().unwrap().as_str(), "FULL_CONTROL");
+        let grantee = grant.grantee().unwrap();
+        assert_eq!(grantee.r#type().as_str(), "CanonicalUser");
+        assert_eq!(grantee.id(), owner.unwrap().id());
+    }
+    let none = client.get_object_acl().bucket("bucket").key("none").send().await.unwrap_err();
+    assert_eq!(code(&none), "404 NoSuchKey");
+    // What cannot be had is not asked for either.
+    let put = client.delete_bucket_policy().bucket("bucket").send().await.unwrap_err();
+    assert_eq!(code(&put), "501 NotImplemented");
+}
+
+#[tokio::test]
 async fn nothing_has_tags() {
     let fixture = Fixture::new().await;
     fixture.put("a", *b"abc").await;

@@ -3,8 +3,10 @@
 mod access_log;
 mod conditions;
 mod conformance;
+mod damage;
 mod described;
 mod faults;
+mod hosts;
 mod limits;
 mod listings;
 mod objects;

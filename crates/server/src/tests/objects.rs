@@ -222,10 +222,9 @@ async fn damage_on_disk_breaks_a_get_off() {
         let copy = fixture.client.copy_object().bucket("bucket").key("copy");
         let copied = copy.copy_source("bucket/k").send().await.unwrap_err();
         assert_eq!(code(&copied), "500 InternalError");
-        // Of a part there is no checksum.
+        // Nor is a part of it sent.
         let range = fixture.client.get_object().bucket("bucket").key("k").range("bytes=1-9");
-        let range = range.send().await.unwrap().body.collect().await.unwrap();
-        assert_eq!(range.to_vec(), bytes(size)[1..10]);
+        assert_eq!(code(&range.send().await.unwrap_err()), "500 InternalError");
 
         // Changed by hand it is as it is.
         let etag = fixture.put("k", bytes(size)).await;

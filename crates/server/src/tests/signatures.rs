@@ -14,7 +14,7 @@ use super::*;
 const REFUSED: &str = "There were headers present in the request which were not signed";
 
 /// A request for every operation of the server. Copies are uploads with one more header.
-const OPERATIONS: [(&str, &str); 22] = [
+const OPERATIONS: [(&str, &str); 28] = [
     ("GET", "/"),
     ("PUT", "/new"),
     ("HEAD", "/bucket"),
@@ -23,6 +23,12 @@ const OPERATIONS: [(&str, &str); 22] = [
     ("GET", "/bucket?versioning="),
     ("GET", "/bucket?versions="),
     ("GET", "/bucket?uploads="),
+    ("GET", "/bucket?acl="),
+    ("GET", "/bucket?cors="),
+    ("GET", "/bucket?encryption="),
+    ("GET", "/bucket?lifecycle="),
+    ("GET", "/bucket?policy="),
+    ("GET", "/bucket/secret?acl="),
     ("GET", "/bucket?list-type=2"),
     ("GET", "/bucket"),
     ("POST", "/bucket?delete="),
@@ -317,6 +323,8 @@ async fn a_presigned_url_holds_for_a_week_at_most() {
         assert!(answer.contains("604800"), "{answer}");
     }
     // Signatures of version 2 say when they end. These are wrong, as is said only of the shorter one.
+    let fixture = Fixture::with(|builder| builder.signature_v2(true)).await;
+    let server = &fixture.server;
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs();
     let key = server.access_key();
     for (end, code) in [
@@ -326,6 +334,25 @@ async fn a_presigned_url_holds_for_a_week_at_most() {
         let target = format!("/bucket/k?AWSAccessKeyId={key}&Expires={end}&Signature=AAAA");
         let answer = say(server, "GET", &target, &[], &[]).await;
         assert!(answer.contains(code), "{answer}");
+    }
+}
+
+#[tokio::test]
+async fn signatures_of_version_2_are_taken_if_that_is_wanted() {
+    for (taken, expected) in [(false, "400"), (true, "403")] {
+        let fixture = Fixture::with(|builder| builder.signature_v2(taken)).await;
+        fixture.put("k", "1").await;
+        let key = fixture.server.access_key();
+        let end = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs() + 60;
+        let target = format!("/bucket/k?AWSAccessKeyId={key}&Expires={end}&Signature=AAAA");
+        let in_query = say(&fixture.server, "GET", &target, &[], &[]).await;
+        let claim = format!("AWS {key}:AAAA");
+        let headers = [("authorization", &*claim), ("date", "Tue, 27 Jan 2026 21:20:26 GMT")];
+        let in_head = say(&fixture.server, "GET", "/bucket/k", &[], &headers).await;
+        for answer in [in_query, in_head] {
+            assert!(answer.starts_with(&format!("HTTP/1.1 {expected}")), "{answer}");
+            assert_eq!(answer.contains("AWS4-HMAC-SHA256"), !taken, "{answer}");
+        }
     }
 }
 

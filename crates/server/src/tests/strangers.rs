@@ -5,6 +5,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
 use crate::Limits;
+use crate::store::{Algorithm, Hasher};
 
 use super::limits::{ask, bomb, csv, gzip, plain};
 use super::select::select;
@@ -14,6 +15,17 @@ use super::*;
 
 use aws_sdk_s3::types::FileHeaderInfo;
 use aws_sigv4::http_request::SignableBody;
+
+/// What announces a checksum behind a body.
+const TRAILER: (&str, &str) = ("x-amz-trailer", "x-amz-checksum-crc32");
+
+/// The lines behind the last chunk of a body.
+fn trailer(body: &[u8]) -> String {
+    let mut hasher = Hasher::new([Algorithm::Crc32]);
+    hasher.update(body);
+    let sum = hasher.finish().checksums.crc32.unwrap();
+    format!("x-amz-checksum-crc32:{sum}\r\n\r\n")
+}
 
 /// Says the head of a request with a body that never comes.
 async fn promise(server: &Server, request: &str, headers: &str) -> String {
@@ -152,14 +164,14 @@ async fn chunks_count_without_what_is_around_them() {
     let fixture = Fixture::with(|builder| builder.limits(limits)).await;
     let put = async |object: &[u8], announced: usize| {
         let length = announced.to_string();
-        let headers = [("x-amz-decoded-content-length", &*length), ("x-amz-trailer", "x-amz-none")];
+        let headers = [("x-amz-decoded-content-length", &*length), TRAILER];
         let mut body = Vec::new();
         for chunk in object.chunks(100) {
             body.extend_from_slice(format!("{:x}\r\n", chunk.len()).as_bytes());
             body.extend_from_slice(chunk);
             body.extend_from_slice(b"\r\n");
         }
-        body.extend_from_slice(b"0\r\n\r\n");
+        body.extend_from_slice(format!("0\r\n{}", trailer(object)).as_bytes());
         let signed = SignableBody::StreamingUnsignedPayloadTrailer;
         say(&fixture.server, ("PUT", "/bucket/k"), &headers, signed, &body).await
     };
@@ -199,14 +211,14 @@ async fn a_chunk_may_be_as_long_as_the_body_if_it_is_not_signed() {
     let fixture = Fixture::new().await;
     let object = bytes(9_000_000);
     let length = object.len().to_string();
-    let headers = [("x-amz-decoded-content-length", &*length), ("x-amz-trailer", "x-amz-none")];
+    let headers = [("x-amz-decoded-content-length", &*length), TRAILER];
     let put = async |signed: SignableBody<'_>, line: &str, end: &str| {
         let body = [line.as_bytes(), &object, end.as_bytes()].concat();
         say(&fixture.server, ("PUT", "/bucket/k"), &headers, signed, &body).await
     };
     let line = format!("{:x}\r\n", object.len());
     let unsigned = SignableBody::StreamingUnsignedPayloadTrailer;
-    let answer = put(unsigned, &line, "\r\n0\r\n\r\n").await;
+    let answer = put(unsigned, &line, &format!("\r\n0\r\n{}", trailer(&object))).await;
     assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
     assert!(fixture.get("k").await == object);
     // A signed chunk is worth nothing until it is complete.
@@ -341,7 +353,8 @@ async fn every_error_has_a_message() {
         ("GET /bucket?list-type=2&continuation-token=x", ""),
         ("GET /A", ""),
         ("GET /bucket/%ff", ""),
-        ("GET /bucket?acl", ""),
+        ("GET /bucket?policy", ""),
+        ("GET /bucket?website", ""),
         ("GET /bucket?tagging", ""),
         ("PUT /bucket", ""),
         ("PUT /bucket/k?partNumber=0&uploadId=x", ""),

@@ -156,9 +156,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("index");
         std::fs::write(&path, [7; 100]).unwrap();
-        let file = std::fs::File::open(&path).unwrap();
-        let modified = file.metadata().unwrap().modified().unwrap();
-        let object = Object { file, size: 100, modified, meta: Default::default() };
+        let object = Object::of_file(&path);
         let watch = Watch::new(None);
         assert_eq!(read(&object, 1..51, &watch).unwrap(), [7; 50]);
         drop(watch.awaited());

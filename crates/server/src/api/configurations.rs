@@ -1,0 +1,85 @@
+//! What clients ask about the configuration of buckets. None has one, and the answers are S3's for that.
+
+use http::StatusCode;
+use s3s::dto::*;
+use s3s::{S3Error, S3ErrorCode, S3Request, S3Result};
+
+use crate::counters::Operation;
+
+use super::buckets::owner;
+use super::{Api, check_version};
+
+/// The error for something that a bucket does not have.
+fn has_none(code: S3ErrorCode, message: &'static str) -> S3Error {
+    let mut error = S3Error::with_message(code, message);
+    error.set_status_code(StatusCode::NOT_FOUND);
+    error
+}
+
+/// Operations that ask for what no bucket has.
+macro_rules! without {
+    ($($method:ident($input:ty) -> $output:ty: $operation:ident, $code:ident, $message:literal;)*) => {
+        impl Api {
+            $(
+                pub(super) async fn $method(&self, request: S3Request<$input>) -> S3Result<$output> {
+                    self.look_at(Operation::$operation, request.input.bucket).await?;
+                    Err(has_none(S3ErrorCode::$code, $message))
+                }
+            )*
+        }
+    };
+}
+
+without! {
+    get_bucket_cors(GetBucketCorsInput) -> GetBucketCorsOutput:
+        GetBucketCors, NoSuchCORSConfiguration, "The CORS configuration does not exist";
+    // AWS encrypts every bucket since 2023; here bytes are stored as they come.
+    get_bucket_encryption(GetBucketEncryptionInput) -> GetBucketEncryptionOutput:
+        GetBucketEncryption, ServerSideEncryptionConfigurationNotFoundError,
+        "The server side encryption configuration was not found";
+    get_bucket_lifecycle_configuration(GetBucketLifecycleConfigurationInput)
+        -> GetBucketLifecycleConfigurationOutput:
+        GetBucketLifecycleConfiguration, NoSuchLifecycleConfiguration,
+        "The lifecycle configuration does not exist";
+    get_bucket_policy(GetBucketPolicyInput) -> GetBucketPolicyOutput:
+        GetBucketPolicy, NoSuchBucketPolicy, "The bucket policy does not exist";
+    get_bucket_tagging(GetBucketTaggingInput) -> GetBucketTaggingOutput:
+        GetBucketTagging, NoSuchTagSet, "The TagSet does not exist";
+}
+
+impl Api {
+    /// Counts a request about a bucket, and refuses it if there is no such bucket.
+    async fn look_at(&self, operation: Operation, bucket: String) -> S3Result<()> {
+        self.begin(operation, &bucket, "").await?;
+        self.blocking(move |store| store.bucket(&bucket)).await.map(drop)
+    }
+
+    pub(super) async fn get_bucket_acl(
+        &self,
+        request: S3Request<GetBucketAclInput>,
+    ) -> S3Result<GetBucketAclOutput> {
+        self.look_at(Operation::GetBucketAcl, request.input.bucket).await?;
+        Ok(GetBucketAclOutput { grants: Some(grants()), owner: Some(owner()) })
+    }
+
+    pub(super) async fn get_object_acl(
+        &self,
+        request: S3Request<GetObjectAclInput>,
+    ) -> S3Result<GetObjectAclOutput> {
+        let input = request.input;
+        self.begin(Operation::GetObjectAcl, &input.bucket, &input.key).await?;
+        check_version(input.version_id.as_deref())?;
+        self.blocking(move |store| store.head(&input.bucket, &input.key)).await?;
+        let (grants, owner) = (Some(grants()), Some(owner()));
+        Ok(GetObjectAclOutput { grants, owner, request_charged: None })
+    }
+}
+
+/// The owner may do everything, and nobody else anything.
+fn grants() -> Grants {
+    let Owner { display_name, id } = owner();
+    let type_ = Type::from_static(Type::CANONICAL_USER);
+    let grantee = Grantee { display_name, email_address: None, id, type_, uri: None };
+    let permission = Some(Permission::from_static(Permission::FULL_CONTROL));
+    vec![Grant { grantee: Some(grantee), permission }]
+}

@@ -1,0 +1,272 @@
+//! Which hosts a request may be for.
+//!
+//! The server reads the bucket from the path (path style). Many clients can also put it in front of the host:
+//! `http://bucket.store.example/key`. Read as path style, such a request is another one: a PUT of an object makes
+//! a bucket. So a request for a host that is not a name of the server is refused.
+//!
+//! | host | signed | anonymous |
+//! |---|---|---|
+//! | an address, `localhost`, a name that was given | accepted | accepted |
+//! | a name without a dot, as in a network of containers; a name that begins with that of the machine (`box.lan`); names that containers have for the machine | accepted | refused |
+//! | any other name | refused | refused |
+//!
+//! A name without a dot has no bucket in front. An anonymous server is stricter because the host also tells pages of
+//! other servers apart (DNS rebinding): an address or `localhost` cannot be made to lead anywhere else.
+
+use std::fs;
+use std::net::IpAddr;
+
+use http::uri::Authority;
+use http::{HeaderValue, Request, header};
+use s3s::{S3Error, S3ErrorCode, s3_error};
+
+/// Names that machines have for themselves, and containers for the machine that they run on.
+const USUAL: [&str; 3] =
+    ["localhost.localdomain", "host.docker.internal", "host.containers.internal"];
+const PATH_STYLE: &str = "name the bucket in the path, as in http://host/bucket/key (path style): \
+    boto3 Config(s3={'addressing_style': 'path'}), `aws configure set default.s3.addressing_style path`, \
+    force_path_style or forcePathStyle of the AWS SDKs";
+
+/// The names of a server.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Hosts {
+    /// Those that it was given, in lower case.
+    given: Vec<String>,
+    /// The machine's, in lower case.
+    machine: Option<String>,
+}
+
+/// What a host is to a server.
+#[derive(Debug, PartialEq, Eq)]
+enum Host<'a> {
+    /// Its address, or a name that it was given.
+    Own,
+    /// Most likely a name of it.
+    Likely,
+    /// A bucket in front of this name of it.
+    Bucket(&'a str),
+    Unknown,
+}
+
+impl Hosts {
+    /// With names that were given, and that of the machine.
+    pub(crate) fn new(given: &[String]) -> Self {
+        Self {
+            given: given.iter().map(|name| normal(name)).collect(),
+            machine: machine().map(|name| normal(&name)),
+        }
+    }
+
+    /// Refuses a request for another host.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidRequest`, or `AccessDenied` for a name that an anonymous server does not know, with what to do.
+    pub(crate) fn refuse_others<B>(
+        &self,
+        request: &Request<B>,
+        anonymous: bool,
+    ) -> Result<(), S3Error> {
+        let named = request.headers().get_all(header::HOST).iter();
+        let named = named.map(|value: &HeaderValue| value.to_str().unwrap_or("?.?"));
+        for authority in named.chain(request.uri().authority().map(Authority::as_str)) {
+            let host = normal(host_of(authority));
+            let shown = host.escape_debug();
+            match self.kind(&host) {
+                Host::Own => {}
+                Host::Likely if !anonymous => {}
+                Host::Bucket(own) => {
+                    return Err(s3_error!(
+                        InvalidRequest,
+                        "the request is for the host `{shown}`, and a bucket in front of the server's name \
+                         `{own}` is not supported (virtual-hosted style); {PATH_STYLE}"
+                    ));
+                }
+                Host::Likely | Host::Unknown => {
+                    let code = match anonymous {
+                        true => S3ErrorCode::AccessDenied,
+                        false => S3ErrorCode::InvalidRequest,
+                    };
+                    let message = format!(
+                        "the request is for the host `{shown}`, which is not a name of this server: if it is \
+                         one, serve with `--host {shown}`; if its first part is a bucket, {PATH_STYLE}"
+                    );
+                    return Err(S3Error::with_message(code, message));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What a host in lower case is.
+    fn kind<'a>(&self, host: &'a str) -> Host<'a> {
+        if self.is_own(host) {
+            return Host::Own;
+        }
+        if USUAL.contains(&host) || self.machine.as_deref() == Some(host) || !host.contains('.') {
+            return Host::Likely;
+        }
+        let behind = host.match_indices('.').map(|(at, _)| &host[at + 1..]);
+        let is_name =
+            |name: &&str| self.is_own(name) || USUAL.contains(name) || self.is_of_the_machine(name);
+        match behind.into_iter().find(is_name) {
+            Some(own) => Host::Bucket(own),
+            None if self.is_of_the_machine(host) => Host::Likely,
+            None => Host::Unknown,
+        }
+    }
+
+    fn is_own(&self, host: &str) -> bool {
+        host.parse::<IpAddr>().is_ok()
+            || host == "localhost"
+            || self.given.iter().any(|own| own == host)
+    }
+
+    /// Whether it is the machine's name, with or without a domain.
+    fn is_of_the_machine(&self, host: &str) -> bool {
+        self.machine.as_deref().is_some_and(|machine| {
+            let short = machine.split('.').next().unwrap_or(machine);
+            let rest = host.strip_prefix(short);
+            host == machine || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        })
+    }
+}
+
+/// A host as it is compared.
+fn normal(host: &str) -> String {
+    host.strip_suffix('.').unwrap_or(host).to_ascii_lowercase()
+}
+
+/// The name or address in a Host header, without the port.
+fn host_of(authority: &str) -> &str {
+    match authority.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        Some((address, _)) => address,
+        None => authority.split(':').next().unwrap_or_default(),
+    }
+}
+
+/// The name that the machine has for itself, where the system tells.
+fn machine() -> Option<String> {
+    let name = ["/proc/sys/kernel/hostname", "/etc/hostname"].into_iter();
+    let mut names = name.filter_map(|path| fs::read_to_string(path).ok());
+    names.find_map(|name| Some(name.trim().to_owned()).filter(|name| !name.is_empty()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hosts() -> Hosts {
+        let given = vec!["store.example".to_owned(), "Minio".to_owned()];
+        Hosts { machine: Some("box".to_owned()), ..Hosts::new(&given) }
+    }
+
+    #[track_caller]
+    fn refused(request: &Request<()>, anonymous: bool) -> Option<String> {
+        let refused = hosts().refuse_others(request, anonymous).err()?;
+        let message = refused.message().unwrap_or_default();
+        assert!(
+            message.contains("path style") && message.contains("addressing_style"),
+            "{message}"
+        );
+        Some(refused.code().as_str().to_owned())
+    }
+
+    #[track_caller]
+    fn check(headers: &[&str], signed: Option<&str>, anonymous: Option<&str>) {
+        let mut request = Request::new(());
+        for value in headers {
+            request.headers_mut().append(header::HOST, value.parse().unwrap());
+        }
+        assert_eq!(refused(&request, false).as_deref(), signed, "{headers:?}");
+        assert_eq!(refused(&request, true).as_deref(), anonymous, "{headers:?}");
+    }
+
+    const INVALID: Option<&str> = Some("InvalidRequest");
+    const DENIED: Option<&str> = Some("AccessDenied");
+
+    #[test]
+    fn addresses_and_names_that_were_given_are_the_servers() {
+        for host in [
+            "127.0.0.1:9000",
+            "192.168.1.7",
+            "[::1]:9000",
+            "[fe80::1]",
+            "localhost",
+            "LOCALHOST:9000",
+            "localhost.:9000",
+            "store.example:9000",
+            "Store.Example",
+            "minio:9000",
+        ] {
+            check(&[host], None, None);
+        }
+        // HTTP/1.0 has none, and no browser speaks it.
+        check(&[], None, None);
+    }
+
+    #[test]
+    fn names_that_are_likely_its_own_are_accepted_from_who_signs() {
+        for host in [
+            "",
+            "store",
+            "store:9000",
+            "sluice_1",
+            "box",
+            "box.lan:9000",
+            "BOX.local",
+            "localhost.localdomain",
+            "host.docker.internal:9000",
+        ] {
+            check(&[host], None, DENIED);
+        }
+    }
+
+    #[test]
+    fn a_bucket_before_a_name_is_refused() {
+        for host in [
+            "bucket.localhost:9000",
+            "bucket.localhost.",
+            "Bucket.LOCALHOST",
+            "my.bucket.localhost",
+            "bucket.store.example",
+            "a.b.store.example:80",
+            "bucket.minio:9000",
+            "bucket.127.0.0.1:9000",
+            "bucket.box",
+            "bucket.box.lan",
+            // Of two readings the one that does no harm.
+            "box.localhost",
+            "bucket.host.docker.internal",
+            "bucket.localhost.localdomain",
+        ] {
+            check(&[host], INVALID, INVALID);
+        }
+    }
+
+    #[test]
+    fn other_names_are_refused() {
+        for host in [
+            "evil.example:9000",
+            "bucket.s3.amazonaws.com",
+            "127.0.0.1.evil.example",
+            "localhost.evil",
+            "boxes.lan",
+            ".",
+        ] {
+            let signed = if host == "." { None } else { INVALID };
+            check(&[host], signed, DENIED);
+        }
+        check(&["localhost", "evil.example"], INVALID, DENIED);
+    }
+
+    #[test]
+    fn a_target_with_a_name_counts_too() {
+        let mut request = Request::new(());
+        *request.uri_mut() = "http://bucket.localhost/key".parse().unwrap();
+        request.headers_mut().insert(header::HOST, "localhost".parse().unwrap());
+        assert_eq!(refused(&request, false).as_deref(), INVALID);
+        *request.uri_mut() = "http://evil.example/bucket/key".parse().unwrap();
+        assert_eq!(refused(&request, true).as_deref(), DENIED);
+    }
+}

@@ -1,0 +1,201 @@
+//! Objects that are damaged where they are stored: no part of one is answered as if it were whole.
+
+use std::fs::File;
+use std::io::Write as _;
+use std::os::unix::fs::FileExt as _;
+use std::time::Duration;
+
+use aws_sdk_s3::types::{CompletedMultipartUpload, CompletedPart};
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+
+use super::select::{run, select};
+use super::*;
+
+/// More than is checked before an answer begins.
+const LARGE: usize = 9 << 20;
+
+/// Flips bits of a byte as a failing disk does: no time shows it.
+fn rot(fixture: &Fixture, key: &str, at: usize) {
+    let path = fixture.folder.path().join("bucket").join(key);
+    let file = File::options().read(true).write(true).open(path).unwrap();
+    let modified = file.metadata().unwrap().modified().unwrap();
+    let mut byte = [0];
+    file.read_exact_at(&mut byte, at as u64).unwrap();
+    // A digit stays a digit.
+    file.write_all_at(&[byte[0] ^ 1], at as u64).unwrap();
+    file.set_modified(modified).unwrap();
+}
+
+/// Lines of one number each, with so many bytes at least.
+fn lines(length: usize) -> Vec<u8> {
+    let mut lines = Vec::with_capacity(length + 20);
+    for n in 1_000_000_000_u64.. {
+        if lines.len() >= length {
+            break;
+        }
+        writeln!(lines, "{n}").unwrap();
+    }
+    lines
+}
+
+const COUNT: &str = "SELECT COUNT(*) FROM S3Object";
+
+/// Whether a range was read, or the code of the error.
+async fn range(fixture: &Fixture, key: &str, range: &str) -> Result<Vec<u8>, String> {
+    let get = fixture.client.get_object().bucket("bucket").key(key).range(range);
+    let got = get.send().await.map_err(|error| code(&error))?;
+    Ok(got.body.collect().await.map_err(|_| "cut".to_owned())?.to_vec())
+}
+
+#[tokio::test]
+async fn nothing_is_answered_from_a_small_object_that_is_damaged() {
+    let fixture = Fixture::new().await;
+    let object = lines(100_000);
+    for key in ["range", "ranges", "select", "whole", "copy", "part"] {
+        fixture.put(key, object.clone()).await;
+        rot(&fixture, key, 50_000);
+    }
+    const DAMAGED: &str = "500 InternalError";
+    for _ in 0..2 {
+        // The byte that was flipped is not among them.
+        assert_eq!(range(&fixture, "range", "bytes=0-9").await, Err(DAMAGED.to_owned()));
+        assert_eq!(range(&fixture, "ranges", "bytes=0-9,90-99").await, Err(DAMAGED.to_owned()));
+        let selected = run(select(&fixture, "select", COUNT)).await;
+        assert_eq!(selected, Err(DAMAGED.to_owned()));
+        let get = fixture.client.get_object().bucket("bucket").key("whole");
+        let error = get.send().await.unwrap_err();
+        assert_eq!(code(&error), DAMAGED);
+        assert!(error.message().unwrap().contains("damaged on the disk"), "{error:?}");
+        let copy = fixture.client.copy_object().bucket("bucket").key("new");
+        let error = copy.copy_source("bucket/copy").send().await.unwrap_err();
+        assert_eq!(code(&error), DAMAGED);
+    }
+    let upload = fixture.client.create_multipart_upload().bucket("bucket").key("new");
+    let id = upload.send().await.unwrap().upload_id.unwrap();
+    let part = fixture.client.upload_part_copy().bucket("bucket").key("new").upload_id(id);
+    let part = part.part_number(1).copy_source("bucket/part").copy_source_range("bytes=0-9");
+    assert_eq!(code(&part.send().await.unwrap_err()), DAMAGED);
+    // Another version is another object.
+    fixture.put("range", object.clone()).await;
+    assert_eq!(range(&fixture, "range", "bytes=0-9").await.unwrap(), object[..10]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_answer_of_a_statement_over_a_large_damaged_object_has_no_end() {
+    let fixture = Fixture::new().await;
+    let object = lines(LARGE);
+    for key in ["whole", "damaged"] {
+        fixture.put(key, object.clone()).await;
+    }
+    // Of several parts, with a checksum of them.
+    let upload = fixture.client.create_multipart_upload().bucket("bucket").key("parts");
+    let id = upload.send().await.unwrap().upload_id.unwrap();
+    let mut parts = Vec::new();
+    for (number, bytes) in (1..).zip(object.chunks(5 << 20)) {
+        let part = fixture.client.upload_part().bucket("bucket").key("parts").upload_id(&id);
+        let part = part.part_number(number).body(bytes.to_vec().into()).send().await.unwrap();
+        parts.push(CompletedPart::builder().part_number(number).set_e_tag(part.e_tag).build());
+    }
+    let parts = CompletedMultipartUpload::builder().set_parts(Some(parts)).build();
+    let complete = fixture.client.complete_multipart_upload().bucket("bucket").key("parts");
+    complete.upload_id(id).multipart_upload(parts).send().await.unwrap();
+    rot(&fixture, "damaged", LARGE / 2);
+    rot(&fixture, "parts", LARGE - 10);
+    let answer = run(select(&fixture, "whole", COUNT)).await.unwrap();
+    assert!(answer.end, "{answer:?}");
+    for key in ["damaged", "parts"] {
+        for sql in [COUNT, "SELECT * FROM S3Object s LIMIT 1"] {
+            match run(select(&fixture, key, sql)).await {
+                Ok(answer) => {
+                    assert!(!answer.end, "{answer:?}");
+                    assert!(answer.failed.unwrap().contains("damaged on the disk"), "{key}");
+                }
+                // It was known already.
+                Err(code) => assert_eq!(code, "500 InternalError"),
+            }
+        }
+        // What was found out holds for all.
+        let refused = Err("500 InternalError".to_owned());
+        assert_eq!(range(&fixture, key, "bytes=0-9").await, refused);
+    }
+    assert_eq!(range(&fixture, "whole", "bytes=0-9").await.unwrap(), object[..10]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn ranges_of_a_large_damaged_object_are_refused_once_it_is_known() {
+    for verify in [true, false] {
+        let fixture = Fixture::with(|builder| builder.verify(verify)).await;
+        let object = lines(LARGE);
+        fixture.put("k", object.clone()).await;
+        rot(&fixture, "k", LARGE / 2);
+        let first = range(&fixture, "k", "bytes=0-9").await;
+        assert!(first.is_err() || first.unwrap() == object[..10]);
+        if !verify {
+            // A GET of all of it finds the damage nevertheless, for those that come later.
+            let get = fixture.client.get_object().bucket("bucket").key("k").send().await.unwrap();
+            assert!(get.body.collect().await.is_err());
+        }
+        let mut tries = 0;
+        while range(&fixture, "k", "bytes=0-9").await.is_ok() {
+            assert!(verify && tries < 3000, "it is never refused");
+            tries += 1;
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        let refused = Err("500 InternalError".to_owned());
+        assert_eq!(range(&fixture, "k", "bytes=100-109").await, refused);
+        let get = fixture.client.get_object().bucket("bucket").key("k").send().await;
+        assert_eq!(code(&get.unwrap_err()), "500 InternalError");
+    }
+}
+
+#[tokio::test]
+async fn what_was_put_there_by_hand_is_what_it_is() {
+    let fixture = Fixture::new().await;
+    fixture.put("edited", lines(1000)).await;
+    let bucket = fixture.folder.path().join("bucket");
+    std::fs::write(bucket.join("edited"), "1\n2\n").unwrap();
+    std::fs::write(bucket.join("new"), "1\n2\n").unwrap();
+    for key in ["edited", "new"] {
+        assert_eq!(range(&fixture, key, "bytes=0-1").await.unwrap(), b"1\n");
+        // The first line is the header.
+        assert_eq!(run(select(&fixture, key, COUNT)).await.unwrap().rows, "1\n");
+        rot(&fixture, key, 0);
+        assert_eq!(range(&fixture, key, "bytes=0-1").await.unwrap(), b"0\n");
+    }
+}
+
+/// Wherever a bit is flipped, and however the object is read.
+#[test]
+fn a_flipped_bit_at_rest_is_never_answered() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let fixture = runtime.block_on(Fixture::new());
+    let config = Config { cases: 48, failure_persistence: None, ..Config::default() };
+    let cases = (1_usize..60_000, 0.0..1.0_f64, 0.0..1.0_f64, 0_usize..5);
+    let result = TestRunner::new(config).run(&cases, |(length, place, other, way)| {
+        runtime.block_on(async {
+            let object = lines(length);
+            let at = |place: f64| (place * object.len() as f64) as usize;
+            fixture.put("k", object.clone()).await;
+            let select = || select(&fixture, "k", "SELECT * FROM S3Object");
+            rot(&fixture, "k", at(place));
+            let asked = format!("bytes={}-{}", at(other), object.len());
+            let answered = match way {
+                0 => range(&fixture, "k", &asked).await.is_ok(),
+                1 => range(&fixture, "k", "bytes=0-0,5-6").await.is_ok(),
+                2 => run(select()).await.is_ok_and(|answer| answer.end),
+                3 => range(&fixture, "k", "bytes=-1").await.is_ok(),
+                _ => {
+                    let get = fixture.client.get_object().bucket("bucket").key("k");
+                    match get.send().await {
+                        Ok(got) => got.body.collect().await.is_ok(),
+                        Err(_) => false,
+                    }
+                }
+            };
+            prop_assert!(!answered, "{length} {place} {way}");
+            Ok(())
+        })
+    });
+    result.unwrap();
+}
