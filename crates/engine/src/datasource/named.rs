@@ -21,7 +21,7 @@ use futures::{StreamExt, TryStreamExt};
 use object_store::ObjectStore;
 
 use super::quotes::Quotes;
-use super::{whole_numbers, whole_records};
+use super::{surrogate_pairs, whole_numbers, whole_records};
 use crate::decompressed::Members;
 
 /// A source of text whose errors name the object. It reads exactly as the source inside does.
@@ -179,11 +179,14 @@ struct NamedOpener {
 impl NamedOpener {
     /// The store that a file is read from: one that looks for what DataFusion would read wrong without a
     /// word. That is values with line ends where a CSV file is cut, and in JSON fractions where there are to be
-    /// whole numbers.
+    /// whole numbers. Escaped characters of JSON are rewritten if the reader would decode them wrongly.
     fn store_of(&self, file: &PartitionedFile, object: &str, place: &str) -> Arc<dyn ObjectStore> {
         let store = Arc::clone(&self.store);
         let Some(csv) = self.source.downcast_ref::<CsvSource>() else {
-            return whole_numbers::checked(store, self.source.as_ref(), place);
+            let source = self.source.as_ref();
+            let has_pairs = surrogate_pairs::may_be_in(&whole_numbers::columns_read(source));
+            let store = if has_pairs { surrogate_pairs::mended(store) } else { store };
+            return whole_numbers::checked(store, source, place);
         };
         let (Some(_), Some(quotes)) = (&file.range, Quotes::of(csv)) else { return store };
         let (start, end) = file.range();
