@@ -11,8 +11,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use arrow::array::{
-    ArrayRef, BooleanArray, Date32Array, Decimal128Array, Float64Array, Int32Array, ListArray,
-    RecordBatch, StringArray, StructArray, TimestampMicrosecondArray, UInt64Array,
+    ArrayRef, BooleanArray, Date32Array, Decimal128Array, FixedSizeBinaryArray, Float64Array,
+    Int32Array, ListArray, RecordBatch, StringArray, StructArray, Time64NanosecondArray,
+    TimestampMicrosecondArray, UInt64Array,
 };
 use arrow::datatypes::{DataType, Field, Int32Type};
 use parquet::arrow::ArrowWriter;
@@ -217,6 +218,16 @@ fn parquet_files() -> Result<Vec<Vec<u8>>, Box<dyn Error>> {
             Arc::new(decimal.with_precision_and_scale(15, 2)?),
             "SELECT SUM(n) FROM S3Object WHERE n < 1.5",
         ),
+        (
+            "c",
+            Arc::new(Time64NanosecondArray::from(vec![Some(1), None, Some(86_399_999_999_999)])),
+            "SELECT MAX(c), MIN(c) FROM S3Object WHERE c > '00:1'",
+        ),
+        (
+            "x",
+            Arc::new(FixedSizeBinaryArray::try_from_iter([*b"ab", *b"cd", *b"ab"].into_iter())?),
+            "SELECT x, UPPER(x) FROM S3Object WHERE x = 'ab'",
+        ),
         ("list", Arc::new(list), "SELECT s.\"list\"[0] FROM S3Object s WHERE s.\"list\"[0] = 1"),
         ("g", Arc::new(group), "SELECT s.g.a FROM S3Object s WHERE s.g.a = 'x'"),
     ];
@@ -243,6 +254,13 @@ fn parquet_files() -> Result<Vec<Vec<u8>>, Box<dyn Error>> {
         writer.close()?;
         seeds.push(seed(options, statement, &object));
     }
+    // Arrow's writer writes no checksums of pages.
+    let checksums: [&[u8]; 2] = [
+        include_bytes!("../../crates/evaluator/src/parquet/checksums_v1.parquet"),
+        include_bytes!("../../crates/evaluator/src/parquet/checksums_v2.parquet"),
+    ];
+    let statement = "SELECT n, CHAR_LENGTH(s) FROM S3Object WHERE n < 5";
+    seeds.extend(checksums.map(|object| seed(options, statement, object)));
     Ok(seeds)
 }
 

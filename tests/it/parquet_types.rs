@@ -43,6 +43,7 @@ fn types() -> Vec<(DataType, &'static str)> {
         (DataType::Date32, "DATE"),
         (DataType::Timestamp(TimeUnit::Microsecond, None), "TIMESTAMP"),
         (DataType::Boolean, "BOOLEAN"),
+        (DataType::Time64(TimeUnit::Microsecond), "TIME"),
     ]
 }
 

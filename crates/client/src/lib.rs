@@ -48,6 +48,7 @@ mod refusals;
 mod resume;
 mod sdk_error;
 mod stream;
+pub mod surrogate_pairs;
 mod wire;
 
 #[cfg(test)]

@@ -63,6 +63,12 @@ pub(crate) trait Columns {
         out: &mut Vector,
     ) -> Result<(), SelectError>;
 
+    /// How many of the rows stand for nothing: a wildcard in FROM that matches nothing has such a row, which
+    /// `COUNT(*)` does not count.
+    fn absent(&self, _rows: Rows<'_>) -> usize {
+        0
+    }
+
     /// A column as the batch has it, if that is by few values. [`Self::read_column`] reads the same.
     fn codes(&self, _column: usize) -> Option<Codes<'_>> {
         None

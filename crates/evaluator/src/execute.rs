@@ -15,6 +15,7 @@ use super::sink::{Outbox, Sink, Stats};
 use super::statement::{AggregateRows, Answer, Item, Statement};
 use super::states::States;
 use super::vector::Vector;
+use sluicegate_s3select::dialect::ast::Aggregate;
 use sluicegate_s3select::error::{SelectError, SelectErrorCode};
 
 /// How many bytes are read between two reports of progress.
@@ -263,11 +264,18 @@ impl Execution {
             }
             for call in alone {
                 let Some(arg) = calls[call].1 else {
-                    states.count_rows(call, chosen.rows().len());
+                    let absent = reader.absent(chosen.rows());
+                    states.count_rows(call, chosen.rows().len() - absent);
                     continue;
                 };
                 machine.make_room();
-                let updated = update((call, arg), states, program, machine, &chosen, &**reader);
+                // A value that many rows have is the least or the greatest as one of them.
+                let is_extreme = matches!(calls[call].0, Aggregate::Min | Aggregate::Max);
+                let distinct =
+                    is_extreme.then(|| program.distinct(arg, &chosen, &**reader)).flatten();
+                let distinct = distinct.map(|rows| machine.pick(&chosen, rows));
+                let rows = distinct.as_ref().unwrap_or(&chosen);
+                let updated = update((call, arg), states, program, machine, rows, &**reader);
                 updated.map_err(Failure::of_states)?;
             }
             return Ok(Outcome::More);

@@ -1,7 +1,8 @@
 //! The memory that long pages of Parquet and large values of JSON may take.
 //!
 //! A page is decompressed as a whole, and a file of a few kilobytes may have one of hundreds of megabytes, or
-//! hundreds of columns with short ones. An array of JSON takes many times as much as its text. So those of all
+//! hundreds of columns with short ones. So may its footer be long, of which the library makes many times as much,
+//! as of the thousands of columns that are read. An array of JSON takes many times as much as its text. So those of all
 //! evaluations of the process share a budget. One that finds no room waits for a while, but not for ever: who
 //! has it may wait for this one.
 
@@ -20,6 +21,8 @@ const SHORT_BYTES: u64 = 4 << 20;
 const FREE_BYTES: u64 = 32 << 20;
 /// How long to wait for room.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// How many times as long for what others hold who go on without this one.
+const MORE_PATIENCE: u32 = 6;
 
 /// What is said when there is no room.
 pub(super) const NO_ROOM: &str =
@@ -90,12 +93,28 @@ impl Reader {
 
     /// Waits for so much room; `None` if there was none for a while.
     pub(super) fn hold(&self, bytes: u64) -> Option<Held> {
+        self.hold_within(bytes, self.budget.bytes, self.budget.patience)
+    }
+
+    /// The same for what is held while parts of an object are read, whose readers wait for pages at most, and
+    /// not as long.
+    pub(super) fn hold_for_part(&self, bytes: u64) -> Option<Held> {
+        self.hold_within(bytes, self.budget.bytes, self.budget.patience * MORE_PATIENCE)
+    }
+
+    /// The same for what is held to the end of a statement. It leaves half of all room to what is held for a
+    /// while: otherwise everyone might wait for the others.
+    pub(super) fn hold_throughout(&self, bytes: u64) -> Option<Held> {
+        self.hold_within(bytes, self.budget.bytes / 2, self.budget.patience * MORE_PATIENCE)
+    }
+
+    fn hold_within(&self, bytes: u64, most: u64, patience: Duration) -> Option<Held> {
         let budget = &*self.budget;
         let is_counted = !self.is_free(bytes);
         if is_counted {
-            let deadline = Instant::now() + budget.patience;
+            let deadline = Instant::now() + patience;
             let mut taken = budget.taken();
-            while !self.has_room(&taken, bytes) {
+            while !self.has_room(&taken, bytes, most) {
                 let left = deadline.checked_duration_since(Instant::now())?;
                 let waited = budget.freed.wait_timeout(taken, left);
                 taken = waited.unwrap_or_else(PoisonError::into_inner).0;
@@ -112,9 +131,9 @@ impl Reader {
         bytes <= short && self.free.try_update(Ordering::Relaxed, Ordering::Relaxed, add).is_ok()
     }
 
-    fn has_room(&self, taken: &BTreeMap<u64, u64>, bytes: u64) -> bool {
+    fn has_room(&self, taken: &BTreeMap<u64, u64>, bytes: u64, most: u64) -> bool {
         let all: u64 = taken.values().sum();
-        all + bytes <= self.budget.bytes || taken.keys().all(|id| *id == self.id)
+        all.saturating_add(bytes) <= most || taken.keys().all(|id| *id == self.id)
     }
 }
 
@@ -165,6 +184,16 @@ mod tests {
         assert!(one.hold(60).is_some());
         drop(second);
         assert!(one.budget.taken().is_empty());
+    }
+
+    #[test]
+    fn what_is_held_throughout_leaves_room() {
+        let [one, other] = readers(Duration::ZERO);
+        let _first = one.hold_throughout(40).unwrap();
+        assert!(other.hold_throughout(11).is_none());
+        assert!(other.hold(60).is_some());
+        // Alone, anyone may hold anything.
+        assert!(one.hold_throughout(1000).is_some());
     }
 
     #[test]

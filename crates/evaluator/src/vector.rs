@@ -275,6 +275,83 @@ impl Vector {
         }
     }
 
+    /// Appends the first `count` values of another vector behind the first `before` ones of this. Says whether
+    /// both have the same representation, and one of values by row.
+    pub(crate) fn append(&mut self, before: usize, other: &Self, count: usize) -> bool {
+        let rows = before + count;
+        macro_rules! extend {
+            ($variant:ident, $from:expr) => {{
+                if before == 0 {
+                    self.data = Data::$variant(Vec::new());
+                }
+                let Data::$variant(to) = &mut self.data else { return false };
+                to.truncate(before);
+                to.extend_from_slice(&$from[..count]);
+            }};
+        }
+        match &other.data {
+            Data::Bool(from) => extend!(Bool, from),
+            Data::Int(from) => extend!(Int, from),
+            Data::Float(from) => extend!(Float, from),
+            Data::Decimal(from) => extend!(Decimal, from),
+            Data::Timestamp(from) => extend!(Timestamp, from),
+            Data::Text(from, heap) => {
+                if before == 0 {
+                    self.data = Data::Text(Vec::new(), Heap::Owned(Vec::new()));
+                }
+                let Data::Text(to, Heap::Owned(text)) = &mut self.data else { return false };
+                to.truncate(before);
+                let bytes = heap.bytes(&[]);
+                for span in &from[..count] {
+                    let part = span.of(bytes);
+                    if text.len() + part.len() > Span::NULL.start() {
+                        return false;
+                    }
+                    let start = text.len() as u32;
+                    to.push(if span.is_absent() { *span } else { Span::new(start, span.len) });
+                    text.extend_from_slice(part);
+                }
+            }
+            Data::Constant(_) | Data::Dynamic(_) => return false,
+        }
+        if before == 0 {
+            self.tags.clear();
+        } else if !self.tags.all_present() {
+            self.tags.0.resize(rows, Tag::Present);
+        }
+        if !other.tags.all_present() {
+            (0..count).for_each(|row| match other.tags.get(row) {
+                Tag::Present => {}
+                tag => self.tags.set(before + row, tag, rows),
+            });
+        }
+        true
+    }
+
+    /// Makes copies of its texts share them.
+    pub(crate) fn share_text(&mut self) {
+        if let Data::Text(_, heap) = &mut self.data
+            && let Heap::Owned(text) = heap
+        {
+            *heap = Heap::Shared(Buffer::from_vec(std::mem::take(text)));
+        }
+    }
+
+    /// How many bytes its values take, but for those within others.
+    pub(crate) fn bytes(&self) -> usize {
+        let values = match &self.data {
+            Data::Constant(_) => 0,
+            Data::Bool(values) => size_of_val(&values[..]),
+            Data::Int(values) => size_of_val(&values[..]),
+            Data::Float(values) => size_of_val(&values[..]),
+            Data::Decimal(values) => size_of_val(&values[..]),
+            Data::Timestamp(values) => size_of_val(&values[..]),
+            Data::Text(values, heap) => size_of_val(&values[..]) + heap.bytes(&[]).len(),
+            Data::Dynamic(values) => size_of_val(&values[..]),
+        };
+        values + size_of_val(&self.tags.0[..])
+    }
+
     /// Sets the heap of texts after they were written.
     pub(crate) fn set_heap(&mut self, heap: Heap) {
         if let Data::Text(_, old) = &mut self.data {

@@ -35,6 +35,7 @@ use super::many_ranges::{Fetch, ManyRanges, RangesRead};
 use super::named::with_place;
 use super::one_file::one_file;
 use super::record_ranges::{RecordRanges, within_record};
+use super::surrogate_pairs::mended;
 use crate::choice::Why;
 use crate::counters::Counters;
 use crate::endpoints::Endpoints;
@@ -527,7 +528,11 @@ impl Shared {
             "{store}/{}, counted among the records that its index leads to",
             file.object_meta.location
         );
-        let opener = source.create_file_opener(Arc::new(some), &self.config, self.partition)?;
+        let mut some: Arc<dyn ObjectStore> = Arc::new(some);
+        if matches!(self.source.format, Format::JsonLines) {
+            some = mended(some);
+        }
+        let opener = source.create_file_opener(some, &self.config, self.partition)?;
         let rows = opener.open(file)?.await?;
         let columns = Arc::clone(source.table_schema().file_schema());
         Ok(rows.map_err(move |error: DataFusionError| with_place(error, &place, &columns)).boxed())

@@ -254,7 +254,7 @@ struct NamedOpener {
 impl NamedOpener {
     /// The store that a file is read from: one that looks for what DataFusion would read wrong without a
     /// word. That is values with line ends where a CSV file is cut, and in JSON fractions where there are to be
-    /// whole numbers.
+    /// whole numbers. Escaped characters of JSON are rewritten if the reader would decode them wrongly.
     fn store_of(&self, file: &PartitionedFile, object: &str, place: &str) -> Arc<dyn ObjectStore> {
         let store = Arc::clone(&self.store);
         let Some(csv) = self.source.downcast_ref::<CsvSource>() else {

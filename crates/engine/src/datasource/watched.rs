@@ -99,7 +99,7 @@ impl<W: Watch> ReadLayer for Watched<W> {
 const PART_BYTES: u64 = 64 << 10;
 
 /// The bytes of an answer. Those of a local file are read here and now, as DataFusion does.
-fn stream_of(
+pub(super) fn stream_of(
     payload: GetResultPayload,
     range: Range<u64>,
 ) -> object_store::Result<BoxStream<'static, object_store::Result<Bytes>>> {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use arrow::datatypes::Schema;
+use arrow::datatypes::{Schema, SchemaRef};
 use datafusion::datasource::physical_plan::FileSource;
 use datafusion::physical_expr::utils::collect_columns;
 use memchr::memchr;
@@ -34,19 +34,23 @@ pub fn checked(
     source: &dyn FileSource,
     place: &str,
 ) -> Arc<dyn ObjectStore> {
+    match Fractions::of(&columns_read(source)) {
+        None => store,
+        Some(fractions) => {
+            watched(store, WholeNumbers { fractions, begun: false, place: place.to_owned() })
+        }
+    }
+}
+
+/// The columns of the files that a source reads.
+pub(super) fn columns_read(source: &dyn FileSource) -> SchemaRef {
     let schema = source.table_schema().file_schema();
-    let read = match source.projection() {
+    match source.projection() {
         None => Arc::clone(schema),
         Some(projection) => {
             let columns = projection.iter().flat_map(|item| collect_columns(&item.expr));
             let fields = columns.filter_map(|column| schema.fields().get(column.index()).cloned());
             Arc::new(Schema::new(fields.collect::<Vec<_>>()))
-        }
-    };
-    match Fractions::of(&read) {
-        None => store,
-        Some(fractions) => {
-            watched(store, WholeNumbers { fractions, begun: false, place: place.to_owned() })
         }
     }
 }

@@ -23,6 +23,7 @@ use super::key::Keys;
 use super::lines::Lines;
 use super::name::e_tag;
 use super::sort::{Sorted, Sorter};
+use crate::datasource::surrogate_pairs::mended;
 
 /// Rows that are parsed at once.
 const BATCH_ROWS: usize = 8192;
@@ -334,6 +335,10 @@ pub async fn collect_text(
     advance: &(dyn Fn(u64) + Send + Sync),
 ) -> Result<Collected> {
     let options = GetOptions { if_match: data.e_tag.clone(), ..GetOptions::default() };
+    let mut from = Arc::clone(from);
+    if matches!(column.format, Format::JsonLines) {
+        from = mended(from);
+    }
     let mut bytes = from.get_opts(&data.location, options).await?.into_stream();
     let mut collector = TextCollector::new(column, run_bytes)?;
     while let Some(piece) = bytes.next().await {

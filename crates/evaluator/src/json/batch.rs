@@ -1,7 +1,8 @@
 //! The rows of a batch, and their columns.
 
+use super::names::FieldNames;
 use super::parser::{MAX_DEPTH, Parser, Problem, decimal, int};
-use super::path::{Filter, lookup};
+use super::path::{Filter, lookup, lookup_by};
 use crate::output::{Item, Key, RowWriter};
 use crate::selection::Rows;
 use crate::vector::{Heap, Span, Tag, Truth, Vector};
@@ -20,6 +21,8 @@ pub(super) struct Batch {
     values: Vec<(u32, Value)>,
     /// What arrays and objects of the rows take at most, those of fields once they are read.
     bytes: usize,
+    /// Where the fields of values are.
+    names: FieldNames,
 }
 
 /// Where a value is in the object.
@@ -51,6 +54,7 @@ impl Batch {
         self.places.clear();
         self.fields.iter_mut().for_each(Vec::clear);
         self.values.clear();
+        self.names.clear();
         self.bytes = 0;
     }
 
@@ -128,7 +132,10 @@ impl Batch {
         let filter = Filter::new(&[], rest.as_ref().map(<[_; 1]>::as_slice));
         rows.try_for_each(|row| {
             values[row] = match (self.value(row), column.root) {
-                (Some(value), _) => lookup(value, &column.path)?.clone(),
+                (Some(value), _) => {
+                    let find = |fields: &_, name: &_| self.names.find(fields, name);
+                    lookup_by(value, &column.path, find)?.clone()
+                }
                 (None, Some(root)) if !self.fields[root][row].is_absent() => {
                     let text = self.fields[root][row].of(block);
                     let value = parse(text, filter).map_err(wrong)?;
@@ -141,6 +148,17 @@ impl Batch {
             };
             Ok(())
         })
+    }
+
+    /// How many of the rows are MISSING: FROM leads to nothing.
+    pub(super) fn absent(&self, rows: Rows<'_>) -> usize {
+        let is_absent = |row| matches!(self.value(row), Some(Value::Missing));
+        if !self.values.iter().any(|(_, value)| matches!(value, Value::Missing)) {
+            return 0;
+        }
+        let mut absent = 0;
+        rows.for_each(|row| absent += usize::from(is_absent(row)));
+        absent
     }
 
     /// Writes all of a row, which must be a value.

@@ -30,6 +30,7 @@
 
 mod batch;
 mod descent;
+mod names;
 mod objects;
 mod parser;
 mod path;
@@ -46,5 +47,7 @@ use reader::Room;
 mod agreement;
 #[cfg(test)]
 mod memory;
+#[cfg(test)]
+mod numbers;
 #[cfg(test)]
 mod tests;

@@ -2,8 +2,9 @@
 //!
 //! A number with an exponent becomes a `float`, one with a point a `decimal`, any other an `int`,
 //! as in statements. What does not fit becomes another type that holds all its digits: a longer
-//! `int` a `decimal`, a `float` of too many digits a `decimal`, and `-0` a `float`. A number of more
-//! than 38 digits that no type holds is refused, because a CAST could no longer see its digits.
+//! `int` a `decimal`, a `float` of too many digits a `decimal`, and `-0` a `float`. Zeros at the end of a fraction
+//! are dropped where a decimal has no room for them. A number of more than 38 other digits is refused, because no
+//! type holds it and a CAST could no longer see its digits.
 
 use super::path::Filter;
 use sluicegate_s3select::error::SelectErrorCode;
@@ -317,7 +318,7 @@ impl<'a> Parser<'a> {
         if !exponent && let Some(int) = cast::parse_int(text).filter(|int| *int != 0 || !negative) {
             return Ok(Value::Int(int));
         }
-        let decimal = Decimal::parse(text).filter(|d| d.unscaled() != 0 || !negative);
+        let decimal = Decimal::parse_exact(text).filter(|d| d.unscaled() != 0 || !negative);
         if !exponent && let Some(decimal) = decimal {
             return Ok(Value::Decimal(decimal));
         }
@@ -428,7 +429,7 @@ pub(super) fn decimal(text: &[u8]) -> Option<Decimal> {
     if !is_fraction || !is_json_number(text) {
         return None;
     }
-    Decimal::parse(text).filter(|decimal| decimal.unscaled() != 0 || text[0] != b'-')
+    Decimal::parse_exact(text).filter(|decimal| decimal.unscaled() != 0 || text[0] != b'-')
 }
 
 /// The first byte that is no space.

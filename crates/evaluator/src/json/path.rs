@@ -1,5 +1,7 @@
 //! Paths into JSON values.
 
+use std::sync::Arc;
+
 use sluicegate_s3select::dialect::ast::{Name, PathStep};
 use sluicegate_s3select::error::{Result, SelectError, SelectErrorCode};
 use sluicegate_s3select::value::Value;
@@ -112,7 +114,7 @@ pub(super) fn expand(value: &Value, path: &[PathStep], rows: &mut Vec<Value>) ->
             fields.iter().try_for_each(|(_, value)| expand(value, rest, rows))?;
         }
         _ => {
-            if let Some(value) = one(value, step)? {
+            if let Some(value) = one(value, step, find)? {
                 expand(value, rest, rows)?;
             }
         }
@@ -125,15 +127,28 @@ pub(super) fn expand(value: &Value, path: &[PathStep], rows: &mut Vec<Value>) ->
 
 /// The value that a path without wildcards leads to.
 pub(super) fn lookup<'a>(value: &'a Value, path: &[PathStep]) -> Result<&'a Value> {
+    lookup_by(value, path, find)
+}
+
+/// The same, with another way to find a field.
+pub(super) fn lookup_by<'a>(
+    value: &'a Value,
+    path: &[PathStep],
+    find: impl Fn(&Arc<[(String, Value)]>, &Name) -> Result<Option<usize>>,
+) -> Result<&'a Value> {
     let mut value = value;
     for step in path {
-        value = one(value, step)?.unwrap_or(&Value::Missing);
+        value = one(value, step, &find)?.unwrap_or(&Value::Missing);
     }
     Ok(value)
 }
 
 /// The value that a step leads to; none if it is a wildcard.
-fn one<'a>(value: &'a Value, step: &PathStep) -> Result<Option<&'a Value>> {
+fn one<'a>(
+    value: &'a Value,
+    step: &PathStep,
+    find: impl Fn(&Arc<[(String, Value)]>, &Name) -> Result<Option<usize>>,
+) -> Result<Option<&'a Value>> {
     Ok(match (step, value) {
         (PathStep::Field(name), Value::Struct(fields)) => {
             find(fields, name)?.and_then(|index| fields.get(index)).map(|(_, value)| value)
@@ -146,17 +161,25 @@ fn one<'a>(value: &'a Value, step: &PathStep) -> Result<Option<&'a Value>> {
 }
 
 /// The field of that name, the last one if it is repeated.
-fn find(fields: &[(String, Value)], name: &Name) -> Result<Option<usize>> {
-    let mut found = fields.iter().enumerate().filter(|(_, (field, _))| name.matches(field));
-    let Some((mut index, (first, _))) = found.next() else { return Ok(None) };
-    for (next, (field, _)) in found {
-        if field != first {
+pub(super) fn find(fields: &Arc<[(String, Value)]>, name: &Name) -> Result<Option<usize>> {
+    last(fields, 0..fields.len(), name)
+}
+
+/// The same among some of the fields, in their order.
+pub(super) fn last(
+    fields: &[(String, Value)],
+    among: impl IntoIterator<Item = usize>,
+    name: &Name,
+) -> Result<Option<usize>> {
+    let mut found = None;
+    for index in among.into_iter().filter(|index| name.matches(&fields[*index].0)) {
+        if found.is_some_and(|before: usize| fields[before].0 != fields[index].0) {
             return Err(SelectError::new(
                 SelectErrorCode::AmbiguousFieldName,
                 format!("Several fields are called {}.", name.text.escape_debug()),
             ));
         }
-        index = next;
+        found = Some(index);
     }
-    Ok(Some(index))
+    Ok(found)
 }

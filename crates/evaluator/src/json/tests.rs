@@ -106,6 +106,20 @@ fn numbers_keep_what_they_were() {
         r#"{"a":[1,1.50,1e2,9223372036854775808,0.1,100000000000000000000000000000000000000000]}"#,
         r#"{"a":[1,1.50,100.0,9223372036854775808,0.1,1e41]}"#,
     );
+    // Zeros at the end are no digits that a decimal has no room for.
+    let zeros = "0".repeat(60);
+    same(
+        &format!(r#"{{"a":[99999999999999999.99{zeros},0.5{zeros}e1,0.{zeros},1.5{zeros}]}}"#),
+        &format!(
+            r#"{{"a":[99999999999999999.99{},5.0,0.{},1.5{}]}}"#,
+            &zeros[..19],
+            &zeros[..38],
+            &zeros[..36]
+        ),
+    );
+    let cast = "SELECT CAST(CAST(s.w AS STRING) AS DECIMAL(38, 2)) AS w FROM S3Object s";
+    let row = format!(r#"{{"w":99999999999999999.99{}}}"#, &zeros[..26]);
+    check(&lines(cast), &row, "{\"w\":99999999999999999.99}\n");
     // Only a float has a zero below zero; only a decimal has so many digits.
     same(r#"{"a":[0,-0,-0.00,-0e5]}"#, r#"{"a":[0,-0.0,-0.0,-0.0]}"#);
     same(
@@ -141,6 +155,17 @@ fn paths_of_from() {
     check(&document("SELECT _1.id FROM S3Object[*].Rules[*] LIMIT 1"), RULES, "{\"id\":\"1\"}\n");
     check(&document("SELECT r.id FROM S3Object[*].Rules[2] r"), RULES, "{\"id\":\"2\"}\n{}\n");
     check(&document("SELECT COUNT(*) AS n FROM S3Object[*].*"), RULES, "{\"n\":3}\n");
+    // A record that stands for no match is none to COUNT(*).
+    for (object, count) in [
+        ("{\"a\":[]}", 0),
+        ("{\"a\":[1,null,{}]} {\"a\":[]} {\"b\":1} {\"a\":[2]}", 4),
+        ("{\"a\":5} []", 0),
+    ] {
+        let expected = format!("{{\"n\":{count}}}\n");
+        check(&document("SELECT COUNT(*) AS n FROM S3Object[*].a[*]"), object, &expected);
+        let lines_of = object.replace("} ", "}\n").replace("5 ", "5\n");
+        check(&lines("SELECT COUNT(*) AS n FROM S3Object[*].a[*]"), &lines_of, &expected);
+    }
     check(
         &document("SELECT * FROM S3Object[*][*] s"),
         "[{\"a\":1},{\"a\":2}] []",

@@ -5,6 +5,7 @@ use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, RowGroups as _, Row
 use parquet::arrow::{FieldLevels, ProjectionMask, parquet_to_arrow_field_levels};
 use sluicegate_s3select::error::{SelectError, SelectErrorCode};
 
+use super::int96::Unit;
 use super::lengths::CheckedRowGroups;
 use super::load::{Load, ROW_BYTES};
 use super::pages::{self, RowRanges};
@@ -18,6 +19,7 @@ const FEWER: usize = 8;
 pub(super) struct Batches {
     file: ParquetFile,
     group: usize,
+    mask: ProjectionMask,
     levels: FieldLevels,
     /// Those that are to be read, and how many of them were.
     rows: RowRanges,
@@ -41,17 +43,16 @@ impl Batches {
         let mask = ProjectionMask::roots(schema, roots);
         let leaves = (0..schema.num_columns()).filter(|leaf| mask.leaf_included(*leaf));
         // A dictionary may be read to know how long its texts are.
-        let load = Load::new(max_rows);
+        let load = Load::new(max_rows, Unit::Micros);
         let groups = CheckedRowGroups::of_file(file, group).measured(&load);
         let by_bytes = sizes::batch_rows(&groups, leaves);
         let selected = rows.iter().map(ExactSizeIterator::len).sum();
         let max_rows = max_rows.min(selected).min(by_bytes);
-        let levels =
-            guarded(|| parquet_to_arrow_field_levels(schema, mask, None).map_err(parquet_error))?;
+        let levels = levels(file, &mask, Unit::Micros)?;
         load.set_rows(max_rows);
         let reader = reader(groups, &levels, rows, max_rows)?;
         let (file, rows) = (file.clone(), rows.clone());
-        Ok(Self { file, group, levels, rows, read: 0, max_rows, load, reader })
+        Ok(Self { file, group, mask, levels, rows, read: 0, max_rows, load, reader })
     }
 
     /// The next batch, if there are more rows.
@@ -61,6 +62,11 @@ impl Batches {
             let batch = guarded(|| self.reader.next().transpose().map_err(parquet_error));
             if batch.is_err() && self.load.is_too_much() {
                 self.read_fewer()?;
+                continue;
+            }
+            if batch.is_err() && self.load.is_too_coarse() {
+                self.levels = levels(&self.file, &self.mask, Unit::Nanos)?;
+                self.read_on(Unit::Nanos)?;
                 continue;
             }
             let batch = batch?;
@@ -76,12 +82,28 @@ impl Batches {
             return Err(SelectError::new(SelectErrorCode::OverMaxRecordSize, message));
         }
         self.max_rows = (self.max_rows / FEWER).max(1);
-        self.load = Load::new(self.max_rows);
+        self.read_on(self.load.unit())
+    }
+
+    /// Goes on behind the rows that were read, with timestamps of 96 bits in this unit.
+    fn read_on(&mut self, unit: Unit) -> Result<(), SelectError> {
+        self.load = Load::new(self.max_rows, unit);
         let groups = CheckedRowGroups::of_file(&self.file, self.group).measured(&self.load);
         let rows = pages::behind(&self.rows, self.read);
         self.reader = reader(groups, &self.levels, &rows, self.max_rows)?;
         Ok(())
     }
+}
+
+/// The columns as they are to be read.
+fn levels(
+    file: &ParquetFile,
+    mask: &ProjectionMask,
+    unit: Unit,
+) -> Result<FieldLevels, SelectError> {
+    let (schema, fields) = (file.metadata.parquet_schema(), file.fields_read(unit));
+    let levels = || parquet_to_arrow_field_levels(schema, mask.clone(), fields);
+    guarded(|| levels().map_err(parquet_error))
 }
 
 fn reader(

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, new_null_array};
 use arrow::compute::concat;
-use arrow::datatypes::DataType;
+use arrow::datatypes::Field;
 use bytes::Bytes;
 use parquet::arrow::arrow_reader::RowGroups;
 use parquet::basic::Encoding;
@@ -70,14 +70,14 @@ impl CodedColumn {
     pub(super) fn open(
         groups: &CheckedRowGroups,
         (leaf, chunk): (usize, &ColumnChunkMetaData),
-        data_type: &DataType,
+        field: &Field,
         room: &mut Room,
     ) -> Option<Self> {
         let is_optional = is_optional(chunk.column_descr())?;
         if !dictionary::is_whole(chunk) {
             return None;
         }
-        let read = || Ok(Self::begin(groups, leaf, is_optional, data_type, room));
+        let read = || Ok(Self::begin(groups, leaf, is_optional, field, room));
         // Whatever is wrong with it, those who read it otherwise will say.
         guarded(read).ok().flatten()
     }
@@ -86,7 +86,7 @@ impl CodedColumn {
         groups: &CheckedRowGroups,
         leaf: usize,
         is_optional: bool,
-        data_type: &DataType,
+        field: &Field,
         room: &mut Room,
     ) -> Option<Self> {
         let mut pages = groups.column_chunks(leaf).ok()?.next()?.ok()?;
@@ -100,10 +100,10 @@ impl CodedColumn {
             return None;
         }
         let physical = groups.row_groups().next()?.column(leaf).column_type();
-        let values = dictionary::decode(&buf, distinct, physical, data_type)?;
+        let values = dictionary::decode(&buf, distinct, physical, field.data_type())?;
         let values = if is_optional { with_null(&values)? } else { values };
         let mut vector = Vector::default();
-        convert::fill(&values, Rows::All(values.len()), &mut vector).ok()?;
+        convert::fill(&values, field, Rows::All(values.len()), &mut vector).ok()?;
         let first = pages.get_next_page().ok()??;
         let page = DataPage::new(&first, is_optional)?;
         room.values -= distinct;
@@ -241,6 +241,7 @@ mod tests {
     use std::cell::RefCell;
 
     use arrow::array::{Int64Array, RecordBatch};
+    use arrow::datatypes::DataType;
     use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
     use parquet::file::properties::{WriterProperties, WriterVersion};
     use proptest::prelude::*;
@@ -271,7 +272,8 @@ mod tests {
 
     fn open(groups: &CheckedRowGroups, room: &mut Room) -> Option<CodedColumn> {
         let chunk = groups.metadata.row_group(0).column(0);
-        CodedColumn::open(groups, (0, chunk), &DataType::Int64, room)
+        let field = Field::new("a", DataType::Int64, true);
+        CodedColumn::open(groups, (0, chunk), &field, room)
     }
 
     proptest! {

@@ -1,17 +1,21 @@
 //! From Arrow arrays to the evaluator's values.
 
+use std::io::Write as _;
 use std::sync::Arc;
 
 use arrow::array::{
-    Array, ArrayRef, ArrowPrimitiveType, AsArray, GenericByteArray, PrimitiveArray, StructArray,
+    Array, ArrayRef, ArrowPrimitiveType, AsArray, FixedSizeBinaryArray, GenericByteArray,
+    PrimitiveArray, StructArray,
 };
 use arrow::datatypes::{
-    ByteArrayType, DataType, Date32Type, Decimal128Type, Float16Type, Float32Type, Float64Type,
-    Int8Type, Int16Type, Int32Type, Int64Type, TimeUnit, TimestampMicrosecondType,
-    TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type,
-    UInt32Type, UInt64Type,
+    ByteArrayType, DataType, Date32Type, Decimal128Type, Field, Float16Type, Float32Type,
+    Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, Time32MillisecondType,
+    Time32SecondType, Time64MicrosecondType, Time64NanosecondType, TimeUnit,
+    TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
+    TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
 
+use super::layout::is_uuid;
 use super::parquet_error;
 use crate::selection::Rows;
 use crate::vector::{Heap, Kind, Span, Tag, Truth, Vector};
@@ -28,7 +32,7 @@ pub(super) fn kind(data_type: &DataType) -> Kind {
         D::UInt64 | D::Decimal128(..) => Kind::Decimal,
         D::Float16 | D::Float32 | D::Float64 => Kind::Float,
         D::Date32 | D::Timestamp(..) => Kind::Timestamp,
-        D::Utf8 | D::Binary => Kind::Text,
+        D::Utf8 | D::Binary | D::FixedSizeBinary(_) | D::Time32(_) | D::Time64(_) => Kind::Text,
         _ => Kind::Dynamic,
     }
 }
@@ -46,7 +50,12 @@ pub(super) fn is_supported(data_type: &DataType) -> bool {
 }
 
 /// Converts the given rows of an array, in the representation that [`kind`] promises.
-pub(super) fn fill(array: &ArrayRef, rows: Rows<'_>, out: &mut Vector) -> Result<(), SelectError> {
+pub(super) fn fill(
+    array: &ArrayRef,
+    field: &Field,
+    rows: Rows<'_>,
+    out: &mut Vector,
+) -> Result<(), SelectError> {
     use DataType as D;
     match array.data_type() {
         D::Boolean => {
@@ -104,10 +113,19 @@ pub(super) fn fill(array: &ArrayRef, rows: Rows<'_>, out: &mut Vector) -> Result
         },
         D::Utf8 => texts(array.as_string::<i32>(), rows, out),
         D::Binary => texts(array.as_binary::<i32>(), rows, out),
+        D::FixedSizeBinary(_) => fixed(array.as_fixed_size_binary(), is_uuid(field), rows, out),
+        D::Time32(TimeUnit::Second) => {
+            times(array.as_primitive::<Time32SecondType>(), 0, rows, out)
+        }
+        D::Time32(_) => times(array.as_primitive::<Time32MillisecondType>(), 3, rows, out),
+        D::Time64(TimeUnit::Nanosecond) => {
+            times(array.as_primitive::<Time64NanosecondType>(), 9, rows, out)
+        }
+        D::Time64(_) => times(array.as_primitive::<Time64MicrosecondType>(), 6, rows, out),
         _ => {
             let values = out.values(array.len()).0;
             rows.try_for_each(|row| {
-                values[row] = value(array, row)?;
+                values[row] = value(array, field, row)?;
                 Ok(())
             })
         }
@@ -209,36 +227,117 @@ fn texts<T: ByteArrayType<Offset = i32>>(
     Ok(())
 }
 
+/// Bytes of the same length in each row: as text, or as UUIDs are written.
+fn fixed(
+    array: &FixedSizeBinaryArray,
+    is_uuid: bool,
+    rows: Rows<'_>,
+    out: &mut Vector,
+) -> Result<(), SelectError> {
+    let write = |row, text: &mut Vec<u8>| {
+        let bytes = array.value(row);
+        if !is_uuid {
+            text.extend_from_slice(bytes);
+            return Ok(());
+        }
+        for (place, byte) in bytes.iter().enumerate() {
+            if matches!(place, 4 | 6 | 8 | 10) {
+                text.push(b'-');
+            }
+            const DIGITS: &[u8; 16] = b"0123456789abcdef";
+            text.extend([byte >> 4, byte & 15].map(|digit| DIGITS[usize::from(digit)]));
+        }
+        Ok(())
+    };
+    written(array, rows, out, write)
+}
+
+/// Times of a day, with so many digits behind the second: `09:05:00.000`.
+fn times<T: ArrowPrimitiveType>(
+    array: &PrimitiveArray<T>,
+    digits: u32,
+    rows: Rows<'_>,
+    out: &mut Vector,
+) -> Result<(), SelectError>
+where
+    i64: From<T::Native>,
+{
+    let units = 10_i64.pow(digits);
+    let write = |row, text: &mut Vec<u8>| {
+        let time = i64::from(array.value(row));
+        if !(0..86_400 * units).contains(&time) {
+            return Err(parquet_error("a time is not one of a day"));
+        }
+        let (seconds, part) = (time / units, time % units);
+        let (hour, minute, second) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+        // Writing to memory does not fail.
+        let _ = write!(text, "{hour:02}:{minute:02}:{second:02}");
+        if digits > 0 {
+            let _ = write!(text, ".{part:0width$}", width = digits as usize);
+        }
+        Ok(())
+    };
+    written(array, rows, out, write)
+}
+
+/// Texts that are written for each row with a value.
+fn written(
+    array: &dyn Array,
+    rows: Rows<'_>,
+    out: &mut Vector,
+    write: impl Fn(usize, &mut Vec<u8>) -> Result<(), SelectError>,
+) -> Result<(), SelectError> {
+    let mut text = Vec::new();
+    let spans = out.texts(array.len(), Heap::Block);
+    rows.try_for_each(|row| {
+        spans[row] = if array.is_null(row) {
+            Span::NULL
+        } else {
+            let start = text.len();
+            write(row, &mut text)?;
+            Span::new(start as u32, (text.len() - start) as u32)
+        };
+        Ok::<_, SelectError>(())
+    })?;
+    out.set_heap(Heap::Owned(text));
+    Ok(())
+}
+
 /// One value of an array of any supported type.
-pub(super) fn value(array: &ArrayRef, row: usize) -> Result<Value, SelectError> {
+pub(super) fn value(array: &ArrayRef, field: &Field, row: usize) -> Result<Value, SelectError> {
     if array.is_null(row) {
         return Ok(Value::Null);
     }
     Ok(match array.data_type() {
         DataType::Null => Value::Null,
-        DataType::List(_) | DataType::Map(..) => list(&elements(array, row))?,
+        DataType::List(item) | DataType::Map(item, _) => list(&elements(array, row), item)?,
         DataType::Struct(_) => group(array.as_struct(), row)?,
-        _ => plain(&array.slice(row, 1))?.remove(0),
+        _ => plain(&array.slice(row, 1), field)?.remove(0),
     })
 }
 
 /// A part of a nested value; MISSING where there is none.
-pub(super) fn part(array: &ArrayRef, row: usize, path: &[PathStep]) -> Result<Value, SelectError> {
-    let Some((step, rest)) = path.split_first() else { return value(array, row) };
+pub(super) fn part(
+    array: &ArrayRef,
+    field: &Field,
+    row: usize,
+    path: &[PathStep],
+) -> Result<Value, SelectError> {
+    let Some((step, rest)) = path.split_first() else { return value(array, field, row) };
     if array.is_null(row) {
         return Ok(Value::Missing);
     }
     match (step, array.data_type()) {
         (PathStep::Field(name), DataType::Struct(fields)) => {
             match fields.iter().position(|field| name.matches(field.name())) {
-                Some(field) => part(array.as_struct().column(field), row, rest),
+                Some(place) => part(array.as_struct().column(place), &fields[place], row, rest),
                 None => Ok(Value::Missing),
             }
         }
-        (PathStep::Index(index), DataType::List(_) | DataType::Map(..)) => {
+        (PathStep::Index(index), DataType::List(item) | DataType::Map(item, _)) => {
             let elements = elements(array, row);
             match usize::try_from(*index) {
-                Ok(index) if index < elements.len() => part(&elements, index, rest),
+                Ok(index) if index < elements.len() => part(&elements, item, index, rest),
                 _ => Ok(Value::Missing),
             }
         }
@@ -254,18 +353,19 @@ fn elements(array: &ArrayRef, row: usize) -> ArrayRef {
     }
 }
 
-fn list(elements: &ArrayRef) -> Result<Value, SelectError> {
+fn list(elements: &ArrayRef, item: &Field) -> Result<Value, SelectError> {
     let is_nested = elements.data_type().is_nested() || *elements.data_type() == DataType::Null;
     if !is_nested {
-        return plain(elements).map(|values| Value::List(values.into()));
+        return plain(elements, item).map(|values| Value::List(values.into()));
     }
-    (0..elements.len()).map(|row| value(elements, row)).collect::<Result<_, _>>().map(Value::List)
+    let values = (0..elements.len()).map(|row| value(elements, item, row));
+    values.collect::<Result<_, _>>().map(Value::List)
 }
 
 /// Values that are not nested.
-fn plain(array: &ArrayRef) -> Result<Vec<Value>, SelectError> {
+fn plain(array: &ArrayRef, field: &Field) -> Result<Vec<Value>, SelectError> {
     let mut vector = Vector::default();
-    fill(array, Rows::All(array.len()), &mut vector)?;
+    fill(array, field, Rows::All(array.len()), &mut vector)?;
     let value = |row| vector.value(row, &[]).ok_or_else(crate::output::invalid_text);
     (0..array.len()).map(value).collect()
 }
@@ -273,7 +373,7 @@ fn plain(array: &ArrayRef) -> Result<Vec<Value>, SelectError> {
 fn group(array: &StructArray, row: usize) -> Result<Value, SelectError> {
     let fields = array.fields().iter().zip(array.columns());
     fields
-        .map(|(field, column)| Ok((field.name().clone(), value(column, row)?)))
+        .map(|(field, column)| Ok((field.name().clone(), value(column, field, row)?)))
         .collect::<Result<_, _>>()
         .map(Value::Struct)
 }

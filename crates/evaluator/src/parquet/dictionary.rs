@@ -26,15 +26,12 @@ use sluicegate_s3select::value;
 pub(super) fn rules_out(file: &ParquetFile, group: usize, conditions: &[Condition]) -> Option<u64> {
     conditions.iter().filter(|condition| condition.op == BinaryOp::Eq).find_map(|condition| {
         let column = file.columns.get(condition.column).filter(|column| column.path.is_empty())?;
-        let parquet = file.metadata.parquet_schema();
-        let mut leaves = (0..parquet.num_columns())
-            .filter(|leaf| parquet.get_column_root_idx(*leaf) == column.root);
-        let leaf = leaves.next()?;
+        let leaf = file.leaves(column.root).next()?;
         let chunk = file.metadata.metadata().row_group(group).column(leaf);
-        let data_type = file.schema().fields()[column.root].data_type();
-        let values = guarded(|| Ok(read(file, group, chunk, data_type))).ok().flatten()?;
+        let field = file.field(column.root);
+        let values = guarded(|| Ok(read(file, group, chunk, field.data_type()))).ok().flatten()?;
         let mut vector = Vector::default();
-        convert::fill(&values, Rows::All(values.len()), &mut vector).ok()?;
+        convert::fill(&values, field, Rows::All(values.len()), &mut vector).ok()?;
         let holds = (0..values.len()).any(|row| {
             vector.value(row, &[]).is_none_or(|value| {
                 value::compare(&value, &condition.value).is_none_or(|o| o.is_eq())

@@ -230,10 +230,13 @@ impl PageReader for CheckedPages {
             self.left = left.ok_or_else(|| {
                 ParquetError::General("a column chunk is longer than the footer says".to_owned())
             })?;
-            if let Some((load, column)) = &mut self.measured
-                && let Some(measure) = column.measure(page)
-            {
-                load.add(column.leaf(), measure)?;
+            if let Some((load, column)) = &mut self.measured {
+                if column.is_int96() {
+                    load.check_int96(page, self.levels)?;
+                }
+                if let Some(measure) = column.measure(page) {
+                    load.add(column.leaf(), measure)?;
+                }
             }
         }
         Ok(page)

@@ -8,7 +8,10 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use parquet::column::page::Page;
 use parquet::errors::{ParquetError, Result};
+
+use super::int96::{self, Misfit, Unit};
 
 /// The most that a batch of several rows may take, in bytes.
 const BATCH_BYTES: u64 = 32 << 20;
@@ -31,7 +34,12 @@ struct Pages {
     /// The most rows of the batch.
     rows: u64,
     columns: BTreeMap<usize, Column>,
+    /// What the batch may take by the pages of all columns.
+    taken: u128,
     is_too_much: bool,
+    /// The unit of timestamps of 96 bits, and whether one of them is finer.
+    unit: Unit,
+    is_too_coarse: bool,
 }
 
 #[derive(Debug, Default)]
@@ -41,16 +49,60 @@ struct Column {
     last: Measure,
 }
 
+impl Column {
+    /// What so many rows of it may take.
+    fn taken(&self, rows: u64) -> u128 {
+        let Measure { all, longest_row } = self.pages;
+        all.min(longest_row.saturating_mul(rows)).into()
+    }
+}
+
+impl Pages {
+    fn count_again(&mut self) {
+        self.taken = self.columns.values().map(|column| column.taken(self.rows)).sum();
+    }
+}
+
 impl Load {
-    /// Batches of so many rows.
-    pub(super) fn new(rows: usize) -> Self {
-        let (columns, is_too_much) = (BTreeMap::new(), false);
-        Self(Arc::new(Mutex::new(Pages { rows: rows as u64, columns, is_too_much })))
+    /// Batches of so many rows, with timestamps of 96 bits in this unit.
+    pub(super) fn new(rows: usize, unit: Unit) -> Self {
+        let (rows, columns) = (rows as u64, BTreeMap::new());
+        let (taken, is_too_much, is_too_coarse) = (0, false, false);
+        let pages = Pages { rows, columns, taken, is_too_much, unit, is_too_coarse };
+        Self(Arc::new(Mutex::new(pages)))
+    }
+
+    /// The unit of timestamps of 96 bits.
+    pub(super) fn unit(&self) -> Unit {
+        self.pages().unit
+    }
+
+    /// Looks at a page of timestamps of 96 bits.
+    pub(super) fn check_int96(&self, page: &Page, levels: [i16; 2]) -> Result<()> {
+        let mut pages = self.pages();
+        let what = match int96::check(page, levels, pages.unit) {
+            Ok(()) => return Ok(()),
+            Err(Misfit::TooFine) => {
+                pages.is_too_coarse = true;
+                "a timestamp is finer than a microsecond"
+            }
+            Err(Misfit::OutOfRange) => {
+                "a timestamp is beyond the years 1 to 9999, or 1677 to 2262 beside nanoseconds"
+            }
+        };
+        Err(ParquetError::General(what.to_owned()))
+    }
+
+    /// Whether a timestamp does not fit the unit because it is finer.
+    pub(super) fn is_too_coarse(&self) -> bool {
+        self.pages().is_too_coarse
     }
 
     /// Batches are to have fewer rows.
     pub(super) fn set_rows(&self, rows: usize) {
-        self.pages().rows = rows as u64;
+        let mut pages = self.pages();
+        pages.rows = rows as u64;
+        pages.count_again();
     }
 
     // Nothing can fail while it is being changed.
@@ -60,25 +112,26 @@ impl Load {
 
     /// Begins the next batch.
     pub(super) fn begin_batch(&self) {
-        for column in self.pages().columns.values_mut() {
+        let mut pages = self.pages();
+        for column in pages.columns.values_mut() {
             column.pages = column.last;
         }
+        pages.count_again();
     }
 
     /// Adds a page of a column, unless the batch may then take too much.
     pub(super) fn add(&self, column: usize, page: Measure) -> Result<()> {
         let mut pages = self.pages();
+        let pages = &mut *pages;
         let column = pages.columns.entry(column).or_default();
+        // Of thousands of columns, the others are not gone through for each page.
+        pages.taken -= column.taken(pages.rows);
         column.last = page;
         column.pages.all = column.pages.all.saturating_add(page.all);
         column.pages.longest_row = column.pages.longest_row.max(page.longest_row);
-        let rows = pages.rows;
-        let taken = pages.columns.values().map(|column| {
-            let Measure { all, longest_row } = column.pages;
-            all.min(longest_row.saturating_mul(rows))
-        });
-        let most = if rows > 1 { BATCH_BYTES } else { ROW_BYTES };
-        if taken.fold(0, u64::saturating_add) > most {
+        pages.taken += column.taken(pages.rows);
+        let most = if pages.rows > 1 { BATCH_BYTES } else { ROW_BYTES };
+        if pages.taken > most.into() {
             pages.is_too_much = true;
             return Err(ParquetError::General("a batch takes too much memory".to_owned()));
         }
@@ -101,7 +154,7 @@ mod tests {
 
     #[test]
     fn a_batch_takes_no_more_than_its_pages_and_its_rows() {
-        let load = Load::new(100);
+        let load = Load::new(100, Unit::Micros);
         // As much as all rows may have, or as much as there is.
         load.add(0, page(u64::MAX, BATCH_BYTES / 200)).unwrap();
         load.add(1, page(BATCH_BYTES / 2, u64::MAX)).unwrap();
@@ -112,7 +165,7 @@ mod tests {
 
     #[test]
     fn the_next_batch_goes_on_with_the_last_pages() {
-        let load = Load::new(2);
+        let load = Load::new(2, Unit::Micros);
         for _ in 0..3 {
             load.begin_batch();
             load.add(0, page(BATCH_BYTES / 2, u64::MAX)).unwrap();
@@ -122,8 +175,8 @@ mod tests {
 
     #[test]
     fn one_row_may_take_more() {
-        Load::new(1).add(0, page(u64::MAX, ROW_BYTES)).unwrap();
-        let load = Load::new(1);
+        Load::new(1, Unit::Micros).add(0, page(u64::MAX, ROW_BYTES)).unwrap();
+        let load = Load::new(1, Unit::Micros);
         load.add(0, page(u64::MAX, ROW_BYTES)).unwrap();
         load.add(1, page(1, 1)).unwrap_err();
     }

@@ -62,6 +62,11 @@ impl Column {
         self.leaf
     }
 
+    /// Whether it has timestamps of 96 bits.
+    pub(super) fn is_int96(&self) -> bool {
+        self.kind == PhysicalType::INT96
+    }
+
     /// A page is not read.
     pub(super) fn skip(&mut self) {
         self.row = 0;

@@ -3,7 +3,9 @@
 use std::cmp::Ordering;
 
 use arrow::array::{Array, ArrayRef};
+use arrow::datatypes::Field;
 use parquet::arrow::arrow_reader::statistics::StatisticsConverter;
+use parquet::basic::Type as PhysicalType;
 
 use super::convert;
 use super::schema::ParquetFile;
@@ -36,6 +38,7 @@ pub(super) fn prune(
 pub(super) struct Bounds {
     mins: ArrayRef,
     maxes: ArrayRef,
+    field: Field,
     /// Floats leave NaN and -NaN, the greatest and the least of them, out of their statistics.
     is_float: bool,
     /// The column's place among those of Parquet's schema.
@@ -82,7 +85,7 @@ impl Bounds {
         bounds: impl FnOnce(&StatisticsConverter<'a>, usize) -> Option<(ArrayRef, ArrayRef)>,
     ) -> Option<Self> {
         let column = file.columns.get(condition.column).filter(|column| column.path.is_empty())?;
-        let field = &file.schema().fields()[column.root];
+        let field = file.field(column.root);
         let kind = convert::kind(field.data_type());
         if kind == Kind::Dynamic {
             return None;
@@ -90,8 +93,13 @@ impl Bounds {
         let parquet = file.metadata.parquet_schema();
         let converter = StatisticsConverter::try_new(field.name(), file.schema(), parquet).ok()?;
         let leaf = converter.parquet_column_index()?;
+        // Nobody has said how these are ordered.
+        if parquet.column(leaf).physical_type() == PhysicalType::INT96 {
+            return None;
+        }
         let (mins, maxes) = bounds(&converter, leaf)?;
-        Some(Self { mins, maxes, is_float: kind == Kind::Float, leaf })
+        let field = field.clone();
+        Some(Self { mins, maxes, field, is_float: kind == Kind::Float, leaf })
     }
 
     /// Whether the group or page may hold a row that meets the condition.
@@ -101,7 +109,7 @@ impl Bounds {
                 return None;
             }
             let mut vector = Vector::default();
-            convert::fill(&bounds.slice(place, 1), Rows::All(1), &mut vector).ok()?;
+            convert::fill(&bounds.slice(place, 1), &self.field, Rows::All(1), &mut vector).ok()?;
             let bound = vector.value(0, &[])?;
             let is_nan = matches!(bound, Value::Float(float) if float.is_nan());
             (!is_nan).then(|| value::compare(&bound, &condition.value)).flatten()

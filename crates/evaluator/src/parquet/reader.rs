@@ -17,6 +17,7 @@ use super::schema::{NamedColumn, ParquetFile};
 use super::{convert, dictionary, guarded, pages, parquet_error, pruning};
 use crate::batch::{BatchReader, Codes, Columns};
 use crate::cancellation::Cancellation;
+use crate::held::{self, Held};
 use crate::output::RowWriter;
 use crate::scan_range::ByteRange;
 use crate::selection::Rows;
@@ -56,8 +57,13 @@ pub(super) struct Chunks {
     max_rows: usize,
 }
 
+/// What the reader of a leaf takes, and what the statement has for it, besides its pages and values.
+const LEAF_BYTES: u64 = 7 << 9;
+
 /// Reads rows of a row group.
 pub(super) struct GroupReader {
+    /// The room of the readers of its columns.
+    _held: Held,
     /// All columns but those that are coded.
     others: Batches,
     /// Where each column is that is read.
@@ -74,7 +80,7 @@ enum Place {
 
 /// A batch of a row group, if one was begun.
 pub(super) struct ColumnBatch {
-    columns: Vec<NamedColumn>,
+    columns: Arc<Vec<NamedColumn>>,
     has_binary: bool,
     batch: RecordBatch,
     group: Option<GroupReader>,
@@ -163,8 +169,9 @@ impl Chunks {
     pub(super) fn new(file: ParquetFile, roots: BTreeSet<usize>, max_rows: usize) -> Self {
         // Columns take memory for a whole batch, and so do the parts of nested ones.
         let schema = file.metadata.parquet_schema();
-        let row_bytes = (0..schema.num_columns())
-            .filter(|leaf| roots.contains(&schema.get_column_root_idx(*leaf)))
+        let row_bytes = roots
+            .iter()
+            .flat_map(|root| file.leaves(*root))
             .fold(0_u64, |all, leaf| all.saturating_add(value_bytes(&schema.column(leaf))));
         let fitting = usize::try_from(BATCH_BYTES / row_bytes.max(1)).unwrap_or(usize::MAX);
         let max_rows = max_rows.min(fitting).max(1);
@@ -175,11 +182,11 @@ impl Chunks {
     pub(super) fn no_batch(&self) -> ColumnBatch {
         let fields = self.file.schema().fields();
         ColumnBatch {
-            columns: self.file.columns.clone(),
-            has_binary: self
-                .roots
-                .iter()
-                .any(|root| *fields[*root].data_type() == DataType::Binary),
+            columns: Arc::clone(&self.file.columns),
+            has_binary: self.roots.iter().any(|root| {
+                let data_type = fields[*root].data_type();
+                matches!(data_type, DataType::Binary | DataType::FixedSizeBinary(_))
+            }),
             batch: no_rows(),
             group: None,
         }
@@ -191,6 +198,9 @@ impl Chunks {
 
     /// Reads the given rows of a row group.
     fn open(&self, group: usize, rows: &RowRanges) -> Result<GroupReader, SelectError> {
+        let leaves: usize = self.roots.iter().map(|root| self.file.leaves(*root).len()).sum();
+        let room = leaves as u64 * LEAF_BYTES;
+        let held = self.file.reader.hold_for_part(room).ok_or_else(held::no_room)?;
         let row_groups = CheckedRowGroups::of_file(&self.file, group);
         let count = row_groups.num_rows();
         let (mut places, mut coded) = (BTreeMap::new(), Vec::new());
@@ -208,7 +218,7 @@ impl Chunks {
             self.roots.iter().copied().filter(|root| !places.contains_key(root)).collect();
         places.extend(others.iter().enumerate().map(|(place, root)| (*root, Place::Other(place))));
         let others = Batches::open(&self.file, group, others, rows, self.max_rows)?;
-        Ok(GroupReader { others, places, coded })
+        Ok(GroupReader { _held: held, others, places, coded })
     }
 
     /// A column of a row group as it is stored, if that is of use.
@@ -220,22 +230,19 @@ impl Chunks {
         room: &mut Room,
     ) -> Option<CodedColumn> {
         let metadata = self.file.metadata.metadata().row_group(group);
-        let schema = self.file.metadata.parquet_schema();
-        let leaf =
-            (0..schema.num_columns()).find(|leaf| schema.get_column_root_idx(*leaf) == root)?;
-        let data_type = self.file.schema().fields()[root].data_type();
-        CodedColumn::open(groups, (leaf, metadata.column(leaf)), data_type, room)
+        let leaf = self.file.leaves(root).next()?;
+        CodedColumn::open(groups, (leaf, metadata.column(leaf)), self.file.field(root), room)
     }
 
     /// The bytes of the wanted ones of its columns that hold these rows of a row group, and the same
     /// decompressed.
     fn bytes(&self, group: usize, rows: &RowRanges, wanted: &dyn Fn(usize) -> bool) -> (u64, u64) {
         let metadata = self.file.metadata.metadata();
-        let schema = self.file.metadata.parquet_schema();
+        let chunks = metadata.row_group(group).columns();
         let (mut scanned, mut processed) = (0, 0);
-        for (leaf, chunk) in metadata.row_group(group).columns().iter().enumerate() {
-            let root = schema.get_column_root_idx(leaf);
-            if self.roots.contains(&root) && wanted(root) {
+        for root in self.roots.iter().filter(|root| wanted(**root)) {
+            for leaf in self.file.leaves(*root) {
+                let chunk = &chunks[leaf];
                 let bytes = pages::bytes_read(metadata, group, leaf, rows);
                 let all = u128::from(chunk.compressed_size().unsigned_abs().max(1));
                 let decompressed = u128::from(chunk.uncompressed_size().unsigned_abs());
@@ -321,13 +328,14 @@ impl Columns for ColumnBatch {
             None => None,
         };
         let (column, place) = place.ok_or_else(|| parquet_error("a column is missing"))?;
-        let array = self.batch.column(place);
+        let (schema, array) = (self.batch.schema_ref(), self.batch.column(place));
+        let field = schema.field(place);
         if column.path.is_empty() {
-            return convert::fill(array, rows, out);
+            return convert::fill(array, field, rows, out);
         }
         let values = out.values(self.rows()).0;
         rows.try_for_each(|row| {
-            values[row] = convert::part(array, row, &column.path)?;
+            values[row] = convert::part(array, field, row, &column.path)?;
             Ok(())
         })
     }

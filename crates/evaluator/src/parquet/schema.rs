@@ -1,17 +1,19 @@
 //! What a statement's names mean in a Parquet object.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 
-use arrow::datatypes::{DataType, Field, SchemaRef};
+use arrow::datatypes::{DataType, Field, Fields, SchemaRef};
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
-use parquet::basic::Type as PhysicalType;
 use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
 
+use super::int96::Unit;
+use super::layout::Layout;
 use super::source::ParquetSource;
 use super::{convert, guarded, parquet_error};
 use crate::batch::{Column, Schema};
-use crate::held::Reader;
+use crate::held::{Held, Reader};
 use crate::scan_range::ByteRange;
 use crate::source::ObjectSource;
 use crate::vector::Kind;
@@ -26,9 +28,12 @@ const MAX_ROW_GROUP_BYTES: i64 = 512 << 20;
 pub(crate) struct ParquetFile {
     pub(super) source: Arc<dyn ObjectSource>,
     pub(super) metadata: ArrowReaderMetadata,
-    pub(super) columns: Vec<NamedColumn>,
+    layout: Arc<Layout>,
+    pub(super) columns: Arc<Vec<NamedColumn>>,
     /// Where each is among them.
-    known: HashMap<NamedColumn, usize>,
+    known: Arc<HashMap<NamedColumn, usize>>,
+    /// The room of its footer, which all clones share.
+    _footer: Option<Arc<Held>>,
     /// Holds its long pages.
     pub(super) reader: Reader,
 }
@@ -47,13 +52,31 @@ impl ParquetFile {
     pub(crate) fn open(source: &Arc<dyn ObjectSource>) -> Result<Self, SelectError> {
         // Types come from Parquet's schema alone: an Arrow schema inside could ask for others.
         let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
-        let chunks = ParquetSource::footer(source);
+        let reader = Reader::new();
+        let chunks = ParquetSource::footer(source).bounded(u64::MAX, &reader);
         let load = || ArrowReaderMetadata::load(&chunks, options).map_err(parquet_error);
         let metadata = guarded(load)?;
         check_metadata(metadata.metadata(), source.len())?;
-        let reader = Reader::new();
-        let (columns, known) = (Vec::new(), HashMap::new());
-        Ok(Self { source: Arc::clone(source), metadata, columns, known, reader })
+        let layout = Layout::new(metadata.schema(), metadata.parquet_schema());
+        let (source, layout) = (Arc::clone(source), Arc::new(layout));
+        let (columns, known) = (Arc::default(), Arc::default());
+        let footer = chunks.into_held().map(Arc::new);
+        Ok(Self { source, metadata, layout, columns, known, _footer: footer, reader })
+    }
+
+    /// The leaves of a column, by its place in the schema.
+    pub(super) fn leaves(&self, root: usize) -> Range<usize> {
+        self.layout.leaves(root)
+    }
+
+    /// The columns as they are read, if types of Arrow do not say all.
+    pub(super) fn fields_read(&self, unit: Unit) -> Option<&Fields> {
+        self.layout.fields(unit)
+    }
+
+    /// A column as it is read.
+    pub(super) fn field(&self, root: usize) -> &Field {
+        &self.fields_read(Unit::Micros).unwrap_or(self.schema().fields())[root]
     }
 
     pub(super) fn schema(&self) -> &SchemaRef {
@@ -77,19 +100,18 @@ impl ParquetFile {
                 "A path into a row begins with the name of a column.",
             ));
         };
-        let fields = self.schema().fields();
-        let mut named = fields.iter().enumerate().filter(|(_, field)| name.matches(field.name()));
-        if let Some((root, _)) = named.next() {
-            if named.next().is_some() {
+        match self.layout.named(name, self.schema())[..] {
+            [root] => return Ok(root),
+            [] => {}
+            _ => {
                 return Err(SelectError::new(
                     SelectErrorCode::AmbiguousFieldName,
                     format!("Several columns are called {}.", name.text),
                 ));
             }
-            return Ok(root);
         }
         match name.position() {
-            Some(n) if (1..=fields.len()).contains(&n) => Ok(n - 1),
+            Some(n) if (1..=self.schema().fields().len()).contains(&n) => Ok(n - 1),
             _ => Err(SelectError::new(
                 SelectErrorCode::InvalidColumnIndex,
                 format!("There is no column {}.", name.text),
@@ -100,13 +122,8 @@ impl ParquetFile {
     /// Refuses a column of a type that has no values in the dialect.
     pub(super) fn check_type(&self, root: usize) -> Result<(), SelectError> {
         let field = &self.schema().fields()[root];
-        let parquet = self.metadata.parquet_schema();
-        let has_int96 = (0..parquet.num_columns()).any(|leaf| {
-            parquet.get_column_root_idx(leaf) == root
-                && parquet.column(leaf).physical_type() == PhysicalType::INT96
-        });
-        if has_int96 || !convert::is_supported(field.data_type()) {
-            let kind = if has_int96 { "INT96".to_owned() } else { field.data_type().to_string() };
+        if !convert::is_supported(field.data_type()) {
+            let kind = field.data_type();
             return Err(SelectError::new(
                 SelectErrorCode::UnsupportedTypeForQuerying,
                 format!("Column {} has the type {kind}, which cannot be queried.", field.name()),
@@ -119,9 +136,10 @@ impl ParquetFile {
 impl ParquetFile {
     /// The number of a column that the statement names.
     fn name(&mut self, column: NamedColumn) -> usize {
-        *self.known.entry(column).or_insert_with_key(|column| {
-            self.columns.push(column.clone());
-            self.columns.len() - 1
+        let columns = Arc::make_mut(&mut self.columns);
+        *Arc::make_mut(&mut self.known).entry(column).or_insert_with_key(|column| {
+            columns.push(column.clone());
+            columns.len() - 1
         })
     }
 }

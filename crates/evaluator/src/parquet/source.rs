@@ -8,12 +8,15 @@ use bytes::Bytes;
 use parquet::errors::{ParquetError, Result};
 use parquet::file::reader::{ChunkReader, Length};
 
+use super::thrift::PageHeader;
 use super::{headers, thrift};
 use crate::held::{Held, NO_ROOM, Reader};
 use crate::source::{ObjectSource, SourceReader};
 
 /// Bytes read at a time where the library reads headers of unknown length.
 const BUFFER_BYTES: usize = 8 * 1024;
+/// How many times its bytes a footer takes in memory.
+const FOOTER_TIMES: u64 = 10;
 
 /// An object. The headers that the library reads are checked first.
 pub(super) struct ParquetSource {
@@ -21,6 +24,8 @@ pub(super) struct ParquetSource {
     part: Part,
     /// Whether the library has read the next page's header before, and goes on behind it.
     knows_header: AtomicBool,
+    /// Where the page lies whose header was read last, and its checksum, if it has one.
+    checksum: Mutex<Option<Checksum>>,
     /// The most bytes of a page, decompressed.
     page_bytes: u64,
     /// Who holds the page that is read, and its room.
@@ -28,6 +33,26 @@ pub(super) struct ParquetSource {
     held: Mutex<Option<Held>>,
     /// The room of the dictionary, which is used with all pages behind it.
     dictionary: Mutex<Option<Held>>,
+}
+
+/// The checksum of a page, as its header says it.
+#[derive(Debug, Clone, Copy)]
+struct Checksum {
+    /// The offset of the page, behind its header.
+    start: u64,
+    crc: u32,
+}
+
+impl Checksum {
+    /// Fails if this is another page than was written.
+    fn check(self, page: &[u8]) -> Result<()> {
+        if crc32fast::hash(page) == self.crc {
+            return Ok(());
+        }
+        let message =
+            format!("the page at byte {} has another checksum than was written", self.start);
+        Err(ParquetError::General(message))
+    }
 }
 
 /// What the library is about to read.
@@ -58,6 +83,7 @@ impl ParquetSource {
             object: Arc::clone(object),
             part,
             knows_header: AtomicBool::new(false),
+            checksum: Mutex::new(None),
             page_bytes: u64::MAX,
             reader: None,
             held: Mutex::new(None),
@@ -70,16 +96,25 @@ impl ParquetSource {
         Self { page_bytes, reader: Some(reader.clone()), ..self }
     }
 
-    /// Makes room for a page of so many bytes instead of the one before it.
-    fn begin_page(&self, bytes: u64) -> Result<()> {
-        let Some(reader) = &self.reader else { return Ok(()) };
-        if bytes > self.page_bytes {
+    /// Makes room for a page, instead of the one before it, by its header, which is at `start`. Returns its
+    /// checksum.
+    fn begin_page(&self, start: u64, header: PageHeader) -> Result<Option<Checksum>> {
+        let bytes = header.uncompressed;
+        if self.reader.is_some() && bytes > self.page_bytes {
             let message = format!("a page of {bytes} bytes is longer than its column chunk");
             return Err(ParquetError::General(message));
         }
+        self.make_room(|reader| reader.hold(bytes))?;
+        let start = start.saturating_add(header.length);
+        Ok(header.crc.map(|crc| Checksum { start, crc }))
+    }
+
+    /// Holds room instead of what was held before.
+    fn make_room(&self, hold: impl FnOnce(&Reader) -> Option<Held>) -> Result<()> {
+        let Some(reader) = &self.reader else { return Ok(()) };
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         *held = None;
-        *held = reader.hold(bytes);
+        *held = hold(reader);
         match *held {
             Some(_) => Ok(()),
             None => Err(ParquetError::General(NO_ROOM.to_owned())),
@@ -90,6 +125,11 @@ impl ParquetSource {
     pub(super) fn keep_dictionary(&self) {
         let held = self.held.lock().unwrap_or_else(PoisonError::into_inner).take();
         *self.dictionary.lock().unwrap_or_else(PoisonError::into_inner) = held;
+    }
+
+    /// The room of what was read.
+    pub(super) fn into_held(self) -> Option<Held> {
+        self.held.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether what the library reads next begins behind a header.
@@ -115,7 +155,9 @@ impl ChunkReader for ParquetSource {
     fn get_read(&self, start: u64) -> Result<Self::T> {
         let is_header = !self.knows_header.swap(false, Ordering::Relaxed);
         if matches!(self.part, Part::Pages) && is_header {
-            self.begin_page(thrift::check_struct(self.reader(start), headers::PAGE)?)?;
+            let header = thrift::check_struct(self.reader(start), headers::PAGE)?;
+            let checksum = self.begin_page(start, header)?;
+            *self.checksum.lock().unwrap_or_else(PoisonError::into_inner) = checksum;
         }
         Ok(self.reader(start))
     }
@@ -128,12 +170,105 @@ impl ChunkReader for ParquetSource {
         let mut bytes = vec![0; length];
         SourceReader::new(Arc::clone(&self.object), start).read_exact(&mut bytes)?;
         match self.part {
-            Part::Footer => drop(thrift::check_struct(bytes.as_slice(), headers::FOOTER)?),
-            Part::LocatedPages => {
-                self.begin_page(thrift::check_struct(bytes.as_slice(), headers::PAGE)?)?;
+            Part::Footer => {
+                // The library makes many times as much of it.
+                let room = (length as u64).saturating_mul(FOOTER_TIMES);
+                self.make_room(|reader| reader.hold_throughout(room))?;
+                thrift::check_struct(bytes.as_slice(), headers::FOOTER)?;
             }
-            Part::Pages => {}
+            Part::LocatedPages => {
+                let header = thrift::check_struct(bytes.as_slice(), headers::PAGE)?;
+                let checksum = self.begin_page(start, header)?;
+                let end = header.length.saturating_add(header.compressed);
+                // What is cut short, the library refuses.
+                let page =
+                    bytes.get(header.length as usize..usize::try_from(end).unwrap_or(usize::MAX));
+                if let (Some(checksum), Some(page)) = (checksum, page) {
+                    checksum.check(page)?;
+                }
+            }
+            Part::Pages => {
+                let checksum = *self.checksum.lock().unwrap_or_else(PoisonError::into_inner);
+                if let Some(checksum) = checksum.filter(|checksum| checksum.start == start) {
+                    checksum.check(&bytes)?;
+                }
+            }
         }
         Ok(bytes.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ops::Range;
+
+    use super::super::schema::ParquetFile;
+    use super::*;
+    use crate::tests::{request, run};
+    use sluicegate_s3select::request::InputFormat;
+
+    /// `n` and `s` of six rows in two pages each, as pyarrow 26 writes them with checksums: without and with
+    /// compression, in pages of the first and of the second version.
+    const OBJECTS: [&[u8]; 2] =
+        [include_bytes!("checksums_v1.parquet"), include_bytes!("checksums_v2.parquet")];
+
+    fn rows(object: &[u8]) -> Option<String> {
+        let mut all = request("SELECT * FROM S3Object s WHERE s.n IS NULL OR s.n < 100");
+        all.input.format = InputFormat::Parquet;
+        let (answer, _) = run(&all, object.to_vec()).ok()?;
+        Some(String::from_utf8(answer).unwrap())
+    }
+
+    /// Where the pages of an object are, behind their headers.
+    fn pages(object: &[u8]) -> Vec<Range<usize>> {
+        let source: Arc<dyn ObjectSource> = Arc::new(object.to_vec());
+        let file = ParquetFile::open(&source).unwrap();
+        let mut pages = Vec::new();
+        for chunk in file.metadata.metadata().row_group(0).columns() {
+            let (start, length) = chunk.byte_range();
+            let (mut at, end) = (start as usize, (start + length) as usize);
+            while at < end {
+                let header = thrift::check_struct(&object[at..], headers::PAGE).unwrap();
+                assert!(header.crc.is_some());
+                let page = at + header.length as usize;
+                at = page + header.compressed as usize;
+                pages.push(page..at);
+            }
+        }
+        pages
+    }
+
+    #[test]
+    fn a_flipped_bit_in_a_page_is_noticed() {
+        let expected = "1,ab\n2,c\n,\n4,ab\n5,c\n6,ab\n";
+        for object in OBJECTS {
+            assert_eq!(rows(object).unwrap(), expected);
+            let bytes: Vec<usize> = pages(object).into_iter().flatten().collect();
+            assert!(bytes.len() > 60, "{}", bytes.len());
+            for at in bytes {
+                for bit in 0..8 {
+                    let mut damaged = object.to_vec();
+                    damaged[at] ^= 1 << bit;
+                    assert_eq!(rows(&damaged), None, "bit {bit} of byte {at}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_page_that_was_looked_at_first_is_checked_too() {
+        for (object, is_damaged) in [(OBJECTS[0], false), (OBJECTS[0], true)] {
+            let mut object = object.to_vec();
+            let page = pages(&object)[0].clone();
+            let headers_start = 4;
+            object[page.start] ^= u8::from(is_damaged);
+            let source: Arc<dyn ObjectSource> = Arc::new(object);
+            let source = ParquetSource::pages(&source);
+            drop(source.get_read(headers_start).unwrap());
+            source.expect_data(true);
+            drop(source.get_read(page.start as u64).unwrap());
+            let read = source.get_bytes(page.start as u64, page.len());
+            assert_eq!(read.is_err(), is_damaged);
+        }
     }
 }

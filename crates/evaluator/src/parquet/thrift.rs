@@ -16,18 +16,29 @@ const MAX_DEPTH: usize = 64;
 /// The longest header of a page.
 const MAX_HEADER_BYTES: u64 = 16 << 20;
 
-/// Reads a struct and everything in it.
-///
-/// Returns its field 2, which says how many bytes a page has when it is decompressed; 0 if it has none that is
-/// a number.
+/// What the header of a page has, by the numbers of its fields. A number of less than nothing is larger than any.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct PageHeader {
+    /// Field 2: how many bytes the page has when it is decompressed; 0 without one.
+    pub(super) uncompressed: u64,
+    /// Field 3: how many bytes follow the header; 0 without one.
+    pub(super) compressed: u64,
+    /// Field 4: the CRC-32 of these.
+    pub(super) crc: Option<u32>,
+    /// How many bytes the header has.
+    pub(super) length: u64,
+}
+
+/// Reads a struct and everything in it. Returns what it says if it is the header of a page.
 ///
 /// # Errors
 /// If it is not one, ends too early, is longer than 16 MiB, has a field of another type than
 /// `fields` says, or holds elements that the library would read forever.
-pub(super) fn check_struct(from: impl Read, fields: Fields) -> io::Result<u64> {
-    let mut walk = Walk { from: from.take(MAX_HEADER_BYTES), second: 0, tree: Tree::default() };
+pub(super) fn check_struct(from: impl Read, fields: Fields) -> io::Result<PageHeader> {
+    let (page, tree) = (PageHeader::default(), Tree::default());
+    let mut walk = Walk { from: from.take(MAX_HEADER_BYTES), page, tree };
     walk.fields(fields, MAX_DEPTH)?;
-    Ok(walk.second)
+    Ok(PageHeader { length: MAX_HEADER_BYTES - walk.from.limit(), ..walk.page })
 }
 
 mod kind {
@@ -43,8 +54,8 @@ mod kind {
 
 struct Walk<R> {
     from: io::Take<R>,
-    /// Field 2 of the outermost struct.
-    second: u64,
+    /// What the outermost struct has.
+    page: PageHeader,
     tree: Tree,
 }
 
@@ -144,11 +155,22 @@ impl<R: Read> Walk<R> {
                 (true, None | Some(Shape::Bool)) => {}
                 (true, _) => return Err(invalid("has a boolean that should be none")),
                 (false, None | Some(Shape::Int))
-                    if depth == MAX_DEPTH && id == 2 && kind::INTEGERS.contains(&of) =>
+                    if depth == MAX_DEPTH
+                        && (2..=4).contains(&id)
+                        && kind::INTEGERS.contains(&of) =>
                 {
-                    // What is no size of a page is larger than any.
                     let number = self.number()?;
-                    self.second = if number & 1 == 0 { number >> 1 } else { u64::MAX };
+                    // What is no size of a page is larger than any.
+                    let size = if number & 1 == 0 { number >> 1 } else { u64::MAX };
+                    match id {
+                        2 => self.page.uncompressed = size,
+                        3 => self.page.compressed = size,
+                        // The library, too, takes the lower 32 bits.
+                        _ => {
+                            self.page.crc =
+                                Some((number >> 1) as u32 ^ (number as u32 & 1).wrapping_neg())
+                        }
+                    }
                 }
                 (false, shape) => self.value(of, shape, depth)?,
             }
@@ -210,7 +232,7 @@ mod tests {
 
     #[test]
     fn a_page_tells_how_many_bytes_it_has() {
-        let bytes = |header: &[u8]| check_struct(header, PAGE).unwrap();
+        let bytes = |header: &[u8]| check_struct(header, PAGE).unwrap().uncompressed;
         assert_eq!(bytes(b"\x15\x00\x15\x80\x02\x15\x06\x00"), 128);
         // With the fields' numbers in full, the last time counting, and without one.
         assert_eq!(bytes(b"\x05\x04\x02\x05\x04\x04\x00"), 2);
@@ -222,6 +244,26 @@ mod tests {
         }
         // Those of structs inside are others.
         assert_eq!(bytes(b"\x25\x08\x3c\x25\x0a\x00\x00"), 4);
+    }
+
+    #[test]
+    fn a_page_tells_its_checksum_and_its_header_its_length() {
+        let read = |crc: &[u8]| {
+            let header = [b"\x15\x00\x15\x06\x15\x04", crc, b"\x00and more"].concat();
+            check_struct(header.as_slice(), PAGE).unwrap()
+        };
+        let length = 7;
+        let without = PageHeader { uncompressed: 3, compressed: 2, crc: None, length };
+        assert_eq!(read(b""), without);
+        for (crc, number) in [
+            (&b"\x15\x02"[..], 1),
+            (b"\x15\x01", u32::MAX),
+            (b"\x15\xfe\xff\xff\xff\x0f", i32::MAX as u32),
+            (b"\x15\xff\xff\xff\xff\x0f", 1 << 31),
+        ] {
+            let length = length + crc.len() as u64;
+            assert_eq!(read(crc), PageHeader { crc: Some(number), length, ..without });
+        }
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Evaluates conditions on a column that a batch has by few values once for each value, not for each row.
+//! Evaluates expressions of a column that a batch has by few values once for each value, not for each row.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -7,16 +7,16 @@ use super::machine::{Machine, truth};
 use super::{Node, NodeId, Op, Program, Reads};
 use crate::batch::{Codes, Columns};
 use crate::cancellation::Cancellation;
-use crate::selection::Rows;
-use crate::vector::{Kind, Truth, Vector};
+use crate::selection::{Rows, Selection};
+use crate::vector::{Data, Kind, Vector};
 use sluicegate_s3select::error::SelectError;
 
-/// The most truth values that are kept, of a byte each.
-const MAX_TRUTHS: usize = 16 << 20;
+/// The most bytes of results that are kept.
+const MAX_BYTES: usize = 16 << 20;
 /// How many values are evaluated at once.
 const VALUES: usize = 4096;
 
-/// The column that a condition is computed from, of a batch that has it by few values.
+/// The column that an expression is computed from, of a batch that has it by few values.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct CodedColumn<'a> {
     column: usize,
@@ -25,40 +25,63 @@ pub(super) struct CodedColumn<'a> {
 }
 
 impl<'a> CodedColumn<'a> {
-    /// `None` if a node is no condition, or reads any other column.
+    /// `None` if a node is a column itself, reads any other column, or has values of no type that is known.
     pub(super) fn of(node: &Node, batch: &'a dyn Columns) -> Option<Self> {
         let Reads::One(column) = node.reads else { return None };
-        if node.kind != Kind::Bool || matches!(*node.op, Op::Column(_)) {
+        if node.kind == Kind::Dynamic || matches!(*node.op, Op::Column(_)) {
             return None;
         }
         Some(Self { column, codes: batch.codes(column)?, is_utf8: batch.is_utf8() })
     }
 }
 
-/// What is known of conditions on the values of columns.
-#[derive(Debug, Default)]
-pub(super) struct Verdicts(HashMap<NodeId, Verdict>);
-
-#[derive(Debug)]
-struct Verdict {
-    column: usize,
-    values: Arc<Vector>,
-    truths: Truths,
+impl Program {
+    /// Rows among these that have all values of a node, if it is text of a column that the batch has by few
+    /// values: one for each.
+    pub(crate) fn distinct(
+        &self,
+        id: NodeId,
+        rows: &Selection,
+        batch: &dyn Columns,
+    ) -> Option<Vec<u32>> {
+        let node = self.node(id);
+        let Reads::One(column) = node.reads else { return None };
+        let Codes { distinct, codes, .. } =
+            batch.codes(column).filter(|_| node.kind == Kind::Text)?;
+        let (mut is_seen, mut first) = (vec![false; distinct], Vec::new());
+        rows.rows().for_each(|row| {
+            if !std::mem::replace(&mut is_seen[codes[row] as usize], true) {
+                first.push(row as u32);
+            }
+        });
+        Some(first)
+    }
 }
 
-/// The truth values of a condition.
+/// What is known of expressions of the values of columns.
+#[derive(Debug, Default)]
+pub(super) struct Results(HashMap<NodeId, OfColumn>);
+
 #[derive(Debug)]
-enum Truths {
-    /// Not evaluated for the values before it was asked for as many rows.
-    Later { rows: usize },
+struct OfColumn {
+    column: usize,
+    values: Arc<Vector>,
+    result: ByValue,
+}
+
+/// The results of an expression.
+#[derive(Debug)]
+enum ByValue {
+    /// Not evaluated for the values before it took as much work to evaluate it for rows: so much is left.
+    Later(usize),
     /// It fails for a value, which the rows at hand may not have; or there is no room.
     Unknown,
     /// One for each value.
-    Known(Vec<Truth>),
+    Known(Vector),
 }
 
-impl Verdicts {
-    /// Computes a condition for rows; says whether it could. If not, it is to be evaluated for them.
+impl Results {
+    /// Computes an expression for rows; says whether it could. If not, it is to be evaluated for them.
     pub(super) fn compute(
         &mut self,
         program: &Program,
@@ -69,62 +92,86 @@ impl Verdicts {
         out: &mut Vector,
     ) -> bool {
         let CodedColumn { column, codes: Codes { values, distinct, codes }, .. } = of;
-        let is_current = |verdict: &Verdict| Arc::ptr_eq(&verdict.values, values);
+        let is_current = |of: &OfColumn| Arc::ptr_eq(&of.values, values);
         if !self.0.get(&id).is_some_and(is_current) {
             // Those of a row group that was read before are of no use any more.
-            self.0.retain(|_, verdict| verdict.column != column || is_current(verdict));
-            let truths = Truths::Later { rows: 0 };
-            self.0.insert(id, Verdict { column, values: Arc::clone(values), truths });
+            self.0.retain(|_, of| of.column != column || is_current(of));
+            let all =
+                (0..distinct).fold(0_usize, |all, value| all.saturating_add(work(values, value)));
+            let result = ByValue::Later(all);
+            self.0.insert(id, OfColumn { column, values: Arc::clone(values), result });
         }
-        let Some(verdict) = self.0.get_mut(&id) else { return false };
-        if let Truths::Later { rows: before } = &mut verdict.truths {
-            *before += rows.len();
-            if *before < distinct {
+        let Some(known) = self.0.get_mut(&id) else { return false };
+        if let ByValue::Later(left) = &mut known.result {
+            let mut asked = 0_usize;
+            rows.for_each(|row| asked = asked.saturating_add(work(values, codes[row] as usize)));
+            if asked < *left {
+                *left -= asked;
                 return false;
             }
-            let taken: usize = self.0.values().map(Verdict::count).sum();
-            let truths = if taken.saturating_add(distinct) <= MAX_TRUTHS {
-                evaluate(program, id, of, cancellation).map_or(Truths::Unknown, Truths::Known)
-            } else {
-                Truths::Unknown
+            let room = MAX_BYTES.saturating_sub(self.0.values().map(OfColumn::bytes).sum());
+            let result = match evaluate(program, id, of, room, cancellation) {
+                Ok(Some(result)) => ByValue::Known(result),
+                Ok(None) | Err(_) => ByValue::Unknown,
             };
-            self.0.insert(id, Verdict { column, values: Arc::clone(values), truths });
+            self.0.insert(id, OfColumn { column, values: Arc::clone(values), result });
         }
-        let Some(Verdict { truths: Truths::Known(truths), .. }) = self.0.get(&id) else {
+        let Some(OfColumn { result: ByValue::Known(result), .. }) = self.0.get(&id) else {
             return false;
         };
-        let out = out.bools(codes.len()).0;
-        rows.for_each(|row| out[row] = truths[codes[row] as usize]);
+        out.gather(result, codes, rows);
         true
     }
 }
 
-impl Verdict {
-    fn count(&self) -> usize {
-        if let Truths::Known(truths) = &self.truths { truths.len() } else { 0 }
+impl OfColumn {
+    fn bytes(&self) -> usize {
+        if let ByValue::Known(result) = &self.result { result.bytes() } else { 0 }
     }
 }
 
-/// The truth values of a condition for all values of its column.
+/// What it takes to look at a value: its bytes, if it is text.
+fn work(values: &Vector, value: usize) -> usize {
+    match &values.data {
+        Data::Text(spans, _) => 1 + spans[value].len(),
+        _ => 1,
+    }
+}
+
+/// The results of an expression for all values of its column; `None` if they take more room.
 fn evaluate(
     program: &Program,
     id: NodeId,
     of: CodedColumn<'_>,
+    room: usize,
     cancellation: &Cancellation,
-) -> Result<Vec<Truth>, SelectError> {
+) -> Result<Option<Vector>, SelectError> {
     let numbers: Vec<u32> = (0..of.codes.distinct as u32).collect();
     let mut machine = Machine::default();
     machine.stop_with(cancellation.clone());
-    let mut truths = Vec::with_capacity(numbers.len());
-    for codes in numbers.chunks(VALUES) {
+    let is_condition = program.kind(id) == Kind::Bool;
+    let mut results = Vector::default();
+    for (chunk, codes) in numbers.chunks(VALUES).enumerate() {
         let batch = Values(CodedColumn { codes: Codes { codes, ..of.codes }, ..of });
         let all = machine.start(batch.rows());
         let vector = machine.eval(program, id, &all, &batch)?;
-        for row in 0..codes.len() {
-            truths.push(truth(vector, row, batch.block())?);
+        let before = chunk * VALUES;
+        if is_condition {
+            let mut truths = Vector::default();
+            let space = truths.bools(codes.len()).0;
+            for (row, truth_of) in space.iter_mut().enumerate() {
+                *truth_of = truth(vector, row, batch.block())?;
+            }
+            results.append(before, &truths, codes.len());
+        } else if !results.append(before, vector, codes.len()) {
+            return Ok(None);
+        }
+        if results.bytes() > room {
+            return Ok(None);
         }
     }
-    Ok(truths)
+    results.share_text();
+    Ok(Some(results))
 }
 
 /// Values of a column as the rows of a batch, which has no other.
@@ -154,7 +201,8 @@ impl Columns for Values<'_> {
 mod tests {
     use super::super::{ColumnRef, Constant};
     use super::*;
-    use sluicegate_s3select::dialect::ast::BinaryOp;
+    use crate::vector::{Heap, Span, Truth};
+    use sluicegate_s3select::dialect::ast::{BinaryOp, Function};
     use sluicegate_s3select::value::Value;
 
     /// `12 / a < 5` as the last node.
@@ -183,37 +231,102 @@ mod tests {
     }
 
     /// What is computed for rows, if it is.
-    fn compute(verdicts: &mut Verdicts, values: &Arc<Vector>, codes: &[u32]) -> Option<Vec<Truth>> {
+    fn compute(results: &mut Results, values: &Arc<Vector>, codes: &[u32]) -> Option<Vec<Truth>> {
         let codes = Codes { values, distinct: 3, codes };
         let of = CodedColumn { column: 0, codes, is_utf8: true };
         let rows = Rows::All(codes.codes.len());
         let (mut out, never) = (Vector::default(), Cancellation::new());
-        let known = verdicts.compute(&program(), NodeId(4), of, rows, &never, &mut out);
+        let known = results.compute(&program(), NodeId(4), of, rows, &never, &mut out);
         known.then(|| out.bools(codes.codes.len()).0.to_vec())
     }
 
     #[test]
     fn a_condition_is_evaluated_by_value_when_as_many_rows_were_asked_for() {
         use Truth::{False, True};
-        let (mut verdicts, values) = (Verdicts::default(), ints(&[1, 2, 3]));
-        assert_eq!(compute(&mut verdicts, &values, &[0, 1]), None);
-        assert_eq!(compute(&mut verdicts, &values, &[2]), Some(vec![True]));
+        let (mut results, values) = (Results::default(), ints(&[1, 2, 3]));
+        assert_eq!(compute(&mut results, &values, &[0, 1]), None);
+        assert_eq!(compute(&mut results, &values, &[2]), Some(vec![True]));
         assert_eq!(
-            compute(&mut verdicts, &values, &[0, 2, 1, 2]),
+            compute(&mut results, &values, &[0, 2, 1, 2]),
             Some(vec![False, True, False, True])
         );
         // Those of another row group are other values, and nothing is kept of the first ones.
         let others = ints(&[4, 1, 1]);
-        assert_eq!(compute(&mut verdicts, &others, &[0, 1]), None);
+        assert_eq!(compute(&mut results, &others, &[0, 1]), None);
         assert_eq!(Arc::strong_count(&values), 1);
-        assert_eq!(compute(&mut verdicts, &others, &[0, 1]), Some(vec![True, False]));
+        assert_eq!(compute(&mut results, &others, &[0, 1]), Some(vec![True, False]));
     }
 
     #[test]
     fn a_condition_that_fails_for_a_value_is_left_to_the_rows() {
-        let (mut verdicts, values) = (Verdicts::default(), ints(&[0, 2, 3]));
+        let (mut results, values) = (Results::default(), ints(&[0, 2, 3]));
         for _ in 0..3 {
-            assert_eq!(compute(&mut verdicts, &values, &[1, 1, 2]), None);
+            assert_eq!(compute(&mut results, &values, &[1, 1, 2]), None);
         }
+    }
+
+    /// CHAR_LENGTH, LOWER and CHAR_LENGTH(LOWER) of a column.
+    fn of_text() -> Program {
+        let column = Op::Column(ColumnRef { index: 0, name: "a".into() });
+        let lower = Op::Call { function: Function::Lower, args: vec![NodeId(0)] };
+        let nodes = [
+            (column, Kind::Text),
+            (Op::CharLength(NodeId(0)), Kind::Int),
+            (lower, Kind::Text),
+            (Op::CharLength(NodeId(2)), Kind::Int),
+        ];
+        let node = |(op, kind)| Node { op: Arc::new(op), kind, reads: Reads::One(0) };
+        Program { nodes: nodes.into_iter().map(node).collect() }
+    }
+
+    fn texts(values: &[Option<&str>]) -> Arc<Vector> {
+        let (mut vector, mut heap) = (Vector::default(), Vec::new());
+        let spans = vector.texts(values.len(), Heap::Block);
+        for (span, text) in spans.iter_mut().zip(values) {
+            *span = text.map_or(Span::NULL, |text| {
+                heap.extend_from_slice(text.as_bytes());
+                Span::new((heap.len() - text.len()) as u32, text.len() as u32)
+            });
+        }
+        vector.set_heap(Heap::Owned(heap));
+        Arc::new(vector)
+    }
+
+    #[test]
+    fn functions_are_called_by_value_as_soon_as_that_is_less_work() {
+        let (long, never) = ("É".repeat(1000), Cancellation::new());
+        let values = texts(&[Some(&long), Some("B"), None]);
+        let mut results = Results::default();
+        let mut ask = |node: u32, codes: &[u32]| {
+            let codes = Codes { values: &values, distinct: 3, codes };
+            let of = CodedColumn { column: 0, codes, is_utf8: true };
+            let (mut out, rows) = (Vector::default(), Rows::All(codes.codes.len()));
+            let known = results.compute(&of_text(), NodeId(node), of, rows, &never, &mut out);
+            let value = |row| out.value(row, &[]).unwrap();
+            known.then(|| (0..codes.codes.len()).map(value).collect::<Vec<_>>())
+        };
+        // A long text is as much work as many short ones.
+        assert_eq!(ask(1, &[1, 2, 1, 2]), None);
+        let lengths = [Value::Int(1), Value::Int(1000), Value::Null];
+        assert_eq!(ask(1, &[1, 0, 2]).unwrap(), lengths);
+        assert_eq!(ask(3, &[2, 1]), None);
+        assert_eq!(ask(3, &[1, 0, 2]).unwrap(), lengths);
+        let lower = [Value::String("b".into()), Value::Null, Value::String("é".repeat(1000))];
+        assert_eq!(ask(2, &[1]), None);
+        assert_eq!(ask(2, &[1, 2, 0]).unwrap(), lower);
+    }
+
+    #[test]
+    fn results_that_take_much_room_are_not_kept() {
+        let long = "A".repeat(MAX_BYTES / 2);
+        let values = texts(&[Some(&long), Some(&long), Some(&long)]);
+        let codes = Codes { values: &values, distinct: 3, codes: &[0, 1, 2] };
+        let of = CodedColumn { column: 0, codes, is_utf8: true };
+        let (mut results, never) = (Results::default(), Cancellation::new());
+        let mut ask = |node: u32| {
+            let rows = Rows::All(3);
+            results.compute(&of_text(), NodeId(node), of, rows, &never, &mut Vector::default())
+        };
+        assert!(!ask(2) && ask(1) && !ask(2));
     }
 }

@@ -1,6 +1,6 @@
 //! Runs a program.
 
-use super::by_value::{CodedColumn, Verdicts};
+use super::by_value::{CodedColumn, Results};
 use super::room::{MAX_TEXT_BYTES, too_much_text};
 use super::{
     ColumnRef, NodeId, Op, Program, arithmetic, bloom, cast, choose, compare, function, text, trim,
@@ -25,8 +25,8 @@ pub(crate) struct Machine {
     text_bytes: usize,
     /// When to stop; asked before every operator.
     cancellation: Cancellation,
-    /// Conditions on columns that have few values.
-    verdicts: Verdicts,
+    /// Expressions of columns that have few values.
+    by_value: Results,
 }
 
 #[derive(Debug, Default)]
@@ -221,7 +221,7 @@ impl Machine {
         self.text_bytes = self.text_bytes.saturating_sub(out.text_bytes());
         let by_value = CodedColumn::of(program.node(id), batch).is_some_and(|column| {
             let (rows, stop) = (selection.rows(), &self.cancellation);
-            self.verdicts.compute(program, id, column, rows, stop, &mut out)
+            self.by_value.compute(program, id, column, rows, stop, &mut out)
         });
         let mut result = match by_value {
             true => Ok(()),

@@ -15,6 +15,7 @@ mod memory;
 mod oracle;
 mod parallel;
 mod parquet_input;
+mod parquet_types;
 mod probe;
 mod properties;
 mod ranges;

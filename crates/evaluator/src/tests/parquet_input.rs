@@ -4,8 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use arrow::array::{
     ArrayRef, BooleanArray, Date32Array, Decimal128Array, Float64Array, Int32Array, Int64Array,
-    ListArray, RecordBatch, StringArray, StructArray, Time32MillisecondArray,
-    TimestampMicrosecondArray, UInt64Array,
+    ListArray, RecordBatch, StringArray, StructArray, TimestampMicrosecondArray, UInt64Array,
 };
 use arrow::datatypes::{Int32Type, Schema};
 use parquet::arrow::ArrowWriter;
@@ -131,21 +130,6 @@ fn errors() {
     let mut zipped = parquet("SELECT i FROM S3Object");
     zipped.input.compression = Compression::Gzip;
     check_error(&zipped, object, Code::InvalidRequestParameter, "");
-    let time: ArrayRef = Arc::new(Time32MillisecondArray::from(vec![1]));
-    let object = write(vec![("a", time)], 10);
-    check_error(
-        &parquet("SELECT a FROM S3Object"),
-        object.clone(),
-        Code::UnsupportedTypeForQuerying,
-        "a",
-    );
-    check_error(
-        &parquet("SELECT * FROM S3Object"),
-        object.clone(),
-        Code::UnsupportedTypeForQuerying,
-        "a",
-    );
-    check(&object, "SELECT COUNT(*) FROM S3Object", "1\n");
 }
 
 /// 100 groups of 100 rows; `a` ascends, `b` has a NaN and a -NaN in every group.

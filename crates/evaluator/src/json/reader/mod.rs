@@ -447,6 +447,10 @@ impl Columns for JsonReader {
         !self.is_indexed || self.structure.is_ascii()
     }
 
+    fn absent(&self, rows: Rows<'_>) -> usize {
+        self.batch.absent(rows)
+    }
+
     fn read_column(
         &self,
         column: usize,

@@ -9,7 +9,17 @@ impl Decimal {
     #[inline]
     pub fn parse(text: &[u8]) -> Option<Self> {
         Self::parse_short(text).or_else(|| match read(text, MAX_DIGITS, Excess::Round)? {
-            (decimal, 0) => Some(decimal),
+            (decimal, Dropped { count: 0, .. }) => Some(decimal),
+            _ => None,
+        })
+    }
+
+    /// Reads the same, but drops zeros at its end, behind the point, for which a decimal has no digits or places.
+    #[must_use]
+    #[inline]
+    pub fn parse_exact(text: &[u8]) -> Option<Self> {
+        Self::parse_short(text).or_else(|| match read(text, MAX_DIGITS, Excess::Round)? {
+            (decimal, Dropped { only_zeros: true, .. }) => Some(decimal),
             _ => None,
         })
     }
@@ -71,10 +81,15 @@ enum Excess {
     Cut,
 }
 
-/// Reads a number of any length with at most `places` places. Says also how many digits it dropped
-/// for that.
+/// Digits that were dropped because there was no place for them.
+struct Dropped {
+    count: i64,
+    only_zeros: bool,
+}
+
+/// Reads a number of any length with at most `places` places.
 #[cold]
-fn read(text: &[u8], places: u32, excess: Excess) -> Option<(Decimal, i64)> {
+fn read(text: &[u8], places: u32, excess: Excess) -> Option<(Decimal, Dropped)> {
     let (negative, text) = split_sign(text);
     let end = text.iter().position(|b| matches!(b, b'e' | b'E')).unwrap_or(text.len());
     let (mantissa, exponent) = text.split_at(end);
@@ -104,7 +119,8 @@ fn read(text: &[u8], places: u32, excess: Excess) -> Option<(Decimal, i64)> {
     let mut drop = (scale - i64::from(places)).max(0);
     if significant == 0 {
         let scale = (scale - drop).max(0) as u8;
-        return Some((Decimal { unscaled: 0, scale }, drop));
+        let dropped = Dropped { count: drop, only_zeros: true };
+        return Some((Decimal { unscaled: 0, scale }, dropped));
     }
     if excess == Excess::Round {
         drop = drop.max(significant - digits_allowed);
@@ -135,7 +151,8 @@ fn read(text: &[u8], places: u32, excess: Excess) -> Option<(Decimal, i64)> {
         scale -= 1;
     }
     let scale = i8::try_from(scale).ok()?;
-    Some((Decimal::new(if negative { -unscaled } else { unscaled }, scale)?, drop))
+    let dropped = Dropped { count: drop, only_zeros: first_lost == 0 && !rest_lost };
+    Some((Decimal::new(if negative { -unscaled } else { unscaled }, scale)?, dropped))
 }
 
 #[inline]

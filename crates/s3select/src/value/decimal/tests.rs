@@ -112,6 +112,21 @@ fn texts_of_any_length_are_read() {
     check(rounded(&format!("{NINES}.5")), "none");
     check(rounded(&format!("1{zeros}e-60")), &format!("1.{}", &zeros[..37]));
     check(Decimal::parse(format!("1.{zeros}1").as_bytes()), "none");
+    check(Decimal::parse(format!("1.{zeros}").as_bytes()), "none");
+    let exact = |text: &str| Decimal::parse_exact(text.as_bytes());
+    check(exact(&format!("1.{zeros}")), &format!("1.{}", &zeros[..37]));
+    check(
+        exact(&format!("-99999999999999999.99{zeros}")),
+        &format!("-99999999999999999.99{}", &zeros[..19]),
+    );
+    check(exact(&format!("{NINES}.{zeros}")), NINES);
+    check(exact(&format!("0.{zeros}")), &format!("0.{}", &zeros[..38]));
+    check(exact(&format!("0.5{zeros}e1")), &format!("5.{}", &zeros[..37]));
+    for inexact in
+        [format!("1.{zeros}1"), format!("{NINES}.{zeros}1"), format!("0.{zeros}1"), "1e38".into()]
+    {
+        check(exact(&inexact), "none");
+    }
     let cut = |text: &str| Decimal::parse_cut(text.as_bytes(), 4, 2);
     check(cut(&format!("1.999{NINES}")), "1.99");
     check(cut(&format!("-0.999{NINES}")), "-0.99");
