@@ -7,6 +7,7 @@ use arrow::util::display::{ArrayFormatter, FormatOptions};
 use async_trait::async_trait;
 use datafusion::physical_plan::collect;
 use datafusion::prelude::{SessionConfig, SessionContext};
+use proptest::test_runner::{Config, TestRunner};
 use sluicegate_costmodel::PriceBook;
 use sluicegate_engine::config::Scan;
 use sluicegate_engine::{Engine, EngineBuilder};
@@ -18,6 +19,13 @@ use crate::codec::comes_back;
 
 /// The bucket of every test.
 pub(crate) const BUCKET: &str = "test";
+
+/// A runner of so many random cases, or of `PROPTEST_CASES`. `PROPTEST_RNG_SEED` determines them, which
+/// `.cargo/config.toml` fixes.
+pub(crate) fn runner(cases: u32) -> TestRunner {
+    let cases = std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(cases);
+    TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() })
+}
 
 /// Our server's profile without `BLOOM_CONTAINS`, so that Bloom filters are PushdownDB's.
 pub(crate) fn without_bloom_contains() -> EndpointProfile {
