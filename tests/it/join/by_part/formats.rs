@@ -274,8 +274,8 @@ fn check(format: Format) {
     result.unwrap();
     let (own, fewer) = seen.get();
     // Only whole objects of Parquet have keys of their own, and not in every run: see
-    // `each_parquet_object_is_asked_about_its_keys`.
-    if !matches!(format, Format::Parquet) {
+    // `each_parquet_object_is_asked_about_its_keys`. Few cases of the other formats may have none, either.
+    if !matches!(format, Format::Parquet) && cases >= 48 {
         assert!(own > 0, "no part had keys of its own in {cases} · 3 statements");
         assert!(fewer > 0, "keys made none of {cases} · 3 answers shorter");
     }
