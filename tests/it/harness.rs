@@ -52,7 +52,7 @@ impl Grid {
     /// Whether the next one is tried.
     pub(crate) fn takes(&mut self) -> bool {
         self.passed += 1;
-        self.passed % self.every == 0
+        self.passed.is_multiple_of(self.every)
     }
 }
 
