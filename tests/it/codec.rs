@@ -9,7 +9,6 @@ use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::{Column, DynamicFilterPhysicalExpr, binary, lit};
 use datafusion::physical_plan::{ExecutionPlan, collect, displayable};
 use proptest::prelude::*;
-use proptest::test_runner::{Config, TestRunner};
 use sluicegate_engine::Engine;
 use sluicegate_engine::codec::{decode, encode};
 use sluicegate_engine::config::Scan;
@@ -18,7 +17,7 @@ use sluicegate_s3select::profile::EndpointProfile;
 use sluicegate_workloads::tpch::{Format, generate, query};
 use tokio::runtime::Runtime;
 
-use crate::harness::{BUCKET, Store, rows, text};
+use crate::harness::{BUCKET, Store, rows, runner, text};
 use crate::{random, tpch};
 
 const SCANS: [Scan; 3] = [Scan::Auto, Scan::Get, Scan::Select];
@@ -114,8 +113,7 @@ async fn the_plans_of_tpch_come_back() {
 fn the_plans_of_random_statements_come_back() {
     let runtime = Runtime::new().unwrap();
     let store = runtime.block_on(Store::start());
-    let mut runner =
-        TestRunner::new(Config { cases: 16, failure_persistence: None, ..Config::default() });
+    let mut runner = runner(16);
     let statements = prop::collection::vec((random::output(), random::predicate()), 1..4);
     let formats = prop::sample::select(vec![random::Format::Csv, random::Format::Json]);
     let number = std::cell::Cell::new(0);
@@ -381,8 +379,7 @@ fn hostile_bytes_are_an_error() {
     let context = engine.context().task_ctx();
     let hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(|_| ()));
-    let mut runner =
-        TestRunner::new(Config { cases: 2000, failure_persistence: None, ..Config::default() });
+    let mut runner = runner(2000);
     let changes = prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4);
     let strategy = (0..encoded.len(), changes, prop::option::of(any::<prop::sample::Index>()));
     let refused = std::cell::Cell::new(0);

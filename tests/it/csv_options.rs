@@ -4,11 +4,10 @@
 use std::cell::Cell;
 
 use proptest::prelude::*;
-use proptest::test_runner::{Config, TestRunner};
 use sluicegate_engine::config::Scan;
 use tokio::runtime::Runtime;
 
-use crate::harness::{BUCKET, Store, rows, stock, stock_rows, try_rows};
+use crate::harness::{BUCKET, Store, rows, runner, stock, stock_rows, try_rows};
 
 /// The options of a table, each as its byte.
 #[derive(Debug, Clone)]
@@ -189,9 +188,7 @@ fn every_option_reads_alike() {
     let runtime = Runtime::new().unwrap();
     let store = runtime.block_on(Store::start());
     let local = tempfile::tempdir().unwrap();
-    let cases = std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(96);
-    let mut runner =
-        TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() });
+    let mut runner = runner(96);
     let inputs = (1_usize..4).prop_flat_map(|columns| {
         let records = prop::collection::vec(record(columns), 0..8);
         (Just(columns), Options::any(), records, any::<bool>(), any::<bool>())

@@ -62,6 +62,8 @@ fn shared() -> &'static Damaged {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
     /// Whichever bit of whichever answer about a whole object, of Select, or of a sample. What cannot be seen are
     /// ranges of objects by GET without TLS, nor two samples that are damaged alike; a listing is one answer that
     /// has no checksum either.
@@ -90,9 +92,13 @@ proptest! {
         let place = if early { place / 100.0 } else { place };
         wire.mend();
         wire.harm(&request, nth, times, Harm::Flip { place, bit });
-        let answer = runtime.block_on(try_ordered(&engines[usize::from(select)], &sql(object)));
+        let engine = &engines[usize::from(select)];
+        let before = engine.counted();
+        let answer = runtime.block_on(try_ordered(engine, &sql(object)));
         wire.mend();
-        if let Ok(answer) = answer {
+        // A busy machine may delay an answer of Select so long that GET fetches the rest, in ranges.
+        let in_ranges = large && engine.counted().since(&before).fallbacks > 0;
+        if let Ok(answer) = answer && !in_ranges {
             prop_assert_eq!(&answer, &right[usize::from(large)]);
         }
     }

@@ -21,6 +21,42 @@ use crate::codec::comes_back;
 /// The bucket of every test.
 pub(crate) const BUCKET: &str = "test";
 
+/// A runner of so many random cases, or of `PROPTEST_CASES`. `PROPTEST_RNG_SEED` determines them, which
+/// `.cargo/config.toml` fixes.
+pub(crate) fn runner(cases: u32) -> TestRunner {
+    let cases = std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(cases);
+    TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() })
+}
+
+/// Whether the heavy grids of ways are to be tried whole.
+pub(crate) fn whole_grids() -> bool {
+    std::env::var_os("SLUICE_TEST_GRIDS").is_some()
+}
+
+/// A grid of ways of which every n-th is tried, or each with `SLUICE_TEST_GRIDS`. If n is prime and divides
+/// no dimension, each value of each is tried.
+pub(crate) struct Grid {
+    every: usize,
+    passed: usize,
+}
+
+impl Grid {
+    /// The grid of `ways`. Says what is skipped.
+    pub(crate) fn every(n: usize, ways: &str) -> Self {
+        let whole = whole_grids();
+        if !whole && n > 1 {
+            eprintln!("partly skipped: set SLUICE_TEST_GRIDS=1 for {ways}");
+        }
+        Self { every: if whole { 1 } else { n }, passed: 0 }
+    }
+
+    /// Whether the next one is tried.
+    pub(crate) fn takes(&mut self) -> bool {
+        self.passed += 1;
+        self.passed.is_multiple_of(self.every)
+    }
+}
+
 /// Our server's profile without `BLOOM_CONTAINS`, so that Bloom filters are PushdownDB's.
 pub(crate) fn without_bloom_contains() -> EndpointProfile {
     let mut profile = EndpointProfile::sluice();

@@ -9,7 +9,6 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use proptest::prelude::*;
-use proptest::test_runner::{Config, TestRunner};
 use sluicegate_client::{Client, ConnectOptions, Error};
 use sluicegate_engine::Engine;
 use sluicegate_engine::config::Scan;
@@ -21,7 +20,7 @@ use sluicegate_s3select::request::{
 };
 use tokio::runtime::Runtime;
 
-use crate::harness::{BUCKET, Store, rows};
+use crate::harness::{BUCKET, Store, rows, runner};
 use crate::index::{create, files};
 
 /// What a statement answers, or its error's code and message, and the bytes that it scanned.
@@ -536,15 +535,13 @@ fn options() -> impl Strategy<Value = (CsvInput, Option<ScanRange>, bool)> {
 /// to the letter, whether there is an index or not.
 #[test]
 fn answers_are_those_of_the_whole_object() {
-    let cases = std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(64);
     let runtime = Runtime::new().unwrap();
     let place = runtime.block_on(Place::start());
-    let config = Config { cases, failure_persistence: None, ..Config::default() };
     let (number, asked, fewer) = (Cell::new(0), Cell::new(0), Cell::new(0));
     let columns = prop::sample::subsequence(vec!["k", "t"], 1..=2);
     let statements = prop::collection::vec((statement(), options()), 12);
     let strategy = (object(), any::<bool>(), prop::bool::weighted(0.8), columns, statements);
-    let result = TestRunner::new(config).run(
+    let result = runner(64).run(
         &strategy,
         |((records, first, last), header, last_end, columns, statements)| {
             number.set(number.get() + 1);

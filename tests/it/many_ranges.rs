@@ -4,12 +4,11 @@
 use std::time::Duration;
 
 use proptest::prelude::*;
-use proptest::test_runner::{Config, TestRunner};
 use sluicegate_engine::config::Scan;
 use sluicegate_engine::{Counted, Engine, HardwareProfile};
 use sluicegate_server::{Fault, Operation, Rule};
 
-use crate::harness::{Store, rows, try_rows};
+use crate::harness::{Store, rows, runner, try_rows};
 use crate::index::numbers;
 
 /// Some hundred records that lie all over the objects.
@@ -126,9 +125,8 @@ fn cuts_anywhere_change_no_answer() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let store = runtime.block_on(Store::start());
     let (engine, expected, _) = runtime.block_on(indexed(&store));
-    let config = Config { cases: 24, failure_persistence: None, ..Config::default() };
     let cut = (0_u64..60_000, 1_u64..6, 1_u64..4, prop::sample::select(vec![2, 7, 50, 1000]));
-    let result = TestRunner::new(config).run(&cut, |(after, nth, times, ranges)| {
+    let result = runner(24).run(&cut, |(after, nth, times, ranges)| {
         store.faults.clear();
         let rule = Rule::new(Operation::GetObject, Fault::CutBody { after });
         store.faults.inject(rule.nth(nth).times(times));

@@ -16,11 +16,10 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
 use proptest::prelude::*;
-use proptest::test_runner::{Config, TestRunner};
 use sluicegate_engine::config::Scan;
 use tokio::runtime::Runtime;
 
-use crate::harness::{BUCKET, Store, rows, stock, stock_rows, try_rows};
+use crate::harness::{BUCKET, Store, rows, runner, stock, stock_rows, try_rows};
 
 /// The types of columns in files, each with the SQL that declares it.
 fn types() -> Vec<(DataType, &'static str)> {
@@ -128,9 +127,7 @@ fn declared_types_are_not_taken_for_stored_ones() {
     let runtime = Runtime::new().unwrap();
     let store = runtime.block_on(Store::start());
     let local = tempfile::tempdir().unwrap();
-    let cases = std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(96);
-    let mut runner =
-        TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() });
+    let mut runner = runner(96);
     let column = (prop::sample::select(types()), prop::sample::select(types()), 0..6_u8);
     let inputs = (
         column.clone(),

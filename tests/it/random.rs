@@ -1,11 +1,13 @@
 //! Random tables, predicates and aggregates: engine over Select = DataFusion over the same file.
 
 use proptest::prelude::*;
-use proptest::test_runner::{Config, TestRunner};
+use proptest::test_runner::RngSeed;
 use sluicegate_engine::config::Scan;
 use tokio::runtime::Runtime;
 
-use crate::harness::{Place, Store, stock, stock_ordered, stock_rows, try_ordered, try_rows};
+use crate::harness::{
+    Place, Store, runner, stock, stock_ordered, stock_rows, try_ordered, try_rows,
+};
 
 const NAMES: [&str; 9] = ["id", "s", "i", "n", "d", "t", "b", "f", "w"];
 
@@ -354,9 +356,7 @@ pub(crate) fn check(
     scan: Scan,
 ) -> (u32, u32) {
     let local = tempfile::tempdir().unwrap();
-    let cases = std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(64);
-    let mut runner =
-        TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() });
+    let mut runner = runner(64);
     let statements = prop::collection::vec((output(), predicate()), 1..4);
     let number = std::cell::Cell::new(0);
     let (asked, pushed) = (std::cell::Cell::new(0_u32), std::cell::Cell::new(0_u32));
@@ -466,4 +466,13 @@ fn no_row_of_parquet_is_skipped_by_mistake() {
     let store = runtime.block_on(Store::start());
     let (asked, pushed) = check(&runtime, &store, Format::Parquet, Scan::Get);
     assert!(asked > 0 && pushed == 0, "{pushed} of {asked} statements were sent to the store");
+}
+
+/// Who runs the tests twice runs the same twice.
+#[test]
+fn random_cases_are_the_same_in_every_run() {
+    // Cargo sets this, as it does what `.cargo/config.toml` names.
+    if std::env::var_os("CARGO_MANIFEST_DIR").is_some() {
+        assert_ne!(runner(1).config().rng_seed, RngSeed::Random);
+    }
 }

@@ -8,7 +8,6 @@ use std::process::{Command, Output, Stdio};
 
 use datafusion::common::ScalarValue;
 use proptest::prelude::*;
-use proptest::test_runner::{Config, TestRunner};
 use sluicegate_engine::Engine;
 use sluicegate_engine::config::Scan;
 use sluicegate_engine::statistics::known::KnownStatistics;
@@ -18,7 +17,7 @@ use sluicegate_s3select::profile::EndpointProfile;
 use tokio::runtime::Runtime;
 
 use crate::cli::{Served, bad, good, text};
-use crate::harness::{BUCKET, Store, rows, stock, stock_ordered, try_ordered, values};
+use crate::harness::{BUCKET, Store, rows, runner, stock, stock_ordered, try_ordered, values};
 
 const COLUMNS: &str = "k BIGINT, g BIGINT, d DECIMAL(9, 2), t DATE, s VARCHAR, f DOUBLE";
 
@@ -298,11 +297,9 @@ fn wrong_statistics_change_no_answer() {
     });
     let truth = KnownStatistics::in_folder(truth.path()).all();
     assert_eq!(truth.len(), 3);
-    let cases = std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(24);
-    let config = Config { cases, failure_persistence: None, ..Config::default() };
     let believed = Cell::new(0);
     let inputs = (prop::collection::vec(lie(), 3), any::<bool>(), any::<bool>());
-    let result = TestRunner::new(config).run(&inputs, |(lies, select, ordered)| {
+    let result = runner(24).run(&inputs, |(lies, select, ordered)| {
         let folder = tempfile::tempdir().unwrap();
         let known = KnownStatistics::in_folder(folder.path());
         for (object, lie) in truth.iter().zip(&lies) {

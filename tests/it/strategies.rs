@@ -8,7 +8,7 @@ use sluicegate_s3select::profile::EndpointProfile;
 use sluicegate_server::{Fault, Operation, Rule};
 use sluicegate_workloads::tpch::{Format, Generate, generate};
 
-use crate::harness::{BUCKET, Store, rows};
+use crate::harness::{BUCKET, Grid, Store, rows};
 use crate::tpch::{answer_of, compare, data, oracle, register};
 
 const SCALE: f64 = 0.005;
@@ -64,22 +64,22 @@ async fn engine(
     engine
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn tpch_is_right_whatever_is_forced_on_whichever_store() {
+async fn check(format: Format, objects: usize) {
+    let mut grid = Grid::every(7, "every query with each strategy over each store");
     let store = Store::start().await;
     let bucket = LocalFileSystem::new_with_prefix(store.folder.path().join(BUCKET)).unwrap();
     let numbers: Vec<usize> = (1..=22).collect();
     let expected = Box::pin(oracle(SCALE, &numbers, &[Format::csv()])).await;
-    for (format, objects) in [(Format::csv(), 2), (Format::parquet(), 1)] {
-        let tables = data(&format, objects, SCALE);
-        generate(&tables, &bucket, &|_| ()).await.unwrap();
-        for (name, profile) in lacking() {
-            // Everything is forced over each store, and the other ways in turn.
-            let others = FORCED.len() - 1;
-            let other = 1 + name.len() % others;
-            for forced in [FORCED[0], FORCED[other]] {
-                let engine = engine(&store, &profile, &tables, forced).await;
-                for (number, expected) in numbers.iter().zip(&expected) {
+    let tables = data(&format, objects, SCALE);
+    generate(&tables, &bucket, &|_| ()).await.unwrap();
+    for (name, profile) in lacking() {
+        // Everything is forced over each store, and the other ways in turn.
+        let others = FORCED.len() - 1;
+        let other = 1 + name.len() % others;
+        for forced in [FORCED[0], FORCED[other]] {
+            let engine = engine(&store, &profile, &tables, forced).await;
+            for (number, expected) in numbers.iter().zip(&expected) {
+                if grid.takes() {
                     let way = format!("{name}, {forced:?}, {format:?}");
                     compare(*number, &answer_of(&engine, *number).await, expected, &way);
                 }
@@ -89,7 +89,18 @@ async fn tpch_is_right_whatever_is_forced_on_whichever_store() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn tpch_is_right_whatever_is_forced_on_whichever_store_of_csv() {
+    Box::pin(check(Format::csv(), 2)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tpch_is_right_whatever_is_forced_on_whichever_store_of_parquet() {
+    Box::pin(check(Format::parquet(), 1)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn tpch_is_right_whichever_statement_fails() {
+    let mut grid = Grid::every(3, "every query with a fault in each of its statements");
     let store = Store::start().await;
     let bucket = LocalFileSystem::new_with_prefix(store.folder.path().join(BUCKET)).unwrap();
     let numbers: Vec<usize> = (1..=22).collect();
@@ -109,14 +120,18 @@ async fn tpch_is_right_whichever_statement_fails() {
         frame(1, "CastFailed"),
         frame(0, "OverMaxRecordSize"),
     ];
-    let (mut struck, mut at) = (0, 0);
+    let (mut struck, mut tried, mut at) = (0, 0, 0);
     for forced in FORCED {
         let engine = engine(&store, &EndpointProfile::sluice(), &tables, forced).await;
         for (number, expected) in numbers.iter().zip(&expected) {
             // Each query meets other faults, at other statements of it.
             for nth in [1, 2, 4, 7] {
-                let fault = faults[at % faults.len()].clone();
                 at += 1;
+                if !grid.takes() {
+                    continue;
+                }
+                tried += 1;
+                let fault = faults[at % faults.len()].clone();
                 store.faults.clear();
                 let before = store.faults.struck();
                 let rule = Rule::new(Operation::SelectObjectContent, fault.clone()).nth(nth);
@@ -127,5 +142,5 @@ async fn tpch_is_right_whichever_statement_fails() {
             }
         }
     }
-    assert!(struck > 100, "only {struck} faults struck");
+    assert!(4 * struck > tried, "only {struck} of {tried} faults struck");
 }

@@ -52,7 +52,7 @@ pub(crate) struct UdpArgs {
     /// Entries that a worker may have in flight
     #[arg(long, default_value_t = 64, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=4096))]
     pub(crate) window: u16,
-    /// Milliseconds after which a packet is sent again
+    /// Milliseconds after which a packet is sent again; up to twelve times this while nothing new arrives
     #[arg(long, default_value_t = 20, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..=10_000))]
     pub(crate) timeout: u64,
     /// Seconds after which the run is given up

@@ -14,7 +14,7 @@ use sluicegate_s3select::profile::EndpointProfile;
 use sluicegate_server::Builder;
 use sluicegate_workloads::tpch::{Format, generate, query};
 
-use crate::harness::{BUCKET, Store, rows, statements, stock, stock_rows};
+use crate::harness::{BUCKET, Grid, Store, rows, statements, stock, stock_rows};
 use crate::tpch;
 
 const STRATEGIES: [&str; 6] = ["auto", "server", "filtered", "case", "s3", "hybrid"];
@@ -109,8 +109,9 @@ const QUERIES: [&str; 14] = [
     "SELECT reverse(g), count(DISTINCT h) FROM t GROUP BY reverse(g)",
 ];
 
-/// Every query, each way, over tables of one and several objects, in ranges and whole.
-async fn all_ways(objects: &[String], profiles: &[EndpointProfile]) {
+/// Every query, each way or every n-th of them, over tables of one and several objects, in ranges and whole.
+async fn all_ways(objects: &[String], profiles: &[EndpointProfile], every: usize) {
+    let mut grid = Grid::every(every, "each way to group over each store");
     let (store, stock) = both(objects).await;
     for profile in profiles {
         let engine = engine(&store, profile.clone()).await;
@@ -119,6 +120,9 @@ async fn all_ways(objects: &[String], profiles: &[EndpointProfile]) {
             for strategy in STRATEGIES {
                 force(&engine, strategy).await;
                 for (count, range) in [(4096, 1 << 24), (7, 300)] {
+                    if !grid.takes() {
+                        continue;
+                    }
                     sample(&engine, count).await;
                     rows(&engine, &format!("SET sluice.range_bytes = {range}")).await;
                     let name = &profile.name;
@@ -136,7 +140,7 @@ async fn all_ways(objects: &[String], profiles: &[EndpointProfile]) {
 #[tokio::test(flavor = "multi_thread")]
 async fn every_way_gives_the_same_groups() {
     let objects = [skewed(0, 120), skewed(120, 121), "k,g,h,x,t\n".to_owned(), String::new()];
-    Box::pin(all_ways(&objects, &[EndpointProfile::sluice()])).await;
+    Box::pin(all_ways(&objects, &[EndpointProfile::sluice()], 1)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -161,13 +165,13 @@ async fn stores_that_can_less_give_the_same_groups() {
         one_by_one::without_case(),
         short(),
     ];
-    Box::pin(all_ways(&[skewed(0, 60)], &profiles)).await;
+    Box::pin(all_ways(&[skewed(0, 60)], &profiles, 5)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn tables_without_rows_or_with_one_have_the_right_groups() {
     for objects in [vec![String::new()], vec!["k,g,h,x,t\n".to_owned()], vec![skewed(5, 6)]] {
-        Box::pin(all_ways(&objects, &[EndpointProfile::sluice()])).await;
+        Box::pin(all_ways(&objects, &[EndpointProfile::sluice()], 1)).await;
     }
 }
 
@@ -560,6 +564,7 @@ async fn the_22_queries_group_alike_in_every_way() {
     let store = Store::start().await;
     let local = LocalFileSystem::new_with_prefix(store.folder.path().join(BUCKET)).unwrap();
     let local = Arc::new(local);
+    let mut grid = Grid::every(3, "each query of TPC-H with each strategy of GROUP BY");
     for format in [Format::csv(), Format::parquet()] {
         let data = tpch::data(&format, 2, 0.01);
         generate(&data, local.as_ref(), &|_| ()).await.unwrap();
@@ -572,6 +577,9 @@ async fn the_22_queries_group_alike_in_every_way() {
             for (strategy, count) in
                 [("s3", 4096), ("case", 4096), ("case", 16), ("hybrid", 4096), ("auto", 4096)]
             {
+                if !grid.takes() {
+                    continue;
+                }
                 force(&engine, strategy).await;
                 sample(&engine, count).await;
                 let actual = rows(&engine, sql).await;

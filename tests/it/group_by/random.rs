@@ -3,13 +3,12 @@
 use std::cell::Cell;
 
 use proptest::prelude::*;
-use proptest::test_runner::{Config, TestRunner};
 use sluicegate_engine::config::Scan;
 use sluicegate_s3select::profile::EndpointProfile;
 use tokio::runtime::Runtime;
 
 use super::{STRATEGIES, force, sample};
-use crate::harness::{BUCKET, Store, rows, stock, stock_rows, try_rows};
+use crate::harness::{BUCKET, Store, rows, runner, stock, stock_rows, try_rows};
 use crate::random;
 
 fn key() -> impl Strategy<Value = String> {
@@ -131,7 +130,7 @@ impl Stored {
 
 fn check(stored: Stored) {
     let sluice = EndpointProfile::sluice();
-    let (asked, pushed) = check_with(stored, &sluice, "s3", statement().boxed(), 48);
+    let (asked, pushed) = check_with(stored, &sluice, "s3", statement().boxed(), 20);
     assert!(3 * pushed > asked, "of {asked} statements only {pushed} are grouped in the store");
 }
 
@@ -151,9 +150,7 @@ fn check_with(
             None => server,
         }))
     });
-    let cases = std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(cases);
-    let mut runner =
-        TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() });
+    let mut runner = runner(cases);
     let statements = prop::collection::vec(statement, 1..4);
     let objects = prop::collection::vec((random::table(), random::forms()), 1..3);
     let number = Cell::new(0);
@@ -242,7 +239,7 @@ fn random_groups_one_by_one_are_those_of_datafusion() {
     ] {
         let (mut asked, mut pushed) = (0, 0);
         for stored in formats {
-            let counts = check_with(*stored, profile, "case", statement.clone(), 16);
+            let counts = check_with(*stored, profile, "case", statement.clone(), 8);
             (asked, pushed) = (asked + counts.0, pushed + counts.1);
         }
         assert!(most_are_here || 12 * pushed > asked, "{}: {pushed} of {asked}", profile.name);

@@ -10,8 +10,8 @@ use sluicegate_engine::explain::Explanation;
 use sluicegate_s3select::profile::EndpointProfile;
 use tokio::runtime::Runtime;
 
-use super::{create, numbers, runner};
-use crate::harness::{BUCKET, Store, rows, stock, stock_rows};
+use super::{create, numbers};
+use crate::harness::{BUCKET, Store, rows, runner, stock, stock_rows};
 
 const POINT: &str = "SELECT v FROM n WHERE k = 77";
 

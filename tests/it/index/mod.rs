@@ -12,7 +12,6 @@ mod unusable;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use proptest::test_runner::{Config, TestRunner};
 use sluicegate_engine::Engine;
 use sluicegate_engine::index::manage::{Index, Indexes, Look};
 
@@ -59,11 +58,6 @@ async fn index_in_plan(engine: &Engine, sql: &str) -> Option<String> {
     let plan = datafusion::physical_plan::displayable(plan.as_ref()).indent(false).to_string();
     let (_, index) = plan.split_once(", index=")?;
     Some(index.split_once(", gap=").unwrap().0.to_owned())
-}
-
-fn runner(cases: u32) -> TestRunner {
-    let cases = std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(cases);
-    TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() })
 }
 
 fn key(object: usize, record: usize, records: usize) -> usize {

@@ -6,9 +6,9 @@ use proptest::prelude::*;
 use sluicegate_engine::config::Scan;
 use tokio::runtime::Runtime;
 
-use super::{create, is_indexed, runner};
+use super::{create, is_indexed};
 use crate::csv_options;
-use crate::harness::{BUCKET, Store, rows, stock, stock_rows, try_rows};
+use crate::harness::{BUCKET, Store, rows, runner, stock, stock_rows, try_rows};
 
 /// Whatever separates, quotes, escapes, comments and ends: records are cut as the reader cuts them.
 #[test]

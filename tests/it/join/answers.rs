@@ -3,12 +3,13 @@
 use std::fmt::Write as _;
 
 use proptest::prelude::*;
-use proptest::test_runner::{Config, TestRunner};
 use sluicegate_engine::config::Scan;
 use sluicegate_s3select::profile::EndpointProfile;
 use tokio::runtime::Runtime;
 
-use crate::harness::{BUCKET, Store, rows, stock, stock_rows, try_rows, without_bloom_contains};
+use crate::harness::{
+    BUCKET, Store, rows, runner, stock, stock_rows, try_rows, without_bloom_contains,
+};
 
 const COLUMNS: &str = "(k BIGINT, i INT, s VARCHAR, d DATE, m DECIMAL(12,2), v BIGINT)";
 
@@ -198,9 +199,8 @@ fn check(format: Format) {
     let runtime = Runtime::new().unwrap();
     let store = runtime.block_on(Store::start());
     let local = tempfile::tempdir().unwrap();
-    let cases = std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(40);
-    let mut runner =
-        TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() });
+    let mut runner = runner(20);
+    let cases = runner.config().cases;
     let number = std::cell::Cell::new(0);
     let fewer = std::cell::Cell::new(0_u32);
     let statements = prop::sample::subsequence(STATEMENTS.to_vec(), 4..=4);

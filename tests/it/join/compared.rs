@@ -3,12 +3,11 @@
 use std::cell::Cell;
 
 use proptest::prelude::*;
-use proptest::test_runner::{Config, TestRunner};
 use sluicegate_engine::config::Scan;
 use tokio::runtime::Runtime;
 
 use super::answers::{Format, Row, row};
-use crate::harness::{BUCKET, Store, rows, stock, stock_rows, try_rows};
+use crate::harness::{BUCKET, Store, rows, runner, stock, stock_rows, try_rows};
 
 fn table(rows: std::ops::Range<usize>) -> impl Strategy<Value = Vec<Row>> {
     prop::collection::vec(row(), rows)
@@ -26,9 +25,8 @@ pub(super) fn compare(
     let runtime = Runtime::new().unwrap();
     let store = runtime.block_on(Store::start());
     let local = tempfile::tempdir().unwrap();
-    let cases = std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(40);
-    let mut runner =
-        TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() });
+    let mut runner = runner(20);
+    let cases = runner.config().cases;
     let number = Cell::new(0);
     let fewer = Cell::new(0_u32);
     let all = Cell::new((0, 0));

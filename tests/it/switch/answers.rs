@@ -2,12 +2,11 @@
 //! DataFusion over the same batches.
 
 use proptest::prelude::*;
-use proptest::test_runner::{Config, TestRunner};
 use sluicegate_engine::skyline::skyline;
 use tokio::runtime::Runtime;
 
 use super::{Row, TINY, engine, partitions, register};
-use crate::harness::{rows, stock, stock_rows, try_rows};
+use crate::harness::{rows, runner, stock, stock_rows, try_rows};
 
 fn maybe<T: std::fmt::Debug>(value: impl Strategy<Value = T>) -> impl Strategy<Value = Option<T>> {
     prop::option::weighted(0.85, value)
@@ -204,9 +203,7 @@ fn answers_are_those_of_datafusion() {
     let tiny = folder.path().join("tiny.toml");
     std::fs::write(&tiny, TINY).unwrap();
     let targets = ["tofino1", "paper", tiny.to_str().unwrap()].map(str::to_owned);
-    let cases = std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(48);
-    let mut runner =
-        TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() });
+    let mut runner = runner(48);
     let tables = (prop::collection::vec(row(), 0..150), 1_usize..4);
     let target = prop::sample::select(targets.to_vec());
     let (yes, patience) = (prop::bool::ANY, prop::sample::select(vec![0, 1, 20]));

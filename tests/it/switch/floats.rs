@@ -1,13 +1,12 @@
 //! Floats in the order of DataFusion, which is IEEE 754's total order: -NaN, -∞, …, -0, 0, …, ∞, NaN.
 
 use proptest::prelude::*;
-use proptest::test_runner::{Config, TestRunner};
 use sluicegate_engine::skyline::skyline;
 use tokio::runtime::Runtime;
 
 use super::answers::float;
 use super::{Row, engine, partitions, register};
-use crate::harness::{rows, stock, stock_rows};
+use crate::harness::{rows, runner, stock, stock_rows};
 
 #[tokio::test]
 async fn a_negative_nan_comes_first() {
@@ -87,9 +86,7 @@ fn query() -> impl Strategy<Value = String> {
 #[test]
 fn answers_over_floats_are_those_of_datafusion() {
     let runtime = Runtime::new().unwrap();
-    let cases = std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(64);
-    let mut runner =
-        TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() });
+    let mut runner = runner(64);
     let input = (prop::collection::vec(row(), 0..60), prop::collection::vec(query(), 1..9));
     let result = runner.run(&input, |(table, queries)| {
         runtime.block_on(async {

@@ -61,7 +61,7 @@ fn a_switch_without_faults_prunes_what_its_program_does() {
 fn workers_may_end_one_after_the_other() {
     let keys = "generated:zipf:entries=60:keys=30";
     let row =
-        run(&["--algorithm", "distinct", "--input", keys, "--loss", "0.3", "--timeout", "250"]);
+        run(&["--algorithm", "distinct", "--input", keys, "--loss", "0.3", "--timeout", "40"]);
     assert_eq!((row["answer"].as_str(), row["entries"].as_u64()), (Some("unchanged"), Some(60)));
 }
 

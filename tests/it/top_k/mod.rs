@@ -6,7 +6,6 @@ use std::cell::Cell;
 
 use bytes::Bytes;
 use proptest::prelude::*;
-use proptest::test_runner::{Config, TestRunner};
 use sluicegate_engine::Engine;
 use sluicegate_engine::config::Scan;
 use sluicegate_s3select::profile::EndpointProfile;
@@ -14,7 +13,7 @@ use sluicegate_server::{Fault, Operation, Rule};
 use tokio::runtime::Runtime;
 
 use crate::harness::{
-    BUCKET, Store, rows, statements, stock, stock_ordered, stock_rows, try_ordered,
+    BUCKET, Store, rows, runner, statements, stock, stock_ordered, stock_rows, try_ordered,
 };
 use crate::random::{Format, Row, cause, is_of_datafusion, predicate, row};
 
@@ -130,9 +129,7 @@ fn place() -> impl Strategy<Value = (usize, usize, usize, u64)> {
 fn check(format: Format, profile: &EndpointProfile) -> (u32, [u32; WAYS.len()]) {
     let runtime = Runtime::new().unwrap();
     let store = runtime.block_on(Store::start());
-    let cases = std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(32);
-    let mut runner =
-        TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() });
+    let mut runner = runner(16);
     let (number, asked, taken) = (Cell::new(0), Cell::new(0_u32), Cell::new([0; WAYS.len()]));
     let statements = prop::collection::vec(best(), 1..5);
     let input = (table(), place(), statements);

@@ -53,7 +53,8 @@ pub struct Config {
     pub link: Link,
     /// Unacknowledged entries that a worker may have in flight, at least one.
     pub window: usize,
-    /// Ticks after which an unacknowledged packet is sent again, at least one.
+    /// Ticks after which an unacknowledged packet is sent again, at least one. A worker that receives nothing
+    /// new doubles it up to eight times this, and adds up to half at random.
     pub timeout: u64,
     /// Packets that may wait at the master, which takes one a tick; what comes then is lost. `None`:
     /// it takes packets as they come.
@@ -62,7 +63,8 @@ pub struct Config {
     pub reboots: Reboots,
     /// Ticks for which a rebooting switch loses everything.
     pub downtime: u64,
-    /// Timeouts without any progress after which a run counts as stuck.
+    /// Times that a worker may wait for the longest (12 timeouts) without any progress, before the run counts
+    /// as stuck.
     pub patience: u64,
 }
 

@@ -118,30 +118,33 @@ impl Master {
         Arrival::Taken
     }
 
-    /// Takes a FIN; pushes GO to all workers when it was the last one, and again to those who ask.
+    /// Takes a FIN; pushes GO to all workers when it was the last one, and again to those who ask. Returns
+    /// whether the FIN was new.
     pub(super) fn on_fin(
         &mut self,
         (query, fid): (u16, u16),
         pass: u8,
         attempt: u32,
         replies: &mut Vec<Packet>,
-    ) {
+    ) -> bool {
         if self.rules.query_numbers && query != self.number {
-            return;
+            return false;
         }
+        let mut new = false;
         if attempt < self.attempt {
             replies.push(self.restart(fid));
         } else if pass < self.pass {
             replies.push(self.go(fid));
         } else if pass == self.pass && !self.is_done() {
             if let Some(finished) = self.finished.get_mut(usize::from(fid)) {
-                *finished = true;
+                new = !std::mem::replace(finished, true);
             }
             if self.finished.iter().all(|&finished| finished) {
                 self.advance();
                 replies.extend((0..self.finished.len() as u16).map(|fid| self.go(fid)));
             }
         }
+        new
     }
 
     fn go(&self, fid: u16) -> Packet {

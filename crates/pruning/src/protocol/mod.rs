@@ -41,6 +41,10 @@
 //!    by cell; the answer takes the place of the values of the packet that asks. In the program
 //!    ([`Copies::LookedUp`]) the control plane reads, where it is asked for the boot that it knows.
 //!
+//! 6. A worker that receives nothing new doubles its timeout up to a limit and adds a random part. With a
+//!    constant timeout all workers retransmit in step, and if they overflow the master's queue once, they
+//!    overflow it for ever (`backoff.rs`).
+//!
 //! # Why it is right
 //!
 //! Let D(k) be the entries processed in epoch k and F(k) those that the worker gave up because the
@@ -75,6 +79,7 @@
 //! switch is the program itself.
 //! Assumed: reboots are finitely many, a packet is not altered, and the control plane counts boots.
 
+mod backoff;
 mod config;
 mod explore;
 mod fast_path;

@@ -7,11 +7,12 @@
 //!
 //! Times are microseconds of any clock that does not go backwards.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::backoff::Backoff;
 use super::master::{Arrival, Master};
 use super::packet::{Entry, Packet};
 use super::program::{BOOT_REGISTER, Copies, reliable};
@@ -42,7 +43,8 @@ pub struct Agreed {
     pub workers: u16,
     /// Entries that a worker may have in flight, at least 1.
     pub window: usize,
-    /// Microseconds after which a datagram without an answer is sent again, at least 1.
+    /// Microseconds after which a datagram without an answer is sent again, at least 1. A worker that receives
+    /// nothing new doubles it up to eight times this, and adds up to half at random.
     pub timeout: u64,
 }
 
@@ -70,8 +72,11 @@ impl Agreed {
 pub struct WorkerNode {
     agreed: Agreed,
     worker: Worker,
-    /// When which entry of which round may have to be sent again, ascending.
-    timers: VecDeque<(u64, u32, u32)>,
+    /// When which entry of which round may have to be sent again.
+    timers: BTreeSet<(u64, u32, u32)>,
+    backoff: Backoff,
+    /// Whether something new came in since it last sent.
+    news: bool,
     /// The round whose FIN was sent, and when it is to be sent again.
     fin: Option<(u32, u64)>,
     parts: Option<Parts>,
@@ -101,8 +106,17 @@ impl WorkerNode {
     #[must_use]
     pub fn new(agreed: Agreed, number: u16, rows: &[Entry]) -> Self {
         let worker = Worker::new(number, Rules::repaired(), agreed.query, 0, Arc::from(rows));
-        let counts = WorkerCounts::default();
-        Self { agreed, worker, timers: VecDeque::new(), fin: None, parts: None, counts }
+        Self {
+            agreed,
+            worker,
+            timers: BTreeSet::new(),
+            // Workers differ by their numbers.
+            backoff: Backoff::new(agreed.timeout, 0, number),
+            news: false,
+            fin: None,
+            parts: None,
+            counts: WorkerCounts::default(),
+        }
     }
 
     /// Whether the master has confirmed the end of the query.
@@ -120,17 +134,19 @@ impl WorkerNode {
     /// Adds what is to be sent now to `out`, and returns when to ask again if nothing comes in.
     pub fn send(&mut self, now: u64, out: &mut Vec<Vec<u8>>) -> u64 {
         let wire = self.agreed.wire();
-        let again = now.saturating_add(self.agreed.timeout);
+        if std::mem::take(&mut self.news) {
+            self.backoff.reset(now);
+        }
         let most = out.len() + BURST;
-        while let Some(&(due, round, id)) = self.timers.front()
+        while let Some(&(due, round, id)) = self.timers.first()
             && due <= now
             && out.len() < most
         {
-            self.timers.pop_front();
+            self.timers.pop_first();
             if let Some(packet) = self.worker.again(round, id) {
                 self.counts.sent += 1;
                 self.counts.retransmitted += 1;
-                self.timers.push_back((again, round, id));
+                self.timers.insert((self.backoff.due(now), round, id));
                 wire.write(&packet, out);
             }
         }
@@ -138,7 +154,7 @@ impl WorkerNode {
             && let Some(packet) = self.worker.next(self.agreed.window)
         {
             if let Packet::Entry { name, .. } = &packet {
-                self.timers.push_back((again, self.worker.round(), name.id));
+                self.timers.insert((self.backoff.due(now), self.worker.round(), name.id));
             }
             self.counts.sent += 1;
             wire.write(&packet, out);
@@ -146,7 +162,7 @@ impl WorkerNode {
         if let Some(fin) = self.worker.fin() {
             let round = self.worker.round();
             if self.fin.is_none_or(|(sent, due)| sent != round || due <= now) {
-                self.fin = Some((round, again));
+                self.fin = Some((round, self.backoff.due(now)));
                 wire.write(&fin, out);
             }
         }
@@ -154,28 +170,28 @@ impl WorkerNode {
             return now;
         }
         let fin = self.fin.filter(|(round, _)| *round == self.worker.round());
-        let due = [self.timers.front().map(|timer| timer.0), fin.map(|(_, due)| due)];
-        due.into_iter().flatten().min().unwrap_or(again)
+        let due = [self.timers.first().map(|timer| timer.0), fin.map(|(_, due)| due)];
+        let again = || now.saturating_add(self.agreed.timeout);
+        due.into_iter().flatten().min().unwrap_or_else(again)
     }
 
     /// Takes a datagram; what is none of this query's is ignored.
     pub fn receive(&mut self, bytes: &[u8]) {
         match self.agreed.wire().to_worker(bytes) {
-            Some(Datagram::Whole(packet)) => {
-                self.worker.on_packet(&packet);
-            }
+            Some(Datagram::Whole(packet)) => self.news |= self.worker.on_packet(&packet),
             Some(Datagram::Part { query, worker, pass, attempt, part, parts, keys }) => {
                 let of = (pass, attempt, parts);
                 if self.parts.as_ref().is_some_and(|begun| begun.of != of) {
                     self.parts = None;
                 }
                 let begun = self.parts.get_or_insert_with(|| Parts { of, here: BTreeMap::new() });
-                begun.here.insert(part, keys);
+                self.news |= begun.here.insert(part, keys).is_none();
                 if begun.here.len() == parts as usize {
                     let keys = std::mem::take(&mut begun.here).into_values().flatten().collect();
                     self.parts = None;
                     let keys = Some(Arc::new(keys));
-                    self.worker.on_packet(&Packet::Go { query, fid: worker, pass, attempt, keys });
+                    let go = Packet::Go { query, fid: worker, pass, attempt, keys };
+                    self.news |= self.worker.on_packet(&go);
                 }
             }
             None => {}
@@ -443,6 +459,8 @@ impl SwitchNode {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::VecDeque;
+
     use super::*;
     use crate::protocol::explore_programs;
 
@@ -452,6 +470,8 @@ mod tests {
         workers: Vec<WorkerNode>,
         switch: SwitchNode,
         master: MasterNode,
+        /// Datagrams that the master takes in a round; it loses the others. `None`: all.
+        room: Option<usize>,
     }
 
     impl Network {
@@ -462,6 +482,7 @@ mod tests {
                 workers: workers.collect(),
                 switch: SwitchNode::new(agreed, program, faults).unwrap(),
                 master: MasterNode::new(agreed),
+                room: None,
             }
         }
 
@@ -474,6 +495,7 @@ mod tests {
                     worker.send(self.now, &mut out);
                     sent.extend(out.into_iter().map(|bytes| (Peer::Worker(number), bytes)));
                 }
+                let mut room = self.room.unwrap_or(usize::MAX);
                 while let Some((from, bytes)) = sent.pop_front() {
                     let mut out = Vec::new();
                     self.switch.receive(from, &bytes, &mut out);
@@ -482,7 +504,9 @@ mod tests {
                             Peer::Worker(worker) => {
                                 self.workers[usize::from(worker)].receive(&bytes);
                             }
+                            Peer::Master if room == 0 => {}
                             Peer::Master => {
+                                room -= 1;
                                 let mut replies = Vec::new();
                                 self.master.receive(&bytes, &mut replies);
                                 let replies = replies.into_iter();
@@ -556,6 +580,21 @@ mod tests {
         let mut network = Network::new(agreed(query, &program), &program, faults, &rows);
         assert!(network.run(20_000));
         assert_eq!(network.master.answer().len(), 2700);
+    }
+
+    /// With a constant timeout the FIN of the first worker takes the only place every time.
+    #[test]
+    fn workers_do_not_retransmit_in_step_for_ever() {
+        for (name, query, program) in explore_programs() {
+            for length in [0, 1, 5] {
+                let faults = Faults { loss: 0.0, duplication: 0.0, reboots: vec![], seed: 0 };
+                let rows = vec![query.rows(length, &mut Rng::new(3)); 3];
+                let mut network = Network::new(agreed(query, &program), &program, faults, &rows);
+                network.room = Some(1);
+                assert!(network.run(5000), "{name}, {length} rows: no end");
+                assert_eq!(network.master.answer(), query.answer(&rows.concat()), "{name}");
+            }
+        }
     }
 
     #[test]

@@ -17,7 +17,7 @@ use super::switch::{Action, Switch};
 use super::worker::Worker;
 
 /// How many faults of each kind a run may contain, and how far to look. Packets are reordered and
-/// delayed without limit.
+/// delayed without limit, and any timeout may end at any time, unless all end [in step](Self::in_step).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Budget {
     /// Packets lost.
@@ -31,6 +31,13 @@ pub struct Budget {
     /// Crashes of the master, which issues the query again: packets of the earlier one are still
     /// under way.
     pub master_crashes: u8,
+    /// Packets that may wait at the master; what comes then is lost, whatever the budget. `None`: it takes
+    /// packets as they come.
+    pub queue: Option<u8>,
+    /// Workers with a constant timeout over links without delay: all timeouts end together, once nothing is
+    /// in flight any more, and no packet overtakes another. Backed-off timeouts (`backoff.rs`) end in any
+    /// order sooner or later.
+    pub in_step: bool,
     /// The identifier before each flow's first: near the greatest, identifiers wrap.
     pub first_id: u32,
     /// States after which the exploration gives up.
@@ -47,6 +54,8 @@ impl Budget {
             reboots: 0,
             worker_crashes: 0,
             master_crashes: 0,
+            queue: None,
+            in_step: false,
             first_id: 0,
             states,
         }
@@ -149,6 +158,8 @@ pub fn explore<P: Pruner + Clone + Hash>(
 enum Place {
     Switch,
     Master,
+    /// Where it waits until the master takes it.
+    Queue,
     Worker,
 }
 
@@ -161,6 +172,8 @@ enum Step {
     Send(u16),
     Again(u16, u32),
     Fin(u16),
+    /// All timeouts end.
+    Timeouts,
     Reboot,
     CrashWorker(u16),
     CrashMaster,
@@ -171,7 +184,7 @@ struct State<P> {
     workers: Vec<Worker>,
     switch: Switch<P>,
     master: Master,
-    /// Packets in flight, sorted.
+    /// Packets in flight: sorted or, where no packet overtakes another, in their order.
     wire: Vec<(Place, Packet)>,
     left: Budget,
     /// Names of entries that the switch processed in this boot, and of those that it pruned in any.
@@ -202,6 +215,9 @@ impl Hash for Case {
 impl<P: Pruner + Clone> State<P> {
     /// What can happen next.
     fn steps(&self) -> Vec<Step> {
+        if self.left.in_step {
+            return self.steps_in_step();
+        }
         let mut steps = Vec::new();
         for (index, packet) in self.wire.iter().enumerate() {
             // Equal packets are interchangeable.
@@ -250,6 +266,30 @@ impl<P: Pruner + Clone> State<P> {
         steps
     }
 
+    /// What can happen next where no packet overtakes another. Packets cross the links before the master takes
+    /// the next one.
+    fn steps_in_step(&self) -> Vec<Step> {
+        let crossing = self.wire.iter().position(|(place, _)| *place != Place::Queue);
+        let Some(next) = crossing.or((!self.wire.is_empty()).then_some(0)) else {
+            return vec![Step::Timeouts];
+        };
+        let next = next as u16;
+        let loses = crossing.is_some() && self.left.losses > 0;
+        [Step::Deliver(next)].into_iter().chain(loses.then_some(Step::Lose(next))).collect()
+    }
+
+    /// Every worker sends again what was not answered, and then what it can.
+    fn end_timeouts(&mut self) {
+        let mut sent = Vec::new();
+        for worker in &mut self.workers {
+            let again = |id| worker.again(worker.round(), id);
+            sent.extend(worker.unacknowledged().filter_map(again));
+            sent.extend(std::iter::from_fn(|| worker.next(usize::MAX)));
+            sent.extend(worker.fin());
+        }
+        sent.into_iter().for_each(|packet| self.put(Place::Switch, packet));
+    }
+
     fn after(&self, step: Step) -> Self {
         let mut next = self.clone();
         match step {
@@ -284,6 +324,7 @@ impl<P: Pruner + Clone> State<P> {
                     next.put(Place::Switch, packet);
                 }
             }
+            Step::Timeouts => next.end_timeouts(),
             Step::Reboot => {
                 next.switch.reboot();
                 next.processed.clear();
@@ -313,7 +354,11 @@ impl<P: Pruner + Clone> State<P> {
 
     fn put(&mut self, place: Place, packet: Packet) {
         let item = (place, packet);
-        let index = self.wire.partition_point(|other| *other <= item);
+        let index = if self.left.in_step {
+            self.wire.len()
+        } else {
+            self.wire.partition_point(|other| *other <= item)
+        };
         self.wire.insert(index, item);
     }
 
@@ -350,7 +395,14 @@ impl<P: Pruner + Clone> State<P> {
                 }
             }
             (Place::Switch, packet) => self.put(Place::Master, packet),
-            (Place::Master, packet) => {
+            (Place::Master, packet) if self.left.queue.is_some() => {
+                let room = self.left.queue.map_or(0, usize::from);
+                let waiting = self.wire.iter().filter(|(place, _)| *place == Place::Queue);
+                if waiting.count() < room {
+                    self.put(Place::Queue, packet);
+                }
+            }
+            (Place::Master | Place::Queue, packet) => {
                 let mut replies = Vec::new();
                 match packet {
                     Packet::Entry { name, entry, stamp } => {
@@ -416,6 +468,7 @@ impl<P: Pruner + Clone> State<P> {
             Step::Send(worker) => format!("worker {worker} sends its next entry"),
             Step::Again(worker, id) => format!("worker {worker} sends entry {id} again"),
             Step::Fin(worker) => format!("worker {worker} sends FIN"),
+            Step::Timeouts => "all timeouts end".to_owned(),
             Step::Reboot => "the switch reboots".to_owned(),
             Step::CrashWorker(worker) => format!("worker {worker} crashes and begins again"),
             Step::CrashMaster => "the master crashes and issues the query again".to_owned(),
@@ -428,6 +481,7 @@ impl Place {
         match self {
             Self::Switch => "switch",
             Self::Master => "master",
+            Self::Queue => "head of the master's queue",
             Self::Worker => "worker",
         }
     }

@@ -7,10 +7,14 @@ use crate::switch::{Program, Relation};
 type Row = (u8, u64, u64);
 
 fn run(query: Query, rules: Rules, rows: &[&[Row]], faults: [u8; 3]) -> Exploration {
-    let entry = |&(table, key, value): &Row| Entry { pass: 0, table, key, value };
-    let rows: Vec<Vec<Entry>> = rows.iter().map(|rows| rows.iter().map(entry).collect()).collect();
     let [losses, duplicates, reboots] = faults;
     let budget = Budget { losses, duplicates, reboots, ..Budget::faultless(1_000_000) };
+    within(query, rules, rows, budget)
+}
+
+fn within(query: Query, rules: Rules, rows: &[&[Row]], budget: Budget) -> Exploration {
+    let entry = |&(table, key, value): &Row| Entry { pass: 0, table, key, value };
+    let rows: Vec<Vec<Entry>> = rows.iter().map(|rows| rows.iter().map(entry).collect()).collect();
     explore(query, rules, &rows, &SmallPruner::new(query), budget)
 }
 
@@ -133,6 +137,30 @@ fn held_sums_are_neither_lost_nor_counted_twice() {
     wrong(query, go_on, &[&rows[..2]], [0, 0, 1]);
     let forward = Rules { on_reboot: Some(OnReboot::Forward), ..REPAIRED };
     wrong(query, forward, &[&rows[..2]], [0, 0, 1]);
+}
+
+/// Workers that retransmit in step overflow the master's queue in the same way every time. In any other order
+/// they come through.
+#[test]
+fn a_queue_that_overflows_needs_timeouts_that_do_not_end_together() {
+    let cases: [(Query, &[&[Row]]); 4] = [
+        (Query::Join, &[&[], &[], &[]]),
+        (Query::Distinct, &[&[], &[], &[]]),
+        (Query::Distinct, &[&[(0, 1, 0)], &[(0, 2, 0)]]),
+        (Query::GroupSum { cells: 1 }, &[&[(0, 1, 3)], &[(0, 2, 5)]]),
+    ];
+    for (query, rows) in cases {
+        let explored = |queue, in_step| {
+            let budget = Budget { queue: Some(queue), in_step, ..Budget::faultless(1_000_000) };
+            within(query, REPAIRED, rows, budget)
+        };
+        let livelock = explored(1, true);
+        assert!(livelock.stuck > 0 && livelock.correct == 0, "{query:?}: {livelock:#?}");
+        let roomy = explored(3, true);
+        assert!(roomy.is_safe(), "{query:?}: {roomy:#?}");
+        let apart = explored(1, false);
+        assert!(apart.is_safe(), "{query:?}: {apart:#?}");
+    }
 }
 
 /// Three equal rows are three, and a fourth copy makes the count wrong.

@@ -4,6 +4,7 @@ use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 
+use super::backoff::Backoff;
 use super::config::{Config, ConfigError, Link, Reboots, validate};
 use super::master::{Arrival, Master};
 use super::packet::{Entry, Packet};
@@ -120,6 +121,8 @@ struct Run<'a, P> {
     events: BinaryHeap<Reverse<Scheduled>>,
     scheduled: u64,
     workers: Vec<Worker>,
+    /// When each sends again what was not answered.
+    backoffs: Vec<Backoff>,
     /// For each worker the round whose FIN has been sent.
     fin_sent: Vec<u32>,
     /// Whether a worker has a [`Event::Send`] pending.
@@ -146,6 +149,7 @@ impl<'a, P: Pruner> Run<'a, P> {
             .zip(0u16..)
             .map(|(rows, fid)| Worker::new(fid, rules, query, config.first_id, Arc::from(rows)))
             .collect();
+        let backoff = |fid| Backoff::new(config.timeout, seed, fid);
         let mut run = Self {
             config,
             rng: Rng::new(seed),
@@ -154,6 +158,7 @@ impl<'a, P: Pruner> Run<'a, P> {
             scheduled: 0,
             fin_sent: vec![0; workers.len()],
             sending: vec![false; workers.len()],
+            backoffs: (0u16..).map(backoff).take(workers.len()).collect(),
             switch: Switch::new(rules, query, config.first_id, pruner),
             down_until: 0,
             master: Master::new(rules, query, workers.len()),
@@ -197,13 +202,17 @@ impl<'a, P: Pruner> Run<'a, P> {
     }
 
     fn schedule(&mut self, delay: u64, event: Event) {
-        let (tick, order) = (self.now.saturating_add(delay), self.scheduled);
+        self.schedule_at(self.now.saturating_add(delay), event);
+    }
+
+    fn schedule_at(&mut self, tick: u64, event: Event) {
+        let order = self.scheduled;
         self.scheduled += 1;
         self.events.push(Reverse(Scheduled { tick, order, event }));
     }
 
     fn until_done(&mut self) {
-        let patience = self.config.patience.saturating_mul(self.config.timeout);
+        let patience = self.config.patience.saturating_mul(Backoff::longest(self.config.timeout));
         while let Some(Reverse(Scheduled { tick, event, .. })) = self.events.pop() {
             self.now = tick;
             self.handle(event);
@@ -239,6 +248,7 @@ impl<'a, P: Pruner> Run<'a, P> {
                 let fid = packet.fid();
                 if self.workers[usize::from(fid)].on_packet(&packet) {
                     self.last_progress = self.now;
+                    self.backoffs[usize::from(fid)].reset(self.now);
                     self.wake(fid);
                 }
             }
@@ -289,7 +299,8 @@ impl<'a, P: Pruner> Run<'a, P> {
         if let Packet::Entry { name, .. } = &packet {
             let (fid, id) = (name.fid, name.id);
             let round = self.workers[usize::from(fid)].round();
-            self.schedule(self.config.timeout, Event::Timeout { fid, round, id });
+            let due = self.backoffs[usize::from(fid)].due(self.now);
+            self.schedule_at(due, Event::Timeout { fid, round, id });
         }
         self.transmit(packet, Event::AtSwitch);
     }
@@ -298,7 +309,8 @@ impl<'a, P: Pruner> Run<'a, P> {
         let worker = &self.workers[usize::from(fid)];
         if let Some(packet) = worker.fin() {
             let round = worker.round();
-            self.schedule(self.config.timeout, Event::FinTimeout { fid, round });
+            let due = self.backoffs[usize::from(fid)].due(self.now);
+            self.schedule_at(due, Event::FinTimeout { fid, round });
             self.transmit(packet, Event::AtSwitch);
         }
     }
@@ -370,7 +382,9 @@ impl<'a, P: Pruner> Run<'a, P> {
                 }
             }
             Packet::Fin { query, fid, pass, attempt } => {
-                self.master.on_fin((*query, *fid), *pass, *attempt, &mut replies);
+                if self.master.on_fin((*query, *fid), *pass, *attempt, &mut replies) {
+                    self.last_progress = self.now;
+                }
             }
             _ => {}
         }

@@ -92,6 +92,38 @@ proptest! {
     }
 }
 
+/// Three workers without rows, on links without faults, whose FINs find room for one at the master: with a
+/// constant timeout they retransmit in step, and the same one comes through every time.
+#[test]
+fn workers_do_not_overflow_the_queue_in_step_for_ever() {
+    for query in Query::ALL {
+        for (workers, rows) in [(3, 0), (3, 1), (5, 10), (40, 0), (40, 3)] {
+            for (timeout, window) in [(1, 1), (10, 1), (10, 20), (300, 8)] {
+                let config = Config {
+                    workers,
+                    rows,
+                    link: Link {
+                        loss: 0.0,
+                        duplication: 0.0,
+                        min_delay: 0,
+                        max_delay: 0,
+                        burst: 0,
+                    },
+                    window,
+                    timeout,
+                    queue: Some(1),
+                    reboots: Reboots::At(Vec::new()),
+                    ..Config::new(query, Rules::repaired())
+                };
+                for seed in 0..5 {
+                    let report = simulate(&config, seed).unwrap();
+                    assert_eq!(report.outcome, Outcome::Correct, "{config:?}:\n{report}");
+                }
+            }
+        }
+    }
+}
+
 /// Counts outcomes: correct, wrong, stuck.
 fn outcomes(config: &Config, seeds: u64) -> [u64; 3] {
     let mut counts = [0; 3];
