@@ -108,6 +108,7 @@ pub mod table_functions;
 pub mod timeline;
 #[doc(hidden)]
 pub mod url_tables;
+mod why_refused;
 
 mod builder;
 

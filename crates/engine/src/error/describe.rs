@@ -7,7 +7,7 @@ use std::io;
 use arrow::error::ArrowError;
 use datafusion::common::{DataFusionError, SchemaError};
 use datafusion::sql::sqlparser::parser::ParserError;
-use sluicegate_client::Error as StoreError;
+use sluicegate_client::{Error as StoreError, access_fault};
 
 use super::ErrorKind;
 use super::reword::reword;
@@ -245,6 +245,9 @@ const COLUMNS: &str = "Check the columns' names; quote a name that has capitals:
 
 const MISSING_KEY: &str = "Check the key; keys are case-sensitive.";
 
+const NOT_ALLOWED: &str = "Check that the access key may read and list this bucket; requests that are not signed \
+     (--anonymous) read public buckets only.";
+
 /// Where joins, sorts and aggregates spill to.
 const DISK: &str =
     "Free some space in the folder for temporary files, or name another one by TMPDIR.";
@@ -326,6 +329,7 @@ fn of_client(error: &StoreError) -> Description {
         | StoreError::NoCredentials
         | StoreError::InvalidCredentials { .. } => ErrorKind::Access,
         StoreError::InvalidEndpoint
+        | StoreError::NoScheme { .. }
         | StoreError::NoStore { .. }
         | StoreError::NoTls { .. }
         | StoreError::InvalidRegion { .. }
@@ -348,6 +352,10 @@ fn of_object_store(error: &object_store::Error) -> Description {
         return of_client(store);
     }
     let text = one_line(&error.to_string());
+    if let Some(fault) = element(&text, "Code").and_then(access_fault) {
+        let message = format!("{} {}", endpoint(&text), fault.words);
+        return Description { kind: ErrorKind::Access, message, hint: Some(fault.hint.into()) };
+    }
     let says = |needle: &str| text.contains(needle);
     let (kind, message, hint) = match error {
         _ if is_page(&text) => (
@@ -365,22 +373,6 @@ fn of_object_store(error: &object_store::Error) -> Description {
             format!("`{}` cannot be the name of a bucket", bucket(&text).unwrap_or_default()),
             "Names of buckets have 3 to 63 lowercase letters, digits, dots and hyphens.",
         ),
-        _ if says("<Code>SignatureDoesNotMatch</Code>") => (
-            ErrorKind::Access,
-            format!("{} does not accept the signature of the secret key", endpoint(&text)),
-            "Check AWS_SECRET_ACCESS_KEY, or the AWS profile, and that the endpoint is the store's own \
-             address: a proxy that changes the host breaks signatures.",
-        ),
-        _ if says("<Code>InvalidAccessKeyId</Code>") || says("<Code>NotSignedUp</Code>") => (
-            ErrorKind::Access,
-            format!("{} does not know the access key", endpoint(&text)),
-            "Check AWS_ACCESS_KEY_ID, or the AWS profile, and that the endpoint is the right one.",
-        ),
-        _ if says("<Code>RequestTimeTooSkewed</Code>") => (
-            ErrorKind::Access,
-            format!("{} has another time than this machine", endpoint(&text)),
-            "Set this machine's clock, which signatures depend on.",
-        ),
         E::NotFound { path, .. } => {
             (ErrorKind::NotFound, format!("there is no object `{path}`"), MISSING_KEY)
         }
@@ -389,11 +381,9 @@ fn of_object_store(error: &object_store::Error) -> Description {
             format!("`{path}` changed while it was being read"),
             "Run the query again.",
         ),
-        E::PermissionDenied { path, .. } => (
-            ErrorKind::Access,
-            format!("the store refuses access to `{path}`"),
-            "Check the access key and that it may read this bucket.",
-        ),
+        E::PermissionDenied { path, .. } => {
+            (ErrorKind::Access, format!("the store refuses access to `{path}`"), NOT_ALLOWED)
+        }
         E::Unauthenticated { .. } => (
             ErrorKind::Access,
             "the store does not accept the credentials".to_owned(),
@@ -422,7 +412,7 @@ fn of_object_store(error: &object_store::Error) -> Description {
         _ if says("403 Forbidden") => (
             ErrorKind::Access,
             format!("{} refuses access: {}", endpoint(&text), answer(&text).unwrap_or_default()),
-            "Check the access key and that it may read and list this bucket.",
+            NOT_ALLOWED,
         ),
         _ => {
             let message = match answer(&text) {
@@ -480,12 +470,15 @@ fn is_page(message: &str) -> bool {
 
 /// The code and the message of a store's answer in XML.
 fn answer(message: &str) -> Option<String> {
-    let element = |name: &str| {
-        let (_, value) = message.split_once(&format!("<{name}>"))?;
-        Some(value.split_once(&format!("</{name}>"))?.0)
-    };
-    let code = element("Code")?;
-    Some(element("Message").map_or(code.to_owned(), |message| format!("{code}: {message}")))
+    let code = element(message, "Code")?;
+    let said = element(message, "Message");
+    Some(said.map_or(code.to_owned(), |said| format!("{code}: {said}")))
+}
+
+/// The text of an element of a store's answer in XML.
+fn element<'a>(message: &'a str, name: &str) -> Option<&'a str> {
+    let (_, value) = message.split_once(&format!("<{name}>"))?;
+    Some(value.split_once(&format!("</{name}>"))?.0)
 }
 
 /// The bucket in the URL of a failed request, where the bucket is a part of the path.
