@@ -41,6 +41,7 @@ mod parquet_types;
 mod predicted;
 mod prompt;
 mod random;
+mod read_options;
 mod scans;
 mod silence;
 mod site;

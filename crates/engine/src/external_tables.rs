@@ -9,7 +9,10 @@ use datafusion::catalog::{Session, TableProvider, TableProviderFactory};
 use datafusion::common::{
     DataFusionError, Result, ToDFSchema, config_datafusion_err, plan_datafusion_err, plan_err,
 };
-use datafusion::datasource::listing::{ListingOptions, ListingTable, ListingTableUrl};
+use datafusion::datasource::file_format::csv::CsvFormat;
+use datafusion::datasource::listing::{
+    ListingOptions, ListingTable, ListingTableConfig, ListingTableUrl,
+};
 use datafusion::datasource::provider::DefaultTableFactory;
 use datafusion::execution::SessionState;
 use datafusion::logical_expr::CreateExternalTable;
@@ -19,6 +22,7 @@ use object_store::path::Path;
 
 use crate::catalog::S3Format;
 use crate::csv_dialect::headers;
+use crate::csv_options::{self, Values};
 use crate::files_table::FilesTable;
 use crate::index::found::Foreseen;
 use crate::listed::{Listed, says_kind};
@@ -76,9 +80,41 @@ impl TableProviderFactory for ExternalTables {
         let Some(listing) = table.downcast_ref::<ListingTable>() else { return Ok(table) };
         let indexes = look(state, command, listing).await?;
         let is_declared = !command.schema.fields().is_empty();
-        let table = FilesTable::new(listing.clone(), indexes).listed(listed);
-        Ok(Arc::new(table.declared(is_declared)))
+        let text = as_text(state, listing)?;
+        let files = text.as_ref().map_or(listing, |(_, text)| text).clone();
+        let table = FilesTable::new(files, indexes).listed(listed);
+        let table = Arc::new(table.declared(is_declared));
+        match text {
+            Some((values, _)) => csv_options::table(table, &values, &listing.schema()),
+            None => Ok(table),
+        }
     }
+}
+
+/// The same table with text in the columns that are computed of it, and by which options; nothing if there is none.
+pub(crate) fn as_text(
+    state: &dyn Session,
+    table: &ListingTable,
+) -> Result<Option<(Values, ListingTable)>> {
+    let options = table.options();
+    let values = match options.format.downcast_ref::<S3Format>() {
+        Some(format) => format.values().clone(),
+        None => return Ok(None),
+    };
+    let is_partition =
+        |name: &str| options.table_partition_cols.iter().any(|(column, _)| column == name);
+    let schema = table.schema();
+    let columns = schema.fields().iter().filter(|field| !is_partition(field.name()));
+    let columns: Vec<Arc<Field>> = columns.map(Arc::clone).collect();
+    let columns = Schema::new_with_metadata(columns, schema.metadata().clone());
+    let Some(text) = csv_options::reads_text(&values, &columns) else { return Ok(None) };
+    // Text has another order than what it stands for.
+    let options = options.clone().with_file_sort_order(Vec::new());
+    let config = ListingTableConfig::new_with_multi_paths(table.table_paths().clone())
+        .with_listing_options(options)
+        .with_schema(text);
+    let cache = state.runtime_env().cache_manager.get_file_statistic_cache();
+    Ok(Some((values, ListingTable::try_new(config)?.with_cache(cache))))
 }
 
 /// Refuses folders of which DataFusion would read objects of other formats, too.
@@ -325,14 +361,17 @@ async fn check_headers(
     location: &ListingTableUrl,
     read: &[ObjectMeta],
 ) -> Result<()> {
-    let csv = table.options().format.downcast_ref::<S3Format>().and_then(S3Format::csv);
+    let format = table.options().format.downcast_ref::<S3Format>();
     let names = command.schema.fields().iter().map(|field| field.name());
     let declared: Vec<String> =
         names.filter(|name| !command.table_partition_cols.contains(name)).cloned().collect();
-    let Some(csv) = csv.filter(|_| !declared.is_empty()) else { return Ok(()) };
+    let Some(format) = format.filter(|_| !declared.is_empty()) else { return Ok(()) };
     let objects: Vec<ObjectMeta> = read.iter().filter(|object| object.size > 0).cloned().collect();
-    let store = state.runtime_env().object_store(location)?;
-    headers::check_declared(state, csv, &store, &objects, &declared).await
+    let (format, store) = format.text_of(&state.runtime_env().object_store(location)?);
+    match format.downcast_ref::<CsvFormat>() {
+        Some(csv) => headers::check_declared(state, csv, &store, &objects, &declared).await,
+        None => Ok(()),
+    }
 }
 
 /// Those of the objects at a location that its table reads.

@@ -8,6 +8,7 @@ use datafusion::catalog::{ScanArgs, ScanResult, Session, TableProvider};
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::{Constraints, Result, plan_err};
 use datafusion::datasource::TableType;
+use datafusion::datasource::file_format::csv::CsvFormat;
 use datafusion::datasource::listing::{ListingTable, ListingTableUrl};
 use datafusion::datasource::physical_plan::FileScanConfig;
 use datafusion::datasource::source::DataSourceExec;
@@ -73,10 +74,12 @@ impl FilesTable {
         plan: &Arc<dyn ExecutionPlan>,
     ) -> Result<()> {
         let options = self.table.options();
-        let csv = options.format.downcast_ref::<S3Format>().and_then(S3Format::csv);
-        let (Some(csv), Some(location)) = (csv, self.table.table_paths().first()) else {
+        let format = options.format.downcast_ref::<S3Format>();
+        let (Some(format), Some(location)) = (format, self.table.table_paths().first()) else {
             return Ok(());
         };
+        let (format, store) = format.text_of(&state.runtime_env().object_store(location)?);
+        let Some(csv) = format.downcast_ref::<CsvFormat>() else { return Ok(()) };
         let mut objects = Vec::new();
         each_file(plan, |object| {
             if object.size > 0 {
@@ -89,7 +92,6 @@ impl FilesTable {
         let schema = self.table.schema();
         let names = schema.fields().iter().map(|field| field.name());
         let names: Vec<String> = names.filter(|name| !is_partition(name)).cloned().collect();
-        let store = state.runtime_env().object_store(location)?;
         match self.is_declared {
             true => headers::check_declared(state, csv, &store, &objects, &names).await,
             false => headers::check_new(state, csv, &store, &objects, &names).await,

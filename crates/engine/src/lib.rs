@@ -49,6 +49,7 @@ mod contents;
 mod copied;
 pub mod counters;
 mod csv_dialect;
+mod csv_options;
 #[doc(hidden)]
 pub mod datasource;
 mod decompressed;

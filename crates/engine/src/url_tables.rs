@@ -23,10 +23,11 @@ use object_store::{ObjectMeta, ObjectStoreExt};
 
 use crate::catalog::S3Format;
 use crate::csv_dialect;
+use crate::csv_options;
 use crate::error::{ErrorKind, Told};
 use crate::external_tables::{
-    SUBFOLDERS, in_any_case, in_subfolders, inferred_partition_type, is_hidden, with_subfolders,
-    without_bytes,
+    SUBFOLDERS, as_text, in_any_case, in_subfolders, inferred_partition_type, is_hidden,
+    with_subfolders, without_bytes,
 };
 use crate::files_table::FilesTable;
 use crate::index::found::Foreseen;
@@ -171,7 +172,13 @@ impl UrlTables {
             ListingTableConfig::new(location).with_listing_options(options).with_schema(schema);
         let cache = state.runtime_env().cache_manager.get_file_statistic_cache();
         let table = ListingTable::try_new(config)?.with_cache(cache);
-        Ok(Arc::new(FilesTable::new(table, foreseen).listed(listed)))
+        match as_text(&state, &table)? {
+            Some((values, text)) => {
+                let text = Arc::new(FilesTable::new(text, foreseen).listed(listed));
+                csv_options::table(text, &values, &table.schema())
+            }
+            None => Ok(Arc::new(FilesTable::new(table, foreseen).listed(listed))),
+        }
     }
 }
 

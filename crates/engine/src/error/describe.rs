@@ -13,6 +13,7 @@ use super::ErrorKind;
 use super::reword::reword;
 use super::told::Told;
 use crate::checked::Damaged;
+use crate::csv_options::BadEncoding;
 use crate::datasource::named::{BadRecord, PART};
 use crate::datasource::whole_numbers::UnexpectedFraction;
 use crate::datasource::whole_records::CutInValue;
@@ -57,6 +58,10 @@ pub(super) fn describe(error: &DataFusionError) -> Description {
     if let Some(damaged) = find::<NotCompressed>(error) {
         let (kind, message) = (ErrorKind::Data, damaged.to_string());
         return Description { kind, message, hint: Some(NOT_COMPRESSED.into()) };
+    }
+    if let Some(text) = find::<BadEncoding>(error) {
+        let (kind, message) = (ErrorKind::Data, text.to_string());
+        return Description { kind, message, hint: Some(OTHER_ENCODING.into()) };
     }
     if let Some(silence) = find::<Silence>(error) {
         let (kind, message) = (ErrorKind::Unavailable, silence.to_string());
@@ -233,6 +238,8 @@ const FRACTION: &str = "Declare the columns: CREATE EXTERNAL TABLE t (a DOUBLE, 
 
 const NOT_COMPRESSED: &str = "Check how it was compressed: its name, or the option 'format.compression', says \
      what it is read as.";
+
+const OTHER_ENCODING: &str = "Name the encoding that it has: read_csv('…', encoding => 'latin-1'), 'windows-1252', 'utf-16' or 'utf-8'.";
 
 const SAME_NAME: &str = "Give one of the columns another name: count(*) AS n.";
 
