@@ -27,6 +27,7 @@ use crate::files_table::FilesTable;
 use crate::index::found::Foreseen;
 use crate::listed::{Listed, says_kind};
 use crate::locations::{as_url, check_readable};
+use crate::missing::nothing_at;
 use crate::notes::{Notes, some_of};
 use crate::url_tables::{COMPRESSIONS, TABS, check_kinds, of_bucket};
 use crate::{ErrorKind, Told};
@@ -286,7 +287,7 @@ async fn with_columns_of_files(
 /// There is no object of the name that a location is.
 fn no_object(location: &str) -> DataFusionError {
     if !location.contains(['*', '?', '[']) {
-        return plan_datafusion_err!("there is no object at {location}");
+        return nothing_at(location);
     }
     Told {
         kind: ErrorKind::NotFound,

@@ -47,6 +47,7 @@ pub mod codec;
 pub mod config;
 mod contents;
 mod copied;
+mod copy_options;
 pub mod counters;
 mod csv_dialect;
 mod csv_options;
@@ -74,6 +75,7 @@ mod locations;
 mod merged_columns;
 #[doc(hidden)]
 pub mod metrics;
+mod missing;
 pub mod model_tables;
 pub mod notes;
 mod object_names;
@@ -94,6 +96,8 @@ mod sampled_schema;
 #[doc(hidden)]
 pub mod sampling;
 pub mod session;
+mod short_times;
+mod show_tables;
 mod silence;
 #[doc(hidden)]
 pub mod skyline;
@@ -110,6 +114,7 @@ pub mod timeline;
 #[doc(hidden)]
 pub mod url_tables;
 mod why_refused;
+mod written_files;
 
 mod builder;
 

@@ -33,6 +33,7 @@ use crate::files_table::FilesTable;
 use crate::index::found::Foreseen;
 use crate::listed::Listed;
 use crate::locations::{as_url, check_readable};
+use crate::missing::nothing_at;
 use crate::notes::{Notes, some_of};
 use crate::table_functions::{Call, GlobTable, Read};
 
@@ -393,7 +394,7 @@ impl Found {
                     "the name of `{path}` does not say its format; name it with read_csv('…'), \
                      read_json('…'), read_parquet('…') or CREATE EXTERNAL TABLE"
                 ),
-                (None, true) if deeper.is_empty() => plan_err!("there is no object at {url}"),
+                (None, true) if deeper.is_empty() => Err(nothing_at(url)),
                 (None, true) => plan_err!(
                     "the objects at {url} are in subfolders; name one of them, or SET {SUBFOLDERS}"
                 ),

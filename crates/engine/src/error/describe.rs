@@ -85,8 +85,9 @@ pub(super) fn describe(error: &DataFusionError) -> Description {
             false if bad.is_json() && message.contains("expected string got ") => TEXT,
             false if bad.is_json() && message.contains("expected { got [") => ARRAY,
             false if bad.is_json() && is_nested(&message) => LEAVE_OUT,
-            // Records on several lines are cut where a part of a file ends.
-            false if bad.is_json() && message.contains(PART) => LINES,
+            // Records on several lines are cut where a part of a file ends. Of a record that is whole, it is the
+            // value that is wrong.
+            false if bad.is_json() && message.contains(PART) && !message.contains(DECODED) => LINES,
             // A part of a file may begin within a value, and then has records of any length.
             true if message.contains(PART) => LINE_ENDS_OR_FIELDS,
             true => BAD_FIELDS,
@@ -215,6 +216,9 @@ const BAD_VALUE: &str = "Correct the value, or convert it with TRY_CAST, which g
 const TEXT: &str = "Text is in quotes in JSON: write the value so, or declare the column with the type of its values.";
 
 const ZERO: &str = "Make the divisor NULL where it is zero: NULLIF(x, 0).";
+
+/// What comes before an error about a value of a record that is JSON.
+const DECODED: &str = "whilst decoding field";
 
 const LINES: &str = "Correct the value; or, if records are on several lines, have objects read as a whole: SET \
      sluice.scan = 'get'; SET datafusion.optimizer.repartition_file_scans = false.";
