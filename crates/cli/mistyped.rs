@@ -53,6 +53,14 @@ const COMMANDS: [(&[&str], &str); 7] = [
 /// Commands below `connect` that other programs have.
 const CONNECTIONS: [&str; 7] = ["rm", "remove", "delete", "del", "drop", "edit", "rename"];
 
+/// Commands below others that other programs have, below which ones, and what they are called here.
+const BELOW: [(&[&str], &[&str], &str); 4] = [
+    (&["ls", "all", "get"], &["connect", "index", "statistics"], "list"),
+    (&["new", "create", "set", "make"], &["connect"], "add"),
+    (&["new", "add", "make", "build"], &["index"], "create"),
+    (&["rm", "remove", "delete", "del", "clear"], &["index", "statistics"], "drop"),
+];
+
 /// What to type instead of a command that there is not; nothing if that is not known.
 pub(crate) fn hint(error: &clap::Error) -> Option<String> {
     if error.kind() != ErrorKind::InvalidSubcommand {
@@ -67,12 +75,19 @@ pub(crate) fn hint(error: &clap::Error) -> Option<String> {
 
 fn instead(typed: &str, usage: &str) -> Option<String> {
     let word = typed.to_ascii_lowercase();
-    if usage.contains(" connect ") {
-        return CONNECTIONS.contains(&word.as_str()).then(|| {
-            "A connection is a section of sluice/config.toml in your configuration folder \
-             (XDG_CONFIG_HOME, else ~/.config): change or delete it there."
-                .to_owned()
-        });
+    let group = usage.split_whitespace().skip_while(|word| *word != "sluice").nth(1);
+    if let Some(group) = group.filter(|group| group.starts_with(|c: char| c.is_alphabetic())) {
+        if group == "connect" && CONNECTIONS.contains(&word.as_str()) {
+            return Some(
+                "A connection is a section of sluice/config.toml in your configuration folder \
+                 (XDG_CONFIG_HOME, else ~/.config): change or delete it there."
+                    .to_owned(),
+            );
+        }
+        let known = BELOW
+            .iter()
+            .find(|(names, groups, _)| names.contains(&word.as_str()) && groups.contains(&group));
+        return known.map(|(_, _, meant)| format!("Here it is `sluice {group} {meant}`."));
     }
     let first = word.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
     let known = COMMANDS.iter().find(|(names, _)| names.contains(&word.as_str()));
@@ -113,7 +128,12 @@ mod tests {
             assert!(hint.contains(part), "{typed}: {hint}");
         }
         assert_eq!(instead("frobnicate", "Usage: sluice [OPTIONS] <COMMAND>"), None);
-        assert_eq!(instead("ls", "Usage: sluice connect [OPTIONS] <COMMAND>"), None);
+        let below = |typed: &str, group: &str| {
+            instead(typed, &format!("Usage: sluice {group} [OPTIONS] <COMMAND>"))
+        };
+        assert_eq!(below("ls", "connect").as_deref(), Some("Here it is `sluice connect list`."));
+        assert_eq!(below("rm", "index").as_deref(), Some("Here it is `sluice index drop`."));
+        assert_eq!(below("select 1", "generate"), None);
     }
 
     #[test]

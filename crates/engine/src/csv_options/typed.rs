@@ -6,7 +6,7 @@ use arrow::datatypes::{DataType, Field, Fields, Schema, SchemaRef};
 use datafusion::catalog::TableProvider;
 use datafusion::common::{Column, Result, ScalarValue};
 use datafusion::datasource::{ViewTable, provider_as_source};
-use datafusion::functions::expr_fn::{to_date, to_timestamp, translate};
+use datafusion::functions::expr_fn::{concat, replace, strpos, to_date, to_timestamp};
 use datafusion::logical_expr::{Expr, LogicalPlanBuilder, cast, lit, when};
 
 use super::values::Values;
@@ -81,9 +81,12 @@ impl Values {
         let is_time = matches!(data_type, DataType::Timestamp(_, _));
         let is_date = matches!(data_type, DataType::Date32 | DataType::Date64);
         let value = match (self.decimal_separator, &self.date_format, &self.timestamp_format) {
-            // A point is not taken for what it is not: it becomes a comma, which no number has.
+            // A point is not taken for what it is not, but makes a text that is no number.
             (Some(separator), ..) if is_number => {
-                translate(text, lit(format!("{separator}.")), lit(format!(".{separator}")))
+                let has_point = strpos(text.clone(), lit(".")).gt(lit(0));
+                let wrong = concat(vec![text.clone(), lit(" (with a point)")]);
+                let with_point = replace(text, lit(separator.to_string()), lit("."));
+                when(has_point, wrong).otherwise(with_point)?
             }
             (_, Some(format), _) if is_date => to_date(vec![text, lit(format.as_str())]),
             (_, _, Some(format)) if is_time => to_timestamp(vec![text, lit(format.as_str())]),
