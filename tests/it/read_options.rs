@@ -211,6 +211,11 @@ async fn types_are_told_by_values_as_they_are_written() {
     // The types of the first columns, in their order.
     let sql = format!("SELECT arrow_typeof(n) FROM {} LIMIT 1", read(", types => ['VARCHAR']"));
     assert_eq!(rows(&engine, &sql).await, ["\"Utf8\""]);
+    // Columns of folders are no text.
+    store.put("p/year=2024/x.csv", "n\n1\nNA\n");
+    let sql =
+        format!("SELECT year, n FROM read_csv('s3://{BUCKET}/p/', nullstr => 'NA') WHERE n = 1");
+    assert_eq!(rows(&engine, &sql).await, ["\"2024\" | \"1\""]);
     // A point is not taken for a comma.
     store.put("y.csv", "n\n\"1.234\"\n");
     let sql = format!(

@@ -82,21 +82,27 @@ impl TableProviderFactory for ExternalTables {
         let indexes = look(state, command, listing).await?;
         let is_declared = !command.schema.fields().is_empty();
         let text = as_text(state, listing)?;
-        let files = text.as_ref().map_or(listing, |(_, text)| text).clone();
+        let files = text.as_ref().map_or(listing, |text| &text.files).clone();
         let table = FilesTable::new(files, indexes).listed(listed);
         let table = Arc::new(table.declared(is_declared));
         match text {
-            Some((values, _)) => csv_options::table(table, &values, &listing.schema()),
+            Some(text) => csv_options::table(table, &text.values, &text.columns),
             None => Ok(table),
         }
     }
 }
 
-/// The same table with text in the columns that are computed of it, and by which options; nothing if there is none.
-pub(crate) fn as_text(
-    state: &dyn Session,
-    table: &ListingTable,
-) -> Result<Option<(Values, ListingTable)>> {
+/// A table of files with text in the columns that are computed of it.
+pub(crate) struct AsText {
+    pub(crate) files: ListingTable,
+    /// By which options they are computed.
+    pub(crate) values: Values,
+    /// The columns of the files, without those of partitions, with the types that they have when they are computed.
+    pub(crate) columns: Schema,
+}
+
+/// The same table with text in the columns that are computed of it; nothing if there is none.
+pub(crate) fn as_text(state: &dyn Session, table: &ListingTable) -> Result<Option<AsText>> {
     let options = table.options();
     let values = match options.format.downcast_ref::<S3Format>() {
         Some(format) => format.values().clone(),
@@ -115,7 +121,8 @@ pub(crate) fn as_text(
         .with_listing_options(options)
         .with_schema(text);
     let cache = state.runtime_env().cache_manager.get_file_statistic_cache();
-    Ok(Some((values, ListingTable::try_new(config)?.with_cache(cache))))
+    let files = ListingTable::try_new(config)?.with_cache(cache);
+    Ok(Some(AsText { files, values, columns }))
 }
 
 /// Refuses folders of which DataFusion would read objects of other formats, too.

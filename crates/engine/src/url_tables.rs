@@ -26,7 +26,7 @@ use crate::csv_dialect;
 use crate::csv_options;
 use crate::error::{ErrorKind, Told};
 use crate::external_tables::{
-    SUBFOLDERS, as_text, in_any_case, in_subfolders, inferred_partition_type, is_hidden,
+    AsText, SUBFOLDERS, as_text, in_any_case, in_subfolders, inferred_partition_type, is_hidden,
     with_subfolders, without_bytes,
 };
 use crate::files_table::FilesTable;
@@ -174,9 +174,9 @@ impl UrlTables {
         let cache = state.runtime_env().cache_manager.get_file_statistic_cache();
         let table = ListingTable::try_new(config)?.with_cache(cache);
         match as_text(&state, &table)? {
-            Some((values, text)) => {
-                let text = Arc::new(FilesTable::new(text, foreseen).listed(listed));
-                csv_options::table(text, &values, &table.schema())
+            Some(AsText { files, values, columns }) => {
+                let files = Arc::new(FilesTable::new(files, foreseen).listed(listed));
+                csv_options::table(files, &values, &columns)
             }
             None => Ok(Arc::new(FilesTable::new(table, foreseen).listed(listed))),
         }

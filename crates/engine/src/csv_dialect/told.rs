@@ -49,9 +49,12 @@ impl Dialect {
         let first = delimiter.unwrap_or(if commas { b';' } else { usual.delimiter });
         let mut best = (first, split(first, quote.unwrap_or(usual.quote)));
         if delimiter.is_none() && !best.1.is_table() {
-            for other in DELIMITERS[1..].iter().filter(|other| **other != first) {
+            let others = DELIMITERS[1..].iter().chain(&DELIMITERS[..1]);
+            for other in others.filter(|other| **other != first) {
                 let records = split(*other, quote.unwrap_or(usual.quote));
                 let is_table = records.is_table() && records.rows.len() > 1;
+                // Or each record would be a number with a comma.
+                let is_table = is_table && (*other != b',' || records.have_header());
                 if is_table && records.width() > best.1.width_of_table() {
                     best = (*other, records);
                 }
@@ -328,7 +331,12 @@ mod tests {
     #[test]
     fn decimals_may_have_commas() {
         let given = BTreeMap::from([(DECIMALS.to_owned(), ",".to_owned())]);
-        for (text, delimiter) in [("1,5;2,5\n3,5;4,5\n", b';'), ("a\tb\n1,5\t2\n", b'\t')] {
+        for (text, delimiter) in [
+            ("1,5;2,5\n3,5;4,5\n", b';'),
+            ("a\tb\n1,5\t2\n", b'\t'),
+            ("a,b\n\"1,5\",2\n", b','),
+            ("1,5\n2,5\n", b';'),
+        ] {
             assert_eq!(Dialect::of(text.as_bytes(), true, &given).delimiter, delimiter, "{text}");
         }
     }
