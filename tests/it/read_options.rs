@@ -123,7 +123,7 @@ fn foreign_files_have_the_rows_of_usual_ones() {
     let runtime = Runtime::new().unwrap();
     let store = runtime.block_on(Store::start());
     let cases = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok());
-    let config = Config { cases: cases.unwrap_or(6), ..Config::default() };
+    let config = Config { cases: cases.unwrap_or(4), ..Config::default() };
     let mut runner = TestRunner::new(config);
     let records = prop::collection::vec(Record::any(), 1..12);
     let encoding = prop::sample::select(vec!["utf-8", "latin-1", "utf-16"]);
