@@ -7,6 +7,7 @@ mod args;
 mod commands;
 mod connect;
 mod failure;
+mod mistyped;
 mod output;
 mod runtime;
 mod session;
@@ -15,10 +16,10 @@ use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches};
 use tracing_subscriber::EnvFilter;
 
-use self::args::Args;
+use self::args::{Args, help};
 use self::failure::{Failure, Result, report_origins};
 use self::runtime::compute::{self, Compute};
 use self::runtime::scratch::Scratch;
@@ -27,8 +28,16 @@ use self::runtime::terminal;
 /// How long blocking work, such as a write to disk, may take to end after an interruption.
 const GRACE: Duration = Duration::from_millis(500);
 
+/// How wide help is that is not shown on a terminal, as for clap.
+const WIDTH: usize = 100;
+
 fn main() -> ExitCode {
-    let args = match Args::try_parse() {
+    let width = terminal::width().unwrap_or(WIDTH);
+    let command = help::with_whole_examples(Args::command(), width);
+    let parsed = command.clone().try_get_matches().and_then(|typed| {
+        Args::from_arg_matches(&typed).map_err(|error| error.format(&mut command.clone()))
+    });
+    let args = match parsed {
         Ok(args) => args,
         Err(shown) => return show(&shown),
     };
@@ -45,19 +54,24 @@ fn main() -> ExitCode {
 
 /// Prints help, or what is wrong with the arguments.
 fn show(shown: &clap::Error) -> ExitCode {
-    if !shown.use_stderr() {
-        return match shown.print().and_then(|()| io::stdout().flush()) {
+    let is_help = !shown.use_stderr();
+    let is_terminal = if is_help { io::stdout().is_terminal() } else { io::stderr().is_terminal() };
+    let text = shown.render();
+    let text = match terminal::wants_colour() && is_terminal {
+        true => text.ansi().to_string(),
+        false => text.to_string(),
+    };
+    let text = help::shown(&text);
+    if is_help {
+        let mut out = io::stdout();
+        return match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => Failure::from(error).report(),
         };
     }
-    let text = shown.render();
-    let text = match terminal::wants_colour() && io::stderr().is_terminal() {
-        true => text.ansi().to_string(),
-        false => text.to_string(),
-    };
+    let hint = mistyped::hint(shown).map_or_else(String::new, |hint| format!("hint: {hint}\n"));
     // If stderr is closed, the exit code has to do.
-    drop(io::stderr().write_all(about_numbers(text).as_bytes()));
+    drop(io::stderr().write_all((about_numbers(text) + &hint).as_bytes()));
     u8::try_from(shown.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from)
 }
 

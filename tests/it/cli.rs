@@ -404,11 +404,14 @@ fn what_goes_wrong_is_said_in_a_sentence_with_a_hint() {
     bad(&mut served.command(&["sql", "-c", "SELECT * FROM nothing"]), "nothing");
     // No credentials at all, then wrong ones.
     bad(&mut sluice(&["sql", "-c", &fruit, "--endpoint", &served.endpoint]), "credentials");
-    bad(served.command(&["sql", "-c", &fruit]).env("AWS_SECRET_ACCESS_KEY", "x"), "refuses access");
+    bad(
+        served.command(&["sql", "-c", &fruit]).env("AWS_SECRET_ACCESS_KEY", "x"),
+        "does not accept the signature",
+    );
     let mut unreachable = sluice(&["sql", "-c", &fruit, "--endpoint", UNREACHABLE]);
     unreachable.env("AWS_ACCESS_KEY_ID", "me").env("AWS_SECRET_ACCESS_KEY", "x");
     bad(&mut unreachable, "cannot be reached");
-    misused(&mut sluice(&["sql", "-c", "SELECT 1", "--endpoint", "nonsense"]), "not a URL");
+    misused(&mut sluice(&["sql", "-c", "SELECT 1", "--endpoint", "nonsense"]), "has no http://");
     bad(&mut sluice(&["sql", "-c", "SELECT 1", "--prices", "nonsense"]), "price book");
     let local = |more: &[&str]| {
         let mut command = sluice(&["sql", "--anonymous"]);

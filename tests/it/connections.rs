@@ -86,7 +86,7 @@ fn a_named_aws_profile_beats_the_keys_of_the_environment() {
         command
     };
     assert_eq!(good(&mut ask("x", &["--aws-profile", "right"])), "n\n3\n");
-    bad(&mut ask("my secret", &["--aws-profile", "wrong"]), "refuses access");
+    bad(&mut ask("my secret", &["--aws-profile", "wrong"]), "does not accept the signature");
     // The environment's keys beat the environment's profile.
     assert_eq!(good(ask("my secret", &[]).env("AWS_PROFILE", "wrong")), "n\n3\n");
     bad(

@@ -90,6 +90,18 @@ fn what_sql_there_is_not_is_said_with_what_there_is() {
         ("SELECT @x", &["no variable `@x`"]),
         ("SELECT $1", &["parameter $1 has no value", "EXECUTE"]),
         ("INSERT INTO f VALUES (4, 'kiwi', 1.0)", &["no rows can be inserted", "LOCATION", "COPY"]),
+        (
+            "INSERT INTO 's3://bucket/fruit.csv' VALUES (4, 'kiwi', 1.0)",
+            &[
+                "adds no rows to a file 's3://bucket/fruit.csv'",
+                "COPY (SELECT …) TO 's3://bucket/fruit.csv'",
+            ],
+        ),
+        (
+            "INSERT INTO 'new.csv' VALUES (4)",
+            &["adds no rows to a file 'new.csv'", "overwrite true"],
+        ),
+        ("EXPLAIN INSERT INTO 'a/b' VALUES (4)", &["adds no rows to a file 'a/b'"]),
         ("DELETE FROM f", &["DELETE is not supported", "COPY"]),
         ("UPDATE f SET id = 1", &["UPDATE is not supported", "COPY"]),
         ("CREATE SECRET (TYPE s3)", &["CREATE SECRET is not supported", "AWS_ACCESS_KEY_ID"]),
@@ -101,6 +113,19 @@ fn what_sql_there_is_not_is_said_with_what_there_is() {
         ("SELECT name COLLATE x FROM f", &["COLLATE is not supported"]),
         ("SELECT cast(id AS integr) FROM f", &["type integr", "BIGINT"]),
         ("SELECT TOP 5 * FROM f", &["TOP is not supported", "LIMIT"]),
+        ("SELECT * FROM f CROSS APPLY f g", &["CROSS APPLY is not supported", "LATERAL"]),
+        ("SELECT name ->> 'a' FROM f", &["operator ->> is not supported", "data['name']"]),
+        ("SELECT name -> 'a' FROM f", &["operator -> is not supported", "read_json"]),
+        ("SELECT * FROM f WHERE name @> 'a'", &["operator @> is not supported", "array_has"]),
+        ("SELECT * FROM f WHERE name ^@ 'a'", &["operator ^@ is not supported", "starts_with"]),
+        ("SELECT sum(price) OVER (from f", &["OVER (…) takes PARTITION BY", "close it"]),
+        ("SELECT sum(price) OVER (PARTITION BY name from f", &["syntax error", "`)`"]),
+        (
+            "SELECT date_diff('day', a, b) FROM f",
+            &["no function `date_diff`", "a - b of two dates"],
+        ),
+        ("SELECT if(id = 1, 2, 3) FROM f", &["no function `if`", "CASE WHEN"]),
+        ("SELECT month(name) FROM f", &["no function `month`", "date_part('month'"]),
         ("USE mydb", &["USE is not supported", "--endpoint"]),
         ("VACUUM", &["VACUUM is not supported", "--help"]),
         ("SELECT * FORM f", &["Did you mean FROM?"]),
@@ -123,6 +148,9 @@ fn what_sql_there_is_not_is_said_with_what_there_is() {
     }
     // What the hints say works.
     for sql in [
+        "SELECT name FROM f SEMI JOIN f g USING (id)",
+        "SELECT count(*) FROM f ANTI JOIN f g USING (id)",
+        "SELECT DATE '2026-01-05' - DATE '2026-01-01'",
         "SELECT (SELECT count(*) FROM f) > 0",
         "SELECT name, sum(price) FROM f GROUP BY ALL",
         "SHOW FUNCTIONS",
@@ -133,6 +161,240 @@ fn what_sql_there_is_not_is_said_with_what_there_is() {
         let view = "CREATE VIEW f AS SELECT * FROM 's3://bucket/fruit.csv'";
         good(&mut served.command(&["sql", "-c", view, "-c", sql]));
     }
+}
+
+/// Of a credential fault, every way to begin says which it is: a HEAD, which has no body, leads to a GET.
+#[test]
+fn faults_of_credentials_are_told_apart() {
+    const STATEMENTS: [&str; 2] =
+        ["SELECT * FROM 's3://bucket/a.csv'", "SELECT * FROM 's3://bucket/*.csv'"];
+    for (status, code, parts) in [
+        (
+            "403 Forbidden",
+            "InvalidAccessKeyId",
+            ["does not know the access key", "AWS_ACCESS_KEY_ID"],
+        ),
+        (
+            "403 Forbidden",
+            "SignatureDoesNotMatch",
+            ["does not accept the signature", "AWS_SECRET_ACCESS_KEY"],
+        ),
+        ("403 Forbidden", "RequestTimeTooSkewed", ["another time than this machine", "clock"]),
+        ("400 Bad Request", "ExpiredToken", ["they have expired", "AWS_SESSION_TOKEN"]),
+        ("400 Bad Request", "InvalidToken", ["the session token", "AWS_SESSION_TOKEN"]),
+        ("403 Forbidden", "AccessDenied", ["refuses access", "may read and list"]),
+    ] {
+        let endpoint = refusing(status, code);
+        for sql in STATEMENTS {
+            let mut command = sluice(&["sql", "--endpoint", &endpoint, "-c", sql]);
+            command.envs([("AWS_ACCESS_KEY_ID", "me"), ("AWS_SECRET_ACCESS_KEY", "my secret")]);
+            says(&mut command, 1, &parts);
+        }
+    }
+    let endpoint = refusing("403 Forbidden", "AccessDenied");
+    for sql in STATEMENTS {
+        let mut command = sluice(&["sql", "--endpoint", &endpoint, "-c", sql]);
+        says(&mut command, 1, &["no credentials were found", "AWS_ACCESS_KEY_ID"]);
+    }
+}
+
+/// A store that refuses all with this code; as any store does, it says nothing to a HEAD but the status.
+fn refusing(status: &'static str, code: &'static str) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
+            let is_head = lines.next().is_some_and(|line| line.unwrap().starts_with("HEAD"));
+            while lines.next().is_some_and(|line| !line.unwrap().is_empty()) {}
+            let body = format!("<Error><Code>{code}</Code><Message>no</Message></Error>");
+            let head = format!(
+                "HTTP/1.1 {status}\r\nContent-Type: application/xml\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+                body.len()
+            );
+            let body = if is_head { "" } else { &body };
+            stream.write_all(format!("{head}{body}").as_bytes()).unwrap();
+        }
+    });
+    format!("http://{address}")
+}
+
+#[test]
+fn statements_that_a_shell_has_cut_and_commands_of_others_are_known() {
+    for (args, parts) in [
+        (
+            &["sql", "select", "1"][..],
+            &["into 2 words", "Quote the whole statement", "\"SELECT …\""][..],
+        ),
+        (
+            &["sql", "SELECT", "Cargo.toml", "FROM", "t"],
+            &["into 4 words", "Quote the whole statement"],
+        ),
+        (&["sql", "-c", "from", "t"], &["into 2 words", "Quote the whole statement"]),
+        (&["explain", "select", "1"], &["Quote the whole statement"]),
+        (&["select 1"], &["unrecognized subcommand", "sluice sql \"SELECT …\""]),
+        (&["ls"], &["unrecognized subcommand 'ls'", "\\ls s3://bucket/"]),
+        (&["query"], &["`sluice sql` opens a prompt"]),
+        (&["s3://bucket/a.csv"], &["FROM 's3://bucket/a.csv'"]),
+        (&["connect", "rm", "x"], &["unrecognized subcommand 'rm'", "sluice/config.toml"]),
+    ] {
+        says(&mut sluice(args), 2, parts);
+    }
+}
+
+#[test]
+fn an_endpoint_that_is_none_is_named() {
+    let sql = ["sql", "-c", "SELECT * FROM 's3://bucket/a.csv'"];
+    for variable in ["AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3"] {
+        let mut without = sluice(&sql);
+        without.env(variable, "localhost:9000");
+        says(
+            &mut without,
+            1,
+            &["`localhost:9000` has no http://", "http://host:port", "AWS_ENDPOINT_URL"],
+        );
+        // One that is empty is as good as none.
+        good(sluice(&["sql", "SELECT 1"]).env(variable, ""));
+    }
+    let typed = ["sql", "--endpoint", "localhost:9000", "SELECT 1"];
+    says(&mut sluice(&typed), 2, &["`localhost:9000` has no http://", "http://host:port"]);
+}
+
+#[test]
+fn what_is_not_there_is_said_with_what_may_be_meant() {
+    let served = Served::start();
+    for (from, parts) in [
+        (
+            "'s3://bucket/{fruit,nuts}.csv'",
+            &["no object at s3://bucket/{fruit,nuts}.csv", "Braces stand for"][..],
+        ),
+        ("'s3://bucket/*.cvs'", &["nothing matches the pattern", "glob('s3://bucket/**')"]),
+        (
+            "read_csv('s3://bucket/no/*.csv')",
+            &["nothing matches the pattern", "glob('s3://bucket/no/**')"],
+        ),
+        ("'*.nope'", &["there is no file at *.nope: nothing matches", "begins in the folder"]),
+        ("'{a,b}.csv'", &["no file '{a,b}.csv'", "Braces stand for"]),
+        ("read_csv('no-such.csv')", &["there is no file at no-such.csv", "begins in the folder"]),
+    ] {
+        let sql = format!("SELECT * FROM {from}");
+        says(&mut served.command(&["sql", "-c", &sql]), 1, parts);
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("fruit.csv");
+    std::fs::write(&path, "x\n1\n").unwrap();
+    let path = path.to_str().unwrap();
+    let without = path.trim_start_matches('/');
+    for sql in [
+        format!("SELECT * FROM '{without}'"),
+        format!("SELECT * FROM read_csv('{without}')"),
+        format!("CREATE EXTERNAL TABLE t STORED AS CSV LOCATION '{without}'"),
+    ] {
+        says(&mut sluice(&["sql", "-c", &sql]), 1, &[&format!("Did you mean '{path}'?")]);
+    }
+    let swapped = path.replace("fruit", "friut");
+    says(
+        &mut sluice(&["sql", "-c", &format!("FROM '{swapped}'")]),
+        1,
+        &[&format!("Did you mean '{path}'?")],
+    );
+    good(&mut served.command(&["sql", "-c", "SELECT url FROM glob('s3://bucket/**')"]));
+}
+
+/// Options of COPY as other systems have them, and targets that are none.
+#[test]
+fn copy_takes_options_in_parentheses() {
+    let served = Served::start();
+    let copy = |rest: &str| {
+        let sql = format!("COPY (SELECT 1 AS a, 'x' AS b) TO {rest}");
+        served.command(&["sql", "-c", &sql])
+    };
+    for (place, options, read) in [
+        ("a", "(FORMAT parquet)", "read_parquet('s3://bucket/out/a')"),
+        ("b.parquet", "(COMPRESSION zstd)", "'s3://bucket/out/b.parquet'"),
+        ("c", "(FORMAT csv, HEADER, DELIMITER ';')", "read_csv('s3://bucket/out/c', delim => ';')"),
+        ("d.csv", "WITH (HEADER true, QUOTE '\"')", "'s3://bucket/out/d.csv'"),
+        ("e/", "(FORMAT csv, PARTITION_BY (b))", "'s3://bucket/out/e/'"),
+        ("f.json", "(FORMAT json)", "'s3://bucket/out/f.json'"),
+    ] {
+        good(&mut copy(&format!("'s3://bucket/out/{place}' {options}")));
+        let sql = format!("SELECT a, b FROM {read}");
+        let answer = good(&mut served.command(&["sql", "--format", "csv", "-c", &sql]));
+        assert_eq!(answer, "a,b\n1,x\n", "{place} {options}");
+    }
+    let there = "'s3://bucket/out/d.csv'";
+    let refused = copy(there).output().unwrap();
+    assert!(text(&refused.stderr).contains("already; OPTIONS (overwrite true)"));
+    good(&mut copy(&format!("{there} (OVERWRITE)")));
+    says(
+        &mut copy("'s3://bucket/o.csv' (COLOR red)"),
+        1,
+        &["no option `COLOR`", "format, partition_by, header"],
+    );
+    for device in ["/dev/stdout", "/dev/fd/1"] {
+        says(&mut copy(&format!("'{device}' STORED AS CSV")), 1, &["is no file", "--format csv"]);
+    }
+}
+
+/// Seconds may be left out wherever a text becomes a time stamp.
+#[test]
+fn time_stamps_need_no_seconds() {
+    let csv = |sql: &str| good(&mut sluice(&["sql", "--format", "csv", "-c", sql]));
+    for (text, expected) in [
+        ("2026-01-01 10:05", "2026-01-01T10:05:00"),
+        ("2026-01-01T10:05", "2026-01-01T10:05:00"),
+        ("2026-01-01 10:05:30", "2026-01-01T10:05:30"),
+        ("2026-01-01", "2026-01-01T00:00:00"),
+    ] {
+        for sql in [
+            format!("SELECT TIMESTAMP '{text}' AS t"),
+            format!("SELECT CAST('{text}' AS TIMESTAMP) AS t"),
+            format!("SELECT TRY_CAST('{text}' AS TIMESTAMP) AS t"),
+            format!("SELECT to_timestamp('{text}') AS t"),
+            format!(
+                "WITH d AS (SELECT TIMESTAMP '{expected}' AS t) SELECT t FROM d WHERE t = '{text}' AND t BETWEEN \
+                 '{text}' AND '2027-01-01 00:00' AND t IN ('{text}')"
+            ),
+        ] {
+            assert_eq!(csv(&sql), format!("t\n{expected}\n"), "{sql}");
+        }
+    }
+    // Text stays text.
+    assert_eq!(csv("SELECT '2026-01-01 10:05' AS t"), "t\n2026-01-01 10:05\n");
+}
+
+/// Records that are whole are not said to be on several lines.
+#[test]
+fn a_value_of_another_type_is_no_matter_of_lines() {
+    let served = Served::start();
+    let mut rows: String =
+        (0..200_000).map(|n| format!("{{\"a\":{n},\"b\":\"{}\"}}\n", "x".repeat(60))).collect();
+    rows.push_str("{\"a\":\"two\",\"b\":\"y\"}\n");
+    std::fs::write(served.path().join("bucket/c.json"), rows).unwrap();
+    let sql = ["sql", "--scan", "get", "-c", "SELECT max(a) FROM 's3://bucket/c.json'"];
+    let said = text(&served.command(&sql).output().unwrap().stderr);
+    assert!(said.contains("whilst decoding field 'a'") && said.contains("TRY_CAST"), "{said}");
+    assert!(!said.contains("several lines"), "{said}");
+}
+
+#[test]
+fn tables_of_the_system_are_shown_if_they_are_asked_for() {
+    let shown = |sql: &str| {
+        good(&mut sluice(&[
+            "sql",
+            "--format",
+            "csv",
+            "-c",
+            "CREATE VIEW mine AS SELECT 1 AS a",
+            "-c",
+            sql,
+        ]))
+    };
+    let mine = shown("SHOW TABLES");
+    assert!(mine.contains("mine") && !mine.contains("information_schema"), "{mine}");
+    assert!(shown("SHOW TABLES FROM information_schema").contains("df_settings"));
+    assert!(!shown("SHOW TABLES LIKE 'other%'").contains("mine"));
 }
 
 /// A pattern of files on this machine is a table, too.

@@ -151,14 +151,34 @@ fn statements_span_lines_and_commands_may_stand_amid_them() {
     prompt.keys("select 40 +\r");
     prompt.keys("\\d\r");
     prompt.wait("There are none yet");
-    // What was typed before is still there.
-    prompt.wait("select 40 +");
+    // What was typed before goes on.
+    prompt.wait("    ...> ");
     let answer = prompt.line("2 as answer;", "| 42 ");
     assert!(answer.contains("| answer |"), "{answer}");
     assert!(answer.contains("1 row, "), "{answer}");
     prompt.keys("select 'a\r");
-    prompt.wait("' is still open");
+    // The prompt has what is still open.
+    prompt.wait("   '...> ");
     prompt.line("b' as q;", "| q ");
+    prompt.keys("select /* a\r");
+    prompt.wait("  /*...> ");
+    // Ctrl-C drops all of it.
+    prompt.keys("\u{3}");
+    prompt.wait("sluice> ");
+    // A statement of several lines comes back as a whole.
+    prompt.keys("select 1 +\r");
+    prompt.wait("    ...> ");
+    prompt.line("1 as two;", "| 2 ");
+    prompt.keys("\u{1b}[A");
+    prompt.wait("select 1 +\n1 as two;");
+    prompt.keys("\u{3}");
+    prompt.wait("sluice> ");
+    // Names are completed by what stands on lines before.
+    prompt.keys("select * from (select 1 as appricot) as fruits\r");
+    prompt.wait("    ...> ");
+    prompt.line("where appricot = 1;", "| appricot |");
+    let unknown = prompt.line(".foo bar", "there is no command `.foo`");
+    assert!(unknown.contains("\\ls") && unknown.contains(".help"), "{unknown}");
     let error = prompt.line("select nonsense;", "error: ");
     assert!(error.contains("nonsense"), "{error}");
     prompt.quit();
@@ -233,11 +253,11 @@ fn help_and_the_end_may_stand_amid_a_statement() {
     prompt.keys("select 40 +\r");
     prompt.keys("\\?\r");
     prompt.wait("\\timing");
-    prompt.wait("select 40 +");
+    prompt.wait("    ...> ");
     prompt.line("2 as answer;", "| 42 ");
     prompt.line("from 's3://bucket/fruit.csv' where id = 1;", "apple");
     prompt.keys("select 40 +\r");
-    prompt.wait("select 40 +");
+    prompt.wait("    ...> ");
     prompt.quit();
 }
 
@@ -376,8 +396,45 @@ fn answers_fit_the_terminal_and_no_more_is_fetched_than_shown() {
     assert!(answer.contains("word…") || answer.contains("word …"), "{answer}");
     // What is grouped is computed, and counted.
     let sql = "select id % 7 as k, count(*) from 's3://bucket/long.csv' group by 1;";
-    prompt.line(sql, "and 5 more rows");
+    prompt.line(sql, "and 5 more rows (\\rows 0 or \\format csv shows all)");
+    prompt.line("\\rows 3", "3 rows are shown at most");
+    prompt.line(sql, "and 4 more rows");
+    prompt.line(".maxrows 0", "all rows are shown");
+    prompt.line(sql, "7 rows, ");
     prompt.quit();
+    // A screen has room for some forty, a file or a pipe for more.
+    let sql = "select value, count(*) from generate_series(1, 1500) group by value";
+    let mut prompt = Prompt::over(&served, 60, &["--no-progress"]);
+    prompt.line(&format!("{sql};"), "… and 1460 more rows");
+    prompt.quit();
+    let piped = good(&mut served.command(&["sql", "-c", sql]));
+    assert!(piped.contains("… and 500 more rows (--max-rows 0"), "{}", piped.len());
+}
+
+/// However narrow the terminal is, an example can be copied.
+#[test]
+fn examples_of_the_help_are_whole_lines() {
+    for command in [&["connect", "--help"][..], &["sql", "--help"], &["help", "explain"]] {
+        let piped = good(&mut sluice(command));
+        let mut narrow = Prompt::start(sluice(command), 60, None);
+        narrow.wait("Examples:");
+        let started = Instant::now();
+        while narrow.child.try_wait().unwrap().is_none() {
+            assert!(started.elapsed() < PATIENCE, "it does not end");
+            thread::sleep(Duration::from_millis(20));
+        }
+        thread::sleep(Duration::from_millis(50));
+        let shown = plain(&narrow.shown.lock().unwrap());
+        let examples: Vec<&str> =
+            piped.lines().filter(|line| line.starts_with("  sluice ")).collect();
+        assert!(examples.iter().any(|line| line.len() > 60), "{piped}");
+        for example in examples {
+            assert!(shown.lines().any(|line| line == example), "no {example:?} in {shown}");
+        }
+        assert!(!shown.contains('\u{a0}') && !piped.contains('\u{a0}'));
+    }
+    let first = good(&mut sluice(&["--help"]));
+    assert!(first.contains("FROM 'data/*.csv'"), "{first}");
 }
 
 #[test]

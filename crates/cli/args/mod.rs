@@ -6,6 +6,7 @@ mod connection;
 mod destination;
 mod endpoint;
 mod generate;
+pub(crate) mod help;
 mod index;
 mod model;
 pub(crate) mod parameters;
@@ -57,7 +58,9 @@ const EXAMPLES: &str = "\
 Examples:
   sluice demo
       See it work: a store, tables, and the same queries with and without pushdown.
-  sluice sql -c \"SELECT count(*) FROM 's3://bucket/file.csv'\"
+  sluice sql \"SELECT * FROM 'data/*.csv' LIMIT 10\"
+      Query files of this machine; CSV, JSON and Parquet need no definition.
+  sluice sql \"SELECT count(*) FROM 's3://bucket/file.csv'\"
       Query a store; endpoint and credentials come from the AWS environment and profiles.
   sluice sql --endpoint http://127.0.0.1:9000
       Open a prompt on a store of your own.
@@ -160,8 +163,11 @@ Tables:
   SUMMARIZE 's3://bucket/file.csv';           -- what each column is like; DESCRIBE: its type
   SELECT * FROM read_csv('s3://bucket/data.txt', delim => ';', header => false);
                               -- also read_json, read_parquet; glob('s3://bucket/*.csv') lists
+  SELECT * FROM read_csv('export.csv', skip => 2, encoding => 'latin-1', nullstr => 'NA',
+    decimal_separator => ',', dateformat => '%d.%m.%Y', types => {'id': 'BIGINT'});
   COPY t TO 's3://bucket/out/' STORED AS PARQUET OPTIONS (overwrite true);  -- or (append true)
                               -- PARTITIONED BY (x) before OPTIONS; of no rows it replaces nothing
+  COPY t TO 's3://bucket/t.parquet' (FORMAT parquet, COMPRESSION zstd);
   SET sluice.scan = 'get';    -- fetch objects; 'select' pushes down; 'index' looks into indexes
                               -- (`sluice index create`); 'auto' chooses
   ANALYZE TABLE lineitem;     -- read a table to know its values (`sluice statistics --help`)
@@ -198,9 +204,9 @@ pub(crate) struct SqlArgs {
     /// Write the answer to a file, which appears when it is complete
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    /// Maximum number of rows in a table; 0 shows all
-    #[arg(long, default_value_t = 1000, value_name = "N")]
-    pub(crate) max_rows: usize,
+    /// Maximum number of rows in a table; 0 shows all [default: 40 on a terminal, else 1000]
+    #[arg(long, value_name = "N")]
+    pub(crate) max_rows: Option<usize>,
     /// Print the requests, bytes and cost of each statement on stderr
     #[arg(long)]
     pub(crate) stats: bool,

@@ -7,6 +7,7 @@ use sluicegate_engine::{EndpointProfile, Engine};
 
 use crate::args::{SqlArgs, StatementArgs};
 use crate::failure::{Failure, Result};
+use crate::mistyped::is_cut;
 use crate::output::Output;
 use crate::output::html::Page;
 use crate::output::stats;
@@ -18,7 +19,9 @@ use crate::session::prompt;
 use crate::session::statements;
 
 pub(crate) async fn run(args: SqlArgs, compute: &mut Compute) -> Result<()> {
-    let output = Output::new(args.format, args.output, args.max_rows)?;
+    // As many as can be seen at once, or nearly.
+    let most = if io::stdout().is_terminal() { 40 } else { 1000 };
+    let output = Output::new(args.format, args.output, args.max_rows.unwrap_or(most))?;
     let script = script(&args.statements)?;
     if args.interactive && !io::stdin().is_terminal() {
         return Err(Failure::Usage("--interactive needs a terminal on stdin".to_owned()));
@@ -75,6 +78,7 @@ pub(crate) async fn run(args: SqlArgs, compute: &mut Compute) -> Result<()> {
     }
     // It handles Ctrl-C itself: there, it stops a query and not the session.
     session.fetch_shown = true;
+    session.output.at_prompt = true;
     match editor {
         Some(editor) => Box::pin(prompt::run(&mut session, editor, !args.no_init)).await,
         None => Ok(()),
@@ -94,6 +98,16 @@ fn about(engine: &Engine) -> String {
 
 /// The statements of the arguments, or those on stdin; none if they are to be typed.
 pub(crate) fn script(args: &StatementArgs) -> Result<Option<String>> {
+    // Before its words are taken for files.
+    let words: Vec<&String> = args.command.iter().chain(&args.statements).collect();
+    if args.command.len() < 2 && is_cut(&words) {
+        let first = words.first().map_or("", |word| word.as_str());
+        return Err(Failure::Usage(format!(
+            "the shell has cut the statement into {} words. Quote the whole statement: sluice sql \"{} …\"",
+            words.len(),
+            first.to_ascii_uppercase()
+        )));
+    }
     let mut script = String::new();
     // A line comment at the end of one piece must not swallow the next.
     for path in &args.file {

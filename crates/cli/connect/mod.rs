@@ -47,7 +47,7 @@ impl StoreArgs {
             return Ok(());
         };
         let typed = match &error {
-            E::InvalidEndpoint => self.endpoint.is_some(),
+            E::InvalidEndpoint | E::NoScheme { .. } => self.endpoint.is_some(),
             E::InvalidRegion { .. } => self.region.is_some(),
             _ => false,
         };

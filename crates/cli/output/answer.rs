@@ -65,6 +65,8 @@ pub(crate) struct Output {
     pub(crate) expanded: bool,
     /// Whether there are more rows of a limited answer than are shown.
     limited: bool,
+    /// Whether statements are typed at the prompt, where an option cannot be given any more.
+    pub(crate) at_prompt: bool,
 }
 
 impl Output {
@@ -91,8 +93,27 @@ impl Output {
             })?,
             (None, None) => Format::default(),
         };
-        let max_rows = if max_rows == 0 { usize::MAX } else { max_rows };
-        Ok(Self { format, max_rows, file, written: false, expanded: false, limited: false })
+        let mut output = Self {
+            format,
+            max_rows: 0,
+            file,
+            written: false,
+            expanded: false,
+            limited: false,
+            at_prompt: false,
+        };
+        output.set_max_rows(max_rows);
+        Ok(output)
+    }
+
+    /// Shows no more rows of a table from now on; 0 is all.
+    pub(crate) fn set_max_rows(&mut self, max_rows: usize) {
+        self.max_rows = if max_rows == 0 { usize::MAX } else { max_rows };
+    }
+
+    /// How many rows of a table are shown, at most; nothing if all are.
+    pub(crate) fn max_rows(&self) -> Option<usize> {
+        Some(self.max_rows).filter(|most| *most < usize::MAX)
     }
 
     /// How answers are written.
@@ -193,6 +214,8 @@ impl Output {
             max_rows: self.max_rows,
             expanded: self.expanded,
             limited: self.limited,
+            all: if self.at_prompt { "\\rows 0" } else { "--max-rows 0" },
+            format_all: if self.at_prompt { "\\format csv" } else { "--format csv" },
             width: if fits { terminal::width() } else { None },
             schema,
             rows: 0,
@@ -250,6 +273,9 @@ struct Encoder {
     expanded: bool,
     /// Whether no more rows were asked for than one more than are shown.
     limited: bool,
+    /// What shows all rows: of a table, and of another format.
+    all: &'static str,
+    format_all: &'static str,
     /// What tables have to fit into.
     width: Option<usize>,
     schema: SchemaRef,
@@ -307,19 +333,16 @@ impl Encoder {
                 let text = self.table()?;
                 out.write_all(text.as_bytes())?;
                 let more = self.rows.saturating_sub(count(&self.kept));
+                let (all, format) = (self.all, self.format_all);
                 if more > 0 && self.limited {
                     let shown = count(&self.kept);
                     writeln!(
                         out,
-                        "… the first {shown} rows; no more were fetched (--max-rows 0 or \\format csv \
-                         fetches all)"
+                        "… the first {shown} rows; no more were fetched ({all} or {format} fetches all)"
                     )?;
                 } else if more > 0 {
                     let rows = if more == 1 { "row" } else { "rows" };
-                    writeln!(
-                        out,
-                        "… and {more} more {rows} (--max-rows 0 or --format csv shows all)"
-                    )?;
+                    writeln!(out, "… and {more} more {rows} ({all} or {format} shows all)")?;
                 }
             }
             Format::Csv if self.rows == 0 => {

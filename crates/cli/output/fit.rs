@@ -51,10 +51,8 @@ pub(crate) fn framed(batches: &[RecordBatch], width: Option<usize>) -> Result<St
 /// Columns in a frame, their names and cells cut to widths, if there are any.
 fn table(columns: &[Column], widths: &[usize]) -> Result<String> {
     let most = |index: usize| widths.get(index).copied().unwrap_or(usize::MAX);
-    let names = columns
-        .iter()
-        .enumerate()
-        .map(|(index, column)| Field::new(cut(&column.name, most(index)), DataType::Utf8, true));
+    let names =
+        titles(columns, most).into_iter().map(|name| Field::new(name, DataType::Utf8, true));
     let schema = Arc::new(Schema::new(names.collect::<Vec<_>>()));
     let cells = columns.iter().enumerate().map(|(index, column)| {
         let cells = column.cells.iter().map(|cell| cut(cell, most(index)));
@@ -62,6 +60,32 @@ fn table(columns: &[Column], widths: &[usize]) -> Result<String> {
     });
     let fitting = RecordBatch::try_new(schema, cells.collect())?;
     Ok(pretty_format_batches_with_options(&[fitting], &FormatOptions::default())?.to_string())
+}
+
+/// The names of columns, cut to widths: at their ends, or in their middle where they would be the same.
+fn titles(columns: &[Column], most: impl Fn(usize) -> usize) -> Vec<String> {
+    let names = columns.iter().enumerate();
+    let cut: Vec<String> =
+        names.clone().map(|(index, column)| cut(&column.name, most(index))).collect();
+    let is_twice = |title: &String| cut.iter().filter(|other| *other == title).nth(1).is_some();
+    let title = |(index, column): (usize, &Column)| match cut[index] == column.name {
+        false if is_twice(&cut[index]) => without_middle(&column.name, most(index)),
+        _ => cut[index].clone(),
+    };
+    names.map(title).collect()
+}
+
+/// A text of one line that is no wider, with its beginning and its end.
+fn without_middle(text: &str, most: usize) -> String {
+    let room = most.saturating_sub(1);
+    let before = beginning(text, room / 2);
+    let mut width = 0;
+    let end = text.char_indices().rev().find(|(_, c)| {
+        width += c.width().unwrap_or(0);
+        width > room - before.width()
+    });
+    let end = end.map_or(0, |(at, c)| at + c.len_utf8());
+    format!("{before}…{}", &text[end..])
 }
 
 /// A column as text.
@@ -216,6 +240,21 @@ mod tests {
             (*name, Arc::new(StringArray::from(cells.to_vec())) as ArrayRef, true)
         });
         RecordBatch::try_from_iter_with_nullable(columns).unwrap()
+    }
+
+    #[test]
+    fn names_that_begin_alike_keep_their_ends() {
+        let batch = batch(&[
+            ("column_name_1", &["1"]),
+            ("column_name_2", &["2"]),
+            ("other_column", &["3"]),
+        ]);
+        let shown = framed(&[batch], Some(40)).unwrap();
+        for title in ["colu…ame_1", "colu…ame_2", "other_col…"] {
+            assert!(shown.contains(&format!("| {title} ")), "{shown}");
+        }
+        assert_eq!(without_middle("日本語日本語", 7), "日…本語");
+        assert_eq!(without_middle("abc", 1), "…");
     }
 
     #[test]

@@ -48,8 +48,8 @@ pub(crate) enum Step<'a> {
     Command(&'a str),
 }
 
-/// The statements of a script and its commands: lines that begin with `\` or `.read`, outside of strings and
-/// comments. A command in the midst of a statement ends it.
+/// The statements of a script and its commands: lines that begin with `\` or, where no statement is begun, with a point
+/// and a letter, outside of strings and comments. A command in the midst of a statement ends it.
 pub(crate) fn steps(text: &str) -> Vec<Step<'_>> {
     let mut steps = Vec::new();
     let mut start = 0;
@@ -64,29 +64,23 @@ pub(crate) fn steps(text: &str) -> Vec<Step<'_>> {
 
 /// The first line from `from` on that is a command.
 pub(crate) fn command_line(text: &str, from: usize) -> Option<Piece<'_>> {
+    let mut is_begun = false;
     for piece in pieces(&text[from..]) {
         let at = from + piece.start;
         let line = text[..at].rfind('\n').map_or(0, |end| end + 1);
         let is_first = line < from || text[line..at].trim().is_empty();
-        if is_first && is_command(&text[at..]) {
+        // Within a statement, a point may come before the name of a column.
+        if is_first && (is_command(&text[at..]) || !is_begun && is_dotted(&text[at..])) {
             let length = text[at..].find('\n').unwrap_or(text.len() - at);
             return Some(Piece { start: at, text: &text[at..at + length], ..piece });
         }
-    }
-    None
-}
-
-/// Whether the last line of what is typed is a command.
-pub(crate) fn ends_in_command(text: &str) -> bool {
-    let text = text.trim_end();
-    let mut from = 0;
-    while let Some(line) = command_line(text, from) {
-        from = line.start + line.text.len();
-        if from == text.len() {
-            return true;
+        match piece.kind {
+            Kind::End => is_begun = false,
+            Kind::Comment | Kind::Space => {}
+            _ => is_begun = true,
         }
     }
-    false
+    None
 }
 
 /// Commands of other shells that begin with a dot.
@@ -100,6 +94,11 @@ const PLAIN: [&str; 3] = ["exit", "help", "quit"];
 pub(crate) fn is_command(line: &str) -> bool {
     let first = line.split(|c: char| c.is_whitespace() || c == ';').next().unwrap_or_default();
     line.starts_with('\\') || DOTTED.contains(&first)
+}
+
+/// Whether a line is one that other shells take for a command, whichever.
+pub(crate) fn is_dotted(line: &str) -> bool {
+    line.strip_prefix('.').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_alphabetic()))
 }
 
 /// Whether all that is typed is a command without a sign before it.
@@ -273,11 +272,10 @@ mod tests {
         check("select '\n\\x\n' -- it's\n\\x", &[S("select '\n\\x\n' -- it's"), C("\\x")]);
         check("/*\n\\x\n*/ a \\x;", &[S("/*\n\\x\n*/ a \\x")]);
         check(".read a.sql\n.5", &[C(".read a.sql"), S(".5")]);
-        check(".tables;\n.tablesx", &[C(".tables;"), S(".tablesx")]);
+        check(".tables;\n.tablesx", &[C(".tables;"), C(".tablesx")]);
+        check("select t\n.name;\n.foo bar", &[S("select t\n.name"), C(".foo bar")]);
         assert!(is_plain_command(" help ;") && !is_plain_command("help me"));
         check("\\d\n\n;\n", &[C("\\d")]);
-        assert!(ends_in_command("select 1\n\\d x \n") && ends_in_command("\\x\n\\x"));
-        assert!(!ends_in_command("\\x\nselect") && !ends_in_command("select '\n\\x"));
     }
 
     #[test]

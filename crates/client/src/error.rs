@@ -5,6 +5,8 @@ use std::time::Duration;
 use sluicegate_conformance::NoAnswer;
 use sluicegate_s3select::profile::{EndpointProfile, Refusal};
 
+use crate::access::access_fault;
+
 /// Our code for an answer whose head does not name the extensions that the profile relies on.
 pub(super) const EXTENSIONS_MISSING: &str = "ExtensionsMissing";
 
@@ -81,6 +83,12 @@ pub enum Error {
     /// The given endpoint is not a usable URL.
     #[error("the endpoint is not a URL of the form http://host:port or https://host:port")]
     InvalidEndpoint,
+    /// The given endpoint has no `http://` or `https://`.
+    #[error("the endpoint `{endpoint}` has no http:// or https:// before it")]
+    NoScheme {
+        /// It, control characters escaped.
+        endpoint: String,
+    },
     /// No region has such a name.
     #[error("`{region}` is no name of a region")]
     InvalidRegion {
@@ -151,11 +159,6 @@ pub enum Error {
     },
 }
 
-/// The store's codes for a signature by another secret key, and for an access key that it does not know.
-const WRONG_SIGNATURE: &str = "SignatureDoesNotMatch";
-const UNKNOWN_KEY: &str = "InvalidAccessKeyId";
-const NOT_SIGNED_UP: &str = "NotSignedUp";
-
 /// What a request is about: an object, a bucket, or the store.
 fn about(bucket: &str, key: &str) -> String {
     match (bucket, key) {
@@ -167,13 +170,10 @@ fn about(bucket: &str, key: &str) -> String {
 
 /// What is refused, and why.
 fn denied(bucket: &str, key: &str, code: &str) -> String {
-    match code {
-        WRONG_SIGNATURE => {
-            format!("the store does not accept the signature of the secret key ({code})")
-        }
-        UNKNOWN_KEY | NOT_SIGNED_UP => format!("the store does not know the access key ({code})"),
-        _ if bucket.is_empty() => format!("the store refuses access ({code})"),
-        _ => format!("the store refuses access to {} ({code})", about(bucket, key)),
+    match access_fault(code) {
+        Some(fault) => format!("the store {} ({code})", fault.words),
+        None if bucket.is_empty() => format!("the store refuses access ({code})"),
+        None => format!("the store refuses access to {} ({code})", about(bucket, key)),
     }
 }
 
@@ -191,16 +191,11 @@ impl Error {
         match self {
             Self::NotFound { .. } => "Check the key; keys are case-sensitive.",
             Self::NoSuchBucket { .. } => "Check the bucket's name and the endpoint.",
-            Self::AccessDenied { code, .. } => match code.as_str() {
-                WRONG_SIGNATURE => {
-                    "Check AWS_SECRET_ACCESS_KEY, or the AWS profile, and that the endpoint is the store's own \
-                     address: a proxy that changes the host breaks signatures."
-                }
-                UNKNOWN_KEY | NOT_SIGNED_UP => {
-                    "Check AWS_ACCESS_KEY_ID, or the AWS profile, and that the endpoint is the right one."
-                }
-                _ => "Check the access key, and that it is allowed s3:GetObject on this bucket.",
-            },
+            Self::AccessDenied { code, .. } => access_fault(code).map_or(
+                "Check that the access key may read and list this bucket (s3:GetObject, s3:ListBucket); \
+                 requests that are not signed (--anonymous) read public buckets only.",
+                |fault| fault.hint,
+            ),
             Self::NoCredentials => {
                 "Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or name an AWS profile."
             }
@@ -219,6 +214,10 @@ impl Error {
             }
             Self::InvalidEndpoint => {
                 "Give a scheme, a host and a port, without a user name or a query."
+            }
+            Self::NoScheme { .. } => {
+                "Write it as http://host:port, wherever it is set: --endpoint, the connection, \
+                 AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL or endpoint_url of the AWS profile."
             }
             Self::InvalidRegion { .. } => "Name one such as us-east-1.",
             Self::InvalidCredentials { .. } => {
@@ -370,11 +369,11 @@ impl StoreError {
                 subject.transient(attempts, self.reason())
             }
             ("", Some(404)) => Error::NotFound { bucket, key },
-            (_, Some(401 | 403)) | ("AccessDenied" | "ExpiredToken", _) => {
+            (_, Some(401 | 403)) | ("AccessDenied" | "AuthorizationHeaderMalformed", _) => {
                 let code = if self.code.is_empty() { "AccessDenied".to_owned() } else { self.code };
                 Error::AccessDenied { bucket, key, code }
             }
-            ("AuthorizationHeaderMalformed" | "InvalidToken" | "InvalidAccessKeyId", _) => {
+            (code, _) if access_fault(code).is_some() => {
                 Error::AccessDenied { bucket, key, code: self.code }
             }
             _ => Error::Refused {
@@ -460,6 +459,13 @@ mod tests {
         check(Some(403), "SignatureDoesNotMatch", "", "aws", wrong);
         let unknown = "the store does not know the access key (InvalidAccessKeyId)";
         check(Some(403), "InvalidAccessKeyId", "", "aws", unknown);
+        for (status, code, words) in [
+            (403, "RequestTimeTooSkewed", "has another time than this machine"),
+            (400, "ExpiredToken", "does not accept the credentials any more: they have expired"),
+            (400, "InvalidToken", "does not accept the session token"),
+        ] {
+            check(Some(status), code, "", "aws", &format!("the store {words} ({code})"));
+        }
         let transient = "`k` in bucket `b` could not be read in 3 attempts: the store";
         check(Some(503), "Busy", "x", "sluice", &format!("{transient} says Busy: x"));
         check(None, "SlowDown", "", "sluice", &format!("{transient} says SlowDown"));

@@ -31,6 +31,7 @@
 //! # }
 //! ```
 
+mod access;
 mod buckets;
 mod call;
 mod checked_credentials;
@@ -70,6 +71,7 @@ use aws_smithy_http_client::tls;
 use aws_types::service_config::ServiceConfigKey;
 use http::Uri;
 
+pub use self::access::{AccessFault, access_fault};
 pub use self::call::{RetryPolicy, SelectCall};
 use self::checked_credentials::CheckedCredentials;
 pub use self::error::Error;
@@ -318,12 +320,17 @@ fn configured_endpoint(config: &SdkConfig) -> Option<String> {
         .env("AWS_ENDPOINT_URL")
         .profile("endpoint_url")
         .build();
+    // A variable that is empty is as good as none.
+    let is_set = |url: &String| !url.trim().is_empty();
     let service = key.ok().and_then(|key| config.service_config()?.load_config(key));
-    service.or_else(|| config.endpoint_url().map(str::to_owned))
+    service.filter(is_set).or_else(|| config.endpoint_url().map(str::to_owned).filter(is_set))
 }
 
 fn check_endpoint(endpoint: Option<&str>) -> Result<(), Error> {
     let Some(endpoint) = endpoint else { return Ok(()) };
+    if !endpoint.is_empty() && !endpoint.contains([':', '/', '@', '?', '#']) || is_host(endpoint) {
+        return Err(Error::NoScheme { endpoint: endpoint.escape_debug().to_string() });
+    }
     let rest = endpoint.strip_prefix("http://").or_else(|| endpoint.strip_prefix("https://"));
     // S3 does not authenticate by a user name or a query in the URL, and they would show up in messages.
     let is_plain =
@@ -333,6 +340,13 @@ fn check_endpoint(endpoint: Option<&str>) -> Result<(), Error> {
         Ok(uri) if is_plain && uri.host().is_some() && is_port(&uri) => Ok(()),
         _ => Err(Error::InvalidEndpoint),
     }
+}
+
+/// Whether a text is a host with a port, `localhost:9000`, rather than a URL.
+fn is_host(text: &str) -> bool {
+    let Some((host, port)) = text.trim_end_matches('/').rsplit_once(':') else { return false };
+    let of_host = |c: char| c.is_ascii_alphanumeric() || "-._[]:".contains(c);
+    !host.is_empty() && host.chars().all(of_host) && port.parse::<u16>().is_ok()
 }
 
 /// Whether what a URL says of a port is one.

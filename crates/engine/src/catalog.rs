@@ -23,6 +23,7 @@ use futures::future::BoxFuture;
 use object_store::{ObjectMeta, ObjectStore};
 
 use crate::csv_dialect;
+use crate::csv_options::{self, CsvOptions, Values};
 use crate::datasource::footer_statistics::vouched;
 use crate::datasource::named::{NamedSource, TextLayout};
 use crate::external_tables::is_hidden;
@@ -85,16 +86,21 @@ impl FileFormatFactory for S3FormatFactory {
         state: &dyn Session,
         format_options: &HashMap<String, String>,
     ) -> Result<Arc<dyn FileFormat>> {
-        let created = self.inner.create(state, format_options);
+        let is_csv = self.extension == "csv";
+        let (options, theirs) = match is_csv {
+            true => (CsvOptions::of(state, format_options)?, &csv_options::others(format_options)),
+            false => (CsvOptions::default(), format_options),
+        };
+        let created = self.inner.create(state, theirs);
         let format = created.map_err(|error| {
             option_values::check_all(self.extension, format_options).err().unwrap_or(error)
         })?;
         csv_dialect::check_options(&format)?;
-        Ok(self.wrap(format))
+        Ok(self.wrap(format, options))
     }
 
     fn default(&self) -> Arc<dyn FileFormat> {
-        self.wrap(FileFormatFactory::default(self.inner.as_ref()))
+        self.wrap(FileFormatFactory::default(self.inner.as_ref()), CsvOptions::default())
     }
 }
 
@@ -114,6 +120,8 @@ impl GetExt for S3FormatFactory {
 #[derive(Debug)]
 pub struct S3Format {
     inner: Arc<dyn FileFormat>,
+    /// Options of CSV that DataFusion does not have.
+    csv: CsvOptions,
     extension: &'static str,
     footers: Arc<Budget>,
     /// The columns that the folders of its table are named by, where listings have them as text.
@@ -143,13 +151,17 @@ impl FileFormat for S3Format {
         if !self.is_text() {
             return self.infer_from_footers(state, store, objects).await;
         }
+        let (inner, store) = self.text_of(store);
+        let (inner, store) = (&inner, &store);
         let look = move |sampled: Arc<dyn ObjectStore>| {
+            let values = &self.csv.values;
             let look = async move {
-                csv_dialect::columns(state, &self.inner, &sampled, store, objects).await
+                csv_dialect::columns(state, inner, &sampled, store, objects, values).await
             };
             Box::pin(look) as BoxFuture<'_, Result<SchemaRef>>
         };
-        sampled_schema::infer(store, objects, look).await
+        let schema = sampled_schema::infer(store, objects, look).await?;
+        self.csv.values.with_types(&schema)
     }
 
     async fn infer_stats(
@@ -221,6 +233,7 @@ impl FileFormat for S3Format {
             None => conf,
         };
         let scan = self.inner.create_physical_plan(state, conf).await?;
+        let scan = NamedSource::recoded(scan, self.csv.recoding);
         table::attach(state, footers::attach(state, scan)).await
     }
 
@@ -344,9 +357,25 @@ impl S3Format {
         }
     }
 
-    /// The options of CSV, if it is that.
-    pub(crate) fn csv(&self) -> Option<&CsvFormat> {
-        self.inner.downcast_ref::<CsvFormat>()
+    /// What text stands for which values.
+    pub(crate) fn values(&self) -> &Values {
+        &self.csv.values
+    }
+
+    /// The format and the store by which the text of objects is read.
+    pub(crate) fn text_of(
+        &self,
+        store: &Arc<dyn ObjectStore>,
+    ) -> (Arc<dyn FileFormat>, Arc<dyn ObjectStore>) {
+        let recoding = self.csv.recoding;
+        let Some(csv) = self.inner.downcast_ref::<CsvFormat>().filter(|_| recoding.is_needed())
+        else {
+            return (Arc::clone(&self.inner), Arc::clone(store));
+        };
+        let compression = FileCompressionType::from(csv.options().compression);
+        let plain = CsvFormat::default().with_options(csv.options().clone());
+        let plain = plain.with_file_compression_type(FileCompressionType::UNCOMPRESSED);
+        (Arc::new(plain), recoding.read_from(Arc::clone(store), compression))
     }
 
     /// Whether it is CSV or JSON.

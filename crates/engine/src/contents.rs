@@ -21,7 +21,9 @@ pub(crate) fn check_text(object: &ObjectMeta, beginning: &[u8]) -> Result<()> {
 /// An object is no text in UTF-8, by the words of its reader.
 pub(crate) fn not_utf8(object: &ObjectMeta, why: &str) -> DataFusionError {
     let message = format!("`{}` is not text in UTF-8: {why}", object.location);
-    let hint = "Convert it, as from Latin-1: iconv -f LATIN1 -t UTF-8.".to_owned();
+    let hint = "Name the encoding of CSV: read_csv('…', encoding => 'latin-1'); convert other files: iconv -f \
+                LATIN1 -t UTF-8."
+        .to_owned();
     Told { kind: ErrorKind::Data, message, hint: Some(hint) }.into()
 }
 
@@ -66,8 +68,10 @@ impl Contents {
                 ),
             ),
             Self::Utf16 => (
-                format!("`{object}` is text in UTF-16, and only UTF-8 can be read"),
-                "Convert it: iconv -f UTF-16 -t UTF-8.".to_owned(),
+                format!("`{object}` is text in UTF-16, and read as UTF-8"),
+                "Name the encoding of CSV: read_csv('…', encoding => 'utf-16'); convert other files: iconv -f UTF-16 -t \
+                 UTF-8."
+                    .to_owned(),
             ),
             Self::Parquet => (
                 format!("`{object}` is a Parquet file"),

@@ -34,6 +34,27 @@ pub(crate) fn as_named(copy: &mut CopyToStatement) {
     copy.stored_as = Some(format);
 }
 
+/// Compressions of Parquet that need a level, with the usual one.
+const LEVELS: [(&str, &str); 3] =
+    [("zstd", "zstd(3)"), ("gzip", "gzip(6)"), ("brotli", "brotli(5)")];
+
+/// Gives a compression of Parquet the usual level, if the statement names none.
+pub(crate) fn with_level(copy: &mut CopyToStatement) {
+    let is_parquet = match &copy.stored_as {
+        Some(format) => format.eq_ignore_ascii_case("parquet"),
+        None => copy.target.to_ascii_lowercase().ends_with(".parquet"),
+    };
+    for (name, value) in copy.options.iter_mut().filter(|_| is_parquet) {
+        if let Value::SingleQuotedString(text) = value
+            && name.to_ascii_lowercase().trim_start_matches("format.") == "compression"
+            && let Some((_, level)) =
+                LEVELS.iter().find(|(plain, _)| text.eq_ignore_ascii_case(plain))
+        {
+            *text = (*level).to_owned();
+        }
+    }
+}
+
 /// Adds an option of the format, unless it is there.
 fn say(copy: &mut CopyToStatement, option: &str, value: &str) {
     let is_it = |name: &String| {
@@ -80,6 +101,22 @@ mod tests {
         check("'x.csv.gz' STORED AS json", Some("JSON"), &gzip);
         let own = [("format.compression", "uncompressed")];
         check("'x.csv.gz' OPTIONS ('format.compression' 'uncompressed')", Some("CSV"), &own);
+    }
+
+    #[test]
+    fn parquet_is_compressed_with_the_usual_level() {
+        for (rest, expected) in [
+            ("'x.parquet' OPTIONS ('format.compression' 'ZSTD')", "zstd(3)"),
+            ("'x' STORED AS PARQUET OPTIONS (compression 'gzip')", "gzip(6)"),
+            ("'x.parquet' OPTIONS ('format.compression' 'zstd(9)')", "zstd(9)"),
+            ("'x.csv' OPTIONS ('format.compression' 'zstd')", "zstd"),
+        ] {
+            let statement = DFParser::parse_sql(&format!("COPY t TO {rest}")).unwrap().pop_front();
+            let Some(Statement::CopyTo(mut copy)) = statement else { panic!("{rest}") };
+            with_level(&mut copy);
+            let value = copy.options[0].1.clone().into_string();
+            assert_eq!(value.as_deref(), Some(expected), "{rest}");
+        }
     }
 
     #[test]

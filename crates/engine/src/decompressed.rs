@@ -120,9 +120,18 @@ pub(crate) fn text(
     compression: FileCompressionType,
     bytes: BoxStream<'static, object_store::Result<Bytes>>,
 ) -> BoxStream<'static, object_store::Result<Bytes>> {
+    text_at(compression, bytes, String::new())
+}
+
+/// The same, with errors that name what is read.
+pub(crate) fn text_at(
+    compression: FileCompressionType,
+    bytes: BoxStream<'static, object_store::Result<Bytes>>,
+    place: String,
+) -> BoxStream<'static, object_store::Result<Bytes>> {
     match Members::of(compression) {
         None => bytes,
-        Some(members) => members.text(bytes, String::new()),
+        Some(members) => members.text(bytes, place),
     }
 }
 

@@ -26,6 +26,7 @@ use crate::files_table::FilesTable;
 use crate::index::found::Foreseen;
 use crate::listed::{Listed, says_kind};
 use crate::locations::{as_url, check_readable};
+use crate::missing::nothing_at;
 use crate::notes::{Notes, some_of};
 use crate::partitions::{Partitions, inferred};
 use crate::table_columns::TableColumns;
@@ -342,7 +343,7 @@ pub(crate) fn in_any_case(text: &str) -> String {
 /// There is no object of the name that a location is.
 fn no_object(location: &str) -> DataFusionError {
     if !location.contains(['*', '?', '[']) {
-        return plan_datafusion_err!("there is no object at {location}");
+        return nothing_at(location);
     }
     Told {
         kind: ErrorKind::NotFound,
@@ -417,14 +418,17 @@ async fn check_headers(
     location: &ListingTableUrl,
     read: &[ObjectMeta],
 ) -> Result<()> {
-    let csv = table.options().format.downcast_ref::<S3Format>().and_then(S3Format::csv);
+    let format = table.options().format.downcast_ref::<S3Format>();
     let names = command.schema.fields().iter().map(|field| field.name());
     let declared: Vec<String> =
         names.filter(|name| !command.table_partition_cols.contains(name)).cloned().collect();
-    let Some(csv) = csv.filter(|_| !declared.is_empty()) else { return Ok(()) };
+    let Some(format) = format.filter(|_| !declared.is_empty()) else { return Ok(()) };
     let objects: Vec<ObjectMeta> = read.iter().filter(|object| object.size > 0).cloned().collect();
-    let store = state.runtime_env().object_store(location)?;
-    headers::check_declared(state, csv, &store, &objects, &declared).await
+    let (format, store) = format.text_of(&state.runtime_env().object_store(location)?);
+    match format.downcast_ref::<CsvFormat>() {
+        Some(csv) => headers::check_declared(state, csv, &store, &objects, &declared).await,
+        None => Ok(()),
+    }
 }
 
 /// Those of the objects at a location that its table reads.

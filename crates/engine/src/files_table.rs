@@ -9,6 +9,7 @@ use datafusion::catalog::{ScanArgs, ScanResult, Session, TableProvider};
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Constraints, Result, plan_err};
 use datafusion::datasource::TableType;
+use datafusion::datasource::file_format::csv::CsvFormat;
 use datafusion::datasource::listing::{ListingTable, ListingTableUrl};
 use datafusion::datasource::physical_plan::FileScanConfig;
 use datafusion::datasource::source::DataSourceExec;
@@ -95,10 +96,12 @@ impl FilesTable {
         plan: &Arc<dyn ExecutionPlan>,
     ) -> Result<()> {
         let options = self.table.options();
-        let csv = options.format.downcast_ref::<S3Format>().and_then(S3Format::csv);
-        let (Some(csv), Some(location)) = (csv, self.table.table_paths().first()) else {
+        let format = options.format.downcast_ref::<S3Format>();
+        let (Some(format), Some(location)) = (format, self.table.table_paths().first()) else {
             return Ok(());
         };
+        let (format, store) = format.text_of(&state.runtime_env().object_store(location)?);
+        let Some(csv) = format.downcast_ref::<CsvFormat>() else { return Ok(()) };
         let mut objects = Vec::new();
         each_file(plan, |object| {
             if object.size > 0 {

@@ -1,6 +1,6 @@
 //! `FROM t WHERE …`: queries without SELECT, which want all columns.
 //!
-//! The parser knows `FROM t` alone. Where it refuses a statement, `SELECT *` is put before each FROM that begins a
+//! The parser knows `FROM t` alone, and no options of COPY in parentheses ([`copy_options`]). Where it refuses a statement, `SELECT *` is put before each FROM that begins a
 //! query without SELECT, and the statement is parsed again; places in errors stay those of the text.
 
 use datafusion::common::Result;
@@ -11,6 +11,7 @@ use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
 
+use crate::copy_options;
 use crate::error::with_what_was_meant;
 
 /// Parses one statement.
@@ -33,12 +34,26 @@ fn parsed(state: &SessionState, sql: &str) -> Result<Statement> {
     }
     let dialect = GenericDialect {};
     let tokens = Tokenizer::new(&dialect, sql).tokenize_with_location();
-    let Some(tokens) = tokens.ok().and_then(completed) else { return Err(error) };
-    let mut statements = DFParserBuilder::new(tokens)
+    let Ok(tokens) = tokens else { return Err(error) };
+    let copied = copy_options::understood(&tokens)?;
+    let is_copied = copied.is_some();
+    let tokens = copied.unwrap_or(tokens);
+    let tokens = match completed(tokens.clone()) {
+        Some(completed) => completed,
+        None if is_copied => tokens,
+        None => return Err(error),
+    };
+    let parsed = DFParserBuilder::new(tokens)
         .with_dialect(&dialect)
         .with_recursion_limit(options.recursion_limit.get())
         .build()?
-        .parse_statements()?;
+        .parse_statements();
+    let mut statements = match parsed {
+        Ok(statements) => statements,
+        // What was added is not what the user wrote.
+        Err(second) if second.to_string().contains("found: SELECT at") => return Err(error),
+        Err(second) => return Err(second),
+    };
     match (statements.pop_front(), statements.is_empty()) {
         (Some(statement), true) => Ok(statement),
         _ => Err(error),
@@ -114,7 +129,8 @@ fn completed(tokens: Vec<TokenWithSpan>) -> Option<Vec<TokenWithSpan>> {
 fn may_begin(before: [Option<&Token>; 2], with: bool) -> bool {
     let [Some(last), earlier] = before else { return true };
     match last {
-        Token::LParen | Token::SemiColon => true,
+        Token::LParen => earlier.map(keyword) != Some(Keyword::OVER),
+        Token::SemiColon => true,
         Token::RParen => with,
         _ => match keyword(last) {
             Keyword::AS
@@ -200,6 +216,7 @@ mod tests {
             "select a is not distinct from b from t",
             "select * except (a) from t",
             "delete from t where a",
+            "select sum(a) over (from t",
             "select \"from\"",
             ") from (",
         ] {

@@ -48,8 +48,10 @@ pub mod codec;
 pub mod config;
 mod contents;
 mod copied;
+mod copy_options;
 pub mod counters;
 mod csv_dialect;
+mod csv_options;
 #[doc(hidden)]
 pub mod datasource;
 mod declared_names;
@@ -76,6 +78,7 @@ mod locations;
 mod merged_columns;
 #[doc(hidden)]
 pub mod metrics;
+mod missing;
 pub mod model_tables;
 pub mod notes;
 mod object_names;
@@ -97,6 +100,8 @@ mod sampled_schema;
 #[doc(hidden)]
 pub mod sampling;
 pub mod session;
+mod short_times;
+mod show_tables;
 mod silence;
 #[doc(hidden)]
 pub mod skyline;
@@ -114,6 +119,8 @@ pub mod timeline;
 mod unquoted_names;
 #[doc(hidden)]
 pub mod url_tables;
+mod why_refused;
+mod written_files;
 
 mod builder;
 

@@ -57,6 +57,25 @@ pub(crate) fn check_readable(location: &str) -> Result<()> {
     }
 }
 
+/// Refuses to write to a device or a pipe of this machine: objects appear when they are complete, by a new name.
+///
+/// # Errors
+///
+/// If it is one.
+pub(crate) fn check_writable(location: &str) -> Result<()> {
+    let path = location.strip_prefix("file://").unwrap_or(location);
+    let there = fs::metadata(path);
+    let is_other = there.is_ok_and(|there| !there.is_file() && !there.is_dir());
+    match path.starts_with("/dev/") || is_other {
+        true => Err(refused(
+            format!("`{path}` is no file: COPY writes files and objects as a whole"),
+            "An answer is printed by itself: sluice sql --format csv \"SELECT …\"; --format also takes json and \
+             ndjson.",
+        )),
+        false => Ok(()),
+    }
+}
+
 fn check(location: &str) -> Result<()> {
     let path = location.strip_prefix("file://").unwrap_or(location);
     if ["/proc/", "/sys/"].iter().any(|system| path.starts_with(system)) {

@@ -6,6 +6,7 @@ use arrow::array::timezone::Tz;
 use datafusion::common::config::{ConfigFileType, TableOptions};
 use datafusion::common::{DataFusionError, Result};
 
+use crate::csv_options;
 use crate::{ErrorKind, Told};
 
 /// What the names of a format's options begin with, where a table is created or written.
@@ -27,6 +28,9 @@ fn file_type(format: &str) -> Option<ConfigFileType> {
 ///
 /// If it does not, or there is no such option: which one it is, and what may be written instead.
 pub(crate) fn check(format: &str, (option, value): (&str, &str), typed: &str) -> Result<()> {
+    if let Some(checked) = csv_options::check(option, value).filter(|_| format == "csv") {
+        return checked;
+    }
     let Some(file_type) = file_type(format) else { return Ok(()) };
     let mut options = TableOptions::new();
     options.set_config_format(file_type);
@@ -34,6 +38,9 @@ pub(crate) fn check(format: &str, (option, value): (&str, &str), typed: &str) ->
     let words = words(&error);
     if is_unknown(&words) {
         let mut names: Vec<String> = options.entries().into_iter().map(|entry| entry.key).collect();
+        if format == "csv" {
+            names.extend(csv_options::NAMES.iter().map(|name| format!("{PREFIX}{name}")));
+        }
         names.sort_unstable();
         let message = format!("{} has no option `{typed}`", format.to_ascii_uppercase());
         return Err(refused(message, Some(format!("Its options are {}.", names.join(", ")))));

@@ -16,6 +16,7 @@ use crate::explain::ExplainPlanner;
 use crate::external_tables::{ExternalTables, KINDS};
 use crate::guards::with_guards;
 use crate::optimizer;
+use crate::short_times;
 use crate::skyline::skyline;
 use crate::statistics::known::KnownStatistics;
 
@@ -82,6 +83,7 @@ pub fn with_pushdown(
     Ok(builder
         .with_config(config)
         .with_query_planner(planner)
+        .with_analyzer_rule(short_times::rule())
         .with_physical_optimizer_rules(rules)
         .with_file_formats(formats))
 }

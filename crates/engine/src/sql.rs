@@ -7,7 +7,8 @@ use datafusion::execution::SessionState;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::sql::parser::{CopyToSource, Statement};
 use datafusion::sql::sqlparser::ast::{
-    Select, SelectFlavor, SelectItem, Value, VisitMut, VisitorMut, WildcardAdditionalOptions,
+    JoinOperator, Select, SelectFlavor, SelectItem, Value, VisitMut, VisitorMut,
+    WildcardAdditionalOptions,
 };
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::keywords::Keyword;
@@ -19,6 +20,7 @@ use crate::from_first;
 use crate::guards;
 use crate::locations::as_url;
 use crate::option_values;
+use crate::show_tables;
 use crate::staging::replaced::Existing;
 use crate::summarize;
 use crate::table_functions::{name_calls, tab};
@@ -73,6 +75,9 @@ async fn planned(
     state: &SessionState,
     mut statement: Statement,
 ) -> Result<(LogicalPlan, Existing)> {
+    if let Some(query) = show_tables::query(&statement) {
+        statement = from_first::parse(state, &query)?;
+    }
     dropped_clauses::check(&statement)?;
     guards::rewrite(&mut statement)?;
     select_all(&mut statement);
@@ -93,6 +98,7 @@ async fn planned(
 fn prepare(state: &SessionState, statement: &mut Statement) -> Result<Existing> {
     match statement {
         Statement::CopyTo(copy) => {
+            check_writable(&copy.target)?;
             copy.target = as_url(&copy.target)?.into_owned();
             if let Some(format) = &copy.stored_as
                 && state.get_file_format_factory(&format.to_lowercase()).is_none()
@@ -108,6 +114,7 @@ fn prepare(state: &SessionState, statement: &mut Statement) -> Result<Existing> 
             copy.partitioned_by.iter_mut().for_each(unquote);
             with_tabs(&mut copy.options);
             copied::as_named(copy);
+            copied::with_level(copy);
             Existing::take(&mut copy.options)
         }
         Statement::Explain(explain) => prepare(state, &mut explain.statement),
@@ -314,8 +321,8 @@ impl Part {
     }
 }
 
-/// Makes `FROM t` mean `SELECT * FROM t`. DataFusion parses the former and plans it as a query
-/// without columns.
+/// Makes `FROM t` mean `SELECT * FROM t`, which DataFusion parses and plans as a query without columns, and `SEMI
+/// JOIN` and `ANTI JOIN`, which it does not know without a side, those of the left.
 fn select_all(statement: &mut Statement) {
     let _ = match statement {
         Statement::Statement(statement) => statement.visit(&mut SelectAll),
@@ -340,6 +347,14 @@ impl VisitorMut for SelectAll {
         if matches!(select.flavor, SelectFlavor::FromFirstNoSelect) {
             select.flavor = SelectFlavor::FromFirst;
             select.projection = vec![SelectItem::Wildcard(WildcardAdditionalOptions::default())];
+        }
+        for join in select.from.iter_mut().flat_map(|table| &mut table.joins) {
+            join.join_operator =
+                match std::mem::replace(&mut join.join_operator, JoinOperator::CrossApply) {
+                    JoinOperator::Semi(constraint) => JoinOperator::LeftSemi(constraint),
+                    JoinOperator::Anti(constraint) => JoinOperator::LeftAnti(constraint),
+                    other => other,
+                };
         }
         ControlFlow::Continue(())
     }

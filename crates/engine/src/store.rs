@@ -33,6 +33,7 @@ use crate::object_names::nameable;
 use crate::one_version::{OneVersionStore, Versions};
 use crate::query::QueryCounters;
 use crate::silence::{Listener, Silence};
+use crate::why_refused::WhyRefused;
 
 /// The time a store has to accept a connection before it is considered unreachable.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -201,7 +202,8 @@ fn connect(
     let asking = connect_with(endpoint, bucket, service, asking)?;
     // AWS itself is reached by TLS.
     let secure = endpoint.client.endpoint().is_none_or(|url| url.starts_with("https://"));
-    Ok(Arc::new(Layered::new(plain, Checked { asking, secure })))
+    let checked = Arc::new(Layered::new(plain, Checked { asking, secure }));
+    Ok(Arc::new(Layered::new(checked, WhyRefused)))
 }
 
 fn connect_with(

@@ -23,6 +23,7 @@ use object_store::{ObjectMeta, ObjectStoreExt};
 
 use crate::catalog::S3Format;
 use crate::csv_dialect;
+use crate::csv_options;
 use crate::error::{ErrorKind, Told};
 use crate::external_tables::{
     SUBFOLDERS, in_any_case, in_subfolders, is_hidden, with_subfolders, without_bytes,
@@ -32,6 +33,7 @@ use crate::index::found::Foreseen;
 use crate::json_columns;
 use crate::listed::Listed;
 use crate::locations::{as_url, check_readable};
+use crate::missing::nothing_at;
 use crate::notes::{Notes, some_of};
 use crate::partitions::inferred;
 use crate::table_columns::TableColumns;
@@ -384,7 +386,7 @@ impl Found {
                     "the name of `{path}` does not say its format; name it with read_csv('…'), \
                      read_json('…'), read_parquet('…') or CREATE EXTERNAL TABLE"
                 ),
-                (None, true) if deeper.is_empty() => plan_err!("there is no object at {url}"),
+                (None, true) if deeper.is_empty() => Err(nothing_at(url)),
                 (None, true) => plan_err!(
                     "the objects at {url} are in subfolders; name one of them, or SET {SUBFOLDERS}"
                 ),

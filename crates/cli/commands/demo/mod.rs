@@ -29,6 +29,7 @@ use crate::runtime::compute::Compute;
 use crate::runtime::interrupt::interruptible;
 use crate::runtime::room;
 use crate::runtime::scratch::Scratch;
+use crate::runtime::terminal;
 
 const BUCKET: &str = "tpch";
 /// Objects of each table, as data usually comes.
@@ -86,7 +87,10 @@ async fn demonstrate(args: DemoArgs, folder: PathBuf) -> Result<()> {
         args.scale,
         link_words(args.link)
     );
-    let shown = format!("{heading}\n\n{}", report::table(&compared, &engine.endpoint().prices));
+    // A picture has room for all columns.
+    let width = terminal::width().filter(|_| args.svg.is_none());
+    let shown =
+        format!("{heading}\n\n{}", report::table(&compared, &engine.endpoint().prices, width));
     if let Some(mut picture) = picture {
         picture.file().write_all(screen::drawn(&format!("$ {typed}\n{shown}")).as_bytes())?;
         picture.finish()?;

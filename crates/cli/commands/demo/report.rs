@@ -20,19 +20,39 @@ const HEADER: [&str; 9] = [
     "rows",
 ];
 
-/// Every item with pushdown off and on, and what the numbers rest on.
-pub(super) fn table(compared: &[Comparison], prices: &PriceBook) -> String {
+/// The columns of the two tables that a narrow terminal has instead of one.
+const NARROW: [&[usize]; 2] = [&[0, 1, 2, 3, 8], &[0, 4, 5, 6, 7]];
+
+/// Some columns of the rows, aligned.
+fn aligned(rows: &[Vec<String>], columns: &[usize]) -> String {
+    let header: Vec<&str> = columns.iter().map(|column| HEADER[*column]).collect();
+    let is_right = |column: usize| (2..8).contains(&column);
+    let right: Vec<usize> = (0..columns.len()).filter(|place| is_right(columns[*place])).collect();
+    let cells = |row: &Vec<String>| columns.iter().map(|column| row[*column].clone()).collect();
+    align(&header, &right, &rows.iter().map(cells).collect::<Vec<_>>())
+}
+
+/// Every item with pushdown off and on, and what the numbers rest on; in two tables if one is wider than `width`.
+pub(super) fn table(compared: &[Comparison], prices: &PriceBook, width: Option<usize>) -> String {
     let rows: Vec<_> = compared.iter().map(row).collect();
+    let all: Vec<usize> = (0..HEADER.len()).collect();
+    let mut aligned_rows = aligned(&rows, &all);
+    let is_too_wide = |line: &str| width.is_some_and(|width| line.chars().count() > width);
+    if aligned_rows.lines().any(is_too_wide) {
+        aligned_rows = NARROW.map(|columns| aligned(&rows, columns)).join("\n");
+    }
     format!(
         "{}\n\
          Geometric mean of the ratios: {:.1}.\n\
-         Pushdown off → on: off fetches the objects and does all the work here (sluice.scan = 'get'); on\n\
-         does what the cost model predicts to be fastest, operator by operator ('auto'): see the strategies,\n\
-         of which get, baseline and server fetch. `sluice sql --help` says how to force one.\n\
-         Requests, statements and bytes are counted, the bytes at the store's sockets, both directions.\n\
-         Times are measured, one run each; their ratio is off : on. Dollars are counted requests and\n\
-         bytes and measured seconds at the prices {}.\n",
-        align(&HEADER, &[2, 3, 4, 5, 6, 7], &rows),
+         Pushdown off → on: off fetches the objects and does all the work here\n\
+         (sluice.scan = 'get'); on does what the cost model predicts to be fastest,\n\
+         operator by operator ('auto'): see the strategies, of which get, baseline and\n\
+         server fetch. `sluice sql --help` says how to force one.\n\
+         Requests, statements and bytes are counted, the bytes at the store's sockets,\n\
+         both directions. Times are measured, one run each; their ratio is off : on.\n\
+         Dollars are counted requests and bytes and measured seconds at the prices\n\
+         {}.\n",
+        aligned_rows,
         mean(compared),
         book(prices),
     )
@@ -111,7 +131,15 @@ mod tests {
         };
         let fast = Comparison { name: "Q6", strategy: "store".to_owned(), equal: true, off, on };
         let same = Comparison { name: "Q1", on: fast.off.clone(), ..fast.clone() };
-        let text = table(&[fast, same], PriceBook::paper());
+        let narrow = table(&[fast.clone(), same.clone()], PriceBook::paper(), Some(80));
+        assert!(narrow.lines().all(|line| line.chars().count() <= 80), "{narrow}");
+        for row in [
+            "Q6    store        8 → 5       0 → 4  equal",
+            "Q6    1.00 MiB → 2.00 KiB  0.640 s → 0.040 s   16.0  $0.0132 → $0.0132",
+        ] {
+            assert!(narrow.lines().any(|line| line == row), "{narrow}");
+        }
+        let text = table(&[fast, same], PriceBook::paper(), None);
         let row = "Q6    store        8 → 5       0 → 4  1.00 MiB → 2.00 KiB  0.640 s → 0.040 s   16.0  \
                    $0.0132 → $0.0132  equal";
         assert!(text.lines().any(|line| line == row), "{text}");

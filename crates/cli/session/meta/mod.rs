@@ -15,12 +15,13 @@ use crate::session::Session;
 pub(crate) const HELP: &str = "\
 Statements end with ; and may span lines. Tab completes; Ctrl-C drops what is typed or stops the
 query; Ctrl-D ends. A command is a line of its own, also amid a statement. Those of other shells are
-understood, too: .tables, .schema, .mode, .timer, .quit, .help, \\dt, \\l.
+understood, too: .tables, .schema, .mode, .timer, .maxrows, .quit, .help, \\dt, \\l.
 
   \\d [TABLE]      list tables, or describe a table's columns
   \\ls [URL]       list buckets, or what is at s3://bucket/prefix/
   \\i FILE         run the statements and commands of a file (also .read FILE)
   \\format [NAME]  how answers are written: table, csv, json, ndjson
+  \\rows [N]       how many rows of a table are shown; 0 shows all
   \\x [on|off]     a line for each column, or a row for each row
   \\stats [on|off] the requests, bytes and cost of each statement
   \\timing [on|off] the rows and the time of each statement
@@ -38,8 +39,8 @@ understood, too: .tables, .schema, .mode, .timer, .quit, .help, \\dt, \\l.
 ";
 
 /// The commands, for completion.
-pub(crate) const NAMES: [&str; 9] =
-    ["\\d", "\\format", "\\i", "\\ls", "\\q", "\\stats", "\\timing", "\\x", "\\?"];
+pub(crate) const NAMES: [&str; 10] =
+    ["\\d", "\\format", "\\i", "\\ls", "\\q", "\\rows", "\\stats", "\\timing", "\\x", "\\?"];
 
 /// A command that is not SQL.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,6 +51,8 @@ pub(crate) enum Meta<'a> {
     Include(&'a str),
     /// The format, or none to say which it is.
     Format(Option<Format>),
+    /// How many rows are shown, or none to say how many they are.
+    Rows(Option<usize>),
     /// On or off; none is the other of the two.
     Switch(Switch, Option<bool>),
     Help,
@@ -97,15 +100,21 @@ impl<'a> Meta<'a> {
                 _ => Err(Failure::new(format!("answers are not written as `{format}` here"))
                     .with_hint("Take table, csv, json or ndjson; COPY … TO writes Parquet.")),
             },
+            ("\\rows" | ".maxrows", "") => Ok(Self::Rows(None)),
+            ("\\rows" | ".maxrows", rows) => match rows.parse() {
+                Ok(rows) => Ok(Self::Rows(Some(rows))),
+                Err(_) => Err(Failure::new(format!("`{rows}` is no number of rows"))
+                    .with_hint("\\rows 100 shows as many; \\rows 0 shows all.")),
+            },
             ("\\x", _) => switch(Switch::Expanded),
             ("\\stats", _) => switch(Switch::Stats),
             ("\\timing" | ".timer", _) => switch(Switch::Timing),
             ("\\?" | "\\h" | "\\help" | ".help" | "help", _) => Ok(Self::Help),
             ("\\q" | "\\quit" | ".quit" | ".exit" | "quit" | "exit", _) => Ok(Self::Quit),
-            _ => {
-                Err(Failure::new(format!("there is no command `{line}`"))
-                    .with_hint("\\? lists them."))
-            }
+            _ => Err(Failure::new(format!("there is no command `{name}`")).with_hint(format!(
+                "There are {}, and statements of SQL; \\? or .help says what they do.",
+                NAMES.join(", ")
+            ))),
         }
     }
 
@@ -124,6 +133,15 @@ impl<'a> Meta<'a> {
                 let name = session.output.format().to_possible_value();
                 let name = name.as_ref().map_or("", |value| value.get_name());
                 writeln!(io::stderr(), "format is {name}")?;
+            }
+            Self::Rows(rows) => {
+                if let Some(rows) = rows {
+                    session.output.set_max_rows(*rows);
+                }
+                match session.output.max_rows() {
+                    Some(rows) => writeln!(io::stderr(), "{rows} rows are shown at most")?,
+                    None => writeln!(io::stderr(), "all rows are shown")?,
+                }
             }
             Self::Switch(switch, on) => {
                 let (name, value) = match switch {
@@ -181,6 +199,10 @@ mod tests {
             ("\\?", Some(Meta::Help)),
             ("\\q", Some(Meta::Quit)),
             ("\\y", None),
+            (".foo", None),
+            ("\\rows", Some(Meta::Rows(None))),
+            (".maxrows 7", Some(Meta::Rows(Some(7)))),
+            ("\\rows some", None),
         ] {
             assert_eq!(Meta::parse(line).ok(), expected, "{line}");
         }

@@ -37,17 +37,35 @@ const KEYWORDS: [&str; 102] = [
 
 /// Options of tables of files, and what may follow them.
 #[rustfmt::skip]
-const TABLE_OPTIONS: [(&str, &[&str]); 10] = [
+const TABLE_OPTIONS: [(&str, &[&str]); 17] = [
     ("format.comment", &["#"]),
     ("format.compression", &["gzip", "bzip2", "xz", "zstd", "uncompressed"]),
+    ("format.dateformat", &["%d.%m.%Y", "%m/%d/%Y"]),
+    ("format.decimal_separator", &[",", "."]),
     ("format.delimiter", &[",", ";", "\\t", "|"]),
+    ("format.encoding", &["latin-1", "windows-1252", "utf-16", "utf-8"]),
     ("format.escape", &["\\"]),
     ("format.has_header", &["true", "false"]),
     ("format.newlines_in_values", &["true", "false"]),
     ("format.null_regex", &[]),
+    ("format.nullstr", &["NA", "NULL"]),
     ("format.quote", &["\"", "''"]),
     ("format.schema_infer_max_rec", &[]),
+    ("format.skip", &[]),
+    ("format.timestampformat", &["%d.%m.%Y %H:%M:%S"]),
     ("format.truncated_rows", &["true", "false"]),
+    ("format.types", &[]),
+];
+
+/// Those of them that say how files are read, and not how they are written.
+const ONLY_READ: [&str; 7] = [
+    "format.dateformat",
+    "format.decimal_separator",
+    "format.encoding",
+    "format.nullstr",
+    "format.skip",
+    "format.timestampformat",
+    "format.types",
 ];
 
 /// Options of COPY beside those.
@@ -126,8 +144,8 @@ impl Completion {
             Wanted::Value(option) => matching(begun, self.values(option)),
             Wanted::TableOption => matching(begun, TABLE_OPTIONS.iter().map(|(name, _)| *name)),
             Wanted::CopyOption => {
-                let all = COPY_OPTIONS.iter().chain(&TABLE_OPTIONS);
-                matching(begun, all.map(|(name, _)| *name))
+                let all = COPY_OPTIONS.iter().chain(&TABLE_OPTIONS).map(|(name, _)| *name);
+                matching(begun, all.filter(|name| !ONLY_READ.contains(name)))
             }
             Wanted::TableValue(option) => {
                 let known =

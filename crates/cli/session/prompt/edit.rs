@@ -1,18 +1,16 @@
-//! Editing a statement: when it is complete, its colours, what is still open, what Tab offers.
+//! Editing a line of a statement: its colours, what Tab offers.
 
 use std::borrow::Cow;
 
 use rustyline::completion::{Completer, Pair};
 use rustyline::highlight::{CmdKind, Highlighter};
 use rustyline::hint::Hinter;
-use rustyline::validate::{ValidationContext, ValidationResult, Validator};
+use rustyline::validate::Validator;
 use rustyline::{Context, Helper};
 use sluicegate_engine::Engine;
 
 use super::complete::{Completion, is_keyword};
-use crate::session::statements::{
-    Kind, Piece, ends_in_command, is_command, is_plain_command, open_at_end, pieces, split,
-};
+use crate::session::statements::{Kind, Piece, is_command, is_dotted, pieces};
 
 const BOLD: &str = "\x1b[1m";
 const KEYWORD: &str = "\x1b[1;34m";
@@ -26,58 +24,36 @@ const END: &str = "\x1b[0m";
 /// What the line editor asks about.
 pub(crate) struct Editing {
     completion: Completion,
+    /// The lines before, if a statement goes on.
+    pending: String,
 }
 
 impl Editing {
     pub(super) fn new(engine: Engine) -> Self {
-        Self { completion: Completion::new(engine) }
+        Self { completion: Completion::new(engine), pending: String::new() }
+    }
+
+    /// The next line goes on after these.
+    pub(super) fn go_on(&mut self, pending: &str) {
+        pending.clone_into(&mut self.pending);
     }
 }
 
 impl Helper for Editing {}
 
-impl Validator for Editing {
-    fn validate(&self, context: &mut ValidationContext<'_>) -> rustyline::Result<ValidationResult> {
-        Ok(match is_complete(context.input()) {
-            true => ValidationResult::Valid(None),
-            false => ValidationResult::Incomplete,
-        })
-    }
-}
-
-/// Whether what was typed can run: it ends in `;` or in a command.
-fn is_complete(text: &str) -> bool {
-    let words = text.trim();
-    words.is_empty()
-        || is_plain_command(words)
-        || ends_in_command(text)
-        || (open_at_end(text).is_none() && split(text).rest.is_empty())
-}
+impl Validator for Editing {}
 
 impl Hinter for Editing {
     type Hint = String;
-
-    /// Where a line begins inside of something, what that is.
-    fn hint(&self, line: &str, position: usize, _: &Context<'_>) -> Option<String> {
-        if position < line.len() || !line.ends_with('\n') {
-            return None;
-        }
-        let open = open_at_end(line)?;
-        Some(format!("  ({open} is still open; Ctrl-C drops all of it)"))
-    }
 }
 
 impl Highlighter for Editing {
     fn highlight<'l>(&self, line: &'l str, _: usize) -> Cow<'l, str> {
-        Cow::Owned(coloured(line))
+        Cow::Owned(coloured(&self.pending, line))
     }
 
     fn highlight_prompt<'b, 's: 'b, 'p: 'b>(&'s self, prompt: &'p str, _: bool) -> Cow<'b, str> {
         Cow::Owned(format!("{BOLD}{prompt}{END}"))
-    }
-
-    fn highlight_hint<'h>(&self, hint: &'h str) -> Cow<'h, str> {
-        Cow::Owned(format!("{FAINT}{hint}{END}"))
     }
 
     fn highlight_char(&self, _: &str, _: usize, _: CmdKind) -> bool {
@@ -85,17 +61,21 @@ impl Highlighter for Editing {
     }
 }
 
-/// The same text with colours.
-fn coloured(line: &str) -> String {
-    if is_command(line) {
+/// The same text with colours, as it goes on after lines before it.
+fn coloured(pending: &str, line: &str) -> String {
+    if is_command(line) || pending.is_empty() && is_dotted(line) {
         return format!("{COMMAND}{line}{END}");
     }
-    pieces(line)
-        .map(|piece| match colour(&piece) {
-            Some(colour) => format!("{colour}{}{END}", piece.text),
-            None => piece.text.to_owned(),
-        })
-        .collect()
+    let all = format!("{pending}{line}");
+    let of_line = |piece: Piece<'_>| {
+        let before = pending.len().saturating_sub(piece.start).min(piece.text.len());
+        match (&piece.text[before..], colour(&piece)) {
+            ("", _) => String::new(),
+            (text, Some(colour)) => format!("{colour}{text}{END}"),
+            (text, None) => text.to_owned(),
+        }
+    };
+    pieces(&all).map(of_line).collect()
 }
 
 fn colour(piece: &Piece<'_>) -> Option<&'static str> {
@@ -118,7 +98,10 @@ impl Completer for Editing {
         position: usize,
         _: &Context<'_>,
     ) -> rustyline::Result<(usize, Vec<Pair>)> {
-        Ok(self.completion.at(line, position))
+        let before = self.pending.len();
+        let all = format!("{}{line}", self.pending);
+        let (start, found) = self.completion.at(&all, before + position);
+        Ok((start.saturating_sub(before), found))
     }
 }
 
@@ -127,32 +110,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn enter_runs_what_is_complete() {
-        for (text, expected) in [
-            ("", true),
-            ("  ", true),
-            ("select 1", false),
-            ("select 1;", true),
-            ("select ';", false),
-            ("select ';\n'", false),
-            ("select ';\n';", true),
-            ("select 1; select", false),
-            ("\\d", true),
-            ("select 1\n\\d t", true),
-            ("select '\n\\d t", false),
-            ("/* ;", false),
-            ("quit", true),
-            ("help;", true),
-            (".tables", true),
-        ] {
-            assert_eq!(is_complete(text), expected, "{text}");
-        }
-    }
-
-    #[test]
     fn colours_change_no_letter() {
         let text = "SELECT 'a', 1.5 FROM t -- x\n WHERE \"b\" = 'open";
-        let coloured = coloured(text);
+        let coloured = coloured("", text);
         let mut plain = coloured.clone();
         for colour in [KEYWORD, TEXT, NUMBER, FAINT, OPEN, END] {
             plain = plain.replace(colour, "");
@@ -166,5 +126,11 @@ mod tests {
         ] {
             assert!(coloured.contains(&part), "{coloured}");
         }
+    }
+
+    #[test]
+    fn a_line_is_coloured_as_it_goes_on() {
+        assert_eq!(coloured("select 'a\n", "b' as c"), format!("{TEXT}b'{END} {KEYWORD}as{END} c"));
+        assert_eq!(coloured("select 1\n", ".5"), format!(".{NUMBER}5{END}"));
     }
 }

@@ -20,7 +20,7 @@ use crate::runtime::folders::{config_folder, data_folder};
 use crate::runtime::interrupt::{abort_writes, control_c, watch_prompt};
 use crate::runtime::terminal;
 use crate::session::Session;
-use crate::session::statements::{Step, command_line, is_plain_command, split, steps};
+use crate::session::statements::{Step, command_line, is_plain_command, open_at_end, split, steps};
 
 /// The line editor.
 pub(crate) type Lines = Editor<Editing, DefaultHistory>;
@@ -39,37 +39,56 @@ pub(crate) async fn run(session: &mut Session<'_>, mut editor: Lines, init: bool
     if init {
         run_init(session).await?;
     }
-    let mut typed = String::new();
+    // Lines of a statement that is not complete yet, and all lines since the last that was.
+    let (mut pending, mut entered) = (String::new(), String::new());
     loop {
-        let initial = (typed.as_str(), "");
-        let read = || editor.readline_with_initial("sluice> ", initial);
-        let line = match tokio::task::block_in_place(read) {
+        if let Some(editing) = editor.helper_mut() {
+            editing.go_on(&pending);
+        }
+        let prompt = continuation(&pending);
+        let line = match tokio::task::block_in_place(|| editor.readline(&prompt)) {
             Ok(line) => line,
             Err(ReadlineError::Interrupted) => {
-                typed.clear();
+                pending.clear();
+                entered.clear();
                 continue;
             }
             Err(ReadlineError::Eof) => break,
             Err(ReadlineError::Io(error)) if error.kind() == ErrorKind::InvalidData => {
                 // Nothing else of the line is known.
                 let _ = Failure::new("what was typed is not UTF-8, and is left out").report();
-                typed.clear();
                 continue;
             }
             Err(error) => return Err(Failure::new(error.to_string())),
         };
-        if !line.trim().is_empty() {
-            drop(editor.add_history_entry(line.trim()));
-        }
-        match run_typed(session, &line).await? {
-            Some(rest) => typed = rest,
+        entered += &line;
+        match run_typed(session, &format!("{pending}{line}")).await? {
+            Some(rest) => pending = rest,
             None => break,
+        }
+        match pending.is_empty() {
+            // It can be edited as a whole.
+            true => {
+                if !entered.trim().is_empty() {
+                    drop(editor.add_history_entry(entered.trim()));
+                }
+                entered.clear();
+            }
+            false => entered.push('\n'),
         }
     }
     if let Some(history) = &history {
         save(&mut editor, history);
     }
     Ok(())
+}
+
+/// What stands before a line: of a statement that goes on, with what is still open.
+fn continuation(pending: &str) -> String {
+    match (pending.is_empty(), open_at_end(pending)) {
+        (true, _) => "sluice> ".to_owned(),
+        (false, open) => format!("{:>4}...> ", open.unwrap_or_default()),
+    }
 }
 
 /// Prepares the terminal. It sets a handler of SIGINT, so ours has to be set later: whoever listens to Ctrl-C

@@ -480,7 +480,6 @@ async fn nothing_is_sent_that_the_profile_does_not_admit() {
 #[tokio::test]
 async fn endpoints_are_checked_and_secrets_are_not_shown() {
     for endpoint in [
-        "127.0.0.1:9000",
         "http://",
         "http://user:pw@host",
         "ftp://host",
@@ -503,6 +502,17 @@ async fn endpoints_are_checked_and_secrets_are_not_shown() {
         assert!(!secret, "{shown}");
         let error = Client::connect(&options, EndpointProfile::sluice()).await.unwrap_err();
         assert_eq!(error, Error::InvalidEndpoint, "{endpoint}");
+    }
+}
+
+#[tokio::test]
+async fn an_endpoint_without_a_scheme_is_named() {
+    for endpoint in ["localhost:9000", "127.0.0.1:9000/", "minio", "[::1]:9000"] {
+        let options =
+            ConnectOptions { endpoint: Some(endpoint.to_owned()), ..ConnectOptions::default() };
+        let error = Client::connect(&options, EndpointProfile::sluice()).await.unwrap_err();
+        assert_eq!(error, Error::NoScheme { endpoint: endpoint.to_owned() });
+        assert!(error.hint().contains("AWS_ENDPOINT_URL"), "{}", error.hint());
     }
 }
 

@@ -18,6 +18,7 @@ use prost::Message;
 
 use super::turning_scan::InsteadMessage;
 use super::{Decoder, Encoder};
+use crate::csv_options::Recoding;
 use crate::datasource::named::{NamedSource, TextLayout};
 
 /// A scan with one of DataFusion's sources, or a [`NamedSource`] around it.
@@ -46,6 +47,12 @@ pub(super) struct FilesMessage {
     /// with GET, and gets the same rows.
     #[prost(message, optional, tag = "8")]
     pub(super) instead: Option<InsteadMessage>,
+    /// Lines that are left out at the beginning of each file.
+    #[prost(uint64, tag = "9")]
+    skip: u64,
+    /// The encoding of the text, if it is not UTF-8.
+    #[prost(string, tag = "10")]
+    encoding: String,
 }
 
 /// The version of an object, as its listing says.
@@ -79,6 +86,8 @@ impl Encoder<'_> {
         let plain: Arc<dyn ExecutionPlan> = DataSourceExec::from_data_source(
             FileScanConfigBuilder::from(config.clone()).with_source(Arc::clone(source)).build(),
         );
+        let recoding = named.and_then(NamedSource::recoding);
+        let (skip, encoding) = recoding.unwrap_or_default().as_text();
         Ok(FilesMessage {
             scan: Some(self.converter.execution_plan_to_proto(&plain, self.codec)?),
             versions,
@@ -88,6 +97,8 @@ impl Encoder<'_> {
             limit: config.limit.map(|limit| limit as u64),
             preserve_order: config.preserve_order,
             instead: None,
+            skip,
+            encoding,
         })
     }
 }
@@ -138,8 +149,11 @@ impl Decoder<'_> {
             .with_limit(limit)
             .build();
         config.preserve_order = message.preserve_order;
+        let recoding = Recoding::from_text(message.skip, &message.encoding);
+        let recoding = recoding
+            .ok_or_else(|| plan_datafusion_err!("no encoding is called `{}`", message.encoding))?;
         Ok(match layout {
-            Some(layout) => NamedSource::wrap(&config, layout),
+            Some(layout) => NamedSource::wrap_recoded(&config, layout, recoding),
             None => config,
         })
     }

@@ -45,11 +45,13 @@ impl Begun {
         let mut answer = store.get_opts(&object.location, GetOptions::default()).await?;
         let size = answer.meta.size;
         let mut beginning = BytesMut::new();
-        let mut again = None;
+        let (mut again, mut has_ended) = (None, false);
         if let GetResultPayload::Stream(mut rest) = answer.payload {
-            while !is_enough(&beginning)
-                && let Some(part) = rest.try_next().await?
-            {
+            while !is_enough(&beginning) {
+                let Some(part) = rest.try_next().await? else {
+                    has_ended = true;
+                    break;
+                };
                 beginning.extend_from_slice(&part);
             }
             let begun = beginning.clone().freeze();
@@ -64,7 +66,8 @@ impl Begun {
                 beginning.extend_from_slice(&store.get_range(&object.location, start..end).await?);
             }
         }
-        let is_whole = beginning.len() as u64 >= size;
+        // What is decoded may have another length.
+        let is_whole = has_ended || beginning.len() as u64 >= size;
         Ok(Self {
             location: object.location.clone(),
             beginning: beginning.freeze(),

@@ -148,7 +148,7 @@ pub(crate) async fn check_declared(
     .await
 }
 
-fn has_header(state: &dyn Session, options: &CsvOptions) -> bool {
+pub(super) fn has_header(state: &dyn Session, options: &CsvOptions) -> bool {
     options.has_header.unwrap_or_else(|| state.config_options().catalog.has_header)
 }
 

@@ -28,6 +28,7 @@ use regex::Regex;
 use self::begun::Begun;
 use self::told::Dialect;
 use crate::contents;
+use crate::csv_options::{self, CsvOptions, Values};
 use crate::decompressed;
 use crate::json_columns;
 use crate::layered::Layered;
@@ -56,34 +57,53 @@ pub(crate) async fn infer(
     objects: &[ObjectMeta],
     options: &BTreeMap<String, String>,
 ) -> Result<Told> {
+    let csv = CsvOptions::of(state, options)?;
+    let mut read = options.clone();
+    let mut recoded = None;
+    if csv.recoding.is_needed() {
+        // What is decoded is decompressed before.
+        let compression = match read.remove(COMPRESSION) {
+            Some(name) => name.parse::<FileCompressionType>()?,
+            None => FileCompressionType::UNCOMPRESSED,
+        };
+        recoded = Some(csv.recoding.read_from(Arc::clone(store), compression));
+    }
+    let (values, given) = (&csv.values, &read);
     // A header need not be vouched for: a wrong one is refused.
-    let all = store;
+    let all = recoded.as_ref().unwrap_or(store);
     let look = move |store: Arc<dyn ObjectStore>| {
         let look = async move {
-            let compression = match options.get("format.compression") {
+            let compression = match given.get(COMPRESSION) {
                 Some(name) => name.parse::<FileCompressionType>()?,
                 None => FileCompressionType::UNCOMPRESSED,
             };
             let (beginning, store) = begin(&store, objects, compression).await?;
-            let dialect = Dialect::of(&beginning.0, beginning.1, options);
+            let dialect = Dialect::of(&beginning.0, beginning.1, given);
             // Who sets that has none anywhere.
             let dialect = match state.config_options().catalog.has_header {
                 true => dialect,
                 false => dialect.without_header(),
             };
-            let unusual = dialect.unusual(options);
-            let options = dialect.options(options);
-            let format =
-                CsvFormatFactory::new().create(state, &options.clone().into_iter().collect())?;
+            let unusual = dialect.unusual(given);
+            let options = dialect.options(given);
+            let (_, theirs) = csv_options::apart(&options);
+            let format = CsvFormatFactory::new().create(state, &theirs.into_iter().collect())?;
             check_options(&format)?;
             check_headers(state, &format, all, objects, &beginning).await?;
-            let schema = schema(state, &format, &store, objects).await?;
+            let schema = schema(state, &format, &store, objects, values).await?;
             Ok(Told { unusual, options, schema })
         };
         Box::pin(look) as BoxFuture<'_, Result<Told>>
     };
-    sampled_schema::infer(store, objects, look).await
+    let mut told = sampled_schema::infer(all, objects, look).await?;
+    told.schema = csv.values.with_types(&told.schema)?;
+    if let Some(compression) = options.get(COMPRESSION) {
+        told.options.insert(COMPRESSION.to_owned(), compression.clone());
+    }
+    Ok(told)
 }
+
+const COMPRESSION: &str = "format.compression";
 
 /// Refuses options of CSV with which DataFusion's reader panics.
 ///
@@ -117,14 +137,15 @@ pub(crate) async fn columns(
     sampled: &Arc<dyn ObjectStore>,
     all: &Arc<dyn ObjectStore>,
     objects: &[ObjectMeta],
+    values: &Values,
 ) -> Result<SchemaRef> {
     if !format.is::<CsvFormat>() {
-        return schema(state, format, sampled, objects).await;
+        return schema(state, format, sampled, objects, values).await;
     }
     let compression = format.compression_type().unwrap_or(FileCompressionType::UNCOMPRESSED);
     let (beginning, sampled) = begin(sampled, objects, compression).await?;
     check_headers(state, format, all, objects, &beginning).await?;
-    schema(state, format, &sampled, objects).await
+    schema(state, format, &sampled, objects, values).await
 }
 
 async fn check_headers(
@@ -145,10 +166,14 @@ async fn schema(
     format: &Arc<dyn FileFormat>,
     store: &Arc<dyn ObjectStore>,
     objects: &[ObjectMeta],
+    values: &Values,
 ) -> Result<SchemaRef> {
     let (format, store) = decompressed::format_over(format, store);
     if let Some(csv) = format.downcast_ref::<CsvFormat>() {
-        let schema = columns::of(state, csv, &store, objects).await?;
+        let has_header = headers::has_header(state, csv.options());
+        let sampled = values.tell_types().then(|| values.sampled(csv, has_header, &store));
+        let (csv, store) = sampled.as_ref().map_or((csv, &store), |(csv, store)| (csv, store));
+        let schema = columns::of(state, csv, store, objects).await?;
         return Ok(sampled_schema::with_text_for_nothing(&schema));
     }
     let json = format.downcast_ref::<JsonFormat>();

@@ -17,6 +17,7 @@ const DELIMITER: &str = "format.delimiter";
 const QUOTE: &str = "format.quote";
 const HEADER: &str = "format.has_header";
 const LINE_ENDS: &str = "format.newlines_in_values";
+const DECIMALS: &str = "format.decimal_separator";
 
 /// How a file is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,12 +44,17 @@ impl Dialect {
         let byte = |name: &str| given.get(name).and_then(|text| text.bytes().next());
         let (delimiter, quote) = (byte(DELIMITER), byte(QUOTE));
         let split = |delimiter, quote| Records::read(sample, is_whole, delimiter, quote);
-        let first = delimiter.unwrap_or(usual.delimiter);
+        // What separates decimals does not separate fields.
+        let commas = given.get(DECIMALS).is_some_and(|separator| separator == ",");
+        let first = delimiter.unwrap_or(if commas { b';' } else { usual.delimiter });
         let mut best = (first, split(first, quote.unwrap_or(usual.quote)));
         if delimiter.is_none() && !best.1.is_table() {
-            for other in &DELIMITERS[1..] {
+            let others = DELIMITERS[1..].iter().chain(&DELIMITERS[..1]);
+            for other in others.filter(|other| **other != first) {
                 let records = split(*other, quote.unwrap_or(usual.quote));
                 let is_table = records.is_table() && records.rows.len() > 1;
+                // Or each record would be a number with a comma.
+                let is_table = is_table && (*other != b',' || records.have_header());
                 if is_table && records.width() > best.1.width_of_table() {
                     best = (*other, records);
                 }
@@ -319,6 +325,19 @@ mod tests {
             let seen = Dialect::of(&text.as_bytes()[..end], false, &none);
             assert!(!seen.has_line_ends, "{end}");
             assert_eq!(Dialect { has_line_ends: true, ..seen }, whole, "{end}");
+        }
+    }
+
+    #[test]
+    fn decimals_may_have_commas() {
+        let given = BTreeMap::from([(DECIMALS.to_owned(), ",".to_owned())]);
+        for (text, delimiter) in [
+            ("1,5;2,5\n3,5;4,5\n", b';'),
+            ("a\tb\n1,5\t2\n", b'\t'),
+            ("a,b\n\"1,5\",2\n", b','),
+            ("1,5\n2,5\n", b';'),
+        ] {
+            assert_eq!(Dialect::of(text.as_bytes(), true, &given).delimiter, delimiter, "{text}");
         }
     }
 

@@ -14,11 +14,13 @@ use datafusion::datasource::physical_plan::{
     CsvSource, FileGroup, FileGroupPartitioner, FileOpenFuture, FileOpener, FileScanConfig,
     FileScanConfigBuilder, FileSource,
 };
+use datafusion::datasource::source::DataSourceExec;
 use datafusion::datasource::table_schema::TableSchema;
 use datafusion::physical_expr::projection::ProjectionExprs;
 use datafusion::physical_expr::{LexOrdering, PhysicalExpr};
 use datafusion::physical_plan::DisplayFormatType;
 use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
+use datafusion::physical_plan::{DisplayFormatType, ExecutionPlan};
 use futures::{StreamExt, TryStreamExt};
 use object_store::ObjectStore;
 
@@ -63,13 +65,24 @@ impl NamedSource {
     #[must_use]
     pub fn replaced(config: &FileScanConfig) -> Option<FileScanConfig> {
         let named = config.file_source().downcast_ref::<Self>()?;
-        let inner = (named.layout == TextLayout::Csv).then(|| Arc::clone(&named.inner))?;
+        let is_plain = named.layout == TextLayout::Csv && !named.recoding.is_needed();
+        let inner = is_plain.then(|| Arc::clone(&named.inner))?;
         Some(FileScanConfigBuilder::from(config.clone()).with_source(inner).build())
     }
 
     /// The same scan with better errors. `layout` must be that of its source.
     #[must_use]
     pub fn wrap(config: &FileScanConfig, layout: TextLayout) -> FileScanConfig {
+        Self::wrap_recoded(config, layout, Recoding::default())
+    }
+
+    /// The same of a scan whose bytes are changed before they are read.
+    #[must_use]
+    pub(crate) fn wrap_recoded(
+        config: &FileScanConfig,
+        layout: TextLayout,
+        recoding: Recoding,
+    ) -> FileScanConfig {
         let inner = Arc::clone(config.file_source());
         let metrics = ExecutionPlanMetricsSet::new();
         let named: Arc<dyn FileSource> = Arc::new(Self { inner, layout, notes: None, metrics });
@@ -121,7 +134,10 @@ impl FileSource for NamedSource {
         let place = base_config.object_store_url.as_str().trim_end_matches('/').to_owned();
         let (mut config, mut store) = (base_config.clone(), object_store);
         config.file_groups.clear();
-        if let Some(members) = Members::of(config.file_compression_type) {
+        if self.recoding.is_needed() {
+            store = self.recoding.read_from(store, config.file_compression_type);
+            config.file_compression_type = FileCompressionType::UNCOMPRESSED;
+        } else if let Some(members) = Members::of(config.file_compression_type) {
             config.file_compression_type = FileCompressionType::UNCOMPRESSED;
             store = members.read_from(store);
         }
@@ -156,12 +172,19 @@ impl FileSource for NamedSource {
     }
 
     fn fmt_extra(&self, t: DisplayFormatType, f: &mut fmt::Formatter) -> fmt::Result {
-        self.inner.fmt_extra(t, f)
+        self.inner.fmt_extra(t, f)?;
+        match (self.recoding(), t) {
+            (None, _) => Ok(()),
+            (Some(recoding), DisplayFormatType::TreeRender) => writeln!(f, "{recoding}"),
+            (Some(recoding), _) => write!(f, ", {recoding}"),
+        }
     }
 
     fn supports_repartitioning(&self) -> bool {
         // DataFusion cuts files at line ends, and would refuse what begins or ends within a value.
         match self.layout {
+            // What is decoded is read from the beginning.
+            _ if self.recoding.is_needed() => false,
             TextLayout::Csv | TextLayout::JsonLines => self.inner.supports_repartitioning(),
             TextLayout::JsonRecords | TextLayout::JsonArray => false,
         }

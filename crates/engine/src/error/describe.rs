@@ -7,12 +7,13 @@ use std::io;
 use arrow::error::ArrowError;
 use datafusion::common::{DataFusionError, SchemaError};
 use datafusion::sql::sqlparser::parser::ParserError;
-use sluicegate_client::Error as StoreError;
+use sluicegate_client::{Error as StoreError, access_fault};
 
 use super::ErrorKind;
 use super::reword::reword;
 use super::told::Told;
 use crate::checked::Damaged;
+use crate::csv_options::BadEncoding;
 use crate::datasource::named::{BadRecord, PART};
 use crate::datasource::whole_numbers::UnexpectedFraction;
 use crate::datasource::whole_records::CutInValue;
@@ -58,6 +59,10 @@ pub(super) fn describe(error: &DataFusionError) -> Description {
         let (kind, message) = (ErrorKind::Data, damaged.to_string());
         return Description { kind, message, hint: Some(NOT_COMPRESSED.into()) };
     }
+    if let Some(text) = find::<BadEncoding>(error) {
+        let (kind, message) = (ErrorKind::Data, text.to_string());
+        return Description { kind, message, hint: Some(OTHER_ENCODING.into()) };
+    }
     if let Some(silence) = find::<Silence>(error) {
         let (kind, message) = (ErrorKind::Unavailable, silence.to_string());
         return Description { kind, message, hint: Some(SILENT.into()) };
@@ -80,8 +85,9 @@ pub(super) fn describe(error: &DataFusionError) -> Description {
             false if bad.is_json() && message.contains("expected string got ") => TEXT,
             false if bad.is_json() && message.contains("expected { got [") => ARRAY,
             false if bad.is_json() && is_nested(&message) => LEAVE_OUT,
-            // Records on several lines are cut where a part of a file ends.
-            false if bad.is_json() && message.contains(PART) => LINES,
+            // Records on several lines are cut where a part of a file ends. Of a record that is whole, it is the
+            // value that is wrong.
+            false if bad.is_json() && message.contains(PART) && !message.contains(DECODED) => LINES,
             // A part of a file may begin within a value, and then has records of any length.
             true if message.contains(PART) => LINE_ENDS_OR_FIELDS,
             true => BAD_FIELDS,
@@ -211,6 +217,9 @@ const TEXT: &str = "Text is in quotes in JSON: write the value so, or declare th
 
 const ZERO: &str = "Make the divisor NULL where it is zero: NULLIF(x, 0).";
 
+/// What comes before an error about a value of a record that is JSON.
+const DECODED: &str = "whilst decoding field";
+
 const LINES: &str = "Correct the value; or, if records are on several lines, have objects read as a whole: SET \
      sluice.scan = 'get'; SET datafusion.optimizer.repartition_file_scans = false.";
 
@@ -234,6 +243,8 @@ const FRACTION: &str = "Declare the columns: CREATE EXTERNAL TABLE t (a DOUBLE, 
 const NOT_COMPRESSED: &str = "Check how it was compressed: its name, or the option 'format.compression', says \
      what it is read as.";
 
+const OTHER_ENCODING: &str = "Name the encoding that it has: read_csv('…', encoding => 'latin-1'), 'windows-1252', 'utf-16' or 'utf-8'.";
+
 const SAME_NAME: &str = "Give one of the columns another name: count(*) AS n.";
 
 const SAME_TABLE: &str = "Give the tables names of their own: FROM t AS a JOIN t AS b.";
@@ -244,6 +255,9 @@ const COLUMNS: &str = "Check the columns' names; quote a name that has capitals:
      quotes: 'text'.";
 
 const MISSING_KEY: &str = "Check the key; keys are case-sensitive.";
+
+const NOT_ALLOWED: &str = "Check that the access key may read and list this bucket; requests that are not signed \
+     (--anonymous) read public buckets only.";
 
 /// Where joins, sorts and aggregates spill to.
 const DISK: &str =
@@ -326,6 +340,7 @@ fn of_client(error: &StoreError) -> Description {
         | StoreError::NoCredentials
         | StoreError::InvalidCredentials { .. } => ErrorKind::Access,
         StoreError::InvalidEndpoint
+        | StoreError::NoScheme { .. }
         | StoreError::NoStore { .. }
         | StoreError::NoTls { .. }
         | StoreError::InvalidRegion { .. }
@@ -348,6 +363,10 @@ fn of_object_store(error: &object_store::Error) -> Description {
         return of_client(store);
     }
     let text = one_line(&error.to_string());
+    if let Some(fault) = element(&text, "Code").and_then(access_fault) {
+        let message = format!("{} {}", endpoint(&text), fault.words);
+        return Description { kind: ErrorKind::Access, message, hint: Some(fault.hint.into()) };
+    }
     let says = |needle: &str| text.contains(needle);
     let (kind, message, hint) = match error {
         _ if is_page(&text) => (
@@ -365,22 +384,6 @@ fn of_object_store(error: &object_store::Error) -> Description {
             format!("`{}` cannot be the name of a bucket", bucket(&text).unwrap_or_default()),
             "Names of buckets have 3 to 63 lowercase letters, digits, dots and hyphens.",
         ),
-        _ if says("<Code>SignatureDoesNotMatch</Code>") => (
-            ErrorKind::Access,
-            format!("{} does not accept the signature of the secret key", endpoint(&text)),
-            "Check AWS_SECRET_ACCESS_KEY, or the AWS profile, and that the endpoint is the store's own \
-             address: a proxy that changes the host breaks signatures.",
-        ),
-        _ if says("<Code>InvalidAccessKeyId</Code>") || says("<Code>NotSignedUp</Code>") => (
-            ErrorKind::Access,
-            format!("{} does not know the access key", endpoint(&text)),
-            "Check AWS_ACCESS_KEY_ID, or the AWS profile, and that the endpoint is the right one.",
-        ),
-        _ if says("<Code>RequestTimeTooSkewed</Code>") => (
-            ErrorKind::Access,
-            format!("{} has another time than this machine", endpoint(&text)),
-            "Set this machine's clock, which signatures depend on.",
-        ),
         E::NotFound { path, .. } => {
             (ErrorKind::NotFound, format!("there is no object `{path}`"), MISSING_KEY)
         }
@@ -389,11 +392,9 @@ fn of_object_store(error: &object_store::Error) -> Description {
             format!("`{path}` changed while it was being read"),
             "Run the query again.",
         ),
-        E::PermissionDenied { path, .. } => (
-            ErrorKind::Access,
-            format!("the store refuses access to `{path}`"),
-            "Check the access key and that it may read this bucket.",
-        ),
+        E::PermissionDenied { path, .. } => {
+            (ErrorKind::Access, format!("the store refuses access to `{path}`"), NOT_ALLOWED)
+        }
         E::Unauthenticated { .. } => (
             ErrorKind::Access,
             "the store does not accept the credentials".to_owned(),
@@ -422,7 +423,7 @@ fn of_object_store(error: &object_store::Error) -> Description {
         _ if says("403 Forbidden") => (
             ErrorKind::Access,
             format!("{} refuses access: {}", endpoint(&text), answer(&text).unwrap_or_default()),
-            "Check the access key and that it may read and list this bucket.",
+            NOT_ALLOWED,
         ),
         _ => {
             let message = match answer(&text) {
@@ -480,12 +481,15 @@ fn is_page(message: &str) -> bool {
 
 /// The code and the message of a store's answer in XML.
 fn answer(message: &str) -> Option<String> {
-    let element = |name: &str| {
-        let (_, value) = message.split_once(&format!("<{name}>"))?;
-        Some(value.split_once(&format!("</{name}>"))?.0)
-    };
-    let code = element("Code")?;
-    Some(element("Message").map_or(code.to_owned(), |message| format!("{code}: {message}")))
+    let code = element(message, "Code")?;
+    let said = element(message, "Message");
+    Some(said.map_or(code.to_owned(), |said| format!("{code}: {said}")))
+}
+
+/// The text of an element of a store's answer in XML.
+fn element<'a>(message: &'a str, name: &str) -> Option<&'a str> {
+    let (_, value) = message.split_once(&format!("<{name}>"))?;
+    Some(value.split_once(&format!("</{name}>"))?.0)
 }
 
 /// The bucket in the URL of a failed request, where the bucket is a part of the path.

@@ -45,6 +45,11 @@ impl Format {
         if inner.is::<ParquetSource>() {
             return Ok(Self::Parquet);
         }
+        if let Some(recoding) = named.and_then(NamedSource::recoding) {
+            return Err(Why::new(format!(
+                "its objects are decoded ({recoding}), so that no part can be read by itself"
+            )));
+        }
         if config.file_compression_type != FileCompressionType::UNCOMPRESSED {
             return Err("its objects are compressed, so that no part can be read by itself".into());
         }

@@ -154,6 +154,12 @@ pub(super) fn why_not(
     endpoint: &Arc<Endpoint>,
     options: &ConfigOptions,
 ) -> Why {
+    let named = config.file_source().downcast_ref::<NamedSource>();
+    if let Some(recoding) = named.and_then(NamedSource::recoding) {
+        return Why::new(format!(
+            "S3 Select cannot read files as their options say ({recoding}), so they are read with GET"
+        ));
+    }
     // The source that names objects in errors is not the reason.
     let replaced = NamedSource::replaced(config);
     let why = propose(replaced.as_ref().unwrap_or(config), endpoint, options).err();

@@ -375,6 +375,9 @@ fn format_tag(config: &FileScanConfig) -> Option<String> {
             csv.terminator(),
             csv.truncate_rows(),
         );
+        if let Some(recoding) = named.and_then(NamedSource::recoding) {
+            text = format!("{text} {recoding}");
+        }
     }
     Some(format!("{file_type} {}", Tag::of(text.as_bytes())))
 }

@@ -22,7 +22,7 @@ pub(crate) struct Read {
 
 /// The names of an argument, and the option of the format that it is.
 #[rustfmt::skip]
-const CSV: [(&[&str], &str); 10] = [
+const CSV: [(&[&str], &str); 17] = [
     (&["delim", "delimiter", "sep"], "format.delimiter"),
     (&["header", "has_header"], "format.has_header"),
     (&["quote"], "format.quote"),
@@ -33,6 +33,13 @@ const CSV: [(&[&str], &str); 10] = [
     (&["null_regex"], "format.null_regex"),
     (&["sample_size"], "format.schema_infer_max_rec"),
     (&["truncated_rows", "null_padding"], "format.truncated_rows"),
+    (&["skip"], "format.skip"),
+    (&["encoding"], "format.encoding"),
+    (&["decimal_separator"], "format.decimal_separator"),
+    (&["dateformat", "date_format"], "format.dateformat"),
+    (&["timestampformat", "timestamp_format"], "format.timestampformat"),
+    (&["nullstr", "null"], "format.nullstr"),
+    (&["types", "dtypes", "column_types"], "format.types"),
 ];
 #[rustfmt::skip]
 const JSON: [(&[&str], &str); 3] = [
@@ -160,6 +167,17 @@ fn text(value: &Expr) -> Option<String> {
             _ => None,
         },
         Expr::UnaryOp { op: UnaryOperator::Minus, expr } => Some(format!("-{}", text(expr)?)),
+        // Lists and types by name are text of JSON.
+        Expr::Array(list) => {
+            let texts: Option<Vec<String>> = list.elem.iter().map(text).collect();
+            serde_json::to_string(&texts?).ok()
+        }
+        Expr::Dictionary(fields) => {
+            let fields =
+                fields.iter().map(|field| Some((field.key.value.clone(), text(&field.value)?)));
+            let fields: Option<BTreeMap<String, String>> = fields.collect();
+            serde_json::to_string(&fields?).ok()
+        }
         // What was not quoted, such as a compression.
         Expr::Identifier(word) => Some(word.value.clone()),
         _ => None,
@@ -203,6 +221,19 @@ mod tests {
             let call = format!("read_csv('s3://b/x', SEP {operator} '|')");
             check(&call, "csv", &[("format.delimiter", "|")]);
         }
+    }
+
+    #[test]
+    fn lists_and_types_are_text() {
+        check(
+            "read_csv('s3://b/x', nullstr => ['NA', 'n/a'], types => {'a': 'INT', 'b': VARCHAR}, skip => 2)",
+            "csv",
+            &[
+                ("format.nullstr", "[\"NA\",\"n/a\"]"),
+                ("format.skip", "2"),
+                ("format.types", "{\"a\":\"INT\",\"b\":\"VARCHAR\"}"),
+            ],
+        );
     }
 
     #[test]

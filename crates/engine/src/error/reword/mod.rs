@@ -1,19 +1,24 @@
 //! What DataFusion and its parser say, in words for whoever typed the statement.
 
+mod operators;
 mod syntax;
 mod unsupported;
 
 use super::ErrorKind;
 use super::describe::Description;
+use super::told::Told;
+use crate::missing;
 use crate::url_tables::{COMPRESSIONS, TABS};
+use crate::written_files;
 
-pub(crate) use self::syntax::with_what_was_meant;
-use self::syntax::{are_similar, syntax};
+use self::operators::operator;
+use self::syntax::syntax;
+pub(crate) use self::syntax::{are_similar, with_what_was_meant};
 use self::unsupported::unsupported;
 
 /// A message that says less, or more, than a user can use; none if it is good as it is.
 pub(super) fn reword(text: &str) -> Option<Description> {
-    const RULES: [fn(&str) -> Option<Description>; 14] = [
+    const RULES: [fn(&str) -> Option<Description>; 16] = [
         syntax,
         signature,
         function,
@@ -27,6 +32,8 @@ pub(super) fn reword(text: &str) -> Option<Description> {
         table,
         grouping,
         variable,
+        operator,
+        inserted,
         unsupported,
     ];
     RULES.into_iter().find_map(|rule| rule(text))
@@ -56,20 +63,73 @@ fn signature(text: &str) -> Option<Description> {
 }
 
 /// What functions are called in other systems, and here.
-const SYNONYMS: [(&str, &str); 12] = [
+#[rustfmt::skip]
+const SYNONYMS: [(&str, &str); 61] = [
+    ("arg_max", "first_value(x ORDER BY y DESC)"),
+    ("arg_min", "first_value(x ORDER BY y)"),
     ("array_agg_distinct", "array_agg(DISTINCT …)"),
     ("charindex", "strpos"),
+    ("collect_list", "array_agg"),
     ("countif", "count(*) FILTER (WHERE …)"),
-    ("datediff", "a - b of two dates"),
+    ("curdate", "today()"),
+    ("date_add", "d + INTERVAL '1' DAY"),
+    ("date_diff", DATEDIFF),
+    ("date_sub", "d - INTERVAL '1' DAY"),
+    ("dateadd", "d + INTERVAL '1' DAY"),
+    ("datediff", DATEDIFF),
+    ("datepart", "date_part('year', …)"),
+    ("day", "date_part('day', …)"),
+    ("dayofweek", "date_part('dow', …)"),
+    ("dayofyear", "date_part('doy', …)"),
     ("epoch", "date_part('epoch', …)"),
+    ("epoch_ms", "to_timestamp_millis"),
+    ("format_date", "to_char"),
+    ("get_json_object", "data['name'], a field of a column of JSON"),
     ("getdate", "now"),
     ("group_concat", "string_agg"),
+    ("hour", "date_part('hour', …)"),
+    ("if", "CASE WHEN … THEN … ELSE … END"),
+    ("iif", "CASE WHEN … THEN … ELSE … END"),
+    ("isnull", "x IS NULL"),
+    ("json_extract", "data['name'], a field of a column of JSON"),
+    ("json_extract_string", "data['name'], a field of a column of JSON"),
+    ("json_value", "data['name'], a field of a column of JSON"),
+    ("lcase", "lower"),
     ("len", "length"),
     ("list", "array_agg"),
+    ("listagg", "string_agg"),
+    ("locate", "strpos"),
+    ("log2", "log(2, …)"),
+    ("max_by", "first_value(x ORDER BY y DESC)"),
+    ("min_by", "first_value(x ORDER BY y)"),
+    ("minute", "date_part('minute', …)"),
+    ("mod", "a % b"),
+    ("month", "date_part('month', …)"),
+    ("newid", "uuid()"),
+    ("parse_date", "to_date"),
+    ("quantile", "percentile_cont"),
+    ("quantile_cont", "percentile_cont"),
+    ("quarter", "date_part('quarter', …)"),
+    ("regexp_extract", "regexp_match(text, pattern)[1]"),
+    ("regexp_matches", "regexp_like"),
+    ("second", "date_part('second', …)"),
+    ("str_split", "string_to_array, or split_part"),
+    ("str_to_date", "to_date"),
     ("strftime", "to_char"),
+    ("string_split", "string_to_array, or split_part"),
+    ("strlen", "length"),
     ("strptime", "to_timestamp"),
+    ("sysdate", "now"),
+    ("to_number", "CAST(… AS DOUBLE)"),
+    ("ucase", "upper"),
+    ("unix_timestamp", "date_part('epoch', …)"),
+    ("week", "date_part('week', …)"),
+    ("weekday", "date_part('dow', …)"),
     ("year", "date_part('year', …)"),
 ];
+
+/// Days between two dates.
+const DATEDIFF: &str = "a - b of two dates";
 
 /// Functions that are only found with OVER.
 const WINDOWS: [&str; 8] =
@@ -149,6 +209,13 @@ fn fields(text: &str) -> Option<Description> {
     Some(description(ErrorKind::Plan, message, HINT))
 }
 
+/// `Inserting into a ListingTable backed by a single file is not supported, …`
+fn inserted(text: &str) -> Option<Description> {
+    let at_fault = text.contains("Inserting into a ListingTable backed by a single file");
+    let Told { kind, message, hint } = written_files::refused("");
+    at_fault.then(|| Description { kind, message, hint: hint.map(Into::into) })
+}
+
 /// `Substring without for/from is not valid Substring { … }`
 fn substring(text: &str) -> Option<Description> {
     let at_fault = text.contains("Substring without for/from is not valid");
@@ -190,10 +257,7 @@ fn table(text: &str) -> Option<Description> {
             ENDS.iter().copied().chain(COMPRESSIONS.iter().map(|(end, _)| *end)).any(is_end)
         });
     let (message, hint) = match (is_file, is_quoted) {
-        (true, true) => (
-            format!("there is no file '{name}'"),
-            "Name a file of this machine by its path, and an object as 's3://bucket/key'.".into(),
-        ),
+        (true, true) => (format!("there is no file '{name}'"), missing::hint(name)),
         (true, false) => (
             format!("table '{name}' not found"),
             format!("Put the name of a file in quotes: FROM '{name}'."),
@@ -344,7 +408,7 @@ mod tests {
         said(
             "table 'datafusion.public.no.csv' not found",
             "there is no file 'no.csv'",
-            Some("Name a file of this machine by its path, and an object as 's3://bucket/key'."),
+            Some(missing::hint("no.csv").as_str()),
         );
         said(
             "table 'datafusion.no.csv' not found",

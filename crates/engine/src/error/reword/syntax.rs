@@ -90,6 +90,10 @@ pub(super) fn syntax(text: &str) -> Option<Description> {
             .into_iter()
             .find(|it| are_similar(it, &word))
             .map(|meant| format!("Did you mean {meant}?")),
+        (expected, _) if expected.starts_with("ROWS, RANGE, GROUPS") => Some(
+            "OVER (…) takes PARTITION BY, ORDER BY and ROWS BETWEEN …; close it with `)` before what follows."
+                .to_owned(),
+        ),
         (_, ":" | "/") => Some(
             "Put the name of a file or an object in quotes: FROM 's3://bucket/file.csv'.".into(),
         ),
@@ -159,7 +163,7 @@ fn meant(sql: &str, (line, column): (usize, usize)) -> Option<&'static str> {
 
 /// Whether two words differ by one letter that is wrong, missing, too much, or has changed places with
 /// the next.
-pub(super) fn are_similar(a: &str, b: &str) -> bool {
+pub(crate) fn are_similar(a: &str, b: &str) -> bool {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let before = a.iter().zip(&b).take_while(|(x, y)| x == y).count();
     let (a, b) = (&a[before..], &b[before..]);

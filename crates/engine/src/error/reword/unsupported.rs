@@ -52,7 +52,14 @@ pub(super) fn unsupported(text: &str) -> Option<Description> {
 fn without_debug(what: &str) -> &str {
     let ends = [" {", "(Ident", "(Expr", ": AsOf", ": Identifier"];
     let end = ends.iter().filter_map(|end| what.find(end)).min();
-    end.map_or(what, |end| what[..end].trim_end())
+    let shown = end.map_or(what, |end| what[..end].trim_end());
+    // Names of the parser's types may be in others.
+    let of_parser = ["ObjectName(", "Identifier(", "Ident(", "Span(", "quote_style"];
+    let is_debug = |text: &str| of_parser.iter().any(|name| text.contains(name));
+    match shown.find(['(', '[']) {
+        Some(first) if is_debug(what) => shown[..first].trim_end_matches([' ', ':']),
+        _ => shown,
+    }
 }
 
 fn lacking(message: String, hint: Option<&'static str>) -> Description {
@@ -147,11 +154,8 @@ fn clause(what: &str) -> Option<Description> {
     }
     let (name, hint) = match what {
         "TOP" => ("TOP", "Write LIMIT 5 at the end."),
+        "LATERAL VIEWS" => ("LATERAL VIEW", "Write unnest(list) in the list of columns."),
         _ if what.starts_with("FETCH clause") => ("FETCH", "Write LIMIT 5 at the end."),
-        _ if what.starts_with("SHOW TABLES FILTER") => (
-            "SHOW TABLES with a pattern",
-            "SELECT table_name FROM information_schema.tables WHERE table_name LIKE '…'.",
-        ),
         _ => return None,
     };
     Some(lacking(format!("{name} is not supported"), Some(hint)))

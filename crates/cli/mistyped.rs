@@ -1,0 +1,146 @@
+//! Commands that there are not, and what was meant.
+
+use std::path::Path;
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+
+/// How statements begin.
+const STATEMENTS: [&str; 16] = [
+    "alter",
+    "analyze",
+    "copy",
+    "create",
+    "describe",
+    "drop",
+    "explain",
+    "from",
+    "insert",
+    "select",
+    "set",
+    "show",
+    "summarize",
+    "table",
+    "values",
+    "with",
+];
+
+/// Commands of other programs, and what does the same here.
+const COMMANDS: [(&[&str], &str); 7] = [
+    (
+        &["ls", "list", "dir"],
+        "`sluice sql '\\ls s3://bucket/'` lists what is in a bucket, `sluice sql '\\ls'` the buckets.",
+    ),
+    (
+        &["cat", "head"],
+        "`sluice sql \"FROM 's3://bucket/file.csv' LIMIT 10\"` shows the rows of an object.",
+    ),
+    (
+        &["cp", "copy", "mv", "get", "put", "convert", "export"],
+        "`sluice sql \"COPY (FROM 's3://bucket/in.csv') TO 's3://bucket/out.parquet'\"` writes what a query answers.",
+    ),
+    (
+        &["query", "run", "shell", "repl", "exec", "execute"],
+        "`sluice sql` opens a prompt; `sluice sql \"SELECT …\"` runs a statement, `sluice sql -f FILE` a file.",
+    ),
+    (&["server", "start", "up"], "`sluice serve --dir FOLDER` serves a folder as a store."),
+    (&["tables", "schema"], "`sluice sql '\\d'` lists tables, and `\\d NAME` the columns of one."),
+    (
+        &["config", "configure", "login"],
+        "`sluice connect add NAME --endpoint URL` remembers how to reach a store.",
+    ),
+];
+
+/// Commands below `connect` that other programs have.
+const CONNECTIONS: [&str; 7] = ["rm", "remove", "delete", "del", "drop", "edit", "rename"];
+
+/// Commands below others that other programs have, below which ones, and what they are called here.
+const BELOW: [(&[&str], &[&str], &str); 4] = [
+    (&["ls", "all", "get"], &["connect", "index", "statistics"], "list"),
+    (&["new", "create", "set", "make"], &["connect"], "add"),
+    (&["new", "add", "make", "build"], &["index"], "create"),
+    (&["rm", "remove", "delete", "del", "clear"], &["index", "statistics"], "drop"),
+];
+
+/// What to type instead of a command that there is not; nothing if that is not known.
+pub(crate) fn hint(error: &clap::Error) -> Option<String> {
+    if error.kind() != ErrorKind::InvalidSubcommand {
+        return None;
+    }
+    let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidSubcommand) else {
+        return None;
+    };
+    let usage = error.get(ContextKind::Usage).map(ToString::to_string).unwrap_or_default();
+    instead(typed, &usage)
+}
+
+fn instead(typed: &str, usage: &str) -> Option<String> {
+    let word = typed.to_ascii_lowercase();
+    let group = usage.split_whitespace().skip_while(|word| *word != "sluice").nth(1);
+    if let Some(group) = group.filter(|group| group.starts_with(|c: char| c.is_alphabetic())) {
+        if group == "connect" && CONNECTIONS.contains(&word.as_str()) {
+            return Some(
+                "A connection is a section of sluice/config.toml in your configuration folder \
+                 (XDG_CONFIG_HOME, else ~/.config): change or delete it there."
+                    .to_owned(),
+            );
+        }
+        let known = BELOW
+            .iter()
+            .find(|(names, groups, _)| names.contains(&word.as_str()) && groups.contains(&group));
+        return known.map(|(_, _, meant)| format!("Here it is `sluice {group} {meant}`."));
+    }
+    let first = word.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+    let known = COMMANDS.iter().find(|(names, _)| names.contains(&word.as_str()));
+    if let Some((_, hint)) = known {
+        return Some((*hint).to_owned());
+    }
+    if STATEMENTS.contains(&first) {
+        return Some(format!(
+            "A statement is one argument of `sluice sql`: sluice sql \"{} …\"",
+            first.to_ascii_uppercase()
+        ));
+    }
+    let is_named = typed.contains("://") || Path::new(typed).is_file();
+    is_named.then(|| format!("To read it: sluice sql \"FROM '{typed}'\""))
+}
+
+/// Whether words are a statement that a shell has cut, because it was not quoted: `select 1`, or, of `select * from
+/// t`, the names of files in place of the star.
+pub(crate) fn is_cut(words: &[impl AsRef<str>]) -> bool {
+    let [first, _, ..] = words else { return false };
+    STATEMENTS.contains(&first.as_ref().to_ascii_lowercase().as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_meant_is_named() {
+        for (typed, usage, part) in [
+            ("ls", "Usage: sluice [OPTIONS] <COMMAND>", "\\ls s3://bucket/"),
+            ("select 1", "Usage: sluice [OPTIONS] <COMMAND>", "sluice sql \"SELECT …\""),
+            ("FROM", "Usage: sluice [OPTIONS] <COMMAND>", "sluice sql \"FROM …\""),
+            ("s3://b/a.csv", "Usage: sluice [OPTIONS] <COMMAND>", "FROM 's3://b/a.csv'"),
+            ("rm", "Usage: sluice connect [OPTIONS] <COMMAND>", "sluice/config.toml"),
+        ] {
+            let hint = instead(typed, usage).unwrap();
+            assert!(hint.contains(part), "{typed}: {hint}");
+        }
+        assert_eq!(instead("frobnicate", "Usage: sluice [OPTIONS] <COMMAND>"), None);
+        let below = |typed: &str, group: &str| {
+            instead(typed, &format!("Usage: sluice {group} [OPTIONS] <COMMAND>"))
+        };
+        assert_eq!(below("ls", "connect").as_deref(), Some("Here it is `sluice connect list`."));
+        assert_eq!(below("rm", "index").as_deref(), Some("Here it is `sluice index drop`."));
+        assert_eq!(below("select 1", "generate"), None);
+    }
+
+    #[test]
+    fn a_statement_that_a_shell_cut_is_one_of_several_words() {
+        assert!(is_cut(&["select", "1"]) && is_cut(&["FROM", "t"]));
+        assert!(
+            !is_cut(&["select 1"]) && !is_cut(&["select 1", "select 2"]) && !is_cut(&["select"])
+        );
+    }
+}

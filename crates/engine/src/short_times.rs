@@ -1,0 +1,115 @@
+//! `TIMESTAMP '2026-01-01 10:00'`: seconds may be left out of a time, which Arrow's parser does not allow.
+
+use std::sync::Arc;
+
+use arrow::datatypes::DataType;
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::common::{Result, ScalarValue};
+use datafusion::logical_expr::{Expr, LogicalPlan};
+use datafusion::optimizer::AnalyzerRule;
+use datafusion::optimizer::utils::NamePreserver;
+
+/// Completes text that becomes a time stamp: literals, casts of them, what columns of time stamps are compared with,
+/// and arguments of `to_timestamp`. It comes after the rule that adds casts.
+#[derive(Debug)]
+pub(crate) struct ShortTimes;
+
+impl AnalyzerRule for ShortTimes {
+    fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
+        let complete = |plan: LogicalPlan| {
+            let names = NamePreserver::new(&plan);
+            plan.map_expressions(|expr| {
+                let name = names.save(&expr);
+                let completed = expr.transform_up(|expr| Ok(complete(expr)))?;
+                Ok(completed.update_data(|expr| name.restore(expr)))
+            })
+        };
+        plan.transform_up_with_subqueries(complete).data()
+    }
+
+    fn name(&self) -> &str {
+        "short_times"
+    }
+}
+
+fn complete(expr: Expr) -> Transformed<Expr> {
+    match expr {
+        Expr::Cast(mut cast) if is_time(cast.field.data_type()) => {
+            let changed = complete_text(&mut cast.expr);
+            Transformed::new_transformed(Expr::Cast(cast), changed)
+        }
+        Expr::TryCast(mut cast) if is_time(cast.field.data_type()) => {
+            let changed = complete_text(&mut cast.expr);
+            Transformed::new_transformed(Expr::TryCast(cast), changed)
+        }
+        Expr::ScalarFunction(mut call) if call.args.len() == 1 => {
+            let changed =
+                call.name().starts_with("to_timestamp") && complete_text(&mut call.args[0]);
+            Transformed::new_transformed(Expr::ScalarFunction(call), changed)
+        }
+        other => Transformed::no(other),
+    }
+}
+
+fn is_time(data_type: &DataType) -> bool {
+    matches!(data_type, DataType::Timestamp(_, _))
+}
+
+/// Adds the seconds to a literal, if that is what it lacks.
+fn complete_text(expr: &mut Expr) -> bool {
+    let Expr::Literal(
+        ScalarValue::Utf8(Some(text))
+        | ScalarValue::LargeUtf8(Some(text))
+        | ScalarValue::Utf8View(Some(text)),
+        _,
+    ) = expr
+    else {
+        return false;
+    };
+    let Some(completed) = with_seconds(text) else { return false };
+    *text = completed;
+    true
+}
+
+/// `2026-01-01 10:00`, with a zone behind it or not, with seconds; nothing for any other text.
+fn with_seconds(text: &str) -> Option<String> {
+    const SHAPE: &[u8] = b"0000-00-00 00:00";
+    let is_like = |(shape, byte): (&u8, &u8)| match shape {
+        b'0' => byte.is_ascii_digit(),
+        b' ' => matches!(byte, b' ' | b'T' | b't'),
+        other => byte == other,
+    };
+    let (time, rest) = text.split_at_checked(SHAPE.len())?;
+    let is_short = SHAPE.iter().zip(time.as_bytes()).all(is_like) && !rest.starts_with(':');
+    is_short.then(|| format!("{time}:00{rest}"))
+}
+
+/// The rule, as sessions take it.
+pub(crate) fn rule() -> Arc<dyn AnalyzerRule + Send + Sync> {
+    Arc::new(ShortTimes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_times_without_seconds_are_completed() {
+        for (text, expected) in [
+            ("2026-01-01 10:00", Some("2026-01-01 10:00:00")),
+            ("2026-01-01T10:00", Some("2026-01-01T10:00:00")),
+            ("2026-01-01T10:00Z", Some("2026-01-01T10:00:00Z")),
+            ("2026-01-01 10:00+02:00", Some("2026-01-01 10:00:00+02:00")),
+            ("2026-01-01 10:00 Europe/Berlin", Some("2026-01-01 10:00:00 Europe/Berlin")),
+            ("2026-01-01 10:00:30", None),
+            ("2026-01-01", None),
+            ("2026-01-01 10", None),
+            ("2026-01-01_10:00", None),
+            ("yesterday at 10:00", None),
+            ("é026-01-01 10:00", None),
+        ] {
+            assert_eq!(with_seconds(text).as_deref(), expected, "{text}");
+        }
+    }
+}

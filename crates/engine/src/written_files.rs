@@ -1,0 +1,61 @@
+//! Statements that would change a file that is named by its URL or path.
+
+use datafusion::common::{Result, TableReference};
+use datafusion::execution::SessionState;
+use datafusion::sql::parser::Statement;
+use datafusion::sql::sqlparser::ast::{ObjectName, Statement as Sql, TableObject};
+
+use crate::error::{ErrorKind, Told};
+
+/// Looks for it.
+///
+/// # Errors
+///
+/// If a statement would insert into a file: objects are written as a whole.
+pub(crate) fn check(state: &SessionState, statement: &Statement) -> Result<()> {
+    let inserted = match statement {
+        Statement::Explain(explain) => return check(state, &explain.statement),
+        Statement::Statement(statement) => match statement.as_ref() {
+            Sql::Insert(insert) => match &insert.table {
+                TableObject::TableName(name) => file(name),
+                _ => None,
+            },
+            _ => None,
+        },
+        _ => None,
+    };
+    // A table may be called by any name that is in quotes.
+    let is_table = |name: &String| {
+        let schema = state.schema_for_ref(TableReference::bare(name.as_str()));
+        schema.is_ok_and(|schema| schema.table_exist(name))
+    };
+    match inserted.filter(|name| !is_table(name)) {
+        None => Ok(()),
+        Some(file) => Err(refused(&file).into()),
+    }
+}
+
+/// Nothing is added to a file.
+pub(crate) fn refused(file: &str) -> Told {
+    let place = if file.is_empty() { "s3://bucket/key" } else { file };
+    let what = if file.is_empty() { String::new() } else { format!(" '{file}'") };
+    Told {
+        kind: ErrorKind::Unsupported,
+        message: format!("INSERT INTO adds no rows to a file{what}: files are written as a whole"),
+        hint: Some(format!(
+            "COPY (SELECT …) TO '{place}' writes a file, with OPTIONS (overwrite true) in place of the one that is \
+             there; INSERT INTO adds a file to a table of CREATE EXTERNAL TABLE whose LOCATION ends in /."
+        )),
+    }
+}
+
+/// The file that a name is, if it is one.
+fn file(name: &ObjectName) -> Option<String> {
+    let [part] = name.0.as_slice() else { return None };
+    let name = &part.as_ident()?.value;
+    let is_file = name.contains('/')
+        || [".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".parquet", ".gz", ".zst"]
+            .iter()
+            .any(|end| name.to_ascii_lowercase().ends_with(end));
+    is_file.then(|| name.clone())
+}
