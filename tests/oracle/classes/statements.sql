@@ -1,0 +1,798 @@
+# D1 equal
+SELECT id FROM m WHERE d = 33353.20
+
+# D1 equal to itself
+SELECT d, d = 33353.20 AS e FROM m
+
+# D1 at most
+SELECT id FROM m WHERE d <= 67.35
+
+# D1 less
+SELECT id FROM m WHERE d < 67.35
+
+# D1 more
+SELECT id FROM m WHERE d > 33353.20
+
+# D1 in
+SELECT id FROM m WHERE d IN (33353.20, 67.35)
+
+# D1 in, long
+SELECT id FROM m WHERE d IN (33353.20, 67.35, 1.16, 1.20, 1.24, 5.55)
+
+# D1 not in
+SELECT id FROM m WHERE d NOT IN (33353.20, 67.35)
+
+# D1 between
+SELECT id FROM m WHERE d BETWEEN 1.20 AND 67.35
+
+# D1 case
+SELECT id, CASE d WHEN 67.35 THEN 'a' WHEN 33353.20 THEN 'b' ELSE 'c' END AS e FROM m
+
+# D1 having
+SELECT d, count(*) AS n FROM m GROUP BY d HAVING sum(d) = 33353.20
+
+# D1 other side
+SELECT id FROM m WHERE 72.04 = d
+
+# D1 wide
+SELECT id FROM m WHERE n = 27670116110564327430
+
+# D1 wide in
+SELECT id FROM m WHERE n IN (27670116110564327430, 27670116110564327424)
+
+# D1 wide less
+SELECT id FROM m WHERE n < 27670116110564327431
+
+# D1 of two places
+SELECT id FROM m WHERE w = 99999999999999999.99
+
+# D1 largest
+SELECT id FROM m WHERE n = 99999999999999999999999999999999999999
+
+# D1 largest of two places
+SELECT id FROM m WHERE w >= 999999999999999999999999999999999999.99
+
+# D1 negative
+SELECT id FROM m WHERE w = -67.35 OR d = -0.01
+
+# D1 double
+SELECT id FROM m WHERE x = 72.04
+
+# D1 double less
+SELECT id FROM m WHERE x < 1e300 AND x > -1e300
+
+# D1 decimal and double column
+SELECT m.id, o.id AS other FROM m JOIN m o ON m.w = o.x WHERE m.w IS NOT NULL
+
+# D1 decimal beside double
+SELECT id FROM m WHERE d = x
+
+# D1 bigint above
+SELECT id FROM m WHERE i > 9007199254740992.0
+
+# D1 bigint equal
+SELECT id FROM m WHERE i = 9007199254740993.0
+
+# D1 bigint fraction
+SELECT id FROM m WHERE i > 6.5 AND i < 10.5
+
+# D1 bigint equal to a fraction
+SELECT id FROM m WHERE i = 7.5 OR i IN (7.5, 10.0)
+
+# D1 more places than the column
+SELECT id FROM m WHERE d > 1.235 AND d < 1.255
+
+# D1 equal with more places
+SELECT id FROM m WHERE d = 1.241 OR d = 1.2500
+
+# D1 in with more places
+SELECT id FROM m WHERE d IN (1.241, 1.2500, 1.16)
+
+# D1 sum
+SELECT id FROM m WHERE d + 0.04 = 1.24
+
+# D1 product
+SELECT id FROM m WHERE d * 0.5 = 33.675
+
+# D1 arithmetic output
+SELECT id, d + 0.01 AS a, d - 1.16 AS b, d * 1.1 AS c FROM m WHERE id < 7
+
+# D1 distinct from
+SELECT id FROM m WHERE d IS DISTINCT FROM 67.35
+
+# D1 not distinct from
+SELECT id FROM m WHERE d IS NOT DISTINCT FROM 33353.20
+
+# D1 text
+SELECT id FROM m WHERE d = '33353.20' OR d = '67.350'
+
+# D1 coalesce
+SELECT id FROM m WHERE coalesce(d, 67.35) = 67.35
+
+# D1 nullif
+SELECT id, nullif(d, 67.35) AS e FROM m
+
+# D1 greatest
+SELECT id, greatest(d, 67.35) AS e FROM m
+
+# D1 partition
+SELECT id FROM h WHERE q = 33353.20 AND p = 9
+
+# D1 filter
+SELECT count(*) FILTER (WHERE d = 67.35) AS n, sum(d) FILTER (WHERE d <> 67.35) AS s FROM m WHERE id <> 7
+
+# zero join
+SELECT m.id, z.name FROM m JOIN z ON m.x = z.x WHERE m.x = 0 ORDER BY 1, 2
+
+# zero join on NaN
+SELECT m.id, z.name FROM m JOIN z ON m.x = z.x
+
+# zero left join
+SELECT m.id, z.name FROM m LEFT JOIN z ON m.x = z.x
+
+# zero join ordered
+#ordered
+SELECT m.id, z.name FROM m JOIN z ON m.x = z.x ORDER BY m.id, z.name LIMIT 5
+
+# zero in four
+SELECT id FROM m WHERE x IN (0.0, 7, 8, 9)
+
+# zero in three
+SELECT id FROM m WHERE x IN (0.0, 7, 8)
+
+# zero in minus
+SELECT id FROM m WHERE x IN (-0.0, 7, 8, 9, 10)
+
+# zero not in
+SELECT id FROM m WHERE x NOT IN (0.0, 7, 8, 9)
+
+# zero equal
+SELECT id FROM m WHERE x = 0
+
+# zero equal minus
+SELECT id FROM m WHERE x = -0.0
+
+# zero less
+SELECT id FROM m WHERE x < 0.0
+
+# zero at least
+SELECT id FROM m WHERE x >= 0.0
+
+# zero between
+SELECT id FROM m WHERE x BETWEEN 0.0 AND 0.0
+
+# zero group
+SELECT x, count(*) AS n FROM m GROUP BY x
+
+# zero distinct
+SELECT count(DISTINCT x) AS n, count(DISTINCT r) AS o FROM m
+
+# zero distinct rows
+SELECT DISTINCT x FROM m
+
+# zero union
+SELECT x FROM m UNION SELECT x FROM z
+
+# zero except
+SELECT x FROM m EXCEPT SELECT x FROM z
+
+# zero intersect
+SELECT x FROM m INTERSECT SELECT x FROM z
+
+# zero in subquery
+SELECT id FROM m WHERE x IN (SELECT x FROM z)
+
+# zero exists
+SELECT id FROM m WHERE EXISTS (SELECT 1 FROM z WHERE z.x = m.x)
+
+# zero not distinct
+SELECT m.id, z.name FROM m JOIN z ON m.x IS NOT DISTINCT FROM z.x
+
+# zero real
+SELECT id FROM m WHERE r = 0.0 OR r IN (0, 5, 6, 7)
+
+# zero partition by
+SELECT id, count(*) OVER (PARTITION BY x) AS n FROM m
+
+# zero rank
+SELECT id, rank() OVER (ORDER BY x) AS n FROM m
+
+# D7 min and max
+SELECT min(x) AS lo, max(x) AS hi FROM m
+
+# D7 by group
+SELECT id % 2 AS g, min(x) AS lo, max(x) AS hi FROM m GROUP BY id % 2
+
+# D7 minimum of NaN
+SELECT name, min(x) AS lo, max(x) AS hi FROM z GROUP BY name
+
+# D7 order
+#ordered
+SELECT x, id FROM m ORDER BY x, id
+
+# D7 order limit
+#ordered
+SELECT x FROM m WHERE x <> 0 ORDER BY x DESC NULLS LAST LIMIT 2
+
+# D7 compare
+SELECT id FROM m WHERE x > 1.0
+
+# D7 compare infinity
+SELECT id FROM m WHERE x >= CAST('inf' AS DOUBLE)
+
+# D7 equal NaN
+SELECT id FROM m WHERE x = CAST('NaN' AS DOUBLE)
+
+# D7 window
+SELECT id, max(x) OVER () AS hi, min(x) OVER () AS lo FROM m
+
+# cast int
+#duckdb SELECT id FROM m WHERE CAST(trunc(d) AS BIGINT) = 1
+SELECT id FROM m WHERE id <> 7 AND CAST(d AS INT) = 1
+
+# cast decimal
+SELECT id FROM m WHERE CAST(d AS DECIMAL(15, 1)) = 1.2
+
+# cast decimal in
+SELECT id FROM m WHERE CAST(d AS DECIMAL(15, 1)) IN (1.2, 1.3, 5.5, 6.5)
+
+# cast decimal less
+SELECT id FROM m WHERE CAST(d AS DECIMAL(15, 1)) < 1.2
+
+# cast decimal at least
+SELECT id FROM m WHERE CAST(d AS DECIMAL(15, 0)) >= 67
+
+# cast decimal output
+SELECT id, CAST(d AS DECIMAL(15, 1)) AS e FROM m
+
+# cast decimal wider
+SELECT id FROM m WHERE CAST(d AS DECIMAL(20, 4)) = 1.2000
+
+# cast double
+SELECT id FROM m WHERE CAST(d AS DOUBLE) = 67.35
+
+# cast double to int
+#duckdb SELECT id FROM m WHERE CASE WHEN x BETWEEN -5 AND 100 THEN CAST(trunc(x) AS INT) END = 1
+SELECT id FROM m WHERE CASE WHEN x BETWEEN -5 AND 100 THEN CAST(x AS INT) END = 1
+
+# cast timestamp to date
+SELECT id FROM c WHERE CAST(t6 AS DATE) = DATE '2001-01-14'
+
+# cast timestamp to date less
+SELECT id FROM c WHERE CAST(t6 AS DATE) <= DATE '2001-01-14'
+
+# cast timestamp to date text
+SELECT id FROM c WHERE CAST(t0 AS DATE) = '2001-01-14'
+
+# cast timestamp to date, edge
+SELECT id FROM c WHERE CAST(t6 AS DATE) = DATE '9999-12-31'
+
+# cast bigint to int text
+SELECT id FROM m WHERE CAST(i AS VARCHAR) = '7'
+
+# cast int to boolean
+SELECT a FROM t WHERE CAST(a AS BOOLEAN) = TRUE
+
+# cast text to int
+SELECT '7' = CAST(7 AS VARCHAR) AS e, CAST('07' AS INT) = 7 AS f
+
+# limit below order
+#ordered
+SELECT count(*) AS n FROM (SELECT c FROM l LIMIT 4 OFFSET 3) o
+
+# limit below order by
+#ordered
+SELECT rn FROM (SELECT row_number() OVER (ORDER BY c) AS rn FROM (SELECT c FROM l LIMIT 5 OFFSET 5) i) o ORDER BY rn
+
+# limit below join
+SELECT count(*) AS n FROM (SELECT c FROM l LIMIT 10 OFFSET 990) a JOIN l b ON a.c = b.c
+
+# limit offset beyond
+SELECT count(*) AS n FROM (SELECT c FROM l LIMIT 10 OFFSET 995) a
+
+# limit ordered below order
+#ordered
+SELECT * FROM (SELECT c, v FROM l ORDER BY c LIMIT 6 OFFSET 3) o ORDER BY c DESC LIMIT 2
+
+# limit nested
+#ordered
+SELECT c FROM (SELECT c FROM l ORDER BY c LIMIT 10 OFFSET 5) o ORDER BY c LIMIT 3 OFFSET 2
+
+# limit under aggregate
+SELECT sum(c) AS n FROM (SELECT c FROM l ORDER BY c LIMIT 10 OFFSET 5) o
+
+# limit under filter
+SELECT count(*) AS n FROM (SELECT c, v FROM l ORDER BY c LIMIT 10 OFFSET 5) o WHERE v = 1
+
+# limit in union
+SELECT count(*) AS n FROM ((SELECT c FROM l LIMIT 3 OFFSET 1) UNION ALL (SELECT c FROM l LIMIT 4 OFFSET 998)) o
+
+# limit left join
+SELECT count(*) AS n FROM (SELECT c FROM l LIMIT 7 OFFSET 2) a LEFT JOIN v ON a.c = v.b
+
+# D3 subquery
+SELECT sum(c) AS s FROM (SELECT c, v FROM l ORDER BY v, c OFFSET 3) x
+
+# D3 cte
+WITH x AS (SELECT c, v FROM l ORDER BY v, c OFFSET 3) SELECT sum(c) AS s FROM x
+
+# D3 descending
+SELECT sum(c) AS s, count(*) AS n FROM (SELECT c FROM l ORDER BY c DESC OFFSET 990) x
+
+# D3 join
+SELECT sum(x.c) AS s FROM (SELECT c, v FROM l ORDER BY v, c OFFSET 997) x JOIN v ON v.b <> 0
+
+# D3 top
+#ordered
+SELECT c FROM l ORDER BY c OFFSET 996
+
+# D3 in
+SELECT count(*) AS n FROM l WHERE c IN (SELECT c FROM l ORDER BY c OFFSET 990) AND v = 1
+
+# D3 twice
+SELECT sum(c) AS s FROM (SELECT c FROM (SELECT c FROM l ORDER BY c OFFSET 10) y ORDER BY c DESC OFFSET 10) x
+
+# year below 9999
+SELECT id FROM c WHERE extract(year FROM t6) < 9999
+
+# year at most 9999
+SELECT id FROM c WHERE extract(year FROM t0) <= 9999
+
+# year above
+SELECT id FROM c WHERE extract(year FROM dt) > 9998
+
+# year equal 9999
+SELECT id FROM c WHERE extract(year FROM dt) = 9999
+
+# year equal 1
+SELECT id FROM c WHERE extract(year FROM t3) = 1
+
+# year equal 10000
+SELECT id FROM c WHERE extract(year FROM t6) = 10000
+
+# year below of nanoseconds
+SELECT id FROM c WHERE extract(year FROM t9) < 9999
+
+# year not of nanoseconds
+SELECT id FROM c WHERE extract(year FROM t9) <> 2300
+
+# edge text
+SELECT id FROM c WHERE t6 = '9999-12-31 23:59:59.999999'
+
+# edge date text
+SELECT id FROM c WHERE t0 = '9999-12-31'
+
+# edge date
+SELECT id FROM c WHERE t0 = DATE '9999-12-31'
+
+# edge date less
+#duckdb SELECT id FROM c WHERE CAST(t9 AS TIMESTAMP) < DATE '9999-12-31'
+SELECT id FROM c WHERE t9 < DATE '9999-12-31'
+
+# edge date of nanoseconds
+#duckdb SELECT id FROM c WHERE CAST(t9 AS TIMESTAMP) > DATE '0001-01-01'
+SELECT id FROM c WHERE t9 > DATE '0001-01-01'
+
+# edge date and timestamp
+SELECT id FROM c WHERE dt > TIMESTAMP '2020-01-01 00:00:00'
+
+# edge date and timestamp column
+#duckdb SELECT id FROM c WHERE dt > CAST(t9 AS TIMESTAMP)
+SELECT id FROM c WHERE dt > t9
+
+# edge columns
+SELECT id FROM c WHERE t0 <= t6
+
+# edge columns of nanoseconds
+#duckdb SELECT id FROM c WHERE t6 < CAST(t9 AS TIMESTAMP)
+SELECT id FROM c WHERE t6 < t9
+
+# D4 equal
+SELECT id FROM c WHERE t0 = TIMESTAMP '2001-01-14 00:00:00.5'
+
+# D4 less
+SELECT id FROM c WHERE t0 < TIMESTAMP '2001-01-14 00:00:00.5'
+
+# D4 at least
+SELECT id FROM c WHERE t0 >= TIMESTAMP '2001-01-14 00:00:00.5'
+
+# D4 at most
+SELECT id FROM c WHERE t0 <= TIMESTAMP '2001-01-14 00:00:00.999'
+
+# D4 between
+SELECT id FROM c WHERE t0 BETWEEN TIMESTAMP '2001-01-14 00:00:00.5' AND TIMESTAMP '2001-01-14 00:00:01.5'
+
+# D4 in
+SELECT id FROM c WHERE t0 IN (TIMESTAMP '2001-01-14 00:00:00.5', TIMESTAMP '2001-01-14 00:00:01')
+
+# D4 of milliseconds
+SELECT id FROM c WHERE t3 = TIMESTAMP '2001-01-14 00:00:00.500001'
+
+# D4 of milliseconds more
+SELECT id FROM c WHERE t3 > TIMESTAMP '2001-01-14 00:00:00.499999'
+
+# D4 of date
+SELECT id FROM c WHERE dt = TIMESTAMP '2001-01-14 00:00:00.5'
+
+# D4 of date less
+SELECT id FROM c WHERE dt < TIMESTAMP '2001-01-14 10:00:00'
+
+# D4 of microseconds
+SELECT id FROM c WHERE t6 > TIMESTAMP '2001-01-14 00:00:00' AND t6 < TIMESTAMP '2001-01-14 00:00:00.000002'
+
+# D2 full
+SELECT a FROM t FULL JOIN u USING (a)
+
+# D2 right
+SELECT a FROM t RIGHT JOIN u USING (a)
+
+# D2 left
+SELECT a FROM t LEFT JOIN u USING (a)
+
+# D2 inner
+SELECT a FROM t JOIN u USING (a)
+
+# D2 where
+SELECT a FROM t JOIN u USING (a) WHERE a = 2
+
+# D2 full where
+SELECT a FROM t FULL JOIN u USING (a) WHERE a = 3 OR a = 4
+
+# D2 full where null
+SELECT count(*) AS n FROM t FULL JOIN u USING (a) WHERE a IS NULL
+
+# D2 group
+SELECT a, count(*) AS n FROM t FULL JOIN u USING (a) GROUP BY a
+
+# D2 order
+#ordered
+SELECT a FROM t FULL JOIN u USING (a) ORDER BY a NULLS FIRST
+
+# D2 star
+SELECT * FROM (SELECT a, s AS s1 FROM t) x FULL JOIN (SELECT a, s AS s2 FROM u) y USING (a)
+
+# D2 sides
+SELECT a, t.a AS l, u.a AS r FROM t FULL JOIN u USING (a)
+
+# D2 natural
+SELECT a, b FROM (SELECT a, b FROM t) x NATURAL JOIN (SELECT a, b FROM u) y
+
+# D2 natural full
+SELECT a, n, o FROM (SELECT a, k AS n FROM t) x NATURAL FULL JOIN (SELECT a, k AS o FROM u) y
+
+# D2 natural right
+SELECT a, n, o FROM (SELECT a, k AS n FROM t) x NATURAL RIGHT JOIN (SELECT a, k AS o FROM u) y
+
+# D2 two columns
+SELECT a, b FROM t FULL JOIN u USING (a, b)
+
+# D2 computed
+SELECT a + 1 AS c, count(*) AS n FROM t RIGHT JOIN u USING (a) GROUP BY a + 1
+
+# D5 not in or
+SELECT a FROM t WHERE a NOT IN (SELECT b FROM u) OR a = 1
+
+# D5 not in
+SELECT a FROM t WHERE a NOT IN (SELECT b FROM u)
+
+# D5 not in without null
+SELECT a FROM t WHERE a NOT IN (SELECT b FROM v)
+
+# D5 constant not in
+SELECT a FROM t WHERE 3 NOT IN (SELECT b FROM u)
+
+# D5 constant not in without null
+SELECT a FROM t WHERE 3 NOT IN (SELECT b FROM v)
+
+# D5 null not in
+SELECT a FROM t WHERE NULL NOT IN (SELECT b FROM v)
+
+# D5 not in empty
+SELECT a FROM t WHERE a NOT IN (SELECT b FROM e)
+
+# D5 null not in empty
+SELECT a FROM t WHERE NULL NOT IN (SELECT b FROM e)
+
+# D5 is null
+SELECT a FROM t WHERE (a IN (SELECT b FROM u)) IS NULL
+
+# D5 not of in
+SELECT a FROM t WHERE NOT (a IN (SELECT b FROM u))
+
+# D5 not of in or
+SELECT a FROM t WHERE NOT (a IN (SELECT b FROM u)) OR s = 'b'
+
+# D5 output
+SELECT a, a IN (SELECT b FROM u) AS e FROM t
+
+# D5 output not
+SELECT a, a NOT IN (SELECT b FROM v) AS e FROM t
+
+# D5 correlated
+SELECT a FROM t WHERE a NOT IN (SELECT b FROM u WHERE u.a < t.b)
+
+# D5 correlated equal
+SELECT a FROM t WHERE a NOT IN (SELECT u.b FROM u WHERE u.s = t.s)
+
+# D5 correlated in
+SELECT a FROM t WHERE a IN (SELECT u.a FROM u WHERE u.b < t.a)
+
+# D5 in or
+SELECT a FROM t WHERE a IN (SELECT b FROM u) OR a IN (SELECT a FROM u)
+
+# D5 case
+SELECT a, CASE WHEN a IN (SELECT b FROM u) THEN 'in' WHEN a NOT IN (SELECT b FROM u) THEN 'out' ELSE 'open' END AS e FROM t
+
+# D5 in case filter
+SELECT count(*) AS n FROM t WHERE CASE WHEN a IN (SELECT b FROM u) THEN FALSE ELSE TRUE END
+
+# D6 exists count
+SELECT a FROM t WHERE EXISTS (SELECT count(*) FROM u WHERE u.a = t.b)
+
+# D6 not exists count
+SELECT a FROM t WHERE NOT EXISTS (SELECT count(*) FROM u WHERE u.a = t.b)
+
+# D6 exists max
+SELECT a FROM t WHERE EXISTS (SELECT max(b) FROM u WHERE u.a = t.b)
+
+# D6 exists count uncorrelated
+SELECT a FROM t WHERE EXISTS (SELECT count(*) FROM e)
+
+# D6 exists grouped
+SELECT a FROM t WHERE EXISTS (SELECT count(*) FROM u WHERE u.a = t.a GROUP BY u.b)
+
+# D6 exists having
+SELECT a FROM t WHERE EXISTS (SELECT count(*) FROM u WHERE u.a = t.a HAVING count(*) > 5)
+
+# D6 exists offset
+SELECT a FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.b = t.b OFFSET 1)
+
+# D6 exists limit offset
+SELECT a FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.b = t.b LIMIT 1 OFFSET 2)
+
+# D6 exists limit 0
+SELECT a FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.b = t.b LIMIT 0)
+
+# D6 in limit
+SELECT a FROM t WHERE a IN (SELECT b FROM v ORDER BY b LIMIT 1)
+
+# D6 in offset
+SELECT a FROM t WHERE a IN (SELECT b FROM v ORDER BY b OFFSET 1)
+
+# D6 scalar count
+SELECT a, (SELECT count(*) FROM u WHERE u.a = t.a) AS n FROM t
+
+# D6 scalar count compared
+SELECT a FROM t WHERE (SELECT count(*) FROM u WHERE u.a = t.a) = 0
+
+# D6 scalar count coalesced
+SELECT a, coalesce((SELECT max(b) FROM u WHERE u.a = t.a), -1) AS n FROM t
+
+# D6 exists rollup
+SELECT a FROM t WHERE EXISTS (SELECT u.b, count(*) FROM u WHERE u.a = t.a GROUP BY ROLLUP (u.b))
+
+# D9 except all
+SELECT a FROM t EXCEPT ALL SELECT b FROM v
+
+# D9 except all of values
+SELECT x FROM (VALUES (1), (1), (2)) i(x) EXCEPT ALL SELECT y FROM (VALUES (1)) j(y)
+
+# D9 intersect all
+SELECT a FROM t INTERSECT ALL SELECT a FROM t WHERE a < 3
+
+# D9 intersect all null
+SELECT b FROM t INTERSECT ALL SELECT b FROM u
+
+# D9 except
+SELECT a FROM t EXCEPT SELECT b FROM v
+
+# D9 intersect
+SELECT a FROM t INTERSECT SELECT a FROM u
+
+# D9 nested
+SELECT a FROM t EXCEPT ALL (SELECT b FROM v UNION ALL SELECT b FROM v)
+
+# D9 two columns
+SELECT a, b FROM t EXCEPT ALL SELECT a, b FROM t WHERE s = 'a'
+
+# D9 twice
+(SELECT a FROM t UNION ALL SELECT a FROM u) EXCEPT ALL SELECT a FROM t
+
+# D10 not in or not in
+SELECT a FROM t WHERE a NOT IN (1) OR a NOT IN (2)
+
+# D10 different or different
+SELECT a FROM t WHERE a <> 1 OR a <> 2
+
+# D10 not in or null
+SELECT a FROM t WHERE a NOT IN (1, 2) OR a NOT IN (3, 4)
+
+# D10 in and in
+SELECT a FROM t WHERE a IN (1, 2) AND a IN (2, 3)
+
+# D10 in and not in
+SELECT a FROM t WHERE a IN (1, 2, 3) AND a NOT IN (2)
+
+# D10 is null
+SELECT a FROM t WHERE (a NOT IN (1) OR a NOT IN (2)) IS NULL
+
+# D11 both sides
+SELECT k FROM t WHERE k = '7' AND '7' = k
+
+# D11 both sides of a date
+SELECT id FROM c WHERE dt = '2001-01-14' AND '2001-01-14' = dt
+
+# D11 of a timestamp
+SELECT id FROM c WHERE t0 = '2001-01-14' AND '2001-01-14' = t0
+
+# D11 or
+SELECT k FROM t WHERE k = '7' OR '7' = k
+
+# D11 less
+SELECT k FROM t WHERE k < '10' AND '10' > k
+
+# D11 twice
+SELECT k FROM t WHERE k = '7' AND k = '7' AND 7 = k
+
+# D12 where
+SELECT t.a, u.b FROM t JOIN u ON t.a IS NOT DISTINCT FROM u.a WHERE t.b = u.b
+
+# D12 on
+SELECT t.a, u.b FROM t JOIN u ON t.a IS NOT DISTINCT FROM u.a AND t.b = u.b
+
+# D12 left
+SELECT t.a, u.b FROM t LEFT JOIN u ON t.a IS NOT DISTINCT FROM u.a AND t.b = u.b
+
+# D12 both
+SELECT t.a, u.b FROM t JOIN u ON t.a IS NOT DISTINCT FROM u.a AND t.b IS NOT DISTINCT FROM u.b
+
+# D12 exists
+SELECT a FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.a IS NOT DISTINCT FROM t.a AND u.b = t.b)
+
+# D8 and
+SELECT a FROM t WHERE a IS NOT DISTINCT FROM b AND s = 'a'
+
+# D8 or
+SELECT a FROM t WHERE a IS DISTINCT FROM 1 OR b = 1
+
+# D8 and first
+SELECT a FROM t WHERE p AND a IS DISTINCT FROM 2
+
+# D8 output
+SELECT a, a IS DISTINCT FROM b AND p AS e FROM t
+
+# D8 not
+SELECT a FROM t WHERE NOT a IS DISTINCT FROM 1 OR b = 3
+
+# D8 on
+SELECT t.a, u.a AS o FROM t JOIN u ON t.a IS NOT DISTINCT FROM u.a AND t.s = u.s
+
+# D8 null
+SELECT a FROM t WHERE a IS NOT DISTINCT FROM NULL OR a = 1
+
+# D8 three
+SELECT a FROM t WHERE a IS DISTINCT FROM 1 AND b IS NOT DISTINCT FROM 1 OR s = 'A'
+
+# D13 any pattern
+#duckdb SELECT a, s FROM t WHERE regexp_matches(s, '.*')
+SELECT a, s FROM t WHERE s ~ '.*'
+
+# D13 output
+#duckdb SELECT s, regexp_matches(s, '.*') AS e FROM t
+SELECT s, s ~ '.*' AS e FROM t
+
+# D13 not
+#duckdb SELECT a FROM t WHERE NOT regexp_matches(s, '.*')
+SELECT a FROM t WHERE s !~ '.*'
+
+# D13 like
+SELECT s, s LIKE '%' AS e, s NOT LIKE '%' AS f FROM t
+
+# D13 like filter
+SELECT a FROM t WHERE s LIKE '%'
+
+# D13 not like filter
+SELECT a FROM t WHERE s NOT LIKE '%'
+
+# error count of false
+SELECT count(CASE WHEN p IS FALSE THEN p END) AS n FROM t
+
+# error count of true
+SELECT count(CASE WHEN p IS TRUE THEN 1 END) AS n, count(*) AS m FROM t
+
+# error unnamed cast
+#duckdb SELECT d, CAST(trunc(d) AS INT) FROM m WHERE id < 5
+SELECT d, CAST(d AS INT) FROM m WHERE id < 5
+
+# error unnamed cast of a bigint
+SELECT k, CAST(k AS INT) FROM t
+
+# empty aggregate
+SELECT count(*) AS n, sum(a) AS s, min(a) AS lo FROM e
+
+# empty group
+SELECT a, count(*) AS n FROM e GROUP BY a
+
+# empty join
+SELECT t.a, e.b FROM t LEFT JOIN e ON t.a = e.a
+
+# having without group
+SELECT count(*) AS n FROM t HAVING count(*) > 100
+
+# rollup
+SELECT a, b, count(*) AS n FROM t GROUP BY ROLLUP (a, b)
+
+# rollup having
+SELECT a, sum(b) AS n FROM t GROUP BY ROLLUP (a) HAVING sum(b) > 2
+
+# rollup filter
+SELECT a, n FROM (SELECT a, count(*) AS n FROM t GROUP BY ROLLUP (a)) o WHERE a IS NULL
+
+# cube grouping
+SELECT a, p, grouping(a) AS g, count(*) AS n FROM t GROUP BY CUBE (a, p)
+
+# distinct on a rollup
+SELECT DISTINCT a FROM (SELECT a FROM t GROUP BY ROLLUP (a)) o
+
+# union types
+SELECT a FROM t UNION SELECT k FROM u
+
+# union all limit
+#ordered
+SELECT a FROM t UNION ALL SELECT a FROM u ORDER BY a NULLS LAST LIMIT 4 OFFSET 2
+
+# mean
+#about
+SELECT avg(a) AS m, avg(k) AS n FROM t
+
+# mean of decimals
+#about
+SELECT avg(d) AS m FROM m WHERE id < 5
+
+# sum by group
+SELECT a, sum(k) AS s FROM t GROUP BY a
+
+# sum distinct
+SELECT sum(DISTINCT a) AS s, count(DISTINCT b) AS n FROM t
+
+# right join filter
+SELECT t.a, u.a AS o FROM t RIGHT JOIN u ON t.a = u.a AND t.b = 1
+
+# full join filter
+SELECT t.a, u.a AS o FROM t FULL JOIN u ON t.a = u.a AND u.b = 1
+
+# full join where
+SELECT t.a, u.a AS o FROM t FULL JOIN u ON t.a = u.a WHERE t.a IS NULL OR u.b IS NULL
+
+# join on inequality
+SELECT t.a, u.a AS o FROM t JOIN u ON t.a < u.a
+
+# left join on inequality
+SELECT t.a, u.a AS o FROM t LEFT JOIN u ON t.a > u.a AND t.b = u.b
+
+# semi join
+#duckdb SELECT t.a FROM t SEMI JOIN u ON t.a = u.a
+SELECT t.a FROM t LEFT SEMI JOIN u ON t.a = u.a
+
+# anti join
+#duckdb SELECT t.a FROM t ANTI JOIN u ON t.a = u.a
+SELECT t.a FROM t LEFT ANTI JOIN u ON t.a = u.a
+
+# join int and double
+SELECT t.k, u.k AS o FROM t JOIN u ON t.k = u.k
+
+# partition in
+SELECT id FROM h WHERE p IN (9, 12)
+
+# partition text
+SELECT id FROM h WHERE p = '9'
+
+# partition order
+#ordered
+SELECT p, id FROM h ORDER BY p, id
+
+# partition max
+SELECT max(p) AS hi, min(p) AS lo, count(DISTINCT p) AS n FROM h
+
+# partition not
+SELECT id FROM h WHERE NOT (p = 9) AND q IS DISTINCT FROM 0.10

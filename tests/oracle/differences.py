@@ -1,0 +1,29 @@
+"""The table of differences on purpose."""
+
+import pathlib
+import re
+import tomllib
+
+from tree import ATOM, Shape
+
+TABLE = tomllib.loads((pathlib.Path(__file__).parent / "differences.toml").read_text())["difference"]
+BY_NAME = {entry["name"]: entry for entry in TABLE}
+
+
+def shape(name, binds=ATOM, demands=0, **more):
+    """An expression that the two write differently to say the same."""
+    entry = BY_NAME[name]
+    return Shape(entry["sluice"], entry["duckdb"], binds, demands, **more)
+
+
+def words(name):
+    entry = BY_NAME[name]
+    return entry["sluice"], entry["duckdb"]
+
+
+def intended(error):
+    """The name of the difference that an error of ours is, if it is one."""
+    for entry in TABLE:
+        if "error" in entry and re.search(entry["error"], error):
+            return entry["name"]
+    return None

@@ -1,0 +1,471 @@
+"""Random expressions over the columns in scope."""
+
+import datetime
+import decimal
+
+import differences
+from tables import (BIGINT, BOOLEAN, DATE, DECIMAL, DECIMALS, DIGITS, DOUBLE, INT, REAL, SMALLINT, TIMESTAMP, TIMESTAMPS, VARCHAR,
+                    constant, duckdb_name_of, edges, name_of, text_of)
+from tree import (ADD, AND, ATOM, COMPARE, IS, MULTIPLY, NOT, OR, RANGE, UNARY, Shape, column, expression, literal)
+
+OPERATORS = ["=", "=", "<>", "<", "<=", ">", ">="]
+FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "<>": "<>"}
+
+
+def operator(words, binds, demands):
+    return Shape(words, binds=binds, demands=demands)
+
+
+COMPARISONS = {op: operator("{0} " + op + " {1}", COMPARE, ADD) for op in ["=", "<>", "<", "<=", ">", ">="]}
+BOTH, EITHER = operator("{0} AND {1}", AND, AND), operator("{0} OR {1}", OR, OR)
+NEGATED = operator("NOT {0}", NOT, NOT)
+DISTINCT, ALIKE = (operator("{0} IS " + word + "DISTINCT FROM {1}", IS, ADD) for word in ("", "NOT "))
+TESTS = [operator("{0} IS " + word, IS, ADD) for word in ("TRUE", "FALSE", "NOT TRUE", "NOT FALSE", "UNKNOWN", "NOT UNKNOWN")]
+IS_NULL, IS_NOT_NULL = operator("{0} IS NULL", IS, ADD), operator("{0} IS NOT NULL", IS, ADD)
+BETWEEN, NOT_BETWEEN = (operator("{0} " + word + "BETWEEN {1} AND {2}", RANGE, ADD) for word in ("", "NOT "))
+IN, NOT_IN = (operator("{0} " + word + "IN ({*})", RANGE, ADD) for word in ("", "NOT "))
+IN_QUERY, NOT_IN_QUERY = (Shape("{0} " + word + "IN ({1})", binds=RANGE, demands=[ADD, 0]) for word in ("", "NOT "))
+EXISTS, NOT_EXISTS, SCALAR = Shape("EXISTS ({0})"), Shape("NOT EXISTS ({0})", binds=NOT), Shape("({0})")
+LIKES = [operator("{0} " + word + "LIKE {1}", RANGE, ADD) for word in ("", "NOT ")] + \
+    [operator("{0} " + word + "ILIKE {1}", RANGE, ADD) for word in ("", "NOT ")]
+
+
+def function(name, **more):
+    return Shape(name + "({*})", demands=0, **more)
+
+
+def cast(type):
+    return Shape(f"CAST({{0}} AS {name_of(type)})", f"CAST({{0}} AS {duckdb_name_of(type)})", demands=0)
+
+
+def is_number(type):
+    return type[0] in ("int", "float", "decimal")
+
+
+class Expressions:
+    """Draws expressions. `scopes` are lists of (alias, name, type), the innermost last."""
+
+    def __init__(self, rng, without=()):
+        self.rng, self.without = rng, without
+
+    def chance(self, share):
+        return self.rng.random() < share
+
+    def allowed(self, feature):
+        return feature not in self.without
+
+    # Columns and literals
+
+    def columns(self, scope, fits):
+        return [it for it in scope if fits(it[2])]
+
+    def column(self, scope, fits=lambda type: True):
+        found = self.columns(scope, fits)
+        if not found:
+            return None
+        alias, name, type = self.rng.choice(found)
+        return column(alias, name, type)
+
+    def plain(self, type, value=None):
+        """A literal of about this type, in one of the forms that people write."""
+        rng = self.rng
+        if value is None:
+            value = edges(type, rng)
+        text = text_of(value, type).replace("'", "''")
+        kind = type[0]
+        if kind == "bool":
+            return literal(text, type)
+        if kind == "int":
+            draw = rng.random()
+            if draw < 0.7:
+                return literal(text, type)
+            if draw < 0.8 and self.allowed("text-number"):
+                return literal(f"'{text}'", type)
+            if draw < 0.9 and self.allowed("fraction-int"):
+                return literal(text + rng.choice([".0", ".5", ".00"]), type)
+            return literal(f"CAST({text} AS {name_of(type)})", type)
+        if kind == "decimal":
+            draw = rng.random()
+            if draw < 0.6:
+                return literal(text, type)
+            if draw < 0.75 and self.allowed("text-number"):
+                return literal(f"'{text}'", type)
+            if draw < 0.85:
+                # As people write it: without trailing zeros, or with a digit more than the column has.
+                shown = text.rstrip("0").rstrip(".") if "." in text else text
+                return literal(shown if self.chance(0.6) else text + ("5" if "." in text else ".5") if len(text) < 20 else text, type)
+            return literal(f"CAST('{text}' AS {name_of(type)})", type)
+        if kind == "float":
+            if text in ("NaN", "inf", "-inf") or self.chance(0.2):
+                return literal(f"CAST('{text}' AS {name_of(type)})", type)
+            return literal(text, type)
+        if kind == "text":
+            return literal(f"'{text}'", type)
+        if kind == "date":
+            form = rng.choice(["DATE '{}'", "DATE '{}'", "'{}'", "CAST('{}' AS DATE)"])
+            return literal(form.format(text), type)
+        if kind == "timestamp":
+            if self.allowed("finer-timestamp") and self.chance(0.2):
+                text = text_of(edges(TIMESTAMP(6), rng), type)
+            draw = rng.random()
+            if draw < 0.7 and self.allowed("plain-timestamp"):
+                return literal(f"TIMESTAMP '{text}'" if draw < 0.4 else f"'{text}'", type)
+            # The other side would round.
+            digits = len(text.partition(".")[2])
+            if digits > type[1]:
+                text = text[:len(text) - digits + type[1]].rstrip(".")
+            return literal(f"CAST('{text}' AS {name_of(type)})", type, f"CAST('{text}' AS {duckdb_name_of(type)})")
+        raise ValueError(type)
+
+    def near(self, scope, of):
+        """A literal that a column's value may well equal."""
+        type = of.type
+        return self.plain(type, self.known_value(of))
+
+    def known_value(self, of):
+        """A value that a column has, if the column is a table's."""
+        values = self.values_of(of) if of.kind == "column" else None
+        return self.rng.choice(values) if values and self.chance(0.7) else None
+
+    def values_of(self, of):
+        return None
+
+    # Booleans
+
+    def predicate(self, scope, depth=2):
+        rng = self.rng
+        if depth > 0 and self.chance(0.45):
+            draw = rng.random()
+            if draw < 0.4:
+                return expression(BOTH, self.predicate(scope, depth - 1), self.predicate(scope, depth - 1), type=BOOLEAN)
+            if draw < 0.75:
+                return expression(EITHER, self.predicate(scope, depth - 1), self.predicate(scope, depth - 1), type=BOOLEAN)
+            if draw < 0.85:
+                return expression(NEGATED, self.predicate(scope, depth - 1), type=BOOLEAN)
+            return self.same_column(scope)
+        kinds = [(6, self.compare_literal), (2, self.compare_columns), (2, self.compare_cast), (2, self.compare_computed), (2, self.between),
+                 (3, self.in_list), (2, self.like), (2, self.null_test), (2, self.distinct), (1, self.truth), (2, self.part_of_date),
+                 (1, self.conditional_boolean), (1, self.compare_row_time)]
+        for _ in range(20):
+            made = rng.choices([kind for _, kind in kinds], [weight for weight, _ in kinds])[0](scope)
+            if made is not None:
+                return made
+        return expression(IS_NOT_NULL, self.column(scope), type=BOOLEAN)
+
+    def compared(self, left, right):
+        op = self.rng.choice(OPERATORS)
+        if self.chance(0.1):
+            left, right = right, left
+        return expression(COMPARISONS[op], left, right, type=BOOLEAN)
+
+    def compare_literal(self, scope):
+        left = self.column(scope, lambda type: type != BOOLEAN)
+        return left and self.compared(left, self.near(scope, left))
+
+    def comparable(self, one, other):
+        if one == other:
+            return True
+        if is_number(one) and is_number(other):
+            kinds = {one[0], other[0]}
+            if kinds == {"decimal", "float"} and not self.allowed("decimal-float"):
+                return False
+            return "decimal" not in kinds or one[0] != other[0] or self.fits(one, other)
+        kinds = {one[0], other[0]}
+        if kinds == {"timestamp"} or kinds == {"date", "timestamp"}:
+            return self.allowed("mixed-time")
+        return one[0] == other[0] == "text"
+
+    @staticmethod
+    def fits(one, other):
+        """Whether two decimals have a common type of 38 digits."""
+        scale = max(one[2], other[2])
+        return scale + max(one[1] - one[2], other[1] - other[2]) <= 38
+
+    def compare_columns(self, scope):
+        left = self.column(scope)
+        right = self.column(scope, lambda type: self.comparable(left.type, type))
+        return right and self.compared(left, right)
+
+    def compare_cast(self, scope):
+        """A cast, narrowing or not, beside a literal of the type that it is cast to."""
+        made = self.casted(scope)
+        if made is None:
+            return None
+        right = self.plain(made.type)
+        draw = self.rng.random()
+        if draw < 0.75:
+            return self.compared(made, right)
+        if draw < 0.85:
+            return expression(IN, made, right, self.plain(made.type), self.plain(made.type), self.plain(made.type), type=BOOLEAN)
+        return expression(BETWEEN, made, right, self.plain(made.type), type=BOOLEAN)
+
+    def compare_computed(self, scope):
+        type = self.rng.choice([INT, BIGINT, DOUBLE, VARCHAR, DATE, DECIMAL(12, 3)])
+        made = self.scalar(scope, type, 1)
+        return self.compared(made, self.plain(made.type))
+
+    def between(self, scope):
+        left = self.column(scope, lambda type: type != BOOLEAN)
+        if left is None:
+            return None
+        shape = BETWEEN if self.chance(0.75) else NOT_BETWEEN
+        return expression(shape, left, self.near(scope, left), self.near(scope, left), type=BOOLEAN)
+
+    def in_list(self, scope):
+        left = self.column(scope, lambda type: type != BOOLEAN)
+        if left is None:
+            return None
+        count = self.rng.choice([1, 2, 3, 4, 5, 8, 30])
+        values = [self.near(scope, left) for _ in range(count)]
+        if self.chance(0.12):
+            values[self.rng.randrange(count)] = literal("NULL", left.type)
+        return expression(IN if self.chance(0.6) else NOT_IN, left, *values, type=BOOLEAN)
+
+    def like(self, scope):
+        left = self.column(scope, lambda type: type[0] == "text")
+        if left is None:
+            return None
+        rng = self.rng
+        if self.chance(0.15):
+            pattern = rng.choice(["a", "^a", "b$", ".*", "^$", "[a-c]+", "0"])
+            entry = differences.BY_NAME["a pattern found anywhere"]
+            texts = [entry[side].replace("{1}", pattern) for side in ("sluice", "duckdb")]
+            return expression(Shape(*texts, binds=ATOM - 1, demands=ATOM), left, type=BOOLEAN)
+        if self.chance(0.1):
+            return expression(function("starts_with"), left, literal(rng.choice(["'a'", "'7'", "''"]), VARCHAR), type=BOOLEAN)
+        pattern = rng.choice(["a%", "%a", "%b%", "a_", "_", "%", "", "ab", "%%", "a%c", "7%", "_%_", "%é%", "Z_rich", "日%", "it''s", "%''%"])
+        return expression(rng.choice(LIKES), left, literal(f"'{pattern}'", VARCHAR), type=BOOLEAN)
+
+    def null_test(self, scope):
+        of = self.column(scope) if self.chance(0.8) else self.scalar(scope, self.rng.choice([INT, VARCHAR, DOUBLE]), 1)
+        return expression(self.rng.choice([IS_NULL, IS_NOT_NULL]), of, type=BOOLEAN)
+
+    def distinct(self, scope):
+        left = self.column(scope)
+        if self.chance(0.6):
+            right = literal("NULL", left.type) if self.chance(0.2) else self.near(scope, left)
+        else:
+            right = self.column(scope, lambda type: self.comparable(left.type, type))
+        made = expression(self.rng.choice([DISTINCT, ALIKE]), left, right, type=BOOLEAN)
+        return made
+
+    def truth(self, scope):
+        of = self.column(scope, lambda type: type == BOOLEAN)
+        if of is None:
+            return None
+        if self.chance(0.3):
+            return of
+        return expression(self.rng.choice(TESTS), of, type=BOOLEAN)
+
+    def part_of_date(self, scope):
+        of = self.column(scope, lambda type: type[0] in ("date", "timestamp"))
+        if of is None:
+            return None
+        part, values = self.rng.choice([("year", [1, 1970, 2020, 2021, 2024, 9999, 10000]), ("month", [1, 2, 12, 13]), ("day", [1, 14, 31]),
+                                        ("dow", [0, 3, 6]), ("quarter", [1, 4]), ("doy", [1, 60, 366])])
+        made = expression(Shape(f"extract({part} FROM {{0}})", demands=0), of, type=BIGINT)
+        return self.compared(made, literal(str(self.rng.choice(values)), BIGINT))
+
+    def conditional_boolean(self, scope):
+        return self.case(scope, [self.simple(scope) for _ in range(2)], BOOLEAN)
+
+    def compare_row_time(self, scope):
+        """A date or timestamp, moved, beside a literal at the edge."""
+        of = self.column(scope, lambda type: type[0] in ("date", "timestamp"))
+        if of is None:
+            return None
+        day = self.rng.choice(["9999-12-31", "0001-01-01", "1970-01-01", "2020-01-01", "2021-02-28"])
+        right = literal(f"'{day}'" if self.chance(0.4) else f"DATE '{day}'", DATE)
+        return self.compared(of, right)
+
+    def simple(self, scope):
+        return self.compare_literal(scope) or self.null_test(scope)
+
+    def same_column(self, scope):
+        """Two conditions about one column, which optimizers like to merge."""
+        of = self.column(scope, lambda type: type != BOOLEAN)
+        if of is None:
+            return self.null_test(scope)
+
+        def one():
+            draw = self.rng.random()
+            if draw < 0.5:
+                left, right = of.copy(), self.near(scope, of)
+                if self.chance(0.3):
+                    left, right = right, left
+                return expression(COMPARISONS[self.rng.choice(OPERATORS)], left, right, type=BOOLEAN)
+            if draw < 0.75:
+                values = [self.near(scope, of) for _ in range(self.rng.choice([1, 1, 2, 4]))]
+                return expression(self.rng.choice([IN, NOT_IN]), of.copy(), *values, type=BOOLEAN)
+            if draw < 0.9:
+                return expression(self.rng.choice([IS_NULL, IS_NOT_NULL]), of.copy(), type=BOOLEAN)
+            return expression(self.rng.choice([DISTINCT, ALIKE]), of.copy(), self.near(scope, of), type=BOOLEAN)
+
+        return expression(self.rng.choice([BOTH, EITHER]), one(), one(), type=BOOLEAN)
+
+    # Values
+
+    def case(self, scope, values, type):
+        when = self.simple(scope)
+        if len(values) > 1 and self.chance(0.8):
+            return expression(Shape("CASE WHEN {0} THEN {1} ELSE {2} END", demands=0), when, values[0], values[1], type=type)
+        return expression(Shape("CASE WHEN {0} THEN {1} END", demands=0), when, values[0], type=type)
+
+    def casted(self, scope, wanted=None):
+        """A cast that both have, of a column."""
+        of = self.column(scope)
+        kind = of.type[0]
+        rng = self.rng
+        if kind == "int":
+            targets = [BOOLEAN, SMALLINT, INT, BIGINT, DOUBLE, REAL, VARCHAR, DECIMAL(38, 2), DECIMAL(20, 0), DECIMAL(12, 3)]
+        elif kind == "bool":
+            targets = [INT, BIGINT, VARCHAR]
+        elif kind == "float":
+            targets = [DOUBLE, REAL, "DOUBLE to integer", "DOUBLE to BIGINT"]
+        elif kind == "decimal":
+            _, precision, scale = of.type
+            narrower = DECIMAL(precision, rng.randint(0, scale))
+            targets = [DOUBLE, VARCHAR, narrower, narrower, DECIMAL(38, scale), "DECIMAL to integer", "DECIMAL to BIGINT"]
+        elif of.type == DIGITS:
+            targets = [INT, BIGINT, SMALLINT, DOUBLE, DECIMAL(12, 3), DECIMAL(9, 2)]
+        elif kind == "text":
+            targets = [VARCHAR]
+        elif kind == "date":
+            targets = [TIMESTAMP(0), TIMESTAMP(3), TIMESTAMP(6), VARCHAR]
+        else:
+            wider = [it for it in TIMESTAMPS if it[1] >= of.type[1]]
+            targets = [DATE, DATE, rng.choice(wider), "timestamp to text"]
+        target = rng.choice(targets)
+        if isinstance(target, str):
+            type = {"DOUBLE to integer": INT, "DOUBLE to BIGINT": BIGINT, "DECIMAL to integer": INT, "DECIMAL to BIGINT": BIGINT}.get(target, VARCHAR)
+            return expression(differences.shape(target), of, type=type)
+        return expression(cast(target), of, type=target)
+
+    def scalar(self, scope, type, depth=2):
+        """An expression of this type or one like it."""
+        rng = self.rng
+        kind = type[0]
+        if depth <= 0 or self.chance(0.35):
+            made = self.column(scope, lambda it: it == type) or self.column(scope, lambda it: it[0] == kind)
+            return made if made is not None and self.chance(0.85) else self.plain(type)
+        again = lambda wanted=type: self.scalar(scope, wanted, depth - 1)
+        draw = rng.random()
+        if draw < 0.12:
+            return self.case(scope, [again(), again()], type)
+        if draw < 0.2:
+            return expression(function("coalesce"), again(), again(), type=type)
+        if draw < 0.26:
+            return expression(function("nullif"), again(), self.plain(type), type=type)
+        if draw < 0.3 and kind != "bool":
+            return expression(function(rng.choice(["greatest", "least"])), again(), again(), type=type)
+        if kind == "bool":
+            return self.predicate(scope, depth - 1)
+        if kind == "int":
+            return self.whole(scope, again, type)
+        if kind == "float":
+            return self.real(scope, again)
+        if kind == "decimal":
+            return self.exact(scope, again, type)
+        if kind == "text":
+            return self.text(scope, again)
+        if kind == "date":
+            return self.day(scope, again)
+        return again()
+
+    def whole(self, scope, again, type):
+        rng = self.rng
+        draw = rng.random()
+        if draw < 0.4:
+            op, binds = rng.choice([("+", ADD), ("-", ADD), ("*", MULTIPLY)])
+            demands = [binds, binds + 1]
+            return expression(Shape("{0} " + op + " {1}", binds=binds, demands=demands), again(), again(), type=type)
+        if draw < 0.5:
+            divisor = literal(str(rng.choice([2, 3, -2, 7])), type)
+            if self.chance(0.5):
+                return expression(differences.shape("division of integers", MULTIPLY, [MULTIPLY, UNARY]), again(), divisor, type=type)
+            return expression(Shape("{0} % {1}", binds=MULTIPLY, demands=[MULTIPLY, UNARY]), again(), divisor, type=type)
+        if draw < 0.6:
+            return expression(function("abs"), again(), type=type)
+        if draw < 0.7:
+            return expression(Shape("-{0}", binds=UNARY, demands=ATOM), again(), type=type)
+        if draw < 0.8:
+            return expression(function(rng.choice(["length", "char_length"])), self.scalar(scope, VARCHAR, 0), type=type)
+        if draw < 0.9:
+            of = self.column(scope, lambda it: it[0] in ("date", "timestamp"))
+            if of is not None:
+                part = rng.choice(["year", "month", "day", "dow", "doy", "week", "quarter"])
+                return expression(Shape(f"extract({part} FROM {{0}})", demands=0), of, type=type)
+        if self.chance(0.5):
+            return expression(function("strpos"), self.scalar(scope, VARCHAR, 0), literal(rng.choice(["'a'", "'b'", "'7'"]), VARCHAR), type=type)
+        return expression(cast(BIGINT), again(), type=BIGINT)
+
+    def real(self, scope, again):
+        rng = self.rng
+        draw = rng.random()
+        if draw < 0.4:
+            op, binds = rng.choice([("+", ADD), ("-", ADD), ("*", MULTIPLY)])
+            return expression(Shape("{0} " + op + " {1}", binds=binds, demands=[binds, binds + 1]), again(), again(), type=DOUBLE)
+        if draw < 0.5:
+            divisor = literal(rng.choice(["2e0", "0.5", "4"]), DOUBLE)
+            of = expression(cast(DOUBLE), again(), type=DOUBLE)
+            return expression(Shape("{0} / {1}", binds=MULTIPLY, demands=[MULTIPLY, UNARY]), of, divisor, type=DOUBLE)
+        if draw < 0.75:
+            return expression(function(rng.choice(["abs", "floor", "ceil", "round"])), again(), type=DOUBLE)
+        if draw < 0.85:
+            return expression(Shape("-{0}", binds=UNARY, demands=ATOM), again(), type=DOUBLE)
+        return expression(cast(DOUBLE), self.scalar(scope, rng.choice([INT, DECIMAL(12, 3)]), 0), type=DOUBLE)
+
+    def exact(self, scope, again, type):
+        rng = self.rng
+        draw = rng.random()
+        if draw < 0.35:
+            op = rng.choice("+-")
+            return expression(Shape("{0} " + op + " {1}", binds=ADD, demands=[ADD, MULTIPLY]), again(), again(), type=type)
+        if draw < 0.5:
+            factor = literal(rng.choice(["2", "3", "-1", "1.5", "0.1"]), type)
+            return expression(Shape("{0} * {1}", binds=MULTIPLY, demands=[MULTIPLY, UNARY]), again(), factor, type=type)
+        if draw < 0.65:
+            return expression(function("abs"), again(), type=type)
+        if draw < 0.75:
+            return expression(Shape("-{0}", binds=UNARY, demands=ATOM), again(), type=type)
+        if draw < 0.9:
+            of = again()
+            scale = of.type[2] if of.type[0] == "decimal" else 0
+            target = DECIMAL(38 if self.chance(0.3) else type[1], rng.randint(0, min(scale, type[2])))
+            return expression(cast(target), of, type=target)
+        return expression(function(rng.choice(["round", "floor", "ceil"])), again(), type=type)
+
+    def text(self, scope, again):
+        rng = self.rng
+        draw = rng.random()
+        if draw < 0.25:
+            return expression(function(rng.choice(["upper", "lower", "trim", "ltrim", "rtrim"])), again(), type=VARCHAR)
+        if draw < 0.45:
+            return expression(Shape("{0} || {1}", binds=ADD, demands=[ADD, MULTIPLY]), again(), again(), type=VARCHAR)
+        if draw < 0.6:
+            start, length = rng.randint(1, 3), rng.randint(0, 3)
+            return expression(function("substr"), again(), literal(str(start)), literal(str(length)), type=VARCHAR)
+        if draw < 0.7:
+            return expression(function(rng.choice(["left", "right"])), again(), literal(str(rng.randint(0, 3))), type=VARCHAR)
+        if draw < 0.8:
+            return expression(function("replace"), again(), literal("'a'"), literal(rng.choice(["''", "'xy'"])), type=VARCHAR)
+        if draw < 0.9:
+            return expression(function("concat"), again(), again(), type=VARCHAR)
+        return expression(cast(VARCHAR), self.scalar(scope, rng.choice([INT, BIGINT, DATE, BOOLEAN]), 0), type=VARCHAR)
+
+    def day(self, scope, again):
+        rng = self.rng
+        draw = rng.random()
+        if draw < 0.4:
+            of = self.column(scope, lambda it: it[0] == "timestamp")
+            if of is not None:
+                return expression(cast(DATE), of, type=DATE)
+        if draw < 0.7:
+            interval = rng.choice(["INTERVAL '1' DAY", "INTERVAL '1' MONTH", "INTERVAL '7' DAY", "INTERVAL '1' YEAR"])
+            op = rng.choice("+-")
+            return expression(cast(DATE), expression(Shape(f"{{0}} {op} {interval}", binds=ADD, demands=ADD), self.dated(scope)), type=DATE)
+        part = rng.choice(["year", "month", "quarter", "week"])
+        return expression(cast(DATE), expression(Shape(f"date_trunc('{part}', {{0}})", demands=0), self.dated(scope)), type=DATE)
+
+    def dated(self, scope):
+        return self.column(scope, lambda it: it[0] == "date") or literal("DATE '2020-02-29'", DATE)

@@ -1,0 +1,74 @@
+"""A finding as text that stands alone, and what tells findings of one cause."""
+
+import re
+
+import answers
+from scenario import Scenario
+from tables import constant, ddl, name_of
+from tree import sql
+
+
+def signature(statement, outcome, tables):
+    """Alike for findings that probably have one cause."""
+    text = sql(statement.tree, "sluice")
+    types = {name: name_of(type).split("(")[0] for table in tables for name, type in table.columns}
+    text = re.sub(r"'[^']*'", "S", text)
+    text = re.sub(r"\b[advwn]\d+\.(\w+)", lambda found: types.get(found[1], found[1]), text)
+    text = re.sub(r"\b([advwnots])\d+\b", r"\1", text)
+    text = re.sub(r"-?\b\d+(\.\d+)?\b", "N", text)
+    text = re.sub(r"(?:, (?:N|S)){3,}", ", …", text)
+    return f"{outcome.kind} {error_kind(outcome) if outcome.kind != 'wrong' else ''} {text}"
+
+
+def error_kind(outcome):
+    text = re.sub(r"'[^']*'|`[^`]*`|\d+", "_", outcome.words)
+    return re.sub(r"\b[a-z]+_\.\w+", "_", text)[:70]
+
+
+def inline(table):
+    """The table without a file."""
+    columns = ", ".join(f"{name} {name_of(type)}" for name, type in table.columns)
+    rows = ", ".join("(" + ", ".join(f"CAST({constant(value, type)} AS {name_of(type)})" if type[0] != "timestamp" or value is None
+                                     else constant(value, type) for value, (_, type) in zip(row, table.columns)) + ")" for row in table.rows)
+    return f"CREATE TABLE {table.name} ({columns}) AS VALUES {rows}"
+
+
+def reproduction(scenario, statement, outcome, where):
+    """The finding as a script, inline if it does not take a file."""
+    ways = scenario.ways[outcome.session]
+    definitions, files = [], []
+    if stands_inline(scenario, statement, outcome):
+        definitions = [inline(table) for table in scenario.tables]
+    else:
+        for key, content in scenario.keys.items():
+            key = key.split("/", 1)[1]
+            if key.endswith(".parquet"):
+                table = next(it for it in scenario.tables if it.name == key.split("/")[0])
+                rows = "\n".join(answers.shown(row) for row in table.rows[:40])
+                files.append(f"-- s3://bucket/{key}, Parquet, a part of the rows\n{rows}")
+            else:
+                files.append(f"-- s3://bucket/{key}\n{content.decode().rstrip()}")
+        definitions = [ddl(table, scenario.forms[table.name], f"s3://bucket/{table.name}/") for table in scenario.tables]
+    lines = files + [f"{text};" for text in ways + definitions + [sql(statement.tree, "sluice")]]
+    duckdb = sql(statement.tree, "duckdb")
+    if duckdb != sql(statement.tree, "sluice"):
+        lines.append(f"-- in DuckDB: {duckdb}")
+    lines.append(f"-- right: {answers.shown_rows(outcome.theirs.rows)}")
+    if outcome.kind == "wrong":
+        lines.append(f"-- here:  {answers.shown_rows(outcome.ours.rows)} ({outcome.words})")
+    else:
+        lines.append(f"-- here:  {outcome.kind}: {outcome.words}")
+    lines.append(f"-- {outcome.session}, {where}")
+    return "\n".join(lines)
+
+
+def stands_inline(scenario, statement, outcome):
+    if not all(table.rows for table in scenario.tables):
+        return False
+    name = f"inline{scenario.number}"
+    definitions = [inline(table) for table in scenario.tables]
+    if scenario.driver.open(name, scenario.ways[outcome.session] + definitions):
+        return False
+    answer = scenario.driver.run(sql(statement.tree, "sluice"), [name])[0]
+    scenario.driver.close(name)
+    return scenario.judged(statement, outcome.session, answer, outcome.theirs).kind == outcome.kind

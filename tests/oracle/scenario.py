@@ -1,0 +1,120 @@
+"""Tables in DuckDB and in the store, and statements that run over both."""
+
+import itertools
+import random
+import shutil
+
+import answers
+import differences
+import tables
+from driver import Ended
+from tree import sql
+
+_numbers = itertools.count(1)
+
+
+class Outcome:
+    """What became of a statement. `kind` is one of `same`, `refused` by DuckDB, `intended`, `wrong`, `error`, `panic`."""
+
+    def __init__(self, kind, words="", theirs=None, ours=None, session=None):
+        self.kind, self.words, self.theirs, self.ours, self.session = kind, words, theirs, ours, session
+
+    def is_finding(self):
+        return self.kind in ("wrong", "error", "panic")
+
+
+class Scenario:
+    """Some tables, each stored in one form; sessions are ways to run statements over them."""
+
+    def __init__(self, driver, connection, made, forms, ways, seed):
+        self.driver, self.connection = driver, connection
+        self.tables, self.forms, self.ways, self.seed = made, forms, ways, seed
+        self.number = next(_numbers)
+        for table in made:
+            tables.fill(connection, table)
+        self.opened = {}
+        self.place()
+
+    def place(self):
+        rng = random.Random(self.seed)
+        self.keys = {}
+        for table in self.tables:
+            form = self.forms[table.name]
+            for key, content in tables.objects(table, form, rng).items():
+                key = f"s{self.number}/{table.name}/{key}"
+                self.keys[key] = content
+                self.driver.put(key, content)
+
+    def definitions(self):
+        location = f"s3://{self.driver.bucket}/s{self.number}"
+        return [tables.ddl(table, self.forms[table.name], f"{location}/{table.name}/") for table in self.tables
+                if table.rows or table.partition is None]
+
+    def session(self, way):
+        name = f"{self.number}/{way}"
+        if name not in self.opened:
+            error = self.driver.open(name, self.ways[way] + self.definitions())
+            if error:
+                raise RuntimeError(f"{way}: {error}")
+            self.opened[name] = way
+        return name
+
+    def close(self):
+        try:
+            for name in self.opened:
+                self.driver.close(name)
+        except Ended:
+            pass
+        shutil.rmtree(self.driver.folder / f"s{self.number}", ignore_errors=True)
+
+    def run(self, statement, ways):
+        """Runs a statement in DuckDB and in some ways here; the first outcome that is not `same`."""
+        try:
+            theirs = answers.of_duckdb(self.connection, sql(statement.tree, "duckdb"))
+        except Exception as error:  # DuckDB's errors are of many classes.
+            return Outcome("refused", str(error).split("\n")[0])
+        if len(theirs.rows) > 3000:
+            return Outcome("refused", "too many rows")
+        text = sql(statement.tree, "sluice")
+        try:
+            sessions = [self.session(way) for way in ways]
+            given = self.driver.run(text, sessions)
+        except Ended:
+            self.driver.start()
+            self.opened = {}
+            self.place()
+            return Outcome("panic", "the process ended", theirs, None, ways[0])
+        for way, answer in zip(ways, given):
+            outcome = self.judged(statement, way, answer, theirs)
+            if outcome.kind != "same":
+                return outcome
+        return Outcome("same", theirs=theirs)
+
+    def judged(self, statement, way, answer, theirs):
+        error = answer.get("error")
+        if error is not None:
+            if error == "panic" or "panicked" in error:
+                return Outcome("panic", error, theirs, None, way)
+            name = differences.intended(error)
+            if name:
+                return Outcome("intended", name, theirs, None, way)
+            return Outcome("error", error, theirs, None, way)
+        ours = answers.of_sluice(answer)
+        words = answers.difference(ours, theirs, statement.is_ordered(), statement.is_approximate(), statement.count_only)
+        return Outcome("wrong", words, theirs, ours, way) if words else Outcome("same", theirs=theirs)
+
+    def is_certain(self, statement):
+        """Whether DuckDB gives the same over the rows in another order."""
+        self.connection.execute("CREATE SCHEMA IF NOT EXISTS reversed")
+        for table in self.tables:
+            tables.fill(self.connection, table.with_rows(table.rows[::-1]), "reversed")
+        text = sql(statement.tree, "duckdb")
+        try:
+            one = answers.of_duckdb(self.connection, text)
+            self.connection.execute("SET search_path = 'reversed'")
+            two = answers.of_duckdb(self.connection, text)
+        except Exception:
+            return False
+        finally:
+            self.connection.execute("SET search_path = 'main'")
+        return answers.difference(one, two, statement.is_ordered(), statement.is_approximate(), statement.count_only) is None
