@@ -40,6 +40,7 @@ mod minio;
 mod model;
 mod names;
 mod negotiation;
+mod oracle;
 mod parquet_types;
 mod partitions;
 mod predicted;

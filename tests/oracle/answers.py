@@ -49,7 +49,8 @@ def plain(value):
 
 def moment_text(text):
     """A date or timestamp in one form: without a midnight and without trailing zeros."""
-    day, _, time = text.replace("T", " ").partition(" ")
+    # After the year 9999, only one of the two has a sign.
+    day, _, time = text.lstrip("+").replace("T", " ").partition(" ")
     if "." in time:
         time = time.rstrip("0").rstrip(".")
     return day if time in ("", "00:00:00") else f"{day} {time}"

@@ -4,7 +4,7 @@ import datetime
 import decimal
 
 import differences
-from tables import (BIGINT, BOOLEAN, DATE, DECIMAL, DECIMALS, DIGITS, DOUBLE, INT, REAL, SMALLINT, TIMESTAMP, TIMESTAMPS, VARCHAR,
+from tables import (BIGINT, BOOLEAN, DATE, DAYS, DECIMAL, DECIMALS, DIGITS, DOUBLE, INT, REAL, SMALLINT, TIMESTAMP, TIMESTAMPS, VARCHAR,
                     constant, duckdb_name_of, edges, name_of, text_of)
 from tree import (ADD, AND, ATOM, COMPARE, IS, MULTIPLY, NOT, OR, RANGE, UNARY, Shape, column, expression, literal)
 
@@ -66,11 +66,14 @@ class Expressions:
         alias, name, type = self.rng.choice(found)
         return column(alias, name, type)
 
-    def plain(self, type, value=None):
-        """A literal of about this type, in one of the forms that people write."""
+    def plain(self, type, value=None, bare=False):
+        """A literal of about this type, in one of the forms that people write. `bare`: not as text, of which only
+        comparisons make a number."""
         rng = self.rng
         if value is None:
             value = edges(type, rng)
+        if bare and type[0] in ("int", "decimal", "date", "timestamp"):
+            return literal(constant(value, type), type, constant(value, type).replace(name_of(type), duckdb_name_of(type)))
         text = text_of(value, type).replace("'", "''")
         kind = type[0]
         if kind == "bool":
@@ -109,7 +112,9 @@ class Expressions:
                 text = text_of(edges(TIMESTAMP(6), rng), type)
             draw = rng.random()
             if draw < 0.7 and self.allowed("plain-timestamp"):
-                return literal(f"TIMESTAMP '{text}'" if draw < 0.4 else f"'{text}'", type)
+                # The other side's TIMESTAMP ends at microseconds.
+                finest = f"CAST('{text}' AS TIMESTAMP(9))" if len(text.partition(".")[2]) > 6 else None
+                return literal(f"TIMESTAMP '{text}'" if draw < 0.4 else f"'{text}'", type, finest)
             # The other side would round.
             digits = len(text.partition(".")[2])
             if digits > type[1]:
@@ -241,6 +246,8 @@ class Expressions:
         return expression(self.rng.choice([IS_NULL, IS_NOT_NULL]), of, type=BOOLEAN)
 
     def distinct(self, scope):
+        if not self.allowed("distinct-from"):
+            return None
         left = self.column(scope)
         if self.chance(0.6):
             right = literal("NULL", left.type) if self.chance(0.2) else self.near(scope, left)
@@ -274,7 +281,8 @@ class Expressions:
         of = self.column(scope, lambda type: type[0] in ("date", "timestamp"))
         if of is None:
             return None
-        day = self.rng.choice(["9999-12-31", "0001-01-01", "1970-01-01", "2020-01-01", "2021-02-28"])
+        edges = ["9999-12-31", "0001-01-01"] if self.allowed("edge-date") else []
+        day = self.rng.choice([*edges, "1970-01-01", "2020-01-01", "2021-02-28"])
         right = literal(f"'{day}'" if self.chance(0.4) else f"DATE '{day}'", DATE)
         return self.compared(of, right)
 
@@ -299,6 +307,8 @@ class Expressions:
                 return expression(self.rng.choice([IN, NOT_IN]), of.copy(), *values, type=BOOLEAN)
             if draw < 0.9:
                 return expression(self.rng.choice([IS_NULL, IS_NOT_NULL]), of.copy(), type=BOOLEAN)
+            if not self.allowed("distinct-from"):
+                return expression(IS_NULL, of.copy(), type=BOOLEAN)
             return expression(self.rng.choice([DISTINCT, ALIKE]), of.copy(), self.near(scope, of), type=BOOLEAN)
 
         return expression(self.rng.choice([BOTH, EITHER]), one(), one(), type=BOOLEAN)
@@ -321,23 +331,32 @@ class Expressions:
         elif kind == "bool":
             targets = [INT, BIGINT, VARCHAR]
         elif kind == "float":
-            targets = [DOUBLE, REAL, "DOUBLE to integer", "DOUBLE to BIGINT"]
+            targets = [DOUBLE, REAL, "DOUBLE to integer", "DOUBLE to BIGINT", DECIMAL(12, 3)]
         elif kind == "decimal":
             _, precision, scale = of.type
             narrower = DECIMAL(precision, rng.randint(0, scale))
-            targets = [DOUBLE, VARCHAR, narrower, narrower, DECIMAL(38, scale), "DECIMAL to integer", "DECIMAL to BIGINT"]
+            targets = [DOUBLE, narrower, narrower, DECIMAL(38, scale), "DECIMAL to integer", "DECIMAL to BIGINT"]
+            if precision > scale:
+                # `.5` without a zero in the other.
+                targets.append(VARCHAR)
         elif of.type == DIGITS:
             targets = [INT, BIGINT, SMALLINT, DOUBLE, DECIMAL(12, 3), DECIMAL(9, 2)]
+        elif of.type == DAYS:
+            targets = [DATE, DATE, TIMESTAMP(0), TIMESTAMP(6)]
         elif kind == "text":
+            if self.chance(0.5):
+                tried = rng.choice([INT, DOUBLE, BIGINT])
+                return expression(Shape(f"TRY_CAST({{0}} AS {name_of(tried)})", demands=0), of, type=tried)
             targets = [VARCHAR]
         elif kind == "date":
             targets = [TIMESTAMP(0), TIMESTAMP(3), TIMESTAMP(6), VARCHAR]
         else:
             wider = [it for it in TIMESTAMPS if it[1] >= of.type[1]]
-            targets = [DATE, DATE, rng.choice(wider), "timestamp to text"]
+            targets = [DATE, DATE, rng.choice(wider), "timestamp to text", "timestamp to whole seconds", "timestamp to milliseconds"]
         target = rng.choice(targets)
         if isinstance(target, str):
-            type = {"DOUBLE to integer": INT, "DOUBLE to BIGINT": BIGINT, "DECIMAL to integer": INT, "DECIMAL to BIGINT": BIGINT}.get(target, VARCHAR)
+            type = {"DOUBLE to integer": INT, "DOUBLE to BIGINT": BIGINT, "DECIMAL to integer": INT, "DECIMAL to BIGINT": BIGINT,
+                    "timestamp to whole seconds": TIMESTAMP(0), "timestamp to milliseconds": TIMESTAMP(3)}.get(target, VARCHAR)
             return expression(differences.shape(target), of, type=type)
         return expression(cast(target), of, type=target)
 
@@ -347,7 +366,7 @@ class Expressions:
         kind = type[0]
         if depth <= 0 or self.chance(0.35):
             made = self.column(scope, lambda it: it == type) or self.column(scope, lambda it: it[0] == kind)
-            return made if made is not None and self.chance(0.85) else self.plain(type)
+            return made if made is not None and self.chance(0.85) else self.plain(type, bare=True)
         again = lambda wanted=type: self.scalar(scope, wanted, depth - 1)
         draw = rng.random()
         if draw < 0.12:
@@ -355,7 +374,7 @@ class Expressions:
         if draw < 0.2:
             return expression(function("coalesce"), again(), again(), type=type)
         if draw < 0.26:
-            return expression(function("nullif"), again(), self.plain(type), type=type)
+            return expression(function("nullif"), again(), self.plain(type, bare=True), type=type)
         if draw < 0.3 and kind != "bool":
             return expression(function(rng.choice(["greatest", "least"])), again(), again(), type=type)
         if kind == "bool":

@@ -37,7 +37,9 @@ def arguments():
     parser.add_argument("--cases", type=int, default=4000, help="statements [default: %(default)s]")
     parser.add_argument("--seed", type=int, default=1, help="what they are drawn from [default: %(default)s]")
     parser.add_argument("--jobs", type=int, default=1, help="processes [default: %(default)s]")
-    parser.add_argument("--without", default="", help="features not to generate, separated by commas, such as join,window")
+    parser.add_argument("--without", default="", help="features not to generate, separated by commas: window, join, using, "
+                        "subquery, exists, in-query, set-all, distinct-from, open-limit, distinct-on, text-number, decimal-float, nan, zero, "
+                        "edge-date, wide, …")
     parser.add_argument("--ways", default="", help="ways to run beside auto [default: one at random for each statement]")
     parser.add_argument("--only", help="the scenario, or SCENARIO.STATEMENT, to run again")
     parser.add_argument("--findings", help="a file to append findings to")
@@ -87,9 +89,6 @@ class Run:
             self.counted[outcome.kind] += 1
             if outcome.is_finding():
                 self.found(scenario, statement, outcome, f"{options.seed}: --only {number}.{at}")
-                # What was tried on the way to the smallest is in DuckDB now.
-                for table in made:
-                    tables.fill(self.connection, table)
         scenario.close()
 
     def found(self, scenario, statement, outcome, where):
@@ -105,6 +104,9 @@ class Run:
         if not self.options.quick:
             copy = Scenario(self.driver, self.connection, scenario.tables, scenario.forms, self.ways, scenario.seed)
             mine, statement, outcome = Shrinker(copy, statement, outcome).shrink()
+            # What was tried on the way is in DuckDB now.
+            for table in scenario.tables:
+                tables.fill(self.connection, table)
         cause = report.signature(statement, outcome, mine.tables)
         self.causes[cause] += 1
         if self.causes[cause] == 1:
@@ -126,6 +128,7 @@ def main():
     options.driver = options.driver or binary()
     if options.jobs > 1:
         return in_parallel(options)
+    tables.WITHOUT.update(options.without.split(","))
     run = Run(options)
     started = time.monotonic()
     if options.only:

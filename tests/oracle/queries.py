@@ -4,7 +4,7 @@ import differences
 from expressions import (ALIKE, BOTH, COMPARISONS, EITHER, EXISTS, IN_QUERY, IS_NULL, NOT_EXISTS, NOT_IN_QUERY, SCALAR, Expressions, function,
                          is_number)
 from tables import BIGINT, BOOLEAN, DOUBLE, INT, VARCHAR
-from tree import ATOM, ORDER, LIMIT, OFFSET, Node, Shape, by, column, expression, item, literal, many, select
+from tree import ATOM, LIMIT, OFFSET, ORDER, QUALIFY, Node, Shape, by, column, expression, item, literal, many, select
 
 
 class Statement:
@@ -93,7 +93,7 @@ class Queries(Expressions):
         rng = self.rng
         left, scope, one = self.table()
         draw = rng.random()
-        if draw < 0.12:
+        if draw < 0.12 and self.allowed("using"):
             return self.natural()
         small = len(one.rows) > 60
         if draw < 0.25 and depth > 1:
@@ -128,14 +128,15 @@ class Queries(Expressions):
         one, other = rng.choice(likely) if likely and self.chance(0.5) else rng.choice(pairs)
         left, right = column(one[0], one[1], one[2]), column(other[0], other[1], other[2])
         draw = rng.random()
-        shape = COMPARISONS["="] if draw < 0.8 else ALIKE if draw < 0.92 else COMPARISONS[rng.choice(["<", ">=", "<>"])]
+        alike = ALIKE if self.allowed("distinct-from") else COMPARISONS["="]
+        shape = COMPARISONS["="] if draw < 0.8 else alike if draw < 0.92 else COMPARISONS[rng.choice(["<", ">=", "<>"])]
         on = expression(shape, left, right, type=BOOLEAN)
         draw = rng.random()
         if draw < 0.2:
             on = expression(BOTH, on, self.predicate(scope + other_scope, 0), type=BOOLEAN)
         elif draw < 0.4:
             one, other = rng.choice(pairs)
-            again = expression(rng.choice([COMPARISONS["="], ALIKE, COMPARISONS["<="]]), column(*one), column(*other), type=BOOLEAN)
+            again = expression(rng.choice([COMPARISONS["="], alike, COMPARISONS["<="]]), column(*one), column(*other), type=BOOLEAN)
             on = expression(BOTH, on, again, type=BOOLEAN)
         return on
 
@@ -181,7 +182,7 @@ class Queries(Expressions):
         """IN, EXISTS or a comparison with a subquery."""
         rng = self.rng
         draw = rng.random()
-        if draw < 0.45:
+        if draw < 0.45 and self.allowed("in-query"):
             of = self.column(scope) if self.chance(0.85) else self.plain(INT)
             tree = self.single(lambda type: self.comparable(of.type, type), depth, scope)
             if tree is None:
@@ -189,7 +190,7 @@ class Queries(Expressions):
             shape = IN_QUERY if self.chance(0.5) else NOT_IN_QUERY
             made = expression(shape, of, tree, type=BOOLEAN)
             return expression(IS_NULL, made, type=BOOLEAN) if self.chance(0.08) else made
-        if draw < 0.75:
+        if draw < 0.75 and self.allowed("exists"):
             node, inner, _ = self.table(small=True)
             where = self.correlation(scope, inner)
             if self.chance(0.4):
@@ -215,7 +216,8 @@ class Queries(Expressions):
             return literal("TRUE", BOOLEAN)
         one, other = self.rng.choice(pairs)
         draw = self.rng.random()
-        shape = COMPARISONS["="] if draw < 0.75 else ALIKE if draw < 0.83 else COMPARISONS[self.rng.choice(["<", ">"])]
+        alike = ALIKE if self.allowed("distinct-from") else COMPARISONS["="]
+        shape = COMPARISONS["="] if draw < 0.75 else alike if draw < 0.83 else COMPARISONS[self.rng.choice(["<", ">"])]
         return expression(shape, column(*one), column(*other), type=BOOLEAN)
 
     def scalar_query(self, scope, like):
@@ -308,6 +310,13 @@ class Queries(Expressions):
     def aggregate(self, scope):
         rng = self.rng
         draw = rng.random()
+        ids = [it for it in scope if it[1] == "id"]
+        if draw < 0.03 and ids and {it[0] for it in ids} == {it[0] for it in scope}:
+            of = self.column(scope, lambda type: type[0] == "text")
+            if of is None:
+                return self.aggregate(scope)
+            order = many([by(column(*it)) for it in ids])
+            return expression(Shape("string_agg({0}, ',' ORDER BY {1})", demands=0, frozen=True), of, order, type=VARCHAR)
         if draw < 0.15:
             made = expression(Shape("count(*)"), type=BIGINT)
         elif draw < 0.3:
@@ -372,6 +381,8 @@ class Queries(Expressions):
         if self.chance(0.12) and self.allowed("rollup"):
             words = rng.choice(["ROLLUP", "CUBE"])
             keys = [key for key in keys if key.kind == "column"] or [self.column(scope)]
+            if self.chance(0.3):
+                made.append(expression(Shape("grouping({0})", demands=0), keys[0].copy(), type=INT))
         group = Node("grouping", [key.copy() for key in keys], words)
         having = None
         if self.chance(0.25):
@@ -426,7 +437,22 @@ class Queries(Expressions):
                                            ("first_value({1})", [of], of.type), ("last_value({1})", [of], of.type), ("nth_value({1}, 2)", [of], of.type)])
             made.append(expression(Shape(name + " OVER ({0})", demands=0), window, *kids, type=type))
         items, columns = self.outputs(made)
-        return select(items, source, where), columns
+        tree = select(items, source, where)
+        if self.chance(0.15):
+            window = Node("window", [many([self.column(scope)]) if self.chance(0.6) else None, many([self.ordering(self.column(scope))])], None)
+            ranked = expression(Shape(rng.choice(["rank()", "dense_rank()"]) + " OVER ({0})"), window, type=BIGINT)
+            tree.kids[QUALIFY] = expression(COMPARISONS[rng.choice(["=", "<=", ">"])], ranked, literal(str(rng.randint(1, 2))), type=BOOLEAN)
+        return tree, columns
+
+    def firsts(self):
+        """DISTINCT ON: the first row of each group."""
+        node, scope, _ = self.table()
+        key, of = self.column(scope), self.column(scope)
+        items, columns = self.outputs([key, of, column(*scope[0])])
+        order = many([by(column(None, "o1", key.type)), self.ordering(column(None, "o2", of.type)), by(column(None, "o3", INT))])
+        where = self.predicate(scope, 1) if self.chance(0.5) else None
+        distinct = "DISTINCT ON ({}.{})".format(*key.value)
+        return Statement(select(items, node, where, order=order, distinct=distinct), True)
 
     def ordering(self, of):
         direction = self.rng.choice(["ASC", "DESC", ""])
@@ -463,7 +489,7 @@ class Queries(Expressions):
             two = select(items, right, where)
             if self.chance(0.15):
                 self.cut(two, columns)
-            words = rng.choice(["UNION", "UNION ALL", "EXCEPT", "INTERSECT", "EXCEPT ALL", "INTERSECT ALL"])
+            words = rng.choice(["UNION", "UNION ALL", "EXCEPT", "INTERSECT"] + (["EXCEPT ALL", "INTERSECT ALL"] if self.allowed("set-all") else []))
             one = Node("setop", [one, two, None, None, None], words)
         return one, columns
 
@@ -473,8 +499,10 @@ class Queries(Expressions):
         self.number, self.sources = 0, {}
         rng = self.rng
         draw = rng.random()
-        if draw < 0.06:
+        if draw < 0.06 and self.allowed("open-limit"):
             return self.cut_anywhere()
+        if draw < 0.08 and self.allowed("distinct-on"):
+            return self.firsts()
         tree, columns = self.query(2)
         ordered = False
         if draw < 0.45:

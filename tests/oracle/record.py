@@ -119,7 +119,7 @@ def drawn(connection, seed, number):
 
 def parsed_type(text):
     for type in [*tables.NAMES, *tables.DECIMALS, *tables.TIMESTAMPS]:
-        if tables.name_of(type) == text and type != tables.DIGITS:
+        if tables.name_of(type) == text and type not in (tables.DIGITS, tables.DAYS):
             return type
     found = re.match(r"DECIMAL\((\d+), ?(\d+)\)", text)
     return tables.DECIMAL(int(found[1]), int(found[2]))

@@ -28,8 +28,8 @@ def error_kind(outcome):
 def inline(table):
     """The table without a file."""
     columns = ", ".join(f"{name} {name_of(type)}" for name, type in table.columns)
-    rows = ", ".join("(" + ", ".join(f"CAST({constant(value, type)} AS {name_of(type)})" if type[0] != "timestamp" or value is None
-                                     else constant(value, type) for value, (_, type) in zip(row, table.columns)) + ")" for row in table.rows)
+    cell = lambda value, type: f"CAST(NULL AS {name_of(type)})" if value is None else constant(value, type)
+    rows = ", ".join("(" + ", ".join(cell(value, type) for value, (_, type) in zip(row, table.columns)) + ")" for row in table.rows)
     return f"CREATE TABLE {table.name} ({columns}) AS VALUES {rows}"
 
 

@@ -17,6 +17,8 @@ BOOLEAN, SMALLINT, INT, BIGINT = ("bool",), ("int", 16), ("int", 32), ("int", 64
 REAL, DOUBLE, VARCHAR, DATE = ("float", 32), ("float", 64), ("text",), ("date",)
 # Text that is a whole number, so that a cast of it has a value.
 DIGITS = ("text", "digits")
+# The same of dates.
+DAYS = ("text", "days")
 
 
 def DECIMAL(precision, scale):
@@ -31,7 +33,7 @@ DECIMALS = [DECIMAL(*it) for it in ((4, 1), (9, 2), (12, 3), (15, 2), (18, 6), (
                                     (38, 10), (38, 37), (5, 5), (17, 17))]
 TIMESTAMPS = [TIMESTAMP(it) for it in (0, 3, 6, 9)]
 NAMES = {BOOLEAN: "BOOLEAN", SMALLINT: "SMALLINT", INT: "INT", BIGINT: "BIGINT", REAL: "REAL", DOUBLE: "DOUBLE",
-         VARCHAR: "VARCHAR", DIGITS: "VARCHAR", DATE: "DATE"}
+         VARCHAR: "VARCHAR", DIGITS: "VARCHAR", DAYS: "VARCHAR", DATE: "DATE"}
 
 
 def name_of(type):
@@ -95,6 +97,10 @@ def constant(value, type):
 
 # Values
 
+# Features that are not to be generated: `edge-date`, `zero` (with a minus), `nan`, `wide` (decimals of many digits).
+WITHOUT = set()
+
+
 def edges(type, rng):
     """A value of the type, most often an ordinary one."""
     kind = type[0]
@@ -107,16 +113,18 @@ def edges(type, rng):
             return rng.choice([2147483647, -2147483648, 65536])
         return rng.randint(-4, 12)
     if kind == "float":
-        ordinary = [0.0, -0.0, 0.5, 1.0, 1.5, -2.5, 3.0, 7.0, 72.0, 0.1, 72.04, -0.3]
+        ordinary = [0.0, -0.0, -0.0, 0.5, 1.0, 1.5, -2.5, 3.0, 7.0, 72.0, 0.1, 72.04, -0.3]
         value = rng.choice(ordinary)
-        if rng.random() < 0.12:
-            value = rng.choice([math.nan, math.inf, -math.inf, -0.0, -0.0])
+        if rng.random() < 0.12 and "nan" not in WITHOUT:
+            value = rng.choice([math.nan, math.inf, -math.inf])
+        if not value and "zero" in WITHOUT:
+            value = 0.0
         if type[1] == 32 and not math.isnan(value):
             value = struct.unpack("f", struct.pack("f", value))[0]
         return value
     if kind == "decimal":
         _, precision, scale = type
-        most = 10 ** precision - 1
+        most = 10 ** (min(precision, 9) if "wide" in WITHOUT else precision) - 1
         draw = rng.random()
         if draw < 0.5:
             units = rng.randint(-300, 900) * 10 ** max(scale - 2, 0) if rng.random() < 0.5 else rng.randint(-9, 999)
@@ -130,11 +138,13 @@ def edges(type, rng):
         return decimal.Decimal(units).scaleb(-scale)
     if type == DIGITS:
         return rng.choice(["7", "07", "10", "9", "-3", "0", "1", "12", "100"])
+    if type == DAYS:
+        return rng.choice(["2020-01-01", "2020-02-29", "0001-01-01", "9999-12-31", "1969-12-31", "2021-12-31"])
     if kind == "text":
         return rng.choice(["a", "b", "ab", "abc", "A", "Ab", "a b", " a", "a ", "b%", "a_c", "it's", "é", "Zürich", "日本", "NULL",
                            "null", "nan", "7", "10", "2020-01-01", "x,y", 'say "hi"', "", "🚰", "true"])
     if kind == "date":
-        if rng.random() < 0.15:
+        if rng.random() < 0.15 and "edge-date" not in WITHOUT:
             return datetime.date(*rng.choice([(1, 1, 1), (9999, 12, 31), (1969, 12, 31), (1970, 1, 1), (2000, 2, 29), (9999, 1, 1)]))
         return datetime.date(rng.choice([2020, 2021, 2024]), rng.randint(1, 12), rng.choice([1, 2, 14, 28]))
     if kind == "timestamp":
@@ -159,7 +169,7 @@ def random_column(type, rows, rng):
     return [None if rng.random() < nulls else pick() for _ in range(rows)]
 
 
-TYPES = [BOOLEAN, INT, INT, BIGINT, SMALLINT, REAL, DOUBLE, DOUBLE, VARCHAR, VARCHAR, DIGITS, DATE]
+TYPES = [BOOLEAN, INT, INT, BIGINT, SMALLINT, REAL, DOUBLE, DOUBLE, VARCHAR, VARCHAR, DIGITS, DAYS, DATE]
 
 
 def random_table(name, rng, empty_texts, most=40):
