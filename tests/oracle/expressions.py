@@ -88,7 +88,7 @@ class Expressions:
                 return literal(text + rng.choice([".0", ".5", ".00"]), type)
             return literal(f"CAST({text} AS {name_of(type)})", type)
         if kind == "decimal":
-            draw = rng.random()
+            draw = rng.random() if self.allowed("decimal-literal") else 1
             if draw < 0.6:
                 return literal(text, type)
             if draw < 0.75 and self.allowed("text-number"):
@@ -193,6 +193,8 @@ class Expressions:
 
     def compare_cast(self, scope):
         """A cast, narrowing or not, beside a literal of the type that it is cast to."""
+        if not self.allowed("cast-compared"):
+            return None
         made = self.casted(scope)
         if made is None:
             return None
@@ -270,7 +272,7 @@ class Expressions:
             return None
         part, values = self.rng.choice([("year", [1, 1970, 2020, 2021, 2024, 9999, 10000]), ("month", [1, 2, 12, 13]), ("day", [1, 14, 31]),
                                         ("dow", [0, 3, 6]), ("quarter", [1, 4]), ("doy", [1, 60, 366])])
-        made = expression(Shape(f"extract({part} FROM {{0}})", demands=0), of, type=BIGINT)
+        made = differences.part(part, of)
         return self.compared(made, literal(str(self.rng.choice(values)), BIGINT))
 
     def conditional_boolean(self, scope):
@@ -352,7 +354,10 @@ class Expressions:
             targets = [TIMESTAMP(0), TIMESTAMP(3), TIMESTAMP(6), VARCHAR]
         else:
             wider = [it for it in TIMESTAMPS if it[1] >= of.type[1]]
-            targets = [DATE, DATE, rng.choice(wider), "timestamp to text", "timestamp to whole seconds", "timestamp to milliseconds"]
+            targets = [DATE, DATE, rng.choice(wider), "timestamp to whole seconds", "timestamp to milliseconds"]
+            if of.type == TIMESTAMP(0):
+                # With a fraction, the number of its zeros differs, too.
+                targets.append("timestamp to text")
         target = rng.choice(targets)
         if isinstance(target, str):
             type = {"DOUBLE to integer": INT, "DOUBLE to BIGINT": BIGINT, "DECIMAL to integer": INT, "DECIMAL to BIGINT": BIGINT,
@@ -413,7 +418,7 @@ class Expressions:
             of = self.column(scope, lambda it: it[0] in ("date", "timestamp"))
             if of is not None:
                 part = rng.choice(["year", "month", "day", "dow", "doy", "week", "quarter"])
-                return expression(Shape(f"extract({part} FROM {{0}})", demands=0), of, type=type)
+                return differences.part(part, of)
         if self.chance(0.5):
             return expression(function("strpos"), self.scalar(scope, VARCHAR, 0), literal(rng.choice(["'a'", "'b'", "'7'"]), VARCHAR), type=type)
         return expression(cast(BIGINT), again(), type=BIGINT)

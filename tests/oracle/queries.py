@@ -380,7 +380,7 @@ class Queries(Expressions):
         words = ""
         if self.chance(0.12) and self.allowed("rollup"):
             words = rng.choice(["ROLLUP", "CUBE"])
-            keys = [key for key in keys if key.kind == "column"] or [self.column(scope)]
+            keys = list({key.value: key for key in keys if key.kind == "column"}.values()) or [self.column(scope)]
             if self.chance(0.3):
                 made.append(expression(Shape("grouping({0})", demands=0), keys[0].copy(), type=INT))
         group = Node("grouping", [key.copy() for key in keys], words)

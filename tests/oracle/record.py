@@ -162,7 +162,7 @@ def by_hand(connection):
 def write(name, made, found):
     (HERE / f"corpus/{name}.json").write_text(as_json(made))
     head = f"# Over the tables of {name}.json; the answers are those of DuckDB {duckdb.__version__}.\n# Written by tests/oracle/record.\n\n"
-    (HERE / f"corpus/{name}.slt").write_text(head + "\n".join(found))
+    (HERE / f"corpus/{name}.slt").write_text(head + "".join(found))
 
 
 def main():

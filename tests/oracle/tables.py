@@ -194,6 +194,8 @@ def random_table(name, rng, empty_texts, most=40):
         partition = "p"
         columns.append(("p", rng.choice([INT, VARCHAR, DATE])))
         pool = {INT: [1, 2, 7, -3], VARCHAR: ["a", "b", "7"], DATE: [datetime.date(2020, 1, 1), datetime.date(9999, 12, 31)]}
+        if "edge-date" in WITHOUT:
+            pool[DATE] = [datetime.date(2020, 1, 1), datetime.date(2021, 2, 28)]
         values.append([rng.choice(pool[columns[-1][1]]) for _ in range(count)])
     return Table(name, columns, [list(row) for row in zip(*values)], partition)
 
