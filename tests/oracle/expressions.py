@@ -34,8 +34,9 @@ def function(name, **more):
     return Shape(name + "({*})", demands=0, **more)
 
 
-def cast(type):
-    return Shape(f"CAST({{0}} AS {name_of(type)})", f"CAST({{0}} AS {duckdb_name_of(type)})", demands=0)
+def cast(type, of=None):
+    return Shape(f"CAST({{0}} AS {name_of(type)})", f"CAST({{0}} AS {duckdb_name_of(type)})", demands=0,
+                 approximate=type == DOUBLE and of is not None and of[0] == "decimal")
 
 
 def is_number(type):
@@ -363,7 +364,7 @@ class Expressions:
             type = {"DOUBLE to integer": INT, "DOUBLE to BIGINT": BIGINT, "DECIMAL to integer": INT, "DECIMAL to BIGINT": BIGINT,
                     "timestamp to whole seconds": TIMESTAMP(0), "timestamp to milliseconds": TIMESTAMP(3)}.get(target, VARCHAR)
             return expression(differences.shape(target), of, type=type)
-        return expression(cast(target), of, type=target)
+        return expression(cast(target, of.type), of, type=target)
 
     def scalar(self, scope, type, depth=2):
         """An expression of this type or one like it."""
@@ -431,13 +432,15 @@ class Expressions:
             return expression(Shape("{0} " + op + " {1}", binds=binds, demands=[binds, binds + 1]), again(), again(), type=DOUBLE)
         if draw < 0.5:
             divisor = literal(rng.choice(["2e0", "0.5", "4"]), DOUBLE)
-            of = expression(cast(DOUBLE), again(), type=DOUBLE)
+            of = again()
+            of = expression(cast(DOUBLE, of.type), of, type=DOUBLE)
             return expression(Shape("{0} / {1}", binds=MULTIPLY, demands=[MULTIPLY, UNARY]), of, divisor, type=DOUBLE)
         if draw < 0.75:
             return expression(function(rng.choice(["abs", "floor", "ceil", "round"])), again(), type=DOUBLE)
         if draw < 0.85:
             return expression(Shape("-{0}", binds=UNARY, demands=ATOM), again(), type=DOUBLE)
-        return expression(cast(DOUBLE), self.scalar(scope, rng.choice([INT, DECIMAL(12, 3)]), 0), type=DOUBLE)
+        of = self.scalar(scope, rng.choice([INT, DECIMAL(12, 3)]), 0)
+        return expression(cast(DOUBLE, of.type), of, type=DOUBLE)
 
     def exact(self, scope, again, type):
         rng = self.rng
@@ -456,7 +459,7 @@ class Expressions:
             of = again()
             scale = of.type[2] if of.type[0] == "decimal" else 0
             target = DECIMAL(38 if self.chance(0.3) else type[1], rng.randint(0, min(scale, type[2])))
-            return expression(cast(target), of, type=target)
+            return expression(cast(target, of.type), of, type=target)
         return expression(function(rng.choice(["round", "floor", "ceil"])), again(), type=type)
 
     def text(self, scope, again):

@@ -64,8 +64,11 @@ impl Sessions {
 
 async fn answer(engine: &Engine, sql: &str) -> Result<Answer, String> {
     let frame = engine.query(sql).await.map_err(|error| error.to_string())?;
-    let types = frame.schema().fields().iter().map(|field| field.data_type().to_string()).collect();
+    let planned = frame.schema().as_arrow().clone();
     let batches = frame.collect().await.map_err(|error| error.to_string())?;
+    // The types of the rows; before it is analysed, a plan may have others.
+    let schema = batches.first().map_or(planned, |batch| batch.schema().as_ref().clone());
+    let types = schema.fields().iter().map(|field| field.data_type().to_string()).collect();
     let mut rows = Vec::new();
     let options = FormatOptions::new();
     for batch in &batches {

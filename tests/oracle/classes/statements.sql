@@ -819,3 +819,40 @@ SELECT id, g FROM g WHERE TRY_CAST(g AS BIGINT) = 7
 
 # rollup twice the same
 SELECT a, count(*) AS n FROM t GROUP BY ROLLUP (a, a)
+
+# NaN of a difference
+SELECT id FROM m WHERE x - x <= 0.5
+
+# NaN of a difference compared
+SELECT id, x - x < 0 AS a, x - x = CAST('NaN' AS DOUBLE) AS b, x - x > 1 AS c FROM m
+
+# NaN of a difference ordered
+#ordered
+SELECT id, x - x AS y FROM m ORDER BY y NULLS FIRST, id
+
+# NaN of a difference by group
+SELECT x - x AS y, count(*) AS n FROM m GROUP BY x - x
+
+# NaN of a difference at most
+SELECT min(x - x) AS lo, max(x - x) AS hi FROM m
+
+# nullability of a test
+SELECT DISTINCT p IS NOT FALSE AS o FROM t
+
+# nullability of a test grouped
+SELECT p IS UNKNOWN AS o, count(*) AS n FROM t GROUP BY p IS UNKNOWN
+
+# ceil of a full decimal
+SELECT ceil(CAST(q AS DECIMAL(7, 2))) AS a, floor(q) AS b FROM h
+
+# ceil beyond the type
+SELECT ceil(y) AS a FROM (VALUES (CAST('999.8' AS DECIMAL(4, 1)))) i(y)
+
+# count distinct with a filter over a count
+SELECT count(DISTINCT o) FILTER (WHERE TRUE) AS n FROM (SELECT count(*) AS o FROM t) d
+
+# grouped by two casts
+SELECT count(*) AS n FROM t GROUP BY CAST(k AS INT), CAST(k AS DOUBLE)
+
+# grouped by a column and its cast
+SELECT k, count(*) AS n FROM t GROUP BY k, CAST(k AS VARCHAR)
