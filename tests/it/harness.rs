@@ -5,12 +5,14 @@ use std::sync::Arc;
 use arrow::array::RecordBatch;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use async_trait::async_trait;
+use datafusion::dataframe::DataFrame;
 use datafusion::execution::SessionStateBuilder;
 use datafusion::physical_plan::collect;
 use datafusion::prelude::{SessionConfig, SessionContext};
+use proptest::test_runner::{Config, TestRunner};
 use sluicegate_costmodel::{HardwareProfile, PriceBook};
 use sluicegate_engine::config::Scan;
-use sluicegate_engine::guards::with_guards;
+use sluicegate_engine::guards::{rewrite, with_guards};
 use sluicegate_engine::{Engine, EngineBuilder};
 use sluicegate_s3select::profile::EndpointProfile;
 use sluicegate_server::{Builder, Faults, Server};
@@ -195,18 +197,29 @@ pub(crate) async fn try_ordered(
     Ok(values(&batches(engine, sql).await?))
 }
 
+/// Plans a statement on the oracle, with those guards that rewrite its text.
+pub(crate) async fn stock_frame(
+    stock: &SessionContext,
+    sql: &str,
+) -> datafusion::common::Result<DataFrame> {
+    let state = stock.state();
+    let mut statement = state.sql_to_statement(sql, &state.config_options().sql_parser.dialect)?;
+    rewrite(&mut statement)?;
+    stock.execute_logical_plan(state.statement_to_plan(statement).await?).await
+}
+
 /// Runs a statement on the oracle; its rows as text, in their order.
 pub(crate) async fn stock_ordered(
     stock: &SessionContext,
     sql: &str,
 ) -> Result<Vec<Vec<String>>, String> {
-    let frame = stock.sql(sql).await.map_err(|e| e.to_string())?;
+    let frame = stock_frame(stock, sql).await.map_err(|e| e.to_string())?;
     frame.collect().await.map(|batches| values(&batches)).map_err(|e| e.to_string())
 }
 
 /// Runs a statement on the oracle; its rows as sorted text.
 pub(crate) async fn stock_rows(stock: &SessionContext, sql: &str) -> Result<Vec<String>, String> {
-    let frame = stock.sql(sql).await.map_err(|e| e.to_string())?;
+    let frame = stock_frame(stock, sql).await.map_err(|e| e.to_string())?;
     frame.collect().await.map(|batches| text(&batches)).map_err(|e| e.to_string())
 }
 

@@ -46,6 +46,7 @@ mod partitions;
 mod predicted;
 mod prompt;
 mod random;
+mod read_options;
 mod relational;
 mod scans;
 mod serve;

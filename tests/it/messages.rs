@@ -82,12 +82,7 @@ fn mistakes_in_statements_are_named_with_the_way_out() {
 fn what_sql_there_is_not_is_said_with_what_there_is() {
     let served = Served::start();
     for (sql, parts) in [
-        ("SELECT EXISTS (SELECT 1 FROM f)", &["EXISTS is only supported in WHERE", "count(*)"][..]),
-        (
-            "SELECT (SELECT count(*) FROM f g WHERE g.price < f.price) FROM f",
-            &["refers to the query around it", "Join"],
-        ),
-        ("SELECT @x", &["no variable `@x`"]),
+        ("SELECT @x", &["no variable `@x`"][..]),
         ("SELECT $1", &["parameter $1 has no value", "EXECUTE"]),
         ("INSERT INTO f VALUES (4, 'kiwi', 1.0)", &["no rows can be inserted", "LOCATION", "COPY"]),
         (
@@ -152,6 +147,8 @@ fn what_sql_there_is_not_is_said_with_what_there_is() {
         "SELECT count(*) FROM f ANTI JOIN f g USING (id)",
         "SELECT DATE '2026-01-05' - DATE '2026-01-01'",
         "SELECT (SELECT count(*) FROM f) > 0",
+        "SELECT EXISTS (SELECT 1 FROM f)",
+        "SELECT (SELECT count(*) FROM f g WHERE g.price < f.price) FROM f",
         "SELECT name, sum(price) FROM f GROUP BY ALL",
         "SHOW FUNCTIONS",
         "PREPARE q AS SELECT $1 + 1; EXECUTE q(1)",

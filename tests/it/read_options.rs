@@ -12,15 +12,17 @@ use crate::typed::gzip;
 
 const WAYS: [Scan; 4] = [Scan::Get, Scan::Select, Scan::Auto, Scan::Index];
 
+/// Year, month and day.
+type Day = (u16, u8, u8);
+
 /// A record of the tables here; what is not there is NULL.
 #[derive(Debug, Clone)]
 struct Record {
     id: i64,
     price: Option<(i32, u8)>,
-    /// Year, month and day.
-    day: Option<(u16, u8, u8)>,
+    day: Option<Day>,
     /// A day, an hour and a minute.
-    time: Option<((u16, u8, u8), (u8, u8))>,
+    time: Option<(Day, (u8, u8))>,
     name: Option<String>,
 }
 

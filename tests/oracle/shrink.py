@@ -147,7 +147,9 @@ def candidates(tree):
     """Trees with one piece left out or replaced by a part of itself."""
     for path in list(paths(tree)):
         node = at(tree, path)
-        yield from (replaced(tree, path, new) for new in smaller(node, tree, path))
+        # In ORDER BY and GROUP BY, a number is a column's place.
+        is_place = path and at(tree, path[:-1]).kind in ("by", "grouping")
+        yield from (replaced(tree, path, new) for new in smaller(node) if not (is_place and new.kind == "literal"))
 
 
 def paths(node, path=()):
@@ -176,7 +178,7 @@ def replaced(tree, path, new):
     return node
 
 
-def smaller(node, tree, path):
+def smaller(node):
     """What a node may be replaced by."""
     kind = node.kind
     if kind in ("expression", "column"):

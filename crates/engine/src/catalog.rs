@@ -67,9 +67,10 @@ impl S3FormatFactory {
         ]
     }
 
-    fn wrap(&self, inner: Arc<dyn FileFormat>) -> Arc<dyn FileFormat> {
+    fn wrap(&self, inner: Arc<dyn FileFormat>, csv: CsvOptions) -> Arc<dyn FileFormat> {
         Arc::new(S3Format {
             inner,
+            csv,
             extension: self.extension,
             footers: Arc::default(),
             partitions: Partitions::default(),
@@ -244,6 +245,18 @@ impl FileFormat for S3Format {
         mut conf: FileSinkConfig,
         order_requirements: Option<LexRequirement>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
+        if self.csv != CsvOptions::default() {
+            return Err(Told {
+                kind: ErrorKind::Unsupported,
+                message: "nothing can be written to a table with options that are only for reading"
+                    .to_owned(),
+                hint: Some(format!(
+                    "Leave them out, or write to a table of its own: {}.",
+                    csv_options::NAMES.join(", ")
+                )),
+            }
+            .into());
+        }
         // A row that has no value is written into a folder of its own.
         let nullable = conf.output_schema.fields().iter().map(|field| {
             let may_be_null = field.is_nullable() || self.partitions.has(field.name());
@@ -270,6 +283,7 @@ impl S3Format {
     pub(crate) fn over_listing(&self, partitions: Partitions) -> Self {
         Self {
             inner: Arc::clone(&self.inner),
+            csv: self.csv.clone(),
             extension: self.extension,
             footers: Arc::clone(&self.footers),
             partitions,
@@ -376,6 +390,11 @@ impl S3Format {
         let plain = CsvFormat::default().with_options(csv.options().clone());
         let plain = plain.with_file_compression_type(FileCompressionType::UNCOMPRESSED);
         (Arc::new(plain), recoding.read_from(Arc::clone(store), compression))
+    }
+
+    /// DataFusion's format, if it is CSV.
+    pub(crate) fn csv(&self) -> Option<&CsvFormat> {
+        self.inner.downcast_ref::<CsvFormat>()
     }
 
     /// Whether it is CSV or JSON.

@@ -62,11 +62,13 @@ fn place(tokens: &[TokenWithSpan]) -> Option<(usize, usize, usize)> {
         match &tokens[*at].token {
             Token::LParen => depth += 1,
             Token::RParen => depth = depth.saturating_sub(1),
-            Token::SingleQuotedString(_) if depth == 0 && index > 0 => {
-                if keyword(&tokens[words[index - 1]].token) == Keyword::TO {
-                    target = Some(index);
-                    break;
-                }
+            Token::SingleQuotedString(_)
+                if depth == 0
+                    && index > 0
+                    && keyword(&tokens[words[index - 1]].token) == Keyword::TO =>
+            {
+                target = Some(index);
+                break;
             }
             _ => {}
         }

@@ -11,6 +11,7 @@ use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::common::{
     Column, DataFusionError, Result, ToDFSchema, plan_datafusion_err, plan_err,
 };
+use datafusion::datasource::file_format::csv::CsvFormat;
 use datafusion::datasource::listing::{ListingTable, ListingTableConfig, ListingTableUrl};
 use datafusion::datasource::provider::DefaultTableFactory;
 use datafusion::execution::SessionState;
@@ -21,6 +22,7 @@ use object_store::path::Path;
 
 use crate::catalog::S3Format;
 use crate::csv_dialect::headers;
+use crate::csv_options::{self, Values};
 use crate::declared_names;
 use crate::files_table::FilesTable;
 use crate::index::found::Foreseen;
@@ -94,9 +96,15 @@ impl TableProviderFactory for ExternalTables {
             true => listing.clone(),
             false => called_as_in_files(state, &files, listing, &called)?,
         };
-        let columns = TableColumns::new(listing.schema(), partitions, &called);
-        let table = FilesTable::new(state, listing, columns, indexes)?.listed(listed);
-        Ok(Arc::new(table.declared(is_declared)))
+        let text = as_text(state, &listing, &partitions)?;
+        let files = text.as_ref().map_or(listing, |text| text.files.clone());
+        let columns = TableColumns::new(files.schema(), partitions, &called);
+        let table = FilesTable::new(state, files, columns, indexes)?.listed(listed);
+        let table = Arc::new(table.declared(is_declared));
+        match text {
+            Some(text) => csv_options::table(table, &text.values, &text.columns),
+            None => Ok(table),
+        }
     }
 }
 
@@ -205,6 +213,41 @@ fn called_as_in_files(
         .with_definition(command.definition.clone())
         .with_constraints(command.constraints.clone())
         .with_column_defaults(command.column_defaults.clone()))
+}
+
+/// A table of files with text in the columns that are computed of it.
+pub(crate) struct AsText {
+    pub(crate) files: ListingTable,
+    /// By which options they are computed.
+    pub(crate) values: Values,
+    /// The columns of the files, without those of partitions, with the types that they have when they are computed.
+    pub(crate) columns: Schema,
+}
+
+/// The same table with text in the columns that are computed of it; nothing if there is none.
+pub(crate) fn as_text(
+    state: &dyn Session,
+    table: &ListingTable,
+    partitions: &Partitions,
+) -> Result<Option<AsText>> {
+    let options = table.options();
+    let values = match options.format.downcast_ref::<S3Format>() {
+        Some(format) => format.values().clone(),
+        None => return Ok(None),
+    };
+    let schema = table.schema();
+    let Some(text) = csv_options::reads_text(&values, &schema) else { return Ok(None) };
+    let columns = schema.fields().iter().filter(|field| !partitions.has(field.name()));
+    let columns: Vec<Arc<Field>> = columns.map(Arc::clone).collect();
+    let columns = Schema::new_with_metadata(columns, schema.metadata().clone());
+    // Text has another order than what it stands for.
+    let options = options.clone().with_file_sort_order(Vec::new());
+    let config = ListingTableConfig::new_with_multi_paths(table.table_paths().clone())
+        .with_listing_options(options)
+        .with_schema(text);
+    let cache = state.runtime_env().cache_manager.get_file_statistic_cache();
+    let files = ListingTable::try_new(config)?.with_cache(cache);
+    Ok(Some(AsText { files, values, columns }))
 }
 
 /// Refuses folders of which DataFusion would read objects of other formats, too.

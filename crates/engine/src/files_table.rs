@@ -110,7 +110,6 @@ impl FilesTable {
             TreeNodeRecursion::Continue
         })?;
         let names = self.columns.in_files();
-        let store = state.runtime_env().object_store(location)?;
         match self.is_declared {
             true => headers::check_declared(state, csv, &store, &objects, &names).await,
             false => headers::check_new(state, csv, &store, &objects, &names).await,

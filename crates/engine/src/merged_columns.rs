@@ -169,9 +169,9 @@ fn digits(data_type: &DataType) -> Option<(i16, i8)> {
             (*scale >= 0).then(|| (i16::from(*precision) - i16::from(*scale), *scale))
         }
         whole_numbers => whole(whole_numbers).map(|(_, bits)| match bits {
-            ..=8 => (3, 0),
-            ..=16 => (5, 0),
-            ..=32 => (10, 0),
+            0..=8 => (3, 0),
+            9..=16 => (5, 0),
+            17..=32 => (10, 0),
             _ => (20, 0),
         }),
     }

@@ -18,13 +18,14 @@ use crate::copied;
 use crate::dropped_clauses;
 use crate::from_first;
 use crate::guards;
-use crate::locations::as_url;
+use crate::locations::{as_url, check_writable};
 use crate::option_values;
 use crate::show_tables;
 use crate::staging::replaced::Existing;
 use crate::summarize;
 use crate::table_functions::{name_calls, tab};
 use crate::unquoted_names;
+use crate::written_files;
 use crate::{ErrorKind, Told};
 
 /// Plans a statement; nothing takes effect.
@@ -80,6 +81,7 @@ async fn planned(
     }
     dropped_clauses::check(&statement)?;
     guards::rewrite(&mut statement)?;
+    written_files::check(state, &statement)?;
     select_all(&mut statement);
     name_files(&mut statement);
     let existing = prepare(state, &mut statement)?;

@@ -26,7 +26,8 @@ use crate::csv_dialect;
 use crate::csv_options;
 use crate::error::{ErrorKind, Told};
 use crate::external_tables::{
-    SUBFOLDERS, in_any_case, in_subfolders, is_hidden, with_subfolders, without_bytes,
+    AsText, SUBFOLDERS, as_text, in_any_case, in_subfolders, is_hidden, with_subfolders,
+    without_bytes,
 };
 use crate::files_table::FilesTable;
 use crate::index::found::Foreseen;
@@ -169,12 +170,18 @@ impl UrlTables {
                 inferred => inferred?,
             },
         };
-        let columns = TableColumns::new(Arc::clone(&schema), partitions, &HashMap::new());
         let config =
             ListingTableConfig::new(location).with_listing_options(options).with_schema(schema);
         let cache = state.runtime_env().cache_manager.get_file_statistic_cache();
         let table = ListingTable::try_new(config)?.with_cache(cache);
-        Ok(Arc::new(FilesTable::new(&state, table, columns, foreseen)?.listed(listed)))
+        let text = as_text(&state, &table, &partitions)?;
+        let files = text.as_ref().map_or(table, |text| text.files.clone());
+        let columns = TableColumns::new(files.schema(), partitions, &HashMap::new());
+        let files = Arc::new(FilesTable::new(&state, files, columns, foreseen)?.listed(listed));
+        match text {
+            Some(AsText { values, columns, .. }) => csv_options::table(files, &values, &columns),
+            None => Ok(files),
+        }
     }
 }
 

@@ -97,10 +97,11 @@ async fn replay(name: &str) {
                 Err(error) if intended.iter().any(|words| error.contains(words)) => None,
                 Err(error) => Some(error),
             };
-            if let Some(wrong) = wrong {
-                if failed.insert(label.clone()) && !known.contains(&label) {
-                    failures.push(format!("{name}/{label} ({session}): {sql}\n  {wrong}"));
-                }
+            if let Some(wrong) = wrong
+                && failed.insert(label.clone())
+                && !known.contains(&label)
+            {
+                failures.push(format!("{name}/{label} ({session}): {sql}\n  {wrong}"));
             }
         }
     }

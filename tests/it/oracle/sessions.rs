@@ -53,7 +53,8 @@ impl Sessions {
     /// Runs a statement in the engine of this name. A panic is an error that says so.
     pub(crate) async fn run(&self, name: &str, sql: &str) -> Result<Answer, String> {
         let engine = self.engines.get(name).ok_or_else(|| format!("no session `{name}`"))?;
-        let answer = AssertUnwindSafe(timeout(PATIENCE, answer(engine, sql))).catch_unwind().await;
+        let answer =
+            AssertUnwindSafe(timeout(PATIENCE, Box::pin(answer(engine, sql)))).catch_unwind().await;
         match answer {
             Ok(Ok(answer)) => answer,
             Ok(Err(_)) => Err(format!("no answer within {PATIENCE:?}")),

@@ -240,6 +240,9 @@ fn shown(relation: &Relation, name: &str) -> usize {
     found.unwrap_or_else(|| panic!("no column {name}"))
 }
 
+/// A column of a join, of a pair of rows.
+type Source<'a> = Box<dyn Fn(Option<&Row>, Option<&Row>) -> Value + 'a>;
+
 fn joined(
     left: &Relation,
     kind: Kind,
@@ -288,7 +291,7 @@ fn joined(
     let cell = |row: Option<&Row>, at: usize| row.and_then(|row| row[at]);
     // The merged column stands where the left one stood.
     let mut relation = Relation::default();
-    let mut sources: Vec<Box<dyn Fn(Option<&Row>, Option<&Row>) -> Value>> = Vec::new();
+    let mut sources: Vec<Source<'_>> = Vec::new();
     for (at, column) in left.columns.iter().enumerate() {
         let key = keys.iter().find(|(l, _)| *l == at).copied();
         if let Some((l, r)) = key {

@@ -30,6 +30,7 @@ use super::named::NamedSource;
 use super::pinned::pinned;
 use super::s3_scan::S3Scan;
 use crate::choice::Why;
+use crate::guards::keep_casts;
 
 /// The source that a Select scan replaced, and the columns it reads.
 #[derive(Clone)]
@@ -77,7 +78,7 @@ impl GetScan {
             Some(scan) => distrust(Arc::new(DataSourceExec::new(scan))).data,
             None => DataSourceExec::from_data_source(scan),
         };
-        self.filtered(plan, filters, projection)
+        self.filtered(keep_casts(plan).data, filters, projection)
     }
 
     /// The same plan, which reads only what an index leads to; or why not.

@@ -18,14 +18,14 @@ use datafusion::datasource::source::DataSourceExec;
 use datafusion::datasource::table_schema::TableSchema;
 use datafusion::physical_expr::projection::ProjectionExprs;
 use datafusion::physical_expr::{LexOrdering, PhysicalExpr};
-use datafusion::physical_plan::DisplayFormatType;
 use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
 use datafusion::physical_plan::{DisplayFormatType, ExecutionPlan};
 use futures::{StreamExt, TryStreamExt};
 use object_store::ObjectStore;
 
 use super::quotes::Quotes;
-use super::{undeclared_keys, whole_numbers, whole_records};
+use super::{surrogate_pairs, undeclared_keys, whole_numbers, whole_records};
+use crate::csv_options::Recoding;
 use crate::decompressed::Members;
 use crate::notes::Notes;
 
@@ -38,6 +38,8 @@ pub struct NamedSource {
     layout: TextLayout,
     /// Where it is noted that a file has keys that are no columns.
     notes: Option<Arc<Notes>>,
+    /// What is done to the bytes before.
+    recoding: Recoding,
     metrics: ExecutionPlanMetricsSet,
 }
 
@@ -85,7 +87,8 @@ impl NamedSource {
     ) -> FileScanConfig {
         let inner = Arc::clone(config.file_source());
         let metrics = ExecutionPlanMetricsSet::new();
-        let named: Arc<dyn FileSource> = Arc::new(Self { inner, layout, notes: None, metrics });
+        let named: Arc<dyn FileSource> =
+            Arc::new(Self { inner, layout, notes: None, recoding, metrics });
         FileScanConfigBuilder::from(config.clone()).with_source(named).build()
     }
 
@@ -97,6 +100,30 @@ impl NamedSource {
         let named = config.file_source().downcast_ref::<Self>()?;
         let named = Self { notes: Some(Arc::clone(notes)), ..named.clone() };
         Some(FileScanConfigBuilder::from(config.clone()).with_source(Arc::new(named)).build())
+    }
+
+    /// A scan of CSV whose bytes are changed before they are read, if they are to be.
+    pub(crate) fn recoded(
+        scan: Arc<dyn ExecutionPlan>,
+        recoding: Recoding,
+    ) -> Arc<dyn ExecutionPlan> {
+        let config = scan
+            .downcast_ref::<DataSourceExec>()
+            .and_then(|scan| scan.data_source().downcast_ref::<FileScanConfig>());
+        match config.filter(|_| recoding.is_needed()) {
+            Some(config) => DataSourceExec::from_data_source(Self::wrap_recoded(
+                config,
+                TextLayout::Csv,
+                recoding,
+            )),
+            None => scan,
+        }
+    }
+
+    /// What is done to the bytes before they are read; nothing if they are read as they are.
+    #[must_use]
+    pub fn recoding(&self) -> Option<Recoding> {
+        Some(self.recoding).filter(|recoding| recoding.is_needed())
     }
 
     /// The same source with counters of its own.
@@ -288,7 +315,10 @@ impl NamedOpener {
                 }
                 None => store,
             };
-            return whole_numbers::checked(store, self.source.as_ref(), place);
+            let source = self.source.as_ref();
+            let has_pairs = surrogate_pairs::may_be_in(&whole_numbers::columns_read(source));
+            let store = if has_pairs { surrogate_pairs::mended(store) } else { store };
+            return whole_numbers::checked(store, source, place);
         };
         let (Some(_), Some(quotes)) = (&file.range, Quotes::of(csv)) else { return store };
         let (start, end) = file.range();

@@ -117,7 +117,7 @@ impl Keys {
                     if of_key {
                         self.begun.extend_from_slice(&rest[..end.unwrap_or(rest.len())]);
                     }
-                    let Some(end) = end else { return None };
+                    let end = end?;
                     at += end + 1;
                     if rest[end] == b'\\' {
                         self.within = Within::Escape(of_key);

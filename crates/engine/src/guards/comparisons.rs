@@ -324,7 +324,7 @@ fn exact(expr: &Expr, schema: &DFSchema) -> Option<Expr> {
             let common = decimal_comparisons::common(&expr.get_type(schema).ok()?, &inner)?;
             let subquery = as_type(subquery, &inner, &common)?;
             let expr = Box::new(expr.as_ref().clone().cast_to(&common, schema).ok()?);
-            let quantifier = quantifier.clone();
+            let quantifier = *quantifier;
             Some(Expr::SetComparison(SetComparison::new(expr, subquery, *op, quantifier)))
         }
         Expr::ScalarFunction(call) => decimal_comparisons::arguments(call, schema),

@@ -191,10 +191,6 @@ impl ScalarUDFImpl for Kept {
         if self.safe { TRY_CAST } else { CAST }
     }
 
-    fn schema_name(&self, args: &[Expr]) -> Result<String> {
-        Ok(args.first().map(|it| it.schema_name().to_string()).unwrap_or_default())
-    }
-
     fn signature(&self) -> &Signature {
         &self.signature
     }

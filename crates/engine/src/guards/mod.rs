@@ -10,9 +10,13 @@
 //! statement are in [`rewrite`], which runs before a statement is planned.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
-use datafusion::common::Result;
+use datafusion::common::{Result, internal_datafusion_err};
 use datafusion::execution::SessionStateBuilder;
+use datafusion::optimizer::{Analyzer, AnalyzerRule, Optimizer, OptimizerRule};
+use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::sql::parser::{CopyToSource, Statement};
 use datafusion::sql::sqlparser::ast::{VisitMut, VisitorMut};
 
@@ -20,6 +24,7 @@ mod aggregate_schemas;
 mod bounds_of_min_max;
 mod cast_names;
 mod comparisons;
+mod constants_of_outer_joins;
 mod decimal_comparisons;
 mod distinct_from;
 mod exact;
@@ -28,11 +33,21 @@ mod flipped_comparisons;
 mod float_zeros;
 mod in_lists;
 mod kept_casts;
+mod limit_below_aggregate;
 mod lossy_casts;
 mod min_max_of_floats;
+mod null_equal_keys;
+mod offset_below_sort;
+mod order_of_offset;
+mod piecewise_merge_join;
 mod regular_expressions;
+mod set_operations;
+mod sort_merge_filter;
+mod sorted_grouping_sets;
+mod subqueries;
 mod timestamp_comparisons;
 mod top_k_aggregation;
+mod using;
 mod years;
 
 pub(crate) use self::kept_casts::keep_casts;
@@ -83,19 +98,36 @@ pub const GUARDS: &[Guard] = &[
     aggregate_schemas::GUARD,
     bounds_of_min_max::GUARD,
     cast_names::GUARD,
+    constants_of_outer_joins::GUARD,
     decimal_comparisons::GUARD,
     distinct_from::GUARD,
     exclusive_or::GUARD,
     flipped_comparisons::GUARD,
     float_zeros::GUARD,
     in_lists::GUARD,
+    limit_below_aggregate::GUARD,
     lossy_casts::GUARD,
     min_max_of_floats::GUARD,
+    null_equal_keys::GUARD,
+    offset_below_sort::GUARD,
+    order_of_offset::GUARD,
+    piecewise_merge_join::GUARD,
     regular_expressions::GUARD,
+    set_operations::GUARD,
+    sort_merge_filter::GUARD,
+    sorted_grouping_sets::GUARD,
+    subqueries::IN,
+    subqueries::EXISTS,
+    subqueries::CORRELATED,
     timestamp_comparisons::GUARD,
     top_k_aggregation::GUARD,
+    using::GUARD,
     years::GUARD,
 ];
+
+type AnalysisRule = Arc<dyn AnalyzerRule + Send + Sync>;
+type LogicalRule = Arc<dyn OptimizerRule + Send + Sync>;
+type PhysicalRule = Arc<dyn PhysicalOptimizerRule + Send + Sync>;
 
 /// Adds the guards to a session that is being built.
 ///
@@ -111,6 +143,21 @@ pub fn with_guards(mut builder: SessionStateBuilder) -> Result<SessionStateBuild
     comparisons::install(&mut builder)?;
     kept_casts::install(&mut builder);
     min_max_of_floats::install(&mut builder);
+    let analysis = &mut builder.analyzer().get_or_insert_with(Analyzer::new).rules;
+    set_operations::install(analysis);
+    subqueries::install(analysis);
+    let logical = &mut builder.optimizer().get_or_insert_with(Optimizer::new).rules;
+    null_equal_keys::install(logical)?;
+    let physical =
+        &mut builder.physical_optimizers().get_or_insert_with(PhysicalOptimizer::new).rules;
+    limit_below_aggregate::install(physical)?;
+    // It looks for the limits that the other one hides.
+    order_of_offset::install(physical)?;
+    offset_below_sort::install(physical)?;
+    constants_of_outer_joins::install(physical);
+    sorted_grouping_sets::install(physical);
+    sort_merge_filter::install(physical);
+    using::install(builder.relation_planners().get_or_insert_with(Vec::new));
     Ok(builder.with_config(config))
 }
 
@@ -150,7 +197,7 @@ pub fn rewrite(statement: &mut Statement) -> Result<()> {
     cast_names::rewrite(statement);
     decimal_comparisons::rewrite(statement);
     distinct_from::rewrite(statement);
-    Ok(())
+    using::rewrite(statement)
 }
 
 /// Visits the parts of a statement that are SQL of the parser's.

@@ -175,11 +175,6 @@ impl ScalarUDFImpl for Instant {
         NAME
     }
 
-    fn schema_name(&self, args: &[Expr]) -> Result<String> {
-        // As a cast, which has the name of what is cast.
-        Ok(args.first().map(|it| it.schema_name().to_string()).unwrap_or_default())
-    }
-
     fn signature(&self) -> &Signature {
         &self.signature
     }

@@ -67,8 +67,9 @@ impl ExecutionPlan for ForgetfulExec {
         vec![&self.input]
     }
 
+    /// DataFusion moves sorts below operators that maintain the order, where rows may count as sorted by a constant.
     fn maintains_input_order(&self) -> Vec<bool> {
-        vec![self.keeps_order]
+        vec![false]
     }
 
     fn benefits_from_input_partitioning(&self) -> Vec<bool> {

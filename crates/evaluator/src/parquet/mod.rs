@@ -60,6 +60,10 @@ fn guarded<T>(read: impl FnOnce() -> Result<T, SelectError>) -> Result<T, Select
 /// others are.
 fn hide_panics() {
     static HIDDEN: Once = Once::new();
+    // The hook of a thread that unwinds cannot be changed.
+    if std::thread::panicking() {
+        return;
+    }
     HIDDEN.call_once(|| {
         let show = panic::take_hook();
         panic::set_hook(Box::new(move |panicked| {

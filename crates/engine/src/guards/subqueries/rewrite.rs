@@ -99,7 +99,7 @@ impl<'a> Rewriter<'a> {
         let exact = match (negated, place) {
             (false, Place::Conjunct | Place::Condition) => true,
             // DataFusion's anti join that knows NULL has one key.
-            (true, Place::Conjunct) => !correlated && !(nullable && value.column_refs().is_empty()),
+            (true, Place::Conjunct) => !(correlated || nullable && value.column_refs().is_empty()),
             _ => !nullable,
         };
         if self.filter && exact && shape::can_be_joined(plan) {

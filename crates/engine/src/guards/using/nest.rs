@@ -36,7 +36,7 @@ impl Merge {
 }
 
 /// Puts the joins of a SELECT into parentheses whose merged columns DataFusion would get wrong, or refuse.
-pub(super) fn nest(select: &mut Select, mut order: Option<&mut OrderBy>) -> Result<()> {
+pub(super) fn nest(select: &mut Select, order: Option<&mut OrderBy>) -> Result<()> {
     select.from.iter_mut().for_each(flatten);
     if !select.from.iter().any(|from| !from.joins.is_empty()) {
         return Ok(());
@@ -48,7 +48,7 @@ pub(super) fn nest(select: &mut Select, mut order: Option<&mut OrderBy>) -> Resu
     let mut merges: Vec<Vec<Merge>> = from.iter().map(merges).collect();
     let done = match merges.iter().all(Vec::is_empty) {
         true => Ok(()),
-        false => nested(select, order.as_deref_mut(), &mut from, &mut merges),
+        false => nested(select, order, &mut from, &mut merges),
     };
     select.from = from;
     done

@@ -382,7 +382,8 @@ impl<'a, P: Pruner> Run<'a, P> {
                 }
             }
             Packet::Fin { query, fid, pass, attempt } => {
-                if self.master.on_fin((*query, *fid), *pass, *attempt, &mut replies) {
+                let is_new = self.master.on_fin((*query, *fid), *pass, *attempt, &mut replies);
+                if is_new {
                     self.last_progress = self.now;
                 }
             }
