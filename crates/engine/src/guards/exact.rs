@@ -371,7 +371,7 @@ mod tests {
         let tiny = number(&format!("0.5{}1", "0".repeat(200)));
         let cents = Counted::of(&DataType::Decimal128(5, 1)).unwrap();
         let compared = cents.compare(col("a"), Operator::GtEq, &tiny).unwrap();
-        assert_eq!(compared.to_string(), r#"a >= Decimal128(Some(6),5,1)"#);
+        assert_eq!(compared.to_string(), r#"a >= Decimal128(0.6,5,1)"#);
     }
 
     #[test]
@@ -408,8 +408,8 @@ mod tests {
             (&int, Operator::GtEq, "-128.5", "a >= Int8(-128)"),
             (&int, Operator::LtEq, "-1e300", "a < Int8(-128)"),
             (&int, Operator::IsDistinctFrom, "1e300", "Boolean(true)"),
-            (&decimal, Operator::LtEq, "67.35", "a <= Decimal128(Some(673),4,1)"),
-            (&decimal, Operator::Eq, "67.3", "a = Decimal128(Some(673),4,1)"),
+            (&decimal, Operator::LtEq, "67.35", "a <= Decimal128(67.3,4,1)"),
+            (&decimal, Operator::Eq, "67.3", "a = Decimal128(67.3,4,1)"),
             (&second, Operator::Lt, "0.5", "a <= TimestampSecond(0, None)"),
         ] {
             let counted = Counted::of(data_type).unwrap();
