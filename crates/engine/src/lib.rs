@@ -108,6 +108,7 @@ pub mod skyline;
 mod sql;
 pub mod stages;
 pub mod staging;
+mod standard_sql;
 pub mod statistics;
 pub mod store;
 mod summarize;

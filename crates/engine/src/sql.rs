@@ -22,6 +22,7 @@ use crate::locations::{as_url, check_writable};
 use crate::option_values;
 use crate::show_tables;
 use crate::staging::replaced::Existing;
+use crate::standard_sql;
 use crate::summarize;
 use crate::table_functions::{name_calls, tab};
 use crate::unquoted_names;
@@ -80,6 +81,7 @@ async fn planned(
         statement = from_first::parse(state, &query)?;
     }
     dropped_clauses::check(&statement)?;
+    standard_sql::rewrite(&mut statement);
     guards::rewrite(&mut statement)?;
     written_files::check(state, &statement)?;
     select_all(&mut statement);

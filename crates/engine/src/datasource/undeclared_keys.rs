@@ -1,10 +1,11 @@
-//! Keys of JSON that first come after the records which tell the columns: they are no columns, and a note says so.
+//! Keys of JSON that first come after the records which tell the columns: neither columns nor fields of columns have
+//! their names, and a note says so.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::convert::Infallible;
 use std::sync::Arc;
 
-use arrow::datatypes::Schema;
+use arrow::datatypes::{DataType, Fields, Schema};
 use memchr::{memchr, memchr2};
 use object_store::ObjectStore;
 
@@ -20,8 +21,7 @@ pub(crate) fn noted(
     notes: &Arc<Notes>,
     object: &str,
 ) -> Arc<dyn ObjectStore> {
-    let columns = columns.fields().iter().map(|field| field.name().as_bytes().to_vec()).collect();
-    let keys = Keys::new(columns, layout == TextLayout::JsonArray);
+    let keys = Keys::new(columns.fields(), layout == TextLayout::JsonArray);
     let (notes, object) = (Arc::clone(notes), object.to_owned());
     watched(store, UndeclaredKeys { keys, begun: false, is_told: false, notes, object })
 }
@@ -63,18 +63,43 @@ impl Watch for UndeclaredKeys {
     }
 }
 
-/// Finds keys of records that are no columns, in a text that is handed over piece by piece.
+/// Finds keys of records that are no columns, and keys within them that are no fields of a column, in a text that is
+/// handed over piece by piece.
 #[derive(Debug)]
 struct Keys {
-    columns: HashSet<Vec<u8>>,
-    /// How many objects and arrays are open where keys of records are.
-    records: u32,
-    depth: u32,
-    /// Whether the next text, if it is in a record, is a key.
+    shapes: Vec<Shape>,
+    /// The shape of a whole record, or of the array of all.
+    root: ShapeId,
+    /// What is open, the innermost last.
+    open: Vec<Open>,
+    /// Whether the next text is a key.
     before_key: bool,
+    /// The key whose value comes next, and the value's shape.
+    last_key: (Vec<u8>, Option<ShapeId>),
     within: Within,
     /// A key that goes on in the next piece.
     begun: Vec<u8>,
+}
+
+/// What the columns' types tell of an object or array.
+#[derive(Debug)]
+enum Shape {
+    /// The fields' names, with the shapes of their values that are objects or arrays.
+    Object(HashMap<Vec<u8>, Option<ShapeId>>),
+    Array(Option<ShapeId>),
+}
+
+/// An index into [`Keys::shapes`].
+type ShapeId = usize;
+
+/// An object or array that has begun.
+#[derive(Debug)]
+struct Open {
+    is_object: bool,
+    /// Nothing is compared where the columns' types tell no shape.
+    shape: Option<ShapeId>,
+    /// The key that it is the value of; empty in an array and for a record.
+    key: Vec<u8>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,18 +112,68 @@ enum Within {
 }
 
 impl Keys {
-    fn new(columns: HashSet<Vec<u8>>, in_array: bool) -> Self {
+    fn new(columns: &Fields, in_array: bool) -> Self {
+        let mut shapes = Vec::new();
+        let record = object(columns, &mut shapes);
+        let root = if in_array { added(Shape::Array(Some(record)), &mut shapes) } else { record };
         Self {
-            columns,
-            records: if in_array { 2 } else { 1 },
-            depth: 0,
+            shapes,
+            root,
+            open: Vec::new(),
             before_key: false,
+            last_key: (Vec::new(), None),
             within: Within::Nothing,
             begun: Vec::new(),
         }
     }
 
-    /// The first key that is no column.
+    /// Notes that an object or array begins.
+    fn begin(&mut self, is_object: bool) {
+        let (key, shape) = match self.open.last() {
+            None => (Vec::new(), Some(self.root)),
+            Some(Open { is_object: true, .. }) => std::mem::take(&mut self.last_key),
+            Some(Open { is_object: false, shape, .. }) => (
+                Vec::new(),
+                shape.and_then(|shape| match &self.shapes[shape] {
+                    Shape::Array(element) => *element,
+                    Shape::Object(_) => None,
+                }),
+            ),
+        };
+        // A value of another kind than the column's fails where it is read.
+        let shape =
+            shape.filter(|shape| matches!(self.shapes[*shape], Shape::Object(_)) == is_object);
+        self.before_key = is_object;
+        self.open.push(Open { is_object, shape, key });
+    }
+
+    /// The path to a key, if no column and no field of a column has its name; notes the shape of its value.
+    fn compare(&mut self, key: Vec<u8>) -> Option<Vec<u8>> {
+        let shape = self.open.last().and_then(|open| open.shape);
+        let fields = shape.and_then(|shape| match &self.shapes[shape] {
+            Shape::Object(fields) => Some(fields),
+            Shape::Array(_) => None,
+        });
+        // What is escaped may be a column.
+        let value = match fields {
+            Some(fields) if !key.contains(&b'\\') => match fields.get(&key) {
+                Some(value) => *value,
+                None => {
+                    let parents = self
+                        .open
+                        .iter()
+                        .map(|open| open.key.as_slice())
+                        .filter(|key| !key.is_empty());
+                    return Some(parents.chain([key.as_slice()]).collect::<Vec<_>>().join(&b'.'));
+                }
+            },
+            _ => None,
+        };
+        self.last_key = (key, value);
+        None
+    }
+
+    /// The path to the first key that is no column and no field of one.
     fn pass(&mut self, bytes: &[u8]) -> Option<Vec<u8>> {
         let mut at = 0;
         while at < bytes.len() {
@@ -131,23 +206,25 @@ impl Keys {
                         continue;
                     }
                     let key = std::mem::take(&mut self.begun);
-                    // What is escaped may be a column.
-                    if !self.columns.contains(&key) && !key.contains(&b'\\') {
-                        return Some(key);
+                    if let Some(path) = self.compare(key) {
+                        return Some(path);
                     }
                 }
                 Within::Nothing => {
                     match rest[0] {
-                        b'"' if self.before_key && self.depth == self.records => {
+                        b'"' if self.before_key => {
                             (self.within, self.before_key) = (Within::Key, false);
                         }
                         b'"' => self.within = Within::Text,
-                        open @ (b'{' | b'[') => {
-                            self.depth += 1;
-                            self.before_key = open == b'{';
+                        b'{' => self.begin(true),
+                        b'[' => self.begin(false),
+                        b'}' | b']' => {
+                            self.open.pop();
+                            self.before_key = false;
                         }
-                        b'}' | b']' => self.depth = self.depth.saturating_sub(1),
-                        b',' => self.before_key = self.depth == self.records,
+                        b',' => {
+                            self.before_key = self.open.last().is_some_and(|open| open.is_object)
+                        }
                         _ => {}
                     }
                     at += 1;
@@ -158,15 +235,53 @@ impl Keys {
     }
 }
 
+/// Adds the shape of objects with these fields.
+fn object(fields: &Fields, shapes: &mut Vec<Shape>) -> ShapeId {
+    let fields = fields
+        .iter()
+        .map(|field| (field.name().as_bytes().to_vec(), shape(field.data_type(), shapes)))
+        .collect();
+    added(Shape::Object(fields), shapes)
+}
+
+/// Adds the shape of values of a type, if they are objects or arrays.
+fn shape(data_type: &DataType, shapes: &mut Vec<Shape>) -> Option<ShapeId> {
+    match data_type {
+        DataType::Struct(fields) => Some(object(fields, shapes)),
+        DataType::List(element) | DataType::LargeList(element) => {
+            let element = shape(element.data_type(), shapes);
+            Some(added(Shape::Array(element), shapes))
+        }
+        _ => None,
+    }
+}
+
+fn added(shape: Shape, shapes: &mut Vec<Shape>) -> ShapeId {
+    shapes.push(shape);
+    shapes.len() - 1
+}
+
 #[cfg(test)]
 mod tests {
+    use arrow::datatypes::Field;
+
     use super::*;
+
+    /// `a` and `b` of no nested type, `o` with the fields `x` and `y`, `l` a list of objects with the field `x`.
+    fn columns() -> Fields {
+        let x = Field::new("x", DataType::Int64, true);
+        let y = Field::new("y", DataType::new_list(DataType::Utf8, true), true);
+        let object = DataType::Struct(vec![x.clone(), y].into());
+        let objects = DataType::new_list(DataType::Struct(vec![x].into()), true);
+        let columns = [("a", DataType::Utf8), ("b", DataType::Utf8), ("o", object), ("l", objects)];
+        columns.map(|(name, data_type)| Field::new(name, data_type, true)).to_vec().into()
+    }
 
     #[track_caller]
     fn check(text: &str, in_array: bool, expected: Option<&str>) {
         for piece in 1..=text.len() {
-            let columns = ["a", "b", "ü"].map(|name| name.as_bytes().to_vec());
-            let mut keys = Keys::new(columns.into(), in_array);
+            let columns = columns();
+            let mut keys = Keys::new(&columns, in_array);
             let found = text.as_bytes().chunks(piece).find_map(|piece| keys.pass(piece));
             let found = found.map(|key| String::from_utf8(key).unwrap());
             assert_eq!(found.as_deref(), expected, "{text} in pieces of {piece}");
@@ -177,16 +292,24 @@ mod tests {
     fn keys_of_records_are_compared() {
         check("{\"a\":1,\"b\":\"c\"}\n{\"b\":[1,2],\"a\":null}", false, None);
         check("{\"a\":1}\n{\"c\":1}", false, Some("c"));
-        check(
-            "{\"a\":{\"c\":1,\"d\":{}},\"b\":[{\"c\":\"x\"},\"y\",[\"z\"]],\"ü\":1}",
-            false,
-            None,
-        );
+        check("{\"a\":{\"c\":1,\"d\":{}},\"b\":[{\"c\":\"x\"},\"y\",[\"z\"]]}", false, None);
         check("{\"a\":\"\\\",\\\"c\\\":\",\"b\":\"\\\\\"}", false, None);
         check("{\"a\" : \"x\" ,\n \"b\" : [\"x\" , \"y\"] ,\n \"e\" : 1}", false, Some("e"));
         check("{\"\\u0061\":1}", false, None);
         check("[{\"a\":1},{\"b\":2},{\"d\":3}]", true, Some("d"));
         check("[{\"a\":[{\"c\":1}]}]", true, None);
+        check("{\"ü\":1}", false, Some("ü"));
         check("", false, None);
+    }
+
+    #[test]
+    fn keys_within_a_column_are_compared_with_its_fields() {
+        check("{\"o\":{\"x\":1,\"y\":[\"z\"]},\"l\":[{\"x\":1},{\"x\":2}]}", false, None);
+        check("{\"o\":{\"x\":1}}\n{\"a\":1,\"o\":{\"x\":2,\"z\":1}}", false, Some("o.z"));
+        check("{\"l\":[{\"x\":1},{\"z\":1}]}", false, Some("l.z"));
+        check("[{\"l\":[{\"x\":1}]},{\"o\":{\"y\":[],\"z\":[]},\"q\":1}]", true, Some("o.z"));
+        check("{\"o\":{\"x\":{\"q\":1},\"y\":[{\"q\":1}]},\"a\":1}", false, None);
+        check("{\"o\":[{\"q\":1}],\"l\":{\"q\":1},\"b\":1}", false, None);
+        check("{\"\\u006f\":{\"q\":1},\"c\":1}", false, Some("c"));
     }
 }

@@ -3,8 +3,9 @@
 use std::ops::ControlFlow;
 
 use datafusion::sql::parser::Statement;
-use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, UnaryOperator, Value, VisitorMut};
+use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, UnaryOperator, VisitorMut};
 
+use super::chain::{Chain, null};
 use super::{Answer, Case, Guard, visit};
 
 pub(super) const GUARD: Guard = Guard {
@@ -60,8 +61,8 @@ impl VisitorMut for Rotate {
 
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
         if takes_too_much(expr) {
-            let mut chain = Chain::default();
-            chain.add(std::mem::replace(expr, null()));
+            let mut chain = Chain::new(strength);
+            add(&mut chain, std::mem::replace(expr, null()));
             *expr = chain.tree();
         }
         ControlFlow::Continue(())
@@ -100,71 +101,29 @@ fn strength(op: &BinaryOperator) -> Option<usize> {
     }
 }
 
-/// Operands in the order of the text, and the operators between them.
-#[derive(Default)]
-struct Chain {
-    operands: Vec<Expr>,
-    operators: Vec<BinaryOperator>,
-}
-
-impl Chain {
-    fn add(&mut self, expr: Expr) {
-        match expr {
-            Expr::BinaryOp { left, op, right } if strength(&op).is_some() => {
-                self.add(*left);
-                self.operators.push(op);
-                self.add(*right);
-            }
-            Expr::IsDistinctFrom(left, right) => {
-                self.add_within(*right, |first| Expr::IsDistinctFrom(left, first));
-            }
-            Expr::IsNotDistinctFrom(left, right) => {
-                self.add_within(*right, |first| Expr::IsNotDistinctFrom(left, first));
-            }
-            Expr::UnaryOp { op: UnaryOperator::Not, expr } if takes_too_much(&expr) => {
-                self.add_within(*expr, |expr| Expr::UnaryOp { op: UnaryOperator::Not, expr });
-            }
-            other => self.operands.push(other),
+fn add(chain: &mut Chain, expr: Expr) {
+    match expr {
+        Expr::IsDistinctFrom(left, right) => {
+            add_within(chain, *right, |first| Expr::IsDistinctFrom(left, first));
         }
-    }
-
-    /// Adds an expression whose first operand alone belongs to what stands before it.
-    fn add_within(&mut self, expr: Expr, wrap: impl FnOnce(Box<Expr>) -> Expr) {
-        let at = self.operands.len();
-        self.add(expr);
-        if let Some(first) = self.operands.get_mut(at) {
-            let operand = std::mem::replace(first, null());
-            *first = wrap(Box::new(operand));
+        Expr::IsNotDistinctFrom(left, right) => {
+            add_within(chain, *right, |first| Expr::IsNotDistinctFrom(left, first));
         }
-    }
-
-    fn tree(self) -> Expr {
-        let mut operands = self.operands.into_iter();
-        let mut done = vec![operands.next().unwrap_or_else(null)];
-        let mut pending: Vec<BinaryOperator> = Vec::new();
-        for (op, operand) in self.operators.into_iter().zip(operands) {
-            while pending.last().is_some_and(|last| strength(last) >= strength(&op)) {
-                join(&mut done, pending.pop());
-            }
-            pending.push(op);
-            done.push(operand);
+        Expr::UnaryOp { op: UnaryOperator::Not, expr } if takes_too_much(&expr) => {
+            add_within(chain, *expr, |expr| Expr::UnaryOp { op: UnaryOperator::Not, expr });
         }
-        while !pending.is_empty() {
-            join(&mut done, pending.pop());
-        }
-        done.pop().unwrap_or_else(null)
+        other => chain.add(other, add),
     }
 }
 
-/// Joins the last two expressions.
-fn join(done: &mut Vec<Expr>, op: Option<BinaryOperator>) {
-    if let (Some(right), Some(left), Some(op)) = (done.pop(), done.pop(), op) {
-        done.push(Expr::BinaryOp { left: Box::new(left), op, right: Box::new(right) });
+/// Adds an expression whose first operand alone belongs to what stands before it.
+fn add_within(chain: &mut Chain, expr: Expr, wrap: impl FnOnce(Box<Expr>) -> Expr) {
+    let at = chain.operands.len();
+    add(chain, expr);
+    if let Some(first) = chain.operands.get_mut(at) {
+        let operand = std::mem::replace(first, null());
+        *first = wrap(Box::new(operand));
     }
-}
-
-fn null() -> Expr {
-    Expr::Value(Value::Null.into())
 }
 
 #[cfg(test)]

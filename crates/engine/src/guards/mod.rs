@@ -23,8 +23,11 @@ use datafusion::sql::sqlparser::ast::{VisitMut, VisitorMut};
 mod aggregate_schemas;
 mod bounds_of_min_max;
 mod cast_names;
+mod chain;
+mod changed_aggregate;
 mod comparisons;
 mod constants_of_outer_joins;
+mod dates_and_intervals;
 mod decimal_comparisons;
 mod distinct_from;
 mod exact;
@@ -36,12 +39,15 @@ mod kept_casts;
 mod limit_below_aggregate;
 mod lossy_casts;
 mod min_max_of_floats;
+mod moving_frames;
 mod null_equal_keys;
 mod offset_below_sort;
+mod operators;
 mod order_of_offset;
 mod piecewise_merge_join;
 mod regular_expressions;
 mod set_operations;
+mod similar_to;
 mod sort_merge_filter;
 mod sorted_grouping_sets;
 mod subqueries;
@@ -99,6 +105,7 @@ pub const GUARDS: &[Guard] = &[
     bounds_of_min_max::GUARD,
     cast_names::GUARD,
     constants_of_outer_joins::GUARD,
+    dates_and_intervals::GUARD,
     decimal_comparisons::GUARD,
     distinct_from::GUARD,
     exclusive_or::GUARD,
@@ -108,12 +115,15 @@ pub const GUARDS: &[Guard] = &[
     limit_below_aggregate::GUARD,
     lossy_casts::GUARD,
     min_max_of_floats::GUARD,
+    moving_frames::GUARD,
     null_equal_keys::GUARD,
     offset_below_sort::GUARD,
+    operators::GUARD,
     order_of_offset::GUARD,
     piecewise_merge_join::GUARD,
     regular_expressions::GUARD,
     set_operations::GUARD,
+    similar_to::GUARD,
     sort_merge_filter::GUARD,
     sorted_grouping_sets::GUARD,
     subqueries::IN,
@@ -143,6 +153,8 @@ pub fn with_guards(mut builder: SessionStateBuilder) -> Result<SessionStateBuild
     comparisons::install(&mut builder)?;
     kept_casts::install(&mut builder);
     min_max_of_floats::install(&mut builder);
+    moving_frames::install(&mut builder);
+    dates_and_intervals::install(&mut builder);
     let analysis = &mut builder.analyzer().get_or_insert_with(Analyzer::new).rules;
     set_operations::install(analysis);
     subqueries::install(analysis);
@@ -197,11 +209,16 @@ pub fn rewrite(statement: &mut Statement) -> Result<()> {
     cast_names::rewrite(statement);
     decimal_comparisons::rewrite(statement);
     distinct_from::rewrite(statement);
+    operators::rewrite(statement);
+    similar_to::rewrite(statement)?;
     using::rewrite(statement)
 }
 
 /// Visits the parts of a statement that are SQL of the parser's.
-fn visit<V: VisitorMut>(statement: &mut Statement, visitor: &mut V) -> ControlFlow<V::Break> {
+pub(crate) fn visit<V: VisitorMut>(
+    statement: &mut Statement,
+    visitor: &mut V,
+) -> ControlFlow<V::Break> {
     match statement {
         Statement::Statement(statement) => statement.visit(visitor),
         Statement::CopyTo(copy) => match &mut copy.source {

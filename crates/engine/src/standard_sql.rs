@@ -1,0 +1,117 @@
+//! Forms of standard SQL that DataFusion does not plan, in words that it does.
+
+use std::ops::ControlFlow;
+
+use datafusion::sql::parser::Statement;
+use datafusion::sql::sqlparser::ast::{
+    Expr, GroupByExpr, Ident, LimitClause, ObjectName, Query, Select, Set,
+    Statement as SqlStatement, Value, ValueWithSpan, VisitorMut,
+};
+
+use crate::guards::visit;
+
+/// Rewrites FETCH FIRST, GROUP BY (), LIKE … ESCAPE and SET TIME ZONE.
+pub(crate) fn rewrite(statement: &mut Statement) {
+    if let Statement::Statement(statement) = statement
+        && let SqlStatement::Set(set) = statement.as_mut()
+    {
+        time_zone(set);
+    }
+    let _ = visit(statement, &mut Forms);
+}
+
+struct Forms;
+
+impl VisitorMut for Forms {
+    type Break = ();
+
+    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
+        fetch(query);
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<()> {
+        group_by(select);
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+        if let Expr::Like { pattern, escape_char, .. } | Expr::ILike { pattern, escape_char, .. } =
+            expr
+            && let Some(other) = with_backslashes(pattern, escape_char.as_ref())
+        {
+            (**pattern, *escape_char) = (other, None);
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// `FETCH FIRST n ROWS ONLY` is `LIMIT n`.
+fn fetch(query: &mut Query) {
+    let Some(fetch) = &query.fetch else { return };
+    if fetch.with_ties || fetch.percent {
+        return;
+    }
+    let one = || Expr::Value(Value::Number("1".to_owned(), false).into());
+    let rows = fetch.quantity.clone().unwrap_or_else(one);
+    match &mut query.limit_clause {
+        None => {
+            query.limit_clause = Some(LimitClause::LimitOffset {
+                limit: Some(rows),
+                offset: None,
+                limit_by: Vec::new(),
+            });
+        }
+        Some(LimitClause::LimitOffset { limit: limit @ None, .. }) => *limit = Some(rows),
+        Some(_) => return,
+    }
+    query.fetch = None;
+}
+
+/// `GROUP BY ()` is the one group of all rows, as is `GROUPING SETS (())`.
+fn group_by(select: &mut Select) {
+    if let GroupByExpr::Expressions(keys, _) = &mut select.group_by
+        && let [key @ Expr::Tuple(_)] = keys.as_mut_slice()
+        && matches!(key, Expr::Tuple(parts) if parts.is_empty())
+    {
+        *key = Expr::GroupingSets(vec![Vec::new()]);
+    }
+}
+
+/// The pattern of LIKE with backslashes for the escape character that it names.
+fn with_backslashes(pattern: &Expr, escape: Option<&ValueWithSpan>) -> Option<Expr> {
+    let escape = escape?.value.clone().into_string()?;
+    let mut characters = escape.chars();
+    let escape = characters.next();
+    let Expr::Value(ValueWithSpan { value: Value::SingleQuotedString(pattern), .. }) = pattern
+    else {
+        return None;
+    };
+    if characters.next().is_some() || escape == Some('\\') {
+        return None;
+    }
+    let mut other = String::with_capacity(pattern.len());
+    let mut characters = pattern.chars();
+    while let Some(character) = characters.next() {
+        let is_escaped = Some(character) == escape;
+        // Nothing behind it: DataFusion's own message is about the backslash.
+        let character = if is_escaped { characters.next()? } else { character };
+        if character == '\\' || (is_escaped && matches!(character, '%' | '_')) {
+            other.push('\\');
+        }
+        other.push(character);
+    }
+    Some(Expr::Value(Value::SingleQuotedString(other).into()))
+}
+
+/// `SET TIME ZONE 'Europe/Berlin'` is `SET TIME ZONE = 'Europe/Berlin'`.
+fn time_zone(set: &mut Set) {
+    if let Set::SetTimeZone { local: false, value } = set {
+        *set = Set::SingleAssignment {
+            scope: None,
+            hivevar: false,
+            variable: ObjectName::from(vec![Ident::new("timezone")]),
+            values: vec![value.clone()],
+        };
+    }
+}
