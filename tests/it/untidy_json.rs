@@ -82,6 +82,24 @@ async fn keys_of_json_that_come_late_are_explained() {
     assert!(!csv.unwrap_err().hint().unwrap().contains("JSON"));
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_that_come_late_within_objects_are_told() {
+    let store = Store::start().await;
+    let early = "{\"a\":1,\"o\":{\"x\":1},\"l\":[{\"y\":1}]}\n".repeat(2000);
+    for (late, key) in [
+        ("{\"a\":2,\"o\":{\"x\":1,\"z\":5}}", Some("`o.z`")),
+        ("{\"a\":2,\"l\":[{\"y\":1},{\"z\":5}]}", Some("`l.z`")),
+        ("{\"a\":2,\"o\":null,\"l\":[]}", None),
+    ] {
+        store.put("late.json", format!("{early}{late}\n"));
+        let engine = store.engine(Scan::Get).await;
+        rows(&engine, &format!("SELECT a, o, l FROM 's3://{BUCKET}/late.json'")).await;
+        let notes = engine.take_notes().join("\n");
+        assert_eq!(notes.contains("first comes after"), key.is_some(), "{late}: {notes}");
+        assert!(notes.contains(key.unwrap_or_default()), "{late}: {notes}");
+    }
+}
+
 /// Records on several lines, some lines of which are records of their own to who begins there.
 fn on_several_lines(records: usize) -> String {
     let record = |id: usize| {

@@ -115,3 +115,35 @@ fn time_zone(set: &mut Set) {
         };
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use datafusion::sql::parser::DFParser;
+
+    use super::*;
+
+    #[test]
+    fn standard_forms_are_written_as_datafusion_plans_them() {
+        for (text, expected) in [
+            ("SELECT a FROM t FETCH FIRST 2 ROWS ONLY", "SELECT a FROM t LIMIT 2"),
+            ("SELECT a FROM t OFFSET 3 FETCH NEXT ROW ONLY", "SELECT a FROM t LIMIT 1 OFFSET 3"),
+            (
+                "SELECT (SELECT a FROM t FETCH FIRST 1 ROWS ONLY)",
+                "SELECT (SELECT a FROM t LIMIT 1)",
+            ),
+            (
+                "SELECT sum(a) FROM t GROUP BY ()",
+                "SELECT sum(a) FROM t GROUP BY GROUPING SETS (())",
+            ),
+            ("SELECT a LIKE 'x!%!!!_\\' ESCAPE '!'", "SELECT a LIKE 'x\\%!\\_\\\\'"),
+            ("SELECT a NOT ILIKE 'x\\%' ESCAPE '\\'", "SELECT a NOT ILIKE 'x\\%' ESCAPE '\\'"),
+            ("SELECT a LIKE 'x!' ESCAPE '!'", "SELECT a LIKE 'x!' ESCAPE '!'"),
+            ("SELECT a LIKE b ESCAPE '!'", "SELECT a LIKE b ESCAPE '!'"),
+            ("SET TIME ZONE 'Europe/Berlin'", "SET timezone = 'Europe/Berlin'"),
+        ] {
+            let mut statement = DFParser::parse_sql(text).unwrap().pop_front().unwrap();
+            rewrite(&mut statement);
+            assert_eq!(statement.to_string(), expected);
+        }
+    }
+}

@@ -856,3 +856,58 @@ SELECT count(*) AS n FROM t GROUP BY CAST(k AS INT), CAST(k AS DOUBLE)
 
 # grouped by a column and its cast
 SELECT k, count(*) AS n FROM t GROUP BY k, CAST(k AS VARCHAR)
+
+# moving sum of doubles
+SELECT id, sum(x) OVER (ORDER BY id ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) AS y FROM m
+
+# moving mean of doubles, both ways
+SELECT id, avg(x) OVER (ORDER BY id ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING) AS y FROM m
+
+# moving sum to the end
+SELECT id, sum(r) OVER (ORDER BY id ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING) AS y FROM m
+
+# moving deviation
+SELECT c, stddev(CAST(c AS DOUBLE)) OVER (ORDER BY c ROWS BETWEEN 2 PRECEDING AND CURRENT ROW) AS y FROM l WHERE c < 50
+
+# moving sum with a filter
+SELECT id, sum(x) FILTER (WHERE id <> 7) OVER (ORDER BY id ROWS BETWEEN 2 PRECEDING AND 1 PRECEDING) AS y FROM m
+
+# moving sum of a range with gaps
+SELECT id, sum(x) OVER (ORDER BY id RANGE BETWEEN 1 PRECEDING AND 1 FOLLOWING) AS y FROM m WHERE id NOT IN (3, 4, 8)
+
+# moving sum by partition
+SELECT c, sum(CAST(c AS DOUBLE)) OVER (PARTITION BY v ORDER BY c ROWS BETWEEN 3 PRECEDING AND 1 PRECEDING) AS y FROM l WHERE c < 70
+
+# moving and
+SELECT a.id, bool_and(a.id <> 3) OVER (ORDER BY a.id ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) AS y, bool_or(a.x > 1) OVER (ORDER BY a.id ROWS BETWEEN CURRENT ROW AND 1 FOLLOWING) AS o FROM m a
+
+# moving texts
+SELECT c, string_agg(CAST(v AS VARCHAR), ',') OVER (ORDER BY c ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING) AS y FROM l WHERE c < 20
+
+# moving bits
+SELECT c, bit_and(c) OVER (ORDER BY c ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) AS y, bit_or(c) OVER (ORDER BY c ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) AS o FROM l WHERE c < 20
+
+# date minus a second
+SELECT id, dt - INTERVAL '1 second' AS y FROM c WHERE dt < DATE '9999-01-01'
+
+# date plus hours in a condition
+SELECT id FROM c WHERE dt + INTERVAL '36 hours' > TIMESTAMP '2020-03-01 11:00:00'
+
+# fetch first
+#ordered
+SELECT id FROM m ORDER BY id OFFSET 1 ROWS FETCH FIRST 2 ROWS ONLY
+
+# group by nothing
+SELECT sum(id) AS n FROM m GROUP BY ()
+
+# group by nothing of no rows
+SELECT count(*) AS n FROM e GROUP BY ()
+
+# like with an escape
+SELECT name FROM z WHERE name LIKE '%!_%' ESCAPE '!' OR name LIKE 'not a n_mber' ESCAPE '#'
+
+# concatenation after a sum
+SELECT id + 1 || 'x' AS y, id || '-' || id * 2 AS o FROM m
+
+# bits from left to right
+SELECT 1 | 2 & 4 AS a, c | c + 1 & 6 AS b FROM l WHERE c < 20
