@@ -911,3 +911,15 @@ SELECT id + 1 || 'x' AS y, id || '-' || id * 2 AS o FROM m
 
 # bits from left to right
 SELECT 1 | 2 & 4 AS a, c | c + 1 & 6 AS b FROM l WHERE c < 20
+
+# a contradiction of an aggregate
+SELECT count(*) AS n FROM t HAVING count(*) = 5 AND count(*) IN (6)
+
+# a condition around an aggregate
+SELECT n FROM (SELECT max(a) AS n FROM t) d WHERE 1 NOT IN (SELECT a FROM u WHERE a IS NOT NULL UNION ALL SELECT 1)
+
+# a condition of another table beside an aggregate
+SELECT count(*) AS m FROM (SELECT max(a) AS n FROM t) d JOIN (SELECT 1 AS k) e ON (SELECT min(b) FROM v) = 2
+
+# a condition without columns on totals
+SELECT a, min(b) AS n FROM t GROUP BY ROLLUP(a) HAVING (SELECT max(b) FROM v) = 1

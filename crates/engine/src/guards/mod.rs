@@ -26,6 +26,7 @@ mod cast_names;
 mod chain;
 mod changed_aggregate;
 mod comparisons;
+mod conditions_of_aggregates;
 mod constants_of_outer_joins;
 mod dates_and_intervals;
 mod decimal_comparisons;
@@ -104,6 +105,7 @@ pub const GUARDS: &[Guard] = &[
     aggregate_schemas::GUARD,
     bounds_of_min_max::GUARD,
     cast_names::GUARD,
+    conditions_of_aggregates::GUARD,
     constants_of_outer_joins::GUARD,
     dates_and_intervals::GUARD,
     decimal_comparisons::GUARD,
@@ -160,6 +162,7 @@ pub fn with_guards(mut builder: SessionStateBuilder) -> Result<SessionStateBuild
     subqueries::install(analysis);
     let logical = &mut builder.optimizer().get_or_insert_with(Optimizer::new).rules;
     null_equal_keys::install(logical)?;
+    conditions_of_aggregates::install(logical)?;
     let physical =
         &mut builder.physical_optimizers().get_or_insert_with(PhysicalOptimizer::new).rules;
     limit_below_aggregate::install(physical)?;
