@@ -22,11 +22,11 @@ use datafusion::sql::sqlparser::ast::{VisitMut, VisitorMut};
 
 mod aggregate_schemas;
 mod bounds_of_min_max;
-mod cast_names;
 mod comparisons;
 mod constants_of_outer_joins;
 mod decimal_comparisons;
 mod distinct_from;
+mod distinct_on;
 mod exact;
 mod exclusive_or;
 mod flipped_comparisons;
@@ -36,11 +36,14 @@ mod kept_casts;
 mod limit_below_aggregate;
 mod lossy_casts;
 mod min_max_of_floats;
+mod names;
 mod null_equal_keys;
 mod offset_below_sort;
 mod order_of_offset;
+mod order_of_unions;
 mod piecewise_merge_join;
 mod regular_expressions;
+mod repeated_keys;
 mod set_operations;
 mod sort_merge_filter;
 mod sorted_grouping_sets;
@@ -51,6 +54,7 @@ mod using;
 mod years;
 
 pub(crate) use self::kept_casts::keep_casts;
+pub(crate) use self::using::merge_other_capitals;
 
 /// A class of wrong answers, and what keeps them from our users.
 #[derive(Debug, Clone, Copy)]
@@ -97,10 +101,10 @@ pub enum Answer {
 pub const GUARDS: &[Guard] = &[
     aggregate_schemas::GUARD,
     bounds_of_min_max::GUARD,
-    cast_names::GUARD,
     constants_of_outer_joins::GUARD,
     decimal_comparisons::GUARD,
     distinct_from::GUARD,
+    distinct_on::GUARD,
     exclusive_or::GUARD,
     flipped_comparisons::GUARD,
     float_zeros::GUARD,
@@ -108,11 +112,17 @@ pub const GUARDS: &[Guard] = &[
     limit_below_aggregate::GUARD,
     lossy_casts::GUARD,
     min_max_of_floats::GUARD,
+    names::CASTS,
+    names::COMPARED,
+    names::REPEATED,
+    names::SETS,
     null_equal_keys::GUARD,
     offset_below_sort::GUARD,
     order_of_offset::GUARD,
+    order_of_unions::GUARD,
     piecewise_merge_join::GUARD,
     regular_expressions::GUARD,
+    repeated_keys::GUARD,
     set_operations::GUARD,
     sort_merge_filter::GUARD,
     sorted_grouping_sets::GUARD,
@@ -146,8 +156,12 @@ pub fn with_guards(mut builder: SessionStateBuilder) -> Result<SessionStateBuild
     let analysis = &mut builder.analyzer().get_or_insert_with(Analyzer::new).rules;
     set_operations::install(analysis);
     subqueries::install(analysis);
+    distinct_on::install(analysis);
+    names::install(analysis)?;
+    builder.scalar_functions().get_or_insert_default().push(names::function());
     let logical = &mut builder.optimizer().get_or_insert_with(Optimizer::new).rules;
     null_equal_keys::install(logical)?;
+    repeated_keys::install(logical);
     let physical =
         &mut builder.physical_optimizers().get_or_insert_with(PhysicalOptimizer::new).rules;
     limit_below_aggregate::install(physical)?;
@@ -155,6 +169,7 @@ pub fn with_guards(mut builder: SessionStateBuilder) -> Result<SessionStateBuild
     order_of_offset::install(physical)?;
     offset_below_sort::install(physical)?;
     constants_of_outer_joins::install(physical);
+    order_of_unions::install(physical);
     sorted_grouping_sets::install(physical);
     sort_merge_filter::install(physical);
     using::install(builder.relation_planners().get_or_insert_with(Vec::new));
@@ -194,10 +209,13 @@ fn insert_after(rules: &mut Vec<PhysicalRule>, name: &str, after: PhysicalRule) 
 ///
 /// If a guard refuses the statement.
 pub fn rewrite(statement: &mut Statement) -> Result<()> {
-    cast_names::rewrite(statement);
     decimal_comparisons::rewrite(statement);
     distinct_from::rewrite(statement);
-    using::rewrite(statement)
+    distinct_on::rewrite(statement);
+    using::rewrite(statement)?;
+    // It reads what the others have written.
+    names::rewrite(statement);
+    Ok(())
 }
 
 /// Visits the parts of a statement that are SQL of the parser's.
