@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
 
 use super::says;
-use crate::cli::{Served, good, sluice, text};
+use crate::cli::{Served, good, sluice};
 
 /// Of a credential fault, every way to begin says which it is: a HEAD, which has no body, leads to a GET.
 #[test]
