@@ -910,9 +910,6 @@ SELECT a, count(*) AS n FROM t GROUP BY CUBE (a, b, a)
 # rollup of columns of two tables
 SELECT t.a AS x, u.a AS y, count(*) AS n FROM t JOIN u ON t.b = u.b GROUP BY ROLLUP (t.a, u.a)
 
-# rollup of a column by its name and by itself
-SELECT a AS x, count(*) AS n FROM t GROUP BY ROLLUP (a, x)
-
 # sums of a column and of its cast
 SELECT sum(k) AS a, sum(CAST(k AS DOUBLE)) AS b, sum(CAST(k AS INT)) AS c FROM t
 

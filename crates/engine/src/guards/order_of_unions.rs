@@ -22,7 +22,7 @@ pub(super) const GUARD: Guard = Guard {
     cases: &[
         Case {
             setup: &[T],
-            sql: "SELECT a AS x, a AS y FROM unions UNION ALL SELECT b, b FROM unions ORDER BY x, y",
+            sql: "SELECT a AS x, a AS y FROM unions UNION ALL SELECT b AS x, b AS y FROM unions ORDER BY x, y",
             right: Answer::Rows(&["1, 1", "2, 2", "3, 3", "4, 4", "5, 5", "5, 5"]),
             theirs: Answer::Error("SanityCheckPlan"),
         },

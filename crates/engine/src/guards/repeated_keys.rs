@@ -97,7 +97,7 @@ fn has_repeated(expr: &Expr) -> bool {
         Expr::Alias(alias) => has_repeated(&alias.expr),
         Expr::AggregateFunction(call) => {
             let mut seen = HashSet::new();
-            call.params.order_by.iter().any(|by| !seen.insert(&by.expr))
+            call.params.order_by.iter().any(|by| !seen.insert(unnamed(&by.expr)))
         }
         _ => false,
     }
@@ -107,9 +107,17 @@ fn once(expr: Expr) -> Transformed<Expr> {
     match expr {
         Expr::AggregateFunction(mut call) => {
             let mut seen = HashSet::new();
-            call.params.order_by.retain(|by| seen.insert(by.expr.clone()));
+            call.params.order_by.retain(|by| seen.insert(unnamed(&by.expr).clone()));
             Transformed::yes(Expr::AggregateFunction(call))
         }
         expr => Transformed::no(expr),
+    }
+}
+
+/// A key that was simplified has the name that it had.
+fn unnamed(expr: &Expr) -> &Expr {
+    match expr {
+        Expr::Alias(alias) => unnamed(&alias.expr),
+        expr => expr,
     }
 }
