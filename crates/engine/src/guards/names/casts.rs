@@ -51,6 +51,13 @@ pub(in crate::guards) const GUARD: Guard = Guard {
         },
         Case {
             setup: &[T],
+            sql: "SELECT d, grouping(CAST(d AS INT)) FROM cast_groups WHERE d < 2 \
+                  GROUP BY GROUPING SETS ((d, CAST(d AS INT)), (d))",
+            right: Answer::Rows(&["1.5, 0", "1.5, 1"]),
+            theirs: Answer::Varies,
+        },
+        Case {
+            setup: &[T],
             sql: "SELECT sum(d) AS a, sum(CAST(d AS INT)) AS b FROM cast_groups",
             right: Answer::Rows(&["6.7, 5"]),
             theirs: Answer::Error("duplicate unqualified field name"),

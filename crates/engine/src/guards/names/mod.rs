@@ -27,10 +27,12 @@ pub(super) use self::sets::GUARD as SETS;
 pub(super) use self::text::{exact, resolved};
 use super::{AnalysisRule, visit};
 
-/// Comes first: the other rules see casts as they are without names.
+/// Comes before types are coerced: the rules from there on see casts as they are without names.
 pub(super) fn install(rules: &mut Vec<AnalysisRule>) -> Result<()> {
     compared::install(rules)?;
-    rules.insert(0, Arc::new(named::Unnamed));
+    // GROUPING finds its arguments among the groups before.
+    let grouping = rules.iter().position(|rule| rule.name() == "resolve_grouping_function");
+    rules.insert(grouping.map_or(0, |at| at + 1), Arc::new(named::Unnamed));
     Ok(())
 }
 

@@ -47,6 +47,13 @@ pub(in crate::guards) const GUARD: Guard = Guard {
             theirs: Answer::Error("unique expression names"),
         },
         Case {
+            setup: &[T],
+            sql: "SELECT a IN (SELECT b FROM repeated_names), a IN (SELECT b - 1 FROM repeated_names) \
+                  FROM repeated_names WHERE b = 3",
+            right: Answer::Rows(&["true, true"]),
+            theirs: Answer::Error("unique expression names"),
+        },
+        Case {
             setup: &[],
             sql: "WITH RECURSIVE f(n, a, b) AS (SELECT 1, 1, 1 UNION ALL SELECT n + 1, b, a + b FROM f WHERE n < 6) \
                   SELECT a FROM f ORDER BY n",

@@ -93,6 +93,11 @@ impl VisitorMut for Normal {
                 let name = if *negated { "NOT EXISTS" } else { "EXISTS" };
                 *expr = Expr::Identifier(Ident::with_quote('"', name));
             }
+            Expr::InSubquery { expr: of, negated, .. } if !self.casts => {
+                let is_in = if *negated { "NOT IN" } else { "IN" };
+                let name = format!("{of} {is_in} (<subquery>)");
+                *expr = Expr::Identifier(Ident::with_quote('"', name));
+            }
             Expr::Subquery(_) if !self.casts => {
                 *expr = Expr::Identifier(Ident::with_quote('"', "(<subquery>)"));
             }
