@@ -992,3 +992,12 @@ SELECT 1, 1, NULL, NULL
 
 # casts of constants twice
 SELECT CAST(1 AS INT), CAST(1 AS BIGINT), 1
+
+# two memberships
+SELECT a IN (SELECT a FROM u), a IN (SELECT b FROM u WHERE b IS NOT NULL) FROM t WHERE a IS NOT NULL
+
+# grouping of a cast and of its column
+SELECT a, grouping(a) AS g, grouping(CAST(a AS VARCHAR)) AS h, count(*) AS n FROM t GROUP BY CUBE (a, CAST(a AS VARCHAR))
+
+# in a narrower subquery with a limit
+SELECT a FROM t WHERE k IN (SELECT a AS s FROM u ORDER BY s LIMIT 1) OR b = 2
