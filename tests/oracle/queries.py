@@ -380,7 +380,9 @@ class Queries(Expressions):
         words = ""
         if self.chance(0.12) and self.allowed("rollup"):
             words = rng.choice(["ROLLUP", "CUBE"])
-            keys = list({key.value: key for key in keys if key.kind == "column"}.values()) or [self.column(scope)]
+            columns = [key for key in keys if key.kind == "column"] or [self.column(scope)]
+            # Now and then, a column is there twice.
+            keys = columns if self.chance(0.2) else list({key.value: key for key in columns}.values())
             if self.chance(0.3):
                 made.append(expression(Shape("grouping({0})", demands=0), keys[0].copy(), type=INT))
         group = Node("grouping", [key.copy() for key in keys], words)
@@ -451,7 +453,7 @@ class Queries(Expressions):
         items, columns = self.outputs([key, of, column(*scope[0])])
         order = many([by(column(None, "o1", key.type)), self.ordering(column(None, "o2", of.type)), by(column(None, "o3", INT))])
         where = self.predicate(scope, 1) if self.chance(0.5) else None
-        distinct = "DISTINCT ON ({}.{})".format(*key.value)
+        distinct = ("DISTINCT ON ({0}.{1}, {0}.{1})" if self.chance(0.2) else "DISTINCT ON ({0}.{1})").format(*key.value)
         return Statement(select(items, node, where, order=order, distinct=distinct), True)
 
     def ordering(self, of):

@@ -90,17 +90,24 @@ fn typed(item: &SelectItem, called: &str) -> Option<String> {
         SelectItem::UnnamedExpr(Expr::Identifier(_)) => None,
         SelectItem::UnnamedExpr(Expr::CompoundIdentifier(parts)) => {
             // A column has its own name; a field of one is called `t.user[name]`.
-            let is_column =
-                parts.last().is_some_and(|name| name.value.eq_ignore_ascii_case(called));
+            let is_column = parts.last().is_some_and(|name| {
+                name.value.eq_ignore_ascii_case(called) || is_numbered(&name.value, called)
+            });
             let parts: Vec<&str> = parts.iter().map(|part| part.value.as_str()).collect();
             (!is_column).then(|| parts.join("."))
         }
         SelectItem::UnnamedExpr(expression) => {
             let text = expression.to_string();
-            (text.chars().count() <= MOST).then_some(text)
+            (text.chars().count() <= MOST && !is_numbered(&text, called)).then_some(text)
         }
         _ => None,
     }
+}
+
+/// Whether a column has this name and a number, since others before it have the name: `sum(a):1`.
+fn is_numbered(text: &str, called: &str) -> bool {
+    let number = called.strip_prefix(text).and_then(|rest| rest.strip_prefix(':'));
+    number.is_some_and(|number| number.parse::<usize>().is_ok())
 }
 
 #[cfg(test)]
@@ -134,6 +141,11 @@ mod tests {
             "SELECT t.a, \"user\".name, t.\"user\".Id FROM t",
             &["a", "t.user[name]", "t.user[id]"],
             Some(&["a", "user.name", "t.user.Id"]),
+        );
+        check(
+            "SELECT 1, 1, t.a, t.a FROM t",
+            &["Int64(1)", "1:1", "a", "a:1"],
+            Some(&["1", "1:1", "a", "a:1"]),
         );
         check("(SELECT max(a) FROM t) UNION SELECT 1", &["max(t.a)"], Some(&["max(a)"]));
     }

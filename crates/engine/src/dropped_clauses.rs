@@ -5,7 +5,8 @@ use std::ops::ControlFlow;
 use datafusion::common::Result;
 use datafusion::sql::parser::{CopyToSource, Statement};
 use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, Expr, Select, TableFactor, Value, Visit, Visitor,
+    BinaryOperator, DuplicateTreatment, Expr, FunctionArg, FunctionArgExpr, FunctionArguments,
+    LockType, Query, Select, TableFactor, Value, Visit, Visitor,
 };
 
 use crate::error::{ErrorKind, Told};
@@ -45,6 +46,15 @@ struct Dropped;
 impl Visitor for Dropped {
     type Break = Told;
 
+    fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<Told> {
+        let Some(lock) = query.locks.first() else { return ControlFlow::Continue(()) };
+        let clause = match lock.lock_type {
+            LockType::Update => "FOR UPDATE",
+            LockType::Share => "FOR SHARE",
+        };
+        refuse(clause, "Leave it out: objects are read as they are, and nothing is locked.")
+    }
+
     fn pre_visit_select(&mut self, select: &Select) -> ControlFlow<Told> {
         if select.prewhere.is_some() {
             return refuse("PREWHERE", "Write WHERE: it is pushed to the store.");
@@ -73,6 +83,9 @@ impl Visitor for Dropped {
 
     /// A date without quotes is a difference of numbers, which is compared with the days since 1970.
     fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<Told> {
+        if let Some(told) = star(expr) {
+            return ControlFlow::Break(told);
+        }
         let date = match expr {
             Expr::BinaryOp { left, op, right } if is_comparison(op) => date(left).or(date(right)),
             Expr::Between { low, high, .. } => date(low).or(date(high)),
@@ -88,6 +101,33 @@ impl Visitor for Dropped {
             )),
         })
     }
+}
+
+/// `count(DISTINCT *)`, which would be 1, and `*` as the argument of another aggregate.
+fn star(expr: &Expr) -> Option<Told> {
+    let Expr::Function(function) = expr else { return None };
+    let FunctionArguments::List(list) = &function.args else { return None };
+    let star = list.args.iter().find(|argument| {
+        use FunctionArgExpr::{QualifiedWildcard, Wildcard};
+        matches!(argument, FunctionArg::Unnamed(Wildcard | QualifiedWildcard(_)))
+    })?;
+    let name = function.name.to_string();
+    let is_distinct = list.duplicate_treatment == Some(DuplicateTreatment::Distinct);
+    let hint = match name.to_lowercase().as_str() {
+        "count" if is_distinct => {
+            "Count the rows of SELECT DISTINCT: SELECT count(*) FROM (SELECT DISTINCT * FROM t)."
+        }
+        "sum" | "avg" | "min" | "max" | "stddev" | "median" => {
+            "Name the column that it is of; only count takes *."
+        }
+        _ => return None,
+    };
+    let distinct = if is_distinct { "DISTINCT " } else { "" };
+    Some(Told {
+        kind: ErrorKind::Unsupported,
+        message: format!("{name}({distinct}{star}) is not supported"),
+        hint: Some(hint.to_owned()),
+    })
 }
 
 fn is_comparison(op: &BinaryOperator) -> bool {
@@ -132,6 +172,13 @@ mod tests {
             ),
             ("EXPLAIN SELECT * FROM t PREWHERE id < 5", Some("PREWHERE")),
             ("COPY (SELECT * FROM t PARTITION (p0)) TO 'x.csv'", Some("PARTITION (…)")),
+            ("SELECT * FROM t WHERE id IN (SELECT id FROM u FOR SHARE)", Some("FOR SHARE")),
+            ("SELECT * FROM t FOR UPDATE OF t NOWAIT", Some("FOR UPDATE")),
+            ("SELECT count(DISTINCT *), count(*) FROM t", Some("count(DISTINCT *)")),
+            ("SELECT COUNT(DISTINCT t.*) FROM t", Some("COUNT(DISTINCT t.*)")),
+            ("SELECT sum(*) FROM t", Some("sum(*)")),
+            ("SELECT max(DISTINCT *) FROM t", Some("max(DISTINCT *)")),
+            ("SELECT count(*), count(t.*), count(DISTINCT id) FROM t", None),
             ("SELECT * FROM t WHERE id < 5", None),
             ("SELECT sum(x) OVER (PARTITION BY y) FROM t", None),
             ("SELECT * FROM t WHERE x > 2024-13-15 OR x < (2024-01)-15 OR x = 2024-1-5", None),

@@ -11,6 +11,7 @@ use datafusion::sql::parser::{CopyToSource, Statement};
 use datafusion::sql::sqlparser::ast::{Expr, Ident, VisitMut, VisitorMut};
 
 use crate::declared_names::{ambiguous, is_same};
+use crate::guards;
 
 /// Puts a name into quotes by which a statement could not be planned, with the capitals of the column that is meant.
 /// Returns whether there was such a name.
@@ -36,6 +37,9 @@ pub(crate) fn quote(statement: &mut Statement, error: &DataFusionError) -> Resul
         .collect();
     let mut names = names.into_iter();
     let Some(name) = names.next() else { return Ok(false) };
+    if of.is_none() && guards::merge_other_capitals(statement, &field.name)? {
+        return Ok(true);
+    }
     let mut quotes = Quotes { typed: &field.name, of: of.as_deref(), name, found: false };
     quotes.put(statement);
     match names.next() {

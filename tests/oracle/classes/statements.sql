@@ -923,3 +923,147 @@ SELECT count(*) AS m FROM (SELECT max(a) AS n FROM t) d JOIN (SELECT 1 AS k) e O
 
 # a condition without columns on totals
 SELECT a, min(b) AS n FROM t GROUP BY ROLLUP(a) HAVING (SELECT max(b) FROM v) = 1
+# distinct on keys of another order
+#ordered
+SELECT DISTINCT ON (a, b) a, b, k FROM t ORDER BY b NULLS LAST, a NULLS LAST, k NULLS LAST
+
+# distinct on a key twice
+#ordered
+SELECT DISTINCT ON (a, a) a, k FROM t ORDER BY a NULLS LAST, k NULLS LAST
+
+# distinct on two names of a column
+#ordered
+SELECT DISTINCT ON (x) a AS x, a AS y, k FROM t ORDER BY x NULLS LAST, y, k DESC NULLS LAST
+
+# distinct on a sum that is the key
+#ordered
+SELECT DISTINCT ON (a) a, b FROM t ORDER BY a NULLS LAST, b NULLS LAST, b + 0 DESC
+
+# distinct on with fewer orders
+SELECT count(*) AS n FROM (SELECT DISTINCT ON (a, b) a, b FROM t ORDER BY b) d
+
+# first value ordered twice
+#duckdb SELECT a, first(k ORDER BY k, k DESC) AS f FROM t WHERE k IS NOT NULL GROUP BY a
+SELECT a, first_value(k ORDER BY k, k DESC) AS f FROM t WHERE k IS NOT NULL GROUP BY a
+
+# list ordered twice
+SELECT a, string_agg(CAST(k AS VARCHAR), ',' ORDER BY k DESC, k) AS f FROM t WHERE k IS NOT NULL GROUP BY a
+
+# grouped by a cast alone
+SELECT CAST(k AS VARCHAR) AS o, count(*) AS n FROM t GROUP BY CAST(k AS VARCHAR)
+
+# grouped by a cast and its column by their names
+SELECT k AS x, CAST(k AS DOUBLE) AS y, count(*) AS n FROM t GROUP BY x, y
+
+# grouped by a cast and its column by their numbers
+SELECT k AS x, CAST(k AS DOUBLE) AS y, count(*) AS n FROM t GROUP BY 1, 2
+
+# grouped by a cast with all
+SELECT k AS x, TRY_CAST(k AS DOUBLE) AS y, count(*) AS n FROM t GROUP BY ALL
+
+# grouped by casts of a cast
+SELECT count(*) AS n FROM t GROUP BY CAST(CAST(k AS INT) AS VARCHAR), CAST(k AS INT), k
+
+# grouped by casts of two tables
+SELECT count(*) AS n FROM t JOIN u ON t.a = u.a GROUP BY CAST(t.k AS INT), CAST(u.k AS INT), t.k, u.k
+
+# rollup of a cast and its column
+SELECT k, count(*) AS n FROM t GROUP BY ROLLUP (k, CAST(k AS VARCHAR))
+
+# cube twice the same
+SELECT a, count(*) AS n FROM t GROUP BY CUBE (a, b, a)
+
+# rollup of columns of two tables
+SELECT t.a AS x, u.a AS y, count(*) AS n FROM t JOIN u ON t.b = u.b GROUP BY ROLLUP (t.a, u.a)
+
+# sums of a column and of its cast
+SELECT sum(k) AS a, sum(CAST(k AS DOUBLE)) AS b, sum(CAST(k AS INT)) AS c FROM t
+
+# having of a cast
+SELECT a, max(s) AS o FROM t GROUP BY a HAVING max(CAST(a AS VARCHAR)) <> '3'
+
+# having of the column and of a cast
+SELECT b, max(a) AS o FROM t GROUP BY b HAVING max(CAST(a AS DOUBLE)) > 1.5
+
+# ordered by an aggregate of a cast
+#ordered
+SELECT b, max(a) AS o FROM t WHERE b IS NOT NULL GROUP BY b ORDER BY max(CAST(a AS VARCHAR)) DESC NULLS LAST
+
+# windows over a column and its cast
+SELECT a, sum(k) OVER (ORDER BY a, b) AS x, sum(CAST(k AS DOUBLE)) OVER (ORDER BY a, b) AS y FROM t
+
+# ranks by a text and by its number
+SELECT s, rank() OVER (ORDER BY s) AS x, rank() OVER (ORDER BY TRY_CAST(s AS INT), s) AS y FROM g JOIN t ON g.g = t.s
+
+# cast ordered by its column
+#ordered
+SELECT CAST(a AS VARCHAR) AS o FROM t ORDER BY t.a NULLS LAST
+
+# names that change places
+#ordered
+SELECT d.b AS a, CAST(d.a AS REAL) AS b FROM (SELECT 1 AS a, t.a AS b FROM t) d GROUP BY d.b, CAST(d.a AS REAL) ORDER BY a NULLS LAST, b DESC
+
+# names that change places without groups
+#ordered
+SELECT b AS a, CAST(a AS DOUBLE) AS b FROM t ORDER BY a NULLS LAST, b NULLS LAST
+
+# a column twice
+SELECT a, a, b FROM t
+
+# a column twice in a union
+SELECT a, a FROM t UNION ALL SELECT b, b FROM u
+
+# a column twice in a subquery
+SELECT count(*) AS n, sum(o.a) AS m FROM (SELECT a, a FROM t) o
+
+# two names alike
+SELECT count(*), count(*), sum(a), sum(a) FROM t
+
+# a column beside all
+SELECT *, a FROM u
+
+# a column and another of its name
+SELECT a, b AS a FROM u
+
+# distinct of a column twice
+SELECT DISTINCT a, a FROM t
+
+# union of equal columns and others
+#ordered
+SELECT a AS x, a AS y FROM t UNION ALL SELECT a, b FROM u ORDER BY y NULLS LAST, x DESC NULLS LAST
+
+# union of equal columns by a condition
+#ordered
+SELECT a AS x, b AS y FROM t WHERE a = b UNION ALL SELECT a, b FROM u WHERE a = b ORDER BY x NULLS LAST, y NULLS LAST
+
+# union of constants
+#ordered
+SELECT 1 AS x, 1 AS y, a FROM t UNION ALL SELECT 2, 2, a FROM u ORDER BY x, y, a NULLS LAST
+
+# signs in a natural join
+SELECT -a AS x, coalesce(k, -a) AS y FROM (SELECT a, k FROM t) i NATURAL LEFT JOIN (SELECT a, b FROM u) j
+
+# signs in a join with using
+#ordered
+SELECT -a AS x FROM t JOIN u USING (a) ORDER BY -a
+
+# two tests of subqueries
+SELECT EXISTS (SELECT 1), EXISTS (SELECT a FROM t WHERE a > 9)
+
+# recursion from three equal columns
+WITH RECURSIVE f(n, a, b) AS (SELECT 1, 1, 1 UNION ALL SELECT n + 1, b, a + b FROM f WHERE n < 9) SELECT n, a FROM f
+
+# constants twice
+SELECT 1, 1, NULL, NULL
+
+# casts of constants twice
+SELECT CAST(1 AS INT), CAST(1 AS BIGINT), 1
+
+# two memberships
+SELECT a IN (SELECT a FROM u), a IN (SELECT b FROM u WHERE b IS NOT NULL) FROM t WHERE a IS NOT NULL
+
+# grouping of a cast and of its column
+SELECT a, grouping(a) AS g, grouping(CAST(a AS VARCHAR)) AS h, count(*) AS n FROM t GROUP BY CUBE (a, CAST(a AS VARCHAR))
+
+# in a narrower subquery with a limit
+SELECT a FROM t WHERE k IN (SELECT a AS s FROM u ORDER BY s LIMIT 1) OR b = 2

@@ -22,7 +22,6 @@ use datafusion::sql::sqlparser::ast::{VisitMut, VisitorMut};
 
 mod aggregate_schemas;
 mod bounds_of_min_max;
-mod cast_names;
 mod chain;
 mod changed_aggregate;
 mod comparisons;
@@ -31,6 +30,7 @@ mod constants_of_outer_joins;
 mod dates_and_intervals;
 mod decimal_comparisons;
 mod distinct_from;
+mod distinct_on;
 mod exact;
 mod exclusive_or;
 mod flipped_comparisons;
@@ -41,12 +41,15 @@ mod limit_below_aggregate;
 mod lossy_casts;
 mod min_max_of_floats;
 mod moving_frames;
+mod names;
 mod null_equal_keys;
 mod offset_below_sort;
 mod operators;
 mod order_of_offset;
+mod order_of_unions;
 mod piecewise_merge_join;
 mod regular_expressions;
+mod repeated_keys;
 mod set_operations;
 mod similar_to;
 mod sort_merge_filter;
@@ -58,6 +61,7 @@ mod using;
 mod years;
 
 pub(crate) use self::kept_casts::keep_casts;
+pub(crate) use self::using::merge_other_capitals;
 
 /// A class of wrong answers, and what keeps them from our users.
 #[derive(Debug, Clone, Copy)]
@@ -104,12 +108,12 @@ pub enum Answer {
 pub const GUARDS: &[Guard] = &[
     aggregate_schemas::GUARD,
     bounds_of_min_max::GUARD,
-    cast_names::GUARD,
     conditions_of_aggregates::GUARD,
     constants_of_outer_joins::GUARD,
     dates_and_intervals::GUARD,
     decimal_comparisons::GUARD,
     distinct_from::GUARD,
+    distinct_on::GUARD,
     exclusive_or::GUARD,
     flipped_comparisons::GUARD,
     float_zeros::GUARD,
@@ -118,12 +122,18 @@ pub const GUARDS: &[Guard] = &[
     lossy_casts::GUARD,
     min_max_of_floats::GUARD,
     moving_frames::GUARD,
+    names::CASTS,
+    names::COMPARED,
+    names::REPEATED,
+    names::SETS,
     null_equal_keys::GUARD,
     offset_below_sort::GUARD,
     operators::GUARD,
     order_of_offset::GUARD,
+    order_of_unions::GUARD,
     piecewise_merge_join::GUARD,
     regular_expressions::GUARD,
+    repeated_keys::GUARD,
     set_operations::GUARD,
     similar_to::GUARD,
     sort_merge_filter::GUARD,
@@ -160,9 +170,13 @@ pub fn with_guards(mut builder: SessionStateBuilder) -> Result<SessionStateBuild
     let analysis = &mut builder.analyzer().get_or_insert_with(Analyzer::new).rules;
     set_operations::install(analysis);
     subqueries::install(analysis);
+    distinct_on::install(analysis);
+    names::install(analysis)?;
+    builder.scalar_functions().get_or_insert_default().push(names::function());
     let logical = &mut builder.optimizer().get_or_insert_with(Optimizer::new).rules;
     null_equal_keys::install(logical)?;
     conditions_of_aggregates::install(logical)?;
+    repeated_keys::install(logical);
     let physical =
         &mut builder.physical_optimizers().get_or_insert_with(PhysicalOptimizer::new).rules;
     limit_below_aggregate::install(physical)?;
@@ -170,6 +184,7 @@ pub fn with_guards(mut builder: SessionStateBuilder) -> Result<SessionStateBuild
     order_of_offset::install(physical)?;
     offset_below_sort::install(physical)?;
     constants_of_outer_joins::install(physical);
+    order_of_unions::install(physical);
     sorted_grouping_sets::install(physical);
     sort_merge_filter::install(physical);
     using::install(builder.relation_planners().get_or_insert_with(Vec::new));
@@ -209,12 +224,15 @@ fn insert_after(rules: &mut Vec<PhysicalRule>, name: &str, after: PhysicalRule) 
 ///
 /// If a guard refuses the statement.
 pub fn rewrite(statement: &mut Statement) -> Result<()> {
-    cast_names::rewrite(statement);
     decimal_comparisons::rewrite(statement);
     distinct_from::rewrite(statement);
     operators::rewrite(statement);
     similar_to::rewrite(statement)?;
-    using::rewrite(statement)
+    distinct_on::rewrite(statement);
+    using::rewrite(statement)?;
+    // It reads what the others have written.
+    names::rewrite(statement);
+    Ok(())
 }
 
 /// Visits the parts of a statement that are SQL of the parser's.

@@ -4,16 +4,16 @@ use std::fmt;
 use std::sync::Arc;
 
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::common::{Result, Statistics, internal_err};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::{
-    Distribution, EquivalenceProperties, OrderingRequirements, Partitioning, PhysicalExpr,
+    Distribution, EquivalenceProperties, OrderingRequirements, Partitioning,
 };
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_optimizer::output_requirements::OutputRequirementExec;
 use datafusion::physical_plan::execution_plan::{
-    Boundedness, ChildrenPropertiesMode, ReplaceChildrenOptions, replace_children_if_necessary,
+    Boundedness, ReplaceChildrenOptions, replace_children_if_necessary,
 };
 use datafusion::physical_plan::limit::GlobalLimitExec;
 use datafusion::physical_plan::sorts::sort::SortExec;
@@ -23,6 +23,7 @@ use datafusion::physical_plan::{
 };
 
 use super::{Answer, Case, Guard, PhysicalRule, insert_around};
+use crate::physical_plan::without_expressions;
 
 pub(super) const GUARD: Guard = Guard {
     title: "LIMIT … OFFSET below ORDER BY or a window loses rows",
@@ -192,12 +193,7 @@ impl ExecutionPlan for OffsetExec {
         vec![false]
     }
 
-    fn apply_expressions(
-        &self,
-        _f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        Ok(TreeNodeRecursion::Continue)
-    }
+    without_expressions!();
 
     fn replace_children(
         self: Arc<Self>,
@@ -212,11 +208,6 @@ impl ExecutionPlan for OffsetExec {
             }
             _ => internal_err!("OffsetExec has one child"),
         }
-    }
-
-    fn with_new_children(self: Arc<Self>, children: Vec<Plan>) -> Result<Plan> {
-        let options = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
-        self.replace_children(children, options)
     }
 
     fn execute(

@@ -11,14 +11,12 @@ use std::sync::Arc;
 
 use arrow::datatypes::Schema;
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::common::{Result, Statistics, internal_err};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
-use datafusion::physical_plan::execution_plan::{
-    CardinalityEffect, ChildrenPropertiesMode, ReplaceChildrenOptions,
-};
+use datafusion::physical_plan::execution_plan::{CardinalityEffect, ReplaceChildrenOptions};
 use datafusion::physical_plan::filter_pushdown::{
     ChildFilterDescription, FilterDescription, FilterPushdownPhase,
 };
@@ -27,6 +25,7 @@ use datafusion::physical_plan::{
 };
 
 use super::choose::Plan;
+use crate::physical_plan::without_expressions;
 
 /// The columns that are the only ones of their names.
 pub(super) fn clear_columns(schema: &Schema) -> HashSet<usize> {
@@ -113,12 +112,7 @@ impl ExecutionPlan for ClearNamesExec {
         vec![false]
     }
 
-    fn apply_expressions(
-        &self,
-        _f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        Ok(TreeNodeRecursion::Continue)
-    }
+    without_expressions!();
 
     fn replace_children(
         self: Arc<Self>,
@@ -129,11 +123,6 @@ impl ExecutionPlan for ClearNamesExec {
             (Some(input), true) => Ok(Arc::new(Self { input })),
             _ => internal_err!("ClearNamesExec has one child"),
         }
-    }
-
-    fn with_new_children(self: Arc<Self>, children: Vec<Plan>) -> Result<Plan> {
-        let options = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
-        self.replace_children(children, options)
     }
 
     fn gather_filters_for_pushdown(

@@ -14,6 +14,8 @@ mod switch_run;
 mod switch_snapshot;
 mod top_k_run;
 pub mod top_k_sample;
+mod without_expressions;
 
 pub use self::forgetful::ForgetfulExec;
 pub use self::staged_write::StagedWriteExec;
+pub(crate) use self::without_expressions::without_expressions;

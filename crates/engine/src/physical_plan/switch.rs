@@ -7,10 +7,8 @@ use std::sync::Arc;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::{Result, Statistics, internal_err};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
-use datafusion::physical_expr::{Distribution, PhysicalExpr};
-use datafusion::physical_plan::execution_plan::{
-    CardinalityEffect, ChildrenPropertiesMode, ReplaceChildrenOptions,
-};
+use datafusion::physical_expr::Distribution;
+use datafusion::physical_plan::execution_plan::{CardinalityEffect, ReplaceChildrenOptions};
 use datafusion::physical_plan::{
     ChildStats, DisplayAs, DisplayFormatType, ExecutionPlan, InputDistributionRequirements,
     PlanProperties, StatisticsArgs,
@@ -18,6 +16,7 @@ use datafusion::physical_plan::{
 
 use super::switch_prune::SwitchPruneExec;
 use super::switch_run::Execution;
+use crate::physical_plan::without_expressions;
 
 /// Starts the switch: each execution of this node gives the
 /// [`SwitchPruneExec`](super::switch_prune::SwitchPruneExec)s below an empty one, which they share.
@@ -118,12 +117,7 @@ impl ExecutionPlan for SwitchExec {
         vec![false]
     }
 
-    fn apply_expressions(
-        &self,
-        _f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        Ok(TreeNodeRecursion::Continue)
-    }
+    without_expressions!();
 
     fn replace_children(
         self: Arc<Self>,
@@ -134,14 +128,6 @@ impl ExecutionPlan for SwitchExec {
             (Some(input), true) => Ok(Arc::new(Self { input, ..*self })),
             _ => internal_err!("SwitchExec has one child"),
         }
-    }
-
-    fn with_new_children(
-        self: Arc<Self>,
-        children: Vec<Arc<dyn ExecutionPlan>>,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        let options = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
-        self.replace_children(children, options)
     }
 
     fn execute(

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use datafusion::common::{DataFusionError, Result};
 use datafusion::logical_expr::planner::RelationPlanner;
 use datafusion::sql::parser::{CopyToSource, Statement};
-use datafusion::sql::sqlparser::ast::{Query, Select, SetExpr, VisitMut, VisitorMut};
+use datafusion::sql::sqlparser::ast::{OrderBy, Query, Select, SetExpr, VisitMut, VisitorMut};
 
 use self::plan::MergedColumns;
 use super::{Answer, Case, Guard};
@@ -23,7 +23,8 @@ use super::{Answer, Case, Guard};
 pub(super) const GUARD: Guard = Guard {
     title: "FULL and RIGHT JOIN … USING, NATURAL joins",
     upstream: &["datafusion#22881"],
-    ours: "The merged column has the value of the side that has one. It may be named in WHERE and in further joins. \
+    ours: "The merged column has the value of the side that has one. It may be named in WHERE, in expressions and in \
+           further joins, and may have other capitals on one side. \
            `r.*` beside such a FULL or RIGHT JOIN is refused: name its columns. `SEMI JOIN` and `ANTI JOIN` are \
            LEFT SEMI and LEFT ANTI.",
     cases: &[
@@ -54,6 +55,24 @@ pub(super) const GUARD: Guard = Guard {
         },
         Case {
             setup: &[L, R],
+            sql: "SELECT -a, x FROM using_l NATURAL LEFT JOIN using_r ORDER BY -a",
+            right: Answer::Rows(&["-2, 20", "-1, 10"]),
+            theirs: Answer::Error("mbiguous"),
+        },
+        Case {
+            setup: &[L, "CREATE TABLE using_c AS SELECT 2 AS \"A\", 7 AS w"],
+            sql: "SELECT A, x, w FROM using_l JOIN using_c USING (a) WHERE A > 1",
+            right: Answer::Rows(&["2, 20, 7"]),
+            theirs: Answer::Error("No field named"),
+        },
+        Case {
+            setup: &[L, "CREATE TABLE using_c AS SELECT 3 AS \"A\", 7 AS w"],
+            sql: "SELECT * FROM using_c FULL JOIN using_l USING (a)",
+            right: Answer::Rows(&["3, 7, NULL", "1, NULL, 10", "2, NULL, 20"]),
+            theirs: Answer::Error("No field named"),
+        },
+        Case {
+            setup: &[L, R],
             sql: "SELECT * FROM using_l FULL JOIN using_r USING (a) \
                   FULL JOIN (VALUES (3, 'q'), (4, 'r')) q(a, z) USING (a)",
             right: Answer::Rows(&[
@@ -77,14 +96,25 @@ pub(super) fn install(planners: &mut Vec<Arc<dyn RelationPlanner>>) {
 
 /// Puts joins into parentheses.
 pub(super) fn rewrite(statement: &mut Statement) -> Result<()> {
-    let mut joins = Joins;
+    joins(statement, &mut Joins { forced: None, found: false })
+}
+
+/// Puts the joins into parentheses whose USING has this name without quotes, which no column of one side has but for
+/// capitals. Returns whether there was one.
+pub(crate) fn merge_other_capitals(statement: &mut Statement, name: &str) -> Result<bool> {
+    let mut forced = Joins { forced: Some(name.to_owned()), found: false };
+    joins(statement, &mut forced)?;
+    Ok(forced.found)
+}
+
+fn joins(statement: &mut Statement, joins: &mut Joins) -> Result<()> {
     let done = match statement {
-        Statement::Statement(statement) => statement.visit(&mut joins),
+        Statement::Statement(statement) => statement.visit(joins),
         Statement::CopyTo(copy) => match &mut copy.source {
-            CopyToSource::Query(query) => query.visit(&mut joins),
+            CopyToSource::Query(query) => query.visit(joins),
             CopyToSource::Relation(_) => ControlFlow::Continue(()),
         },
-        Statement::Explain(explain) => return rewrite(&mut explain.statement),
+        Statement::Explain(explain) => return self::joins(&mut explain.statement, joins),
         Statement::CreateExternalTable(_) | Statement::Reset(_) => ControlFlow::Continue(()),
     };
     match done {
@@ -93,7 +123,28 @@ pub(super) fn rewrite(statement: &mut Statement) -> Result<()> {
     }
 }
 
-struct Joins;
+struct Joins {
+    /// A name for which joins are put into parentheses though they would be right without.
+    forced: Option<String>,
+    /// Whether this was done.
+    found: bool,
+}
+
+impl Joins {
+    fn nest(
+        &mut self,
+        select: &mut Select,
+        order: Option<&mut OrderBy>,
+    ) -> ControlFlow<DataFusionError> {
+        match nest::nest(select, order, self.forced.as_deref()) {
+            Ok(found) => {
+                self.found |= found;
+                ControlFlow::Continue(())
+            }
+            Err(error) => ControlFlow::Break(error),
+        }
+    }
+}
 
 impl VisitorMut for Joins {
     type Break = DataFusionError;
@@ -102,22 +153,15 @@ impl VisitorMut for Joins {
         // ORDER BY names columns of the only SELECT.
         if let SetExpr::Select(select) = query.body.as_mut() {
             let mut order = query.order_by.take();
-            let done = nest::nest(select, order.as_mut());
+            let done = self.nest(select, order.as_mut());
             query.order_by = order;
-            return broken(done);
+            return done;
         }
         ControlFlow::Continue(())
     }
 
     fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<Self::Break> {
         // Of those that have been done already, nothing is left to do.
-        broken(nest::nest(select, None))
-    }
-}
-
-fn broken(done: Result<()>) -> ControlFlow<DataFusionError> {
-    match done {
-        Ok(()) => ControlFlow::Continue(()),
-        Err(error) => ControlFlow::Break(error),
+        self.nest(select, None)
     }
 }

@@ -2,12 +2,13 @@
 //! plans.
 
 use std::collections::BTreeSet;
+use std::ops::ControlFlow;
 
 use datafusion::common::{Result, plan_err};
 use datafusion::sql::sqlparser::ast::{
     ExcludeSelectItem, Expr, Ident, Join, JoinConstraint, JoinOperator, ObjectName, ObjectNamePart,
     OrderBy, Select, SelectItem, SelectItemQualifiedWildcardKind, TableAlias, TableAliasColumnDef,
-    TableFactor, TableWithJoins, VisitMut, WildcardAdditionalOptions,
+    TableFactor, TableWithJoins, UnaryOperator, VisitMut, VisitorMut, WildcardAdditionalOptions,
 };
 
 use super::names::{self, Columns, Qualified, kept, normal};
@@ -35,20 +36,29 @@ impl Merge {
     }
 }
 
-/// Puts the joins of a SELECT into parentheses whose merged columns DataFusion would get wrong, or refuse.
-pub(super) fn nest(select: &mut Select, order: Option<&mut OrderBy>) -> Result<()> {
+/// Puts the joins of a SELECT into parentheses whose merged columns DataFusion would get wrong, or refuse; or that
+/// merge columns of the name `forced`. Returns whether there is one of this name.
+pub(super) fn nest(
+    select: &mut Select,
+    order: Option<&mut OrderBy>,
+    forced: Option<&str>,
+) -> Result<bool> {
     select.from.iter_mut().for_each(flatten);
     if !select.from.iter().any(|from| !from.joins.is_empty()) {
-        return Ok(());
+        return Ok(false);
     }
     for join in select.from.iter_mut().flat_map(|from| &mut from.joins) {
         one_sided(&mut join.join_operator);
     }
     let mut from = std::mem::take(&mut select.from);
     let mut merges: Vec<Vec<Merge>> = from.iter().map(merges).collect();
-    let done = match merges.iter().all(Vec::is_empty) {
-        true => Ok(()),
-        false => nested(select, order, &mut from, &mut merges),
+    let is_forced = merges.iter().flatten().any(|merge| match (&merge.columns, forced) {
+        (Some(columns), Some(forced)) => columns.contains(forced),
+        _ => false,
+    });
+    let done = match merges.iter().all(Vec::is_empty) || (forced.is_some() && !is_forced) {
+        true => Ok(false),
+        false => nested(select, order, &mut from, &mut merges, is_forced),
     };
     select.from = from;
     done
@@ -124,7 +134,8 @@ fn nested(
     mut order: Option<&mut OrderBy>,
     from: &mut [TableWithJoins],
     merges: &mut [Vec<Merge>],
-) -> Result<()> {
+    is_forced: bool,
+) -> Result<bool> {
     let right_counts = merges.iter().flatten().any(|merge| merge.right_counts);
     // What names columns of one side, before anything is changed.
     let mut named = Vec::new();
@@ -141,8 +152,11 @@ fn nested(
     }
     let mut unqualified = std::mem::take(&mut columns.unqualified);
     unqualified.append(&mut conditions.unqualified);
-    if !right_counts && !is_ambiguous(select, merges, &unqualified) {
-        return Ok(());
+    let is_needed = right_counts
+        || is_forced
+        || is_ambiguous(select, order.as_deref_mut(), merges, &unqualified);
+    if !is_needed {
+        return Ok(false);
     }
     let wildcards = select.projection.iter().filter_map(|item| match item {
         SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::ObjectName(name), _) => {
@@ -153,7 +167,7 @@ fn nested(
     for table in wildcards {
         if merges.iter().flatten().any(|merge| merge.tables.contains(&table)) {
             if !right_counts {
-                return Ok(());
+                return Ok(false);
             }
             return plan_err!(
                 "`{table}.*` is not supported beside FULL or RIGHT JOIN with USING or NATURAL; name the columns"
@@ -196,7 +210,7 @@ fn nested(
     for (from, merges) in from.iter_mut().zip(merges) {
         parenthesize(from, merges);
     }
-    Ok(())
+    Ok(is_forced)
 }
 
 fn condition(join: &mut Join) -> Option<&mut Expr> {
@@ -219,12 +233,22 @@ fn condition(join: &mut Join) -> Option<&mut Expr> {
 /// Whether DataFusion would not know which column is meant, though both are equal.
 fn is_ambiguous(
     select: &mut Select,
+    order: Option<&mut OrderBy>,
     merges: &[Vec<Merge>],
     unqualified: &BTreeSet<String>,
 ) -> bool {
-    let mut in_where = Columns::new(|_: &Qualified, _: &mut Expr| {});
+    // The planner asks for the type of an operand of WHERE, and of a minus sign, before it knows the column.
+    let mut operands = Columns::new(|_: &Qualified, _: &mut Expr| {});
     if let Some(selection) = &mut select.selection {
-        let _ = selection.visit(&mut in_where);
+        let _ = selection.visit(&mut operands);
+    }
+    let mut signed = Signed(&mut operands);
+    let _ = select.projection.visit(&mut signed);
+    let _ = select.group_by.visit(&mut signed);
+    let _ = select.having.visit(&mut signed);
+    let _ = select.qualify.visit(&mut signed);
+    if let Some(order) = order {
+        let _ = order.visit(&mut signed);
     }
     let chained = merges
         .iter()
@@ -238,11 +262,27 @@ fn is_ambiguous(
                         .iter()
                         .any(|column| before.contains(column) && unqualified.contains(column));
                     before.extend(columns);
-                    again || !columns.is_disjoint(&in_where.unqualified)
+                    again || !columns.is_disjoint(&operands.unqualified)
                 }
-                None => !in_where.unqualified.is_empty(),
+                None => !operands.unqualified.is_empty(),
             })
         })
+}
+
+/// Visits what has a sign.
+struct Signed<'a, V>(&'a mut V);
+
+impl<V: VisitorMut> VisitorMut for Signed<'_, V> {
+    type Break = V::Break;
+
+    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<V::Break> {
+        match expr {
+            Expr::UnaryOp { op: UnaryOperator::Minus | UnaryOperator::Plus, expr } => {
+                expr.visit(self.0)
+            }
+            _ => ControlFlow::Continue(()),
+        }
+    }
 }
 
 /// Keeps the names of the columns of an answer, and what is kept of one side out of `*`.

@@ -9,10 +9,11 @@ use datafusion::logical_expr::planner::{
 };
 use datafusion::logical_expr::{Expr, JoinType, LogicalPlan, LogicalPlanBuilder};
 use datafusion::sql::sqlparser::ast::{
-    JoinConstraint, JoinOperator, TableAlias, TableFactor, TableWithJoins,
+    JoinConstraint, JoinOperator, ObjectNamePart, TableAlias, TableFactor, TableWithJoins,
 };
 
 use super::names::kept;
+use crate::declared_names::is_same;
 
 /// The alias of parentheses of ours.
 pub(super) const MARK: &str = "joined with merged columns";
@@ -64,13 +65,13 @@ fn planned(
         }
         other => return plan_err!("USING is not supported in {other:?}"),
     };
-    let names: Vec<String> = match constraint {
+    let names: Vec<Name> = match constraint {
         JoinConstraint::Using(names) => {
             let names = names.into_iter().map(|name| match name.0.as_slice() {
-                [part] if part.as_ident().is_some() => {
-                    let ident = part.as_ident().cloned();
-                    Ok(ident.map(|ident| context.normalize_ident(ident)).unwrap_or_default())
-                }
+                [ObjectNamePart::Identifier(ident)] => Ok(Name {
+                    is_quoted: ident.quote_style.is_some(),
+                    text: context.normalize_ident(ident.clone()),
+                }),
                 _ => plan_err!("USING takes names of columns without that of a table: {name}"),
             });
             names.collect::<Result<_>>()?
@@ -79,7 +80,8 @@ fn planned(
             let theirs: HashSet<&String> =
                 right.schema().fields().iter().map(|field| field.name()).collect();
             let ours = left.schema().fields().iter().map(|field| field.name());
-            ours.filter(|name| theirs.contains(name)).cloned().collect()
+            let common = ours.filter(|name| theirs.contains(name)).cloned();
+            common.map(|text| Name { text, is_quoted: true }).collect()
         }
     };
     let left_keys = columns(left.schema(), &names)?;
@@ -129,14 +131,25 @@ fn planned(
     LogicalPlanBuilder::from(plan).project(exprs)?.build()
 }
 
-/// The only columns of these names.
-fn columns(schema: &DFSchema, names: &[String]) -> Result<Vec<Column>> {
-    let columns = names.iter().map(|name| {
-        let found = schema.columns_with_unqualified_name(name);
+/// A name in USING.
+#[derive(Debug)]
+struct Name {
+    text: String,
+    is_quoted: bool,
+}
+
+/// The only columns of these names. Without quotes, one with other capitals will do if there is no better.
+fn columns(schema: &DFSchema, names: &[Name]) -> Result<Vec<Column>> {
+    let columns = names.iter().map(|Name { text, is_quoted }| {
+        let mut found = schema.columns_with_unqualified_name(text);
+        if found.is_empty() && !is_quoted {
+            found = schema.columns();
+            found.retain(|column| is_same(&column.name, text));
+        }
         match found.as_slice() {
             [column] => Ok(column.clone()),
-            [] => plan_err!("USING: no column is named `{name}` on one side of the join"),
-            _ => plan_err!("USING: several columns are named `{name}` on one side of the join"),
+            [] => plan_err!("USING: no column is named `{text}` on one side of the join"),
+            _ => plan_err!("USING: several columns are named `{text}` on one side of the join"),
         }
     });
     columns.collect()

@@ -1,0 +1,231 @@
+//! Columns of one name in a SELECT.
+
+use std::collections::{HashMap, HashSet};
+
+use datafusion::sql::sqlparser::ast::{
+    Expr, Ident, ObjectName, Select, SelectItem, SelectItemQualifiedWildcardKind, TableFactor,
+    WildcardAdditionalOptions,
+};
+
+use super::named;
+use super::text::{named as name_of, normal};
+use crate::guards::{Answer, Case, Guard};
+
+pub(in crate::guards) const GUARD: Guard = Guard {
+    title: "Two columns of one name in a SELECT are refused",
+    upstream: &[],
+    ours: "The second column `a` is named `a:1`, the third `a:2`.",
+    cases: &[
+        Case {
+            setup: &[T],
+            sql: "SELECT a, a, count(*), count(*) FROM repeated_names GROUP BY a",
+            right: Answer::Rows(&["1, 1, 2, 2", "2, 2, 1, 1"]),
+            theirs: Answer::Error("unique expression names"),
+        },
+        Case {
+            setup: &[T],
+            sql: "SELECT a, b AS a FROM repeated_names ORDER BY a, 2",
+            right: Answer::Rows(&["1, 1", "1, 2", "2, 3"]),
+            theirs: Answer::Error("ambiguous"),
+        },
+        Case {
+            setup: &[T],
+            sql: "SELECT *, a FROM repeated_names WHERE b > 1",
+            right: Answer::Rows(&["1, 2, 1", "2, 3, 2"]),
+            theirs: Answer::Error("unique expression names"),
+        },
+        Case {
+            setup: &[T],
+            sql: "SELECT 1, 1 UNION ALL SELECT a, a FROM repeated_names WHERE b > 2 ORDER BY 1",
+            right: Answer::Rows(&["1, 1", "2, 2"]),
+            theirs: Answer::Error("unique expression names"),
+        },
+        Case {
+            setup: &[T],
+            sql: "SELECT EXISTS (SELECT 1), EXISTS (SELECT a FROM repeated_names WHERE a > 9)",
+            right: Answer::Rows(&["true, false"]),
+            theirs: Answer::Error("unique expression names"),
+        },
+        Case {
+            setup: &[T],
+            sql: "SELECT a IN (SELECT b FROM repeated_names), a IN (SELECT b - 1 FROM repeated_names) \
+                  FROM repeated_names WHERE b = 3",
+            right: Answer::Rows(&["true, true"]),
+            theirs: Answer::Error("unique expression names"),
+        },
+        Case {
+            setup: &[],
+            sql: "WITH RECURSIVE f(n, a, b) AS (SELECT 1, 1, 1 UNION ALL SELECT n + 1, b, a + b FROM f WHERE n < 6) \
+                  SELECT a FROM f ORDER BY n",
+            right: Answer::Rows(&["1", "1", "2", "3", "5", "8"]),
+            theirs: Answer::Error("unique expression names"),
+        },
+        Case {
+            setup: &[T, "INSERT INTO repeated_names SELECT 7, 7"],
+            sql: "SELECT a, b FROM repeated_names WHERE a > 2",
+            right: Answer::Rows(&["7, 7"]),
+            theirs: Answer::Varies,
+        },
+        Case {
+            setup: &[T],
+            sql: "SELECT x.\"a:1\" FROM (SELECT a, a FROM repeated_names WHERE b > 2) x",
+            right: Answer::Rows(&["2"]),
+            theirs: Answer::Error("unique expression names"),
+        },
+    ],
+};
+
+const T: &str =
+    "CREATE TABLE repeated_names AS SELECT * FROM (VALUES (1, 1), (1, 2), (2, 3)) v(a, b)";
+
+/// Numbers the columns whose names others before them have.
+pub(super) fn number(select: &mut Select) {
+    let wildcards = Wildcards::of(select);
+    let (mut columns, mut names) = (HashSet::new(), HashSet::new());
+    let mut taken: HashMap<String, usize> = HashMap::new();
+    for name in select.projection.iter().filter_map(shown) {
+        *taken.entry(name).or_default() += 1;
+    }
+    for item in &mut select.projection {
+        let Some((column, shown)) = column(item) else { continue };
+        let is_same = match &column.table {
+            // Two tables may have columns of one name.
+            Some(_) => {
+                columns.contains(&column)
+                    || columns.contains(&Column { table: None, name: column.name.clone() })
+            }
+            None => names.contains(&column.name),
+        };
+        let is_repeated = is_same || wildcards.have(item);
+        names.insert(column.name.clone());
+        columns.insert(column);
+        if !is_repeated {
+            continue;
+        }
+        let has_text = matches!(item, SelectItem::UnnamedExpr(expr) if !is_column(expr));
+        let (SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. }) = item else {
+            continue;
+        };
+        // DataFusion makes one name of two texts.
+        let is_only = has_text && taken.get(&shown) == Some(&1);
+        let name = match is_only {
+            true => shown,
+            false => {
+                let mut numbered = (1..).map(|number| format!("{shown}:{number}"));
+                numbered.find(|name| !taken.contains_key(name)).unwrap_or_default()
+            }
+        };
+        taken.insert(name.clone(), 1);
+        let expr = expr.clone();
+        *item = SelectItem::ExprWithAlias { expr, alias: Ident::with_quote('"', name) };
+    }
+}
+
+fn is_column(expr: &Expr) -> bool {
+    matches!(expr, Expr::Identifier(_) | Expr::CompoundIdentifier(_))
+}
+
+/// A column of an answer as DataFusion tells it from others.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Column {
+    table: Option<String>,
+    name: String,
+}
+
+/// A column of an answer, and the name that is shown.
+fn column(item: &SelectItem) -> Option<(Column, String)> {
+    let shown = shown(item)?;
+    Some(match item {
+        SelectItem::ExprWithAlias { alias, .. } => {
+            (Column { table: None, name: format!("\"{}\"", normal(alias)) }, shown)
+        }
+        SelectItem::UnnamedExpr(expr) => {
+            let table = match expr {
+                Expr::CompoundIdentifier(parts) => parts.iter().rev().nth(1).map(normal),
+                _ => None,
+            };
+            let name = match (&table, expr) {
+                (Some(_), Expr::CompoundIdentifier(parts)) => {
+                    format!("\"{}\"", normal(parts.last()?))
+                }
+                _ => name_of(expr),
+            };
+            (Column { table, name }, shown)
+        }
+        _ => return None,
+    })
+}
+
+/// The name that is shown.
+fn shown(item: &SelectItem) -> Option<String> {
+    match item {
+        SelectItem::ExprWithAlias { alias, .. } => Some(normal(alias)),
+        SelectItem::UnnamedExpr(expr) => Some(match expr {
+            Expr::Identifier(name) => normal(name),
+            Expr::CompoundIdentifier(parts) => normal(parts.last()?),
+            expr => named::name(expr).map_or_else(|| expr.to_string(), str::to_owned),
+        }),
+        _ => None,
+    }
+}
+
+/// Which columns a SELECT has by `*` and `t.*`.
+struct Wildcards {
+    all: bool,
+    tables: Vec<String>,
+    /// Whether there is one table.
+    one: bool,
+}
+
+impl Wildcards {
+    fn of(select: &Select) -> Self {
+        let is_whole = |options: &WildcardAdditionalOptions| {
+            options.opt_exclude.is_none()
+                && options.opt_except.is_none()
+                && options.opt_rename.is_none()
+                && options.opt_ilike.is_none()
+        };
+        let (mut all, mut tables) = (false, Vec::new());
+        for item in &select.projection {
+            match item {
+                SelectItem::Wildcard(options) => all |= is_whole(options),
+                SelectItem::QualifiedWildcard(
+                    SelectItemQualifiedWildcardKind::ObjectName(name),
+                    options,
+                ) if is_whole(options) => tables.extend(last(name)),
+                _ => {}
+            }
+        }
+        let one = match select.from.as_slice() {
+            [from] => {
+                from.joins.is_empty() && !matches!(from.relation, TableFactor::NestedJoin { .. })
+            }
+            _ => false,
+        };
+        Self { all, tables, one }
+    }
+
+    fn have(&self, item: &SelectItem) -> bool {
+        let SelectItem::UnnamedExpr(expr) = item else { return false };
+        match bare(expr) {
+            Expr::Identifier(_) => self.all || self.one && !self.tables.is_empty(),
+            Expr::CompoundIdentifier(parts) => {
+                let table = parts.iter().rev().nth(1).map(normal);
+                self.all || table.is_some_and(|table| self.tables.contains(&table))
+            }
+            _ => false,
+        }
+    }
+}
+
+/// What is cast.
+fn bare(expr: &Expr) -> &Expr {
+    match expr {
+        Expr::Nested(inner) | Expr::Cast { expr: inner, .. } => bare(inner),
+        expr => expr,
+    }
+}
+
+fn last(name: &ObjectName) -> Option<String> {
+    name.0.last().and_then(|part| part.as_ident()).map(normal)
+}
