@@ -923,6 +923,7 @@ SELECT count(*) AS m FROM (SELECT max(a) AS n FROM t) d JOIN (SELECT 1 AS k) e O
 
 # a condition without columns on totals
 SELECT a, min(b) AS n FROM t GROUP BY ROLLUP(a) HAVING (SELECT max(b) FROM v) = 1
+
 # distinct on keys of another order
 #ordered
 SELECT DISTINCT ON (a, b) a, b, k FROM t ORDER BY b NULLS LAST, a NULLS LAST, k NULLS LAST
