@@ -7,15 +7,12 @@ use arrow::datatypes::{
     ArrowPrimitiveType, DataType, Field, FieldRef, Float16Type, Float32Type, Float64Type,
     Int16Type, Int32Type, Int64Type,
 };
-use datafusion::common::{Result, ScalarValue, internal_err};
+use datafusion::common::{Result, internal_err};
 use datafusion::execution::SessionStateBuilder;
-use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
-use datafusion::logical_expr::utils::AggregateOrderSensitivity;
-use datafusion::logical_expr::{
-    Accumulator, AggregateUDF, AggregateUDFImpl, Documentation, EmitTo, GroupsAccumulator,
-    ReversedUDAF, SetMonotonicity, Signature, StatisticsArgs,
-};
+use datafusion::logical_expr::function::AccumulatorArgs;
+use datafusion::logical_expr::{AggregateUDF, EmitTo, GroupsAccumulator};
 
+use super::wrapped::{AggregateChange, changed_aggregate};
 use super::{Answer, Case, Guard};
 
 pub(super) const GUARD: Guard = Guard {
@@ -38,55 +35,18 @@ pub(super) const GUARD: Guard = Guard {
 pub(super) fn install(builder: &mut SessionStateBuilder) {
     let functions = builder.aggregate_functions().get_or_insert_default();
     for function in functions.iter_mut().filter(|it| matches!(it.name(), "min" | "max")) {
-        *function = guarded(function);
+        *function = changed_aggregate(function, OfFloats);
     }
 }
 
-fn guarded(function: &Arc<AggregateUDF>) -> Arc<AggregateUDF> {
-    Arc::new(AggregateUDF::new_from_impl(OfFloats { inner: Arc::clone(function) }))
-}
+/// DataFusion's `min` or `max` by group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct OfFloats;
 
-/// DataFusion's `min` or `max`.
-#[derive(Debug, PartialEq, Eq, Hash)]
-struct OfFloats {
-    inner: Arc<AggregateUDF>,
-}
-
-impl AggregateUDFImpl for OfFloats {
-    fn name(&self) -> &str {
-        self.inner.name()
-    }
-
-    fn aliases(&self) -> &[String] {
-        self.inner.aliases()
-    }
-
-    fn signature(&self) -> &Signature {
-        self.inner.signature()
-    }
-
-    fn return_type(&self, arg_types: &[DataType]) -> Result<DataType> {
-        self.inner.return_type(arg_types)
-    }
-
-    fn return_field(&self, arg_fields: &[FieldRef]) -> Result<FieldRef> {
-        self.inner.return_field(arg_fields)
-    }
-
-    fn accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
-        self.inner.accumulator(args)
-    }
-
-    fn state_fields(&self, args: StateFieldsArgs) -> Result<Vec<FieldRef>> {
-        self.inner.state_fields(args)
-    }
-
-    fn groups_accumulator_supported(&self, args: AccumulatorArgs) -> bool {
-        self.inner.groups_accumulator_supported(args)
-    }
-
-    fn create_groups_accumulator(
-        &self,
+impl AggregateChange for OfFloats {
+    fn groups(
+        self,
+        inner: &AggregateUDF,
         args: AccumulatorArgs,
     ) -> Result<Box<dyn GroupsAccumulator>> {
         let data_type = args.return_field.data_type().clone();
@@ -94,45 +54,13 @@ impl AggregateUDFImpl for OfFloats {
             DataType::Float16 => (DataType::Int16, Convert { to: f16_bits, back: f16_back }),
             DataType::Float32 => (DataType::Int32, Convert { to: f32_bits, back: f32_back }),
             DataType::Float64 => (DataType::Int64, Convert { to: f64_bits, back: f64_back }),
-            _ => return self.inner.create_groups_accumulator(args),
+            _ => return inner.create_groups_accumulator(args),
         };
         let name = args.return_field.name().clone();
         let return_field: FieldRef = Arc::new(Field::new(name, bits, true));
         let args = AccumulatorArgs { return_field, ..args };
-        let inner = self.inner.create_groups_accumulator(args)?;
+        let inner = inner.create_groups_accumulator(args)?;
         Ok(Box::new(OfBits { inner, convert }))
-    }
-
-    fn create_sliding_accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
-        self.inner.create_sliding_accumulator(args)
-    }
-
-    fn is_descending(&self) -> Option<bool> {
-        self.inner.is_descending()
-    }
-
-    fn order_sensitivity(&self) -> AggregateOrderSensitivity {
-        self.inner.order_sensitivity()
-    }
-
-    fn coerce_types(&self, arg_types: &[DataType]) -> Result<Vec<DataType>> {
-        self.inner.coerce_types(arg_types)
-    }
-
-    fn reverse_expr(&self) -> ReversedUDAF {
-        self.inner.reverse_udf()
-    }
-
-    fn value_from_stats(&self, args: &StatisticsArgs) -> Option<ScalarValue> {
-        self.inner.value_from_stats(args)
-    }
-
-    fn documentation(&self) -> Option<&Documentation> {
-        self.inner.documentation()
-    }
-
-    fn set_monotonicity(&self, data_type: &DataType) -> SetMonotonicity {
-        self.inner.inner().set_monotonicity(data_type)
     }
 }
 

@@ -36,18 +36,25 @@ mod kept_casts;
 mod limit_below_aggregate;
 mod lossy_casts;
 mod min_max_of_floats;
+mod mixed_instants;
+mod nans;
+mod negative_scales;
 mod null_equal_keys;
 mod offset_below_sort;
 mod order_of_offset;
 mod piecewise_merge_join;
 mod regular_expressions;
+mod rounding;
 mod set_operations;
 mod sort_merge_filter;
 mod sorted_grouping_sets;
 mod subqueries;
+mod timestamp_casts;
 mod timestamp_comparisons;
 mod top_k_aggregation;
+mod truncated_dates;
 mod using;
+mod wrapped;
 mod years;
 
 pub(crate) use self::kept_casts::keep_casts;
@@ -69,7 +76,7 @@ pub struct Guard {
 /// A statement that DataFusion answers wrong.
 #[derive(Debug, Clone, Copy)]
 pub struct Case {
-    /// Statements that come first: tables and settings.
+    /// Statements that come first: tables and settings. `{folder}` is an empty folder.
     pub setup: &'static [&'static str],
     /// The statement.
     pub sql: &'static str,
@@ -108,19 +115,25 @@ pub const GUARDS: &[Guard] = &[
     limit_below_aggregate::GUARD,
     lossy_casts::GUARD,
     min_max_of_floats::GUARD,
+    mixed_instants::GUARD,
+    nans::GUARD,
+    negative_scales::GUARD,
     null_equal_keys::GUARD,
     offset_below_sort::GUARD,
     order_of_offset::GUARD,
     piecewise_merge_join::GUARD,
     regular_expressions::GUARD,
+    rounding::GUARD,
     set_operations::GUARD,
     sort_merge_filter::GUARD,
     sorted_grouping_sets::GUARD,
     subqueries::IN,
     subqueries::EXISTS,
     subqueries::CORRELATED,
+    timestamp_casts::GUARD,
     timestamp_comparisons::GUARD,
     top_k_aggregation::GUARD,
+    truncated_dates::GUARD,
     using::GUARD,
     years::GUARD,
 ];
@@ -143,9 +156,12 @@ pub fn with_guards(mut builder: SessionStateBuilder) -> Result<SessionStateBuild
     comparisons::install(&mut builder)?;
     kept_casts::install(&mut builder);
     min_max_of_floats::install(&mut builder);
+    nans::install(&mut builder);
     let analysis = &mut builder.analyzer().get_or_insert_with(Analyzer::new).rules;
     set_operations::install(analysis);
     subqueries::install(analysis);
+    // It stands before all.
+    negative_scales::install(analysis);
     let logical = &mut builder.optimizer().get_or_insert_with(Optimizer::new).rules;
     null_equal_keys::install(logical)?;
     let physical =
