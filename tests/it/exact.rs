@@ -139,6 +139,7 @@ static COLUMNS: [Column; 13] = [
             "1970-01-01 00:00:00",
             "2001-01-14 00:00:00.500000001",
             "2001-01-14 00:00:00",
+            "1969-12-31 23:59:59.25",
             "2262-04-11 00:00:00.5",
         ],
     },
@@ -336,6 +337,12 @@ enum Operand {
     Rounded(usize, &'static str, usize),
     /// TRY_CAST to a narrower type of whole numbers: its name, least and greatest value.
     Narrowed(usize, &'static str, i128, i128),
+    /// A double less itself, which is NaN if it is not finite.
+    Difference(usize),
+    /// A decimal and so many tenths.
+    Shifted(usize, &'static str, i128),
+    /// A cast to whole seconds.
+    Whole(usize),
 }
 
 impl Operand {
@@ -372,12 +379,46 @@ impl Operand {
                     value: row[*at].filter(fits).map(str::to_owned),
                 }
             }
+            Self::Difference(at) => {
+                let name = COLUMNS[*at].name;
+                let difference = |text: &str| {
+                    let finite = text.parse::<f64>().unwrap().is_finite();
+                    if finite { "0.0" } else { "NaN" }.to_owned()
+                };
+                Side {
+                    sql: format!("{name} - {name}"),
+                    kind: Kind::Double,
+                    value: row[*at].map(difference),
+                }
+            }
+            Self::Shifted(at, sql, tenths) => Side {
+                sql: format!("{} {sql}", COLUMNS[*at].name),
+                kind: Kind::Exact,
+                value: row[*at].map(|text| shifted(text, *tenths)),
+            },
+            Self::Whole(at) => Side {
+                sql: format!("CAST({} AS TIMESTAMP(0))", COLUMNS[*at].name),
+                kind: Kind::Timestamp(0),
+                value: row[*at].map(|text| text.split('.').next().unwrap().to_owned()),
+            },
         }
     }
 
     fn sql(&self) -> String {
         self.side(&[None; 13]).sql
     }
+}
+
+/// A decimal and so many tenths.
+fn shifted(text: &str, tenths: i128) -> String {
+    const PLACES: usize = 4;
+    let (negative, digits) = text.strip_prefix('-').map_or((false, text), |rest| (true, rest));
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    let count = format!("{whole}{fraction:0<PLACES$}").parse::<i128>().unwrap();
+    let sum = if negative { -count } else { count } + tenths * 1_000;
+    let sign = if sum < 0 { "-" } else { "" };
+    let (whole, fraction) = (sum.abs() / 10_000, sum.abs() % 10_000);
+    format!("{sign}{whole}.{fraction:0PLACES$}")
 }
 
 /// A decimal with fewer places, half away from zero.
@@ -498,7 +539,11 @@ fn operand(random: &mut Random, at: usize) -> Operand {
     match COLUMNS[at].name {
         "i" => Operand::Narrowed(at, "SMALLINT", i128::from(i16::MIN), i128::from(i16::MAX)),
         "b" => Operand::Narrowed(at, "INT", i128::from(i32::MIN), i128::from(i32::MAX)),
+        "d1" => Operand::Shifted(at, "- 0.3", -3),
+        "d2" if random.below(2) == 0 => Operand::Shifted(at, "+ 0.1", 1),
         "d2" => Operand::Rounded(at, "DECIMAL(15,1)", 1),
+        "f" => Operand::Difference(at),
+        "t9" => Operand::Whole(at),
         "d4" => Operand::Rounded(at, "DECIMAL(18,2)", 2),
         "w" => Operand::Rounded(at, "DECIMAL(38,1)", 1),
         _ => Operand::Column(at),
