@@ -9,11 +9,11 @@ use super::{Row, engine, partitions, register};
 use crate::harness::{rows, runner, stock, stock_rows};
 
 #[tokio::test]
-async fn a_negative_nan_comes_first() {
+async fn nan_comes_last_whatever_its_sign() {
     let engine = engine("tofino1").await;
     rows(&engine, "SET sluice.switch_delta = 0").await;
     let data = "(VALUES (5.0::DOUBLE), (4.0), (0.0::DOUBLE / 0.0)) AS x(f)";
-    for (order, first) in [("f", "NaN"), ("f DESC", "5.0"), ("-f", "-5.0"), ("-f DESC", "NaN")] {
+    for (order, first) in [("f", "4.0"), ("f DESC", "NaN"), ("-f", "-5.0"), ("-f DESC", "NaN")] {
         let of = order.trim_end_matches(" DESC");
         let sql = format!("SELECT {of} FROM {data} ORDER BY {order} LIMIT 1");
         let expected = stock_rows(&stock(), &sql).await.unwrap();

@@ -2,14 +2,25 @@
 
 use datafusion::common::config::ConfigOptions;
 
-use super::Guard;
+use super::{Answer, Case, Guard};
 
 pub(super) const GUARD: Guard = Guard {
     title: "MIN and MAX skip rows that other aggregates need",
-    upstream: &[],
+    upstream: &["datafusion#24816"],
     ours: "Aggregates without GROUP BY do not filter their scans at run time \
            (`datafusion.optimizer.enable_aggregate_dynamic_filter_pushdown` is off).",
-    cases: &[],
+    cases: &[Case {
+        setup: &[
+            "COPY (VALUES (1, 110), (8, 90)) TO '{folder}/t/a.parquet' STORED AS PARQUET",
+            "COPY (VALUES (2, 100), (7, 70)) TO '{folder}/t/b.parquet' STORED AS PARQUET",
+            "COPY (VALUES (1, 110), (8, 90)) TO '{folder}/t/c.parquet' STORED AS PARQUET",
+            "COPY (VALUES (2, 100), (7, 70)) TO '{folder}/t/d.parquet' STORED AS PARQUET",
+            "CREATE EXTERNAL TABLE bounds STORED AS PARQUET LOCATION '{folder}/t/'",
+        ],
+        sql: "SELECT min(column1), max(column1), min(column2 + 1) FROM bounds",
+        right: Answer::Rows(&["1, 8, 71"]),
+        theirs: Answer::Varies,
+    }],
 };
 
 /// DataFusion skips rows by the bounds of those MINs and MAXes that are of plain columns, even if others beside

@@ -10,7 +10,7 @@ use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
 use datafusion::common::{DFSchema, Result, ScalarValue, internal_datafusion_err};
 use datafusion::execution::SessionStateBuilder;
-use datafusion::logical_expr::expr::{InList, InSubquery, SetComparison};
+use datafusion::logical_expr::expr::{InList, InSubquery, ScalarFunction, SetComparison};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::expr_schema::cast_subquery;
 use datafusion::logical_expr::utils::merge_schema;
@@ -25,7 +25,8 @@ use datafusion::optimizer::{
 use super::exact::{Counted, Number};
 use super::{
     decimal_comparisons, exclusive_or, flipped_comparisons, float_zeros, in_lists, lossy_casts,
-    regular_expressions, timestamp_comparisons, years,
+    mixed_instants, regular_expressions, rounding, timestamp_casts, timestamp_comparisons,
+    truncated_dates, years,
 };
 
 /// Adds the rules and their functions to a session that is being built.
@@ -43,7 +44,9 @@ pub(super) fn install(builder: &mut SessionStateBuilder) -> Result<()> {
     optimizer.rules.insert(simplifier, Arc::new(Prepare));
     let functions = builder.scalar_functions().get_or_insert_default();
     let years = functions.iter().find(|it| it.name() == "date_part").map(years::guarded);
-    functions.extend(years);
+    let truncated = truncated_dates::guarded(functions);
+    let rounding = rounding::guarded(functions);
+    functions.extend(years.into_iter().chain(truncated).chain(rounding));
     functions.extend([
         decimal_comparisons::number(),
         lossy_casts::cast_function(),
@@ -188,7 +191,7 @@ impl OptimizerRule for Narrow {
 }
 
 /// Rewrites the expressions of a node that a rule concerns, and keeps the names of its columns.
-fn rewritten(
+pub(super) fn rewritten(
     plan: LogicalPlan,
     concerns: fn(&Expr) -> bool,
     rewrite: impl Fn(Expr, &DFSchema) -> Result<Transformed<Expr>>,
@@ -233,9 +236,15 @@ fn replaced(expr: Expr, rule: impl FnOnce(&Expr) -> Option<Expr>) -> Transformed
 
 fn concerns_exact(expr: &Expr) -> bool {
     match expr {
-        Expr::BinaryExpr(BinaryExpr { op, .. }) => is_comparison(*op),
+        Expr::BinaryExpr(BinaryExpr { op, left, right }) => {
+            is_comparison(*op)
+                || *op == Operator::Minus
+                || decimal_comparisons::concerns_arithmetic(left, *op, right)
+        }
         Expr::ScalarFunction(call) => {
-            decimal_comparisons::concerns(call) || decimal_comparisons::as_double(expr).is_some()
+            call.func.name() == "date_trunc"
+                || decimal_comparisons::concerns(call)
+                || decimal_comparisons::as_double(expr).is_some()
         }
         Expr::Between(_)
         | Expr::Case(_)
@@ -290,6 +299,10 @@ fn exact(expr: &Expr, schema: &DFSchema) -> Option<Expr> {
         Expr::BinaryExpr(BinaryExpr { left, op, right }) if is_comparison(*op) => {
             compared(left, *op, right, schema)
         }
+        Expr::BinaryExpr(BinaryExpr { left, op, right }) => {
+            decimal_comparisons::arithmetic(left, *op, right, schema)
+                .or_else(|| timestamp_casts::difference(left, *op, right, schema))
+        }
         Expr::Between(Between { expr, negated, low, high }) => {
             let (first, second) = if *negated {
                 (Operator::Lt, Operator::Gt)
@@ -313,24 +326,56 @@ fn exact(expr: &Expr, schema: &DFSchema) -> Option<Expr> {
             results.or(searched).map(Expr::Case)
         }
         Expr::InSubquery(InSubquery { expr, subquery, negated }) => {
-            let inner = subquery.subquery.schema().field(0).data_type().clone();
-            let common = decimal_comparisons::common(&expr.get_type(schema).ok()?, &inner)?;
-            let subquery = as_type(subquery, &inner, &common)?;
-            let expr = expr.as_ref().clone().cast_to(&common, schema).ok()?;
+            let (expr, subquery) = both_sides(expr, subquery, schema)?;
             Some(Expr::InSubquery(InSubquery::new(Box::new(expr), subquery, *negated)))
         }
         Expr::SetComparison(SetComparison { expr, subquery, op, quantifier }) => {
-            let inner = subquery.subquery.schema().field(0).data_type().clone();
-            let common = decimal_comparisons::common(&expr.get_type(schema).ok()?, &inner)?;
-            let subquery = as_type(subquery, &inner, &common)?;
-            let expr = Box::new(expr.as_ref().clone().cast_to(&common, schema).ok()?);
-            let quantifier = *quantifier;
+            let (expr, subquery) = both_sides(expr, subquery, schema)?;
+            let (expr, quantifier) = (Box::new(expr), *quantifier);
             Some(Expr::SetComparison(SetComparison::new(expr, subquery, *op, quantifier)))
         }
-        Expr::ScalarFunction(call) => decimal_comparisons::arguments(call, schema),
+        Expr::ScalarFunction(call) => null_if(call, schema)
+            .or_else(|| decimal_comparisons::arguments(call, schema))
+            .or_else(|| truncated_dates::of_date(expr, schema)),
         Expr::Cast(_) | Expr::TryCast(_) => decimal_comparisons::cast(expr),
         _ => None,
     }
+}
+
+/// An expression and a subquery that it is compared with, in the types in which nothing is lost.
+fn both_sides(expr: &Expr, subquery: &Subquery, schema: &DFSchema) -> Option<(Expr, Subquery)> {
+    let inner = subquery.subquery.schema().field(0).data_type().clone();
+    let outer = expr.get_type(schema).ok()?;
+    if let Some(common) = decimal_comparisons::common(&outer, &inner) {
+        let subquery = as_type(subquery, &inner, &common)?;
+        return Some((expr.clone().cast_to(&common, schema).ok()?, subquery));
+    }
+    let wide = timestamp_comparisons::widened(expr, &outer, &inner);
+    let wider = |column: &Expr| timestamp_comparisons::widened(column, &inner, &outer);
+    match (wide, mixed_instants::projected(subquery, wider)) {
+        (None, None) => None,
+        (wide, subqueries) => Some((
+            wide.unwrap_or_else(|| expr.clone()),
+            subqueries.unwrap_or_else(|| subquery.clone()),
+        )),
+    }
+}
+
+/// `nullif` of a date and a timestamp.
+fn null_if(call: &ScalarFunction, schema: &DFSchema) -> Option<Expr> {
+    let [value, other] = call.args.as_slice() else { return None };
+    if call.func.name() != "nullif" || value.is_volatile() {
+        return None;
+    }
+    let data_type = value.get_type(schema).ok()?;
+    if !matches!(data_type, DataType::Date32 | DataType::Timestamp(..)) {
+        return None;
+    }
+    let equal = compared(value, Operator::Eq, other, schema)?;
+    let null = lit(ScalarValue::try_from(&data_type).ok()?);
+    let branches = vec![(Box::new(equal), Box::new(null))];
+    let otherwise = Some(Box::new(value.clone()));
+    Some(Expr::Case(Case { expr: None, when_then_expr: branches, else_expr: otherwise }))
 }
 
 /// A subquery of one column as one of another type.
@@ -367,6 +412,9 @@ fn compared(left: &Expr, op: Operator, right: &Expr, schema: &DFSchema) -> Optio
 fn constant(expr: &Expr, beside: &DataType) -> Option<Number> {
     match beside {
         DataType::Timestamp(..) | DataType::Date32 => timestamp_comparisons::constant(expr, beside),
+        DataType::Decimal128(..) if matches!(expr, Expr::Literal(value, _) if value.data_type().is_string()) => {
+            decimal_comparisons::text_beyond(expr, beside)
+        }
         _ if decimal_comparisons::is_plain(expr, beside) => None,
         _ => decimal_comparisons::constant(expr),
     }

@@ -9,21 +9,22 @@ use datafusion::logical_expr::expr::{Cast, ScalarFunction, TryCast};
 use datafusion::logical_expr::expr_rewriter::coerce_plan_expr_for_schema;
 use datafusion::logical_expr::{
     BinaryExpr, Case, ColumnarValue, Expr, ExprSchemable, Operator, ReturnFieldArgs,
-    ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Union, Volatility, lit,
+    ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Union, Volatility, binary_expr, lit,
 };
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast;
 
 use super::exact::{Counted, Number};
-use super::{Answer, Guard, visit};
+use super::{Answer, Guard, mixed_instants, visit};
 
 pub(super) const GUARD: Guard = Guard {
     title: "Decimals do not equal the numbers that they show, nor whole numbers large ones",
     upstream: &["datafusion#14272"],
     ours: "A number in a statement is compared with decimals and whole numbers digit by digit, however it is written \
            (`67.35`, `1e300`, `27670116110564327430`), and cast to a decimal without a detour through DOUBLE. A \
-           decimal is compared with a column of FLOAT or DOUBLE as such a number, as other databases do. The type of \
-           `1.5` itself stays DOUBLE.",
+           decimal is compared with a column of FLOAT or DOUBLE as such a number, as other databases do. `1.5` alone is a \
+           DOUBLE; added to, subtracted from or multiplied with a decimal it is a decimal, unless the result would \
+           need more than 38 digits.",
     cases: &[
         super::Case {
             setup: &[],
@@ -64,6 +65,18 @@ pub(super) const GUARD: Guard = Guard {
             sql: "SELECT CAST(1234567890123456.78 AS DECIMAL(20,2))",
             right: Answer::Rows(&["1234567890123456.78"]),
             theirs: Answer::Rows(&["1234567890123456.80"]),
+        },
+        super::Case {
+            setup: &["CREATE TABLE prices AS SELECT CAST('0.70' AS DECIMAL(15,2)) AS d"],
+            sql: "SELECT d + 0.1, 1.1 * d, d - 0.9 FROM prices",
+            right: Answer::Rows(&["0.80, 0.770, -0.20"]),
+            theirs: Answer::Rows(&["0.7999999999999999, 0.77, -0.20000000000000007"]),
+        },
+        super::Case {
+            setup: &["CREATE TABLE prices AS SELECT CAST('0.70' AS DECIMAL(2,2)) AS d"],
+            sql: "SELECT d < '20.5', d IN ('20.5', '0.7') FROM prices",
+            right: Answer::Rows(&["true, true"]),
+            theirs: Answer::Error("20.50"),
         },
         super::Case {
             setup: &["CREATE TABLE prices AS SELECT CAST('1.25' AS DECIMAL(15,2)) AS d"],
@@ -242,6 +255,56 @@ pub(super) fn is_plain(expr: &Expr, beside: &DataType) -> bool {
         }
 }
 
+/// A number in quotes that has no value in the type of a decimal beside it, which DataFusion refuses.
+pub(super) fn text_beyond(expr: &Expr, beside: &DataType) -> Option<Number> {
+    let DataType::Decimal128(precision, scale) = beside else { return None };
+    let number = Number::parse(text(expr)?.trim())?;
+    number.to_decimal(*precision, *scale).is_none().then_some(number)
+}
+
+/// Whether arithmetic has a side that is a number with a fraction.
+pub(super) fn concerns_arithmetic(left: &Expr, op: Operator, right: &Expr) -> bool {
+    use Operator as O;
+    matches!(op, O::Plus | O::Minus | O::Multiply | O::Modulo)
+        && (is_fraction(left) || is_fraction(right))
+}
+
+fn is_fraction(expr: &Expr) -> bool {
+    match expr {
+        Expr::Literal(ScalarValue::Float64(Some(_)), _) => true,
+        Expr::Negative(inner) => is_fraction(inner),
+        other => kept(other).is_some(),
+    }
+}
+
+/// Arithmetic of a decimal with a number in the text as one of decimals, if the result has room for all digits.
+pub(super) fn arithmetic(
+    left: &Expr,
+    op: Operator,
+    right: &Expr,
+    schema: &DFSchema,
+) -> Option<Expr> {
+    if !concerns_arithmetic(left, op, right) {
+        return None;
+    }
+    let (decimal, number) = if is_fraction(right) { (left, right) } else { (right, left) };
+    let DataType::Decimal128(p1, s1) = decimal.get_type(schema).ok()? else { return None };
+    let literal = constant(number)?.to_literal()?;
+    let DataType::Decimal128(p2, s2) = literal.data_type() else { return None };
+    let whole = |digits: u8, places: i8| i16::from(digits) - i16::from(places);
+    let digits = match op {
+        Operator::Multiply => i16::from(p1) + i16::from(p2) + 1,
+        _ => whole(p1, s1).max(whole(p2, s2)) + i16::from(s1.max(s2)) + 1,
+    };
+    if digits > 38 {
+        return None;
+    }
+    let literal = lit(literal);
+    let (left, right) =
+        if is_fraction(right) { (left.clone(), literal) } else { (literal, right.clone()) };
+    Some(binary_expr(left, op, right))
+}
+
 /// A cast of a number in the text to a decimal.
 pub(super) fn cast(expr: &Expr) -> Option<Expr> {
     let (Expr::Cast(Cast { expr: inner, field }) | Expr::TryCast(TryCast { expr: inner, field })) =
@@ -334,6 +397,9 @@ pub(super) fn branches(case: &Case, schema: &DFSchema) -> Option<Case> {
 /// Expressions of which one is the result: beside a decimal, numbers in the text are decimals, and everything is
 /// a float if something else is.
 fn unified(all: &[&Expr], schema: &DFSchema) -> Option<Vec<Expr>> {
+    if let Some(instants) = mixed_instants::unified(all, schema) {
+        return Some(instants);
+    }
     let types: Vec<DataType> =
         all.iter().map(|expr| expr.get_type(schema)).collect::<Result<_>>().ok()?;
     if !types.iter().any(DataType::is_decimal) {
@@ -362,14 +428,16 @@ fn unified(all: &[&Expr], schema: &DFSchema) -> Option<Vec<Expr>> {
     }
 }
 
-/// A union whose decimals are floats where other inputs have floats.
+/// A union whose decimals are floats where other inputs have floats, and whose dates are timestamps where others have
+/// these.
 pub(super) fn union(union: Union) -> Result<Union> {
     let fields = union.inputs.first().map_or(0, |input| input.schema().fields().len());
     let float = |at: usize| {
         let types = || union.inputs.iter().filter_map(|it| it.schema().fields().get(at));
         let decimal = types().any(|field| field.data_type().is_decimal());
         let floats = types().map(|field| field.data_type()).filter(|it| it.is_floating());
-        floats.max_by_key(|float| float.primitive_width()).filter(|_| decimal).cloned()
+        let widest = floats.max_by_key(|float| float.primitive_width()).filter(|_| decimal);
+        widest.cloned().or_else(|| mixed_instants::common(types().map(|field| field.data_type())))
     };
     let floats: Vec<Option<DataType>> = (0..fields).map(float).collect();
     if floats.iter().all(Option::is_none) {
@@ -379,7 +447,9 @@ pub(super) fn union(union: Union) -> Result<Union> {
         let schema = input.schema();
         let fields = schema.iter().zip(&floats).map(|((relation, field), float)| {
             let field = match float {
-                Some(float) if field.data_type().is_decimal() => {
+                Some(float)
+                    if field.data_type().is_decimal() || *field.data_type() == DataType::Date32 =>
+                {
                     Arc::new(Field::clone(field).with_data_type(float.clone()))
                 }
                 _ => Arc::clone(field),

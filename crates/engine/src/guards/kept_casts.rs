@@ -20,6 +20,7 @@ use datafusion::physical_plan::expressions::{BinaryExpr, CastExpr, Literal};
 use datafusion::scalar::ScalarValue;
 
 use super::lossy_casts::{cast_function, loses};
+use super::timestamp_casts;
 
 /// Adds the rule to a session that is being built.
 pub(super) fn install(builder: &mut SessionStateBuilder) {
@@ -88,6 +89,9 @@ impl PhysicalExprAdapter for Adapter {
         let adapted = self.inner.rewrite(expr)?;
         adapted
             .transform_up(|expr| {
+                if let Some(other) = read(&expr, &self.file)? {
+                    return Ok(Transformed::yes(other));
+                }
                 let Some(binary) = expr.downcast_ref::<BinaryExpr>() else {
                     return Ok(Transformed::no(expr));
                 };
@@ -108,6 +112,15 @@ impl PhysicalExprAdapter for Adapter {
     }
 }
 
+/// A cast to a coarser unit of time than that of the file as a function that drops fractions before 1970, too.
+fn read(expr: &Arc<dyn PhysicalExpr>, file: &Schema) -> Result<Option<Arc<dyn PhysicalExpr>>> {
+    let Some(cast) = expr.downcast_ref::<CastExpr>() else { return Ok(None) };
+    if !timestamp_casts::differs(&cast.expr().data_type(file)?, cast.cast_type()) {
+        return Ok(None);
+    }
+    computed(cast, file).map(Some)
+}
+
 /// A cast that changes values as a function that DataFusion leaves where it is.
 fn kept(expr: &Arc<dyn PhysicalExpr>, file: &Schema) -> Result<Option<Arc<dyn PhysicalExpr>>> {
     let Some(cast) = expr.downcast_ref::<CastExpr>() else { return Ok(None) };
@@ -115,8 +128,13 @@ fn kept(expr: &Arc<dyn PhysicalExpr>, file: &Schema) -> Result<Option<Arc<dyn Ph
     if !loses(&cast.expr().data_type(file)?, to) {
         return Ok(None);
     }
+    computed(cast, file).map(Some)
+}
+
+fn computed(cast: &CastExpr, file: &Schema) -> Result<Arc<dyn PhysicalExpr>> {
+    let to = cast.cast_type();
     let name: Arc<dyn PhysicalExpr> = Arc::new(Literal::new(ScalarValue::from(to.to_string())));
     let arguments = vec![Arc::clone(cast.expr()), name];
     let function = ScalarFunctionExpr::try_new(cast_function(), arguments, file, Arc::default())?;
-    Ok(Some(Arc::new(function)))
+    Ok(Arc::new(function))
 }

@@ -14,7 +14,7 @@ use datafusion::logical_expr::{
 
 use super::exact::places;
 use super::timestamp_comparisons::named_type;
-use super::{Answer, Case, Guard};
+use super::{Answer, Case, Guard, timestamp_casts};
 
 pub(super) const GUARD: Guard = Guard {
     title: "Conditions on casts that round or fail are tested on the value before the cast",
@@ -72,11 +72,9 @@ pub(super) fn keep(expr: &Expr, schema: &DFSchema) -> Option<Expr> {
         }
         _ => return None,
     };
-    if inner.column_refs().is_empty() && !inner.contains_outer() {
-        return None;
-    }
     let from = inner.get_type(schema).ok()?;
-    if !loses(&from, &to) {
+    let constant = inner.column_refs().is_empty() && !inner.contains_outer();
+    if !timestamp_casts::differs(&from, &to) && (constant || !loses(&from, &to)) {
         return None;
     }
     let function = if safe { try_cast_function() } else { cast_function() };
@@ -209,6 +207,10 @@ impl ScalarUDFImpl for Kept {
         let [value, _] = args.args.as_slice() else {
             return exec_err!("{} takes a value and a type", self.name());
         };
+        if let Some(cast) = timestamp_casts::cast(value, args.return_field.data_type(), self.safe)?
+        {
+            return Ok(cast);
+        }
         let options = CastOptions { safe: self.safe, format_options: FormatOptions::default() };
         value.cast_to(args.return_field.data_type(), Some(&options))
     }

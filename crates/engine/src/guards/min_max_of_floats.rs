@@ -10,9 +10,9 @@ use arrow::datatypes::{
 use datafusion::common::{Result, internal_err};
 use datafusion::execution::SessionStateBuilder;
 use datafusion::logical_expr::function::AccumulatorArgs;
-use datafusion::logical_expr::{Accumulator, AggregateUDF, EmitTo, GroupsAccumulator};
+use datafusion::logical_expr::{AggregateUDF, EmitTo, GroupsAccumulator};
 
-use super::changed_aggregate::{Change, changed};
+use super::wrapped::{AggregateChange, changed_aggregate};
 use super::{Answer, Case, Guard};
 
 pub(super) const GUARD: Guard = Guard {
@@ -35,18 +35,18 @@ pub(super) const GUARD: Guard = Guard {
 pub(super) fn install(builder: &mut SessionStateBuilder) {
     let functions = builder.aggregate_functions().get_or_insert_default();
     for function in functions.iter_mut().filter(|it| matches!(it.name(), "min" | "max")) {
-        *function = changed(function, OfFloats);
+        *function = changed_aggregate(function, OfFloats);
     }
 }
 
-/// DataFusion's `min` or `max`.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+/// DataFusion's `min` or `max` by group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct OfFloats;
 
-impl Change for OfFloats {
+impl AggregateChange for OfFloats {
     fn groups(
-        &self,
-        function: &AggregateUDF,
+        self,
+        inner: &AggregateUDF,
         args: AccumulatorArgs,
     ) -> Result<Box<dyn GroupsAccumulator>> {
         let data_type = args.return_field.data_type().clone();
@@ -54,21 +54,13 @@ impl Change for OfFloats {
             DataType::Float16 => (DataType::Int16, Convert { to: f16_bits, back: f16_back }),
             DataType::Float32 => (DataType::Int32, Convert { to: f32_bits, back: f32_back }),
             DataType::Float64 => (DataType::Int64, Convert { to: f64_bits, back: f64_back }),
-            _ => return function.create_groups_accumulator(args),
+            _ => return inner.create_groups_accumulator(args),
         };
         let name = args.return_field.name().clone();
         let return_field: FieldRef = Arc::new(Field::new(name, bits, true));
         let args = AccumulatorArgs { return_field, ..args };
-        let inner = function.create_groups_accumulator(args)?;
+        let inner = inner.create_groups_accumulator(args)?;
         Ok(Box::new(OfBits { inner, convert }))
-    }
-
-    fn sliding(
-        &self,
-        function: &AggregateUDF,
-        args: AccumulatorArgs,
-    ) -> Result<Box<dyn Accumulator>> {
-        function.create_sliding_accumulator(args)
     }
 }
 

@@ -23,7 +23,6 @@ use datafusion::sql::sqlparser::ast::{VisitMut, VisitorMut};
 mod aggregate_schemas;
 mod bounds_of_min_max;
 mod chain;
-mod changed_aggregate;
 mod comparisons;
 mod conditions_of_aggregates;
 mod constants_of_outer_joins;
@@ -42,6 +41,9 @@ mod lossy_casts;
 mod min_max_of_floats;
 mod moving_frames;
 mod names;
+mod mixed_instants;
+mod nans;
+mod negative_scales;
 mod null_equal_keys;
 mod offset_below_sort;
 mod operators;
@@ -50,14 +52,18 @@ mod order_of_unions;
 mod piecewise_merge_join;
 mod regular_expressions;
 mod repeated_keys;
+mod rounding;
 mod set_operations;
 mod similar_to;
 mod sort_merge_filter;
 mod sorted_grouping_sets;
 mod subqueries;
+mod timestamp_casts;
 mod timestamp_comparisons;
 mod top_k_aggregation;
+mod truncated_dates;
 mod using;
+mod wrapped;
 mod years;
 
 pub(crate) use self::kept_casts::keep_casts;
@@ -80,7 +86,7 @@ pub struct Guard {
 /// A statement that DataFusion answers wrong.
 #[derive(Debug, Clone, Copy)]
 pub struct Case {
-    /// Statements that come first: tables and settings.
+    /// Statements that come first: tables and settings. `{folder}` is an empty folder.
     pub setup: &'static [&'static str],
     /// The statement.
     pub sql: &'static str,
@@ -126,6 +132,9 @@ pub const GUARDS: &[Guard] = &[
     names::COMPARED,
     names::REPEATED,
     names::SETS,
+    mixed_instants::GUARD,
+    nans::GUARD,
+    negative_scales::GUARD,
     null_equal_keys::GUARD,
     offset_below_sort::GUARD,
     operators::GUARD,
@@ -134,6 +143,7 @@ pub const GUARDS: &[Guard] = &[
     piecewise_merge_join::GUARD,
     regular_expressions::GUARD,
     repeated_keys::GUARD,
+    rounding::GUARD,
     set_operations::GUARD,
     similar_to::GUARD,
     sort_merge_filter::GUARD,
@@ -141,8 +151,10 @@ pub const GUARDS: &[Guard] = &[
     subqueries::IN,
     subqueries::EXISTS,
     subqueries::CORRELATED,
+    timestamp_casts::GUARD,
     timestamp_comparisons::GUARD,
     top_k_aggregation::GUARD,
+    truncated_dates::GUARD,
     using::GUARD,
     years::GUARD,
 ];
@@ -167,12 +179,15 @@ pub fn with_guards(mut builder: SessionStateBuilder) -> Result<SessionStateBuild
     min_max_of_floats::install(&mut builder);
     moving_frames::install(&mut builder);
     dates_and_intervals::install(&mut builder);
+    nans::install(&mut builder);
+    builder.scalar_functions().get_or_insert_default().push(names::function());
     let analysis = &mut builder.analyzer().get_or_insert_with(Analyzer::new).rules;
     set_operations::install(analysis);
     subqueries::install(analysis);
     distinct_on::install(analysis);
     names::install(analysis)?;
-    builder.scalar_functions().get_or_insert_default().push(names::function());
+    // It stands before all.
+    negative_scales::install(analysis);
     let logical = &mut builder.optimizer().get_or_insert_with(Optimizer::new).rules;
     null_equal_keys::install(logical)?;
     conditions_of_aggregates::install(logical)?;

@@ -11,7 +11,7 @@ use datafusion::logical_expr::function::AccumulatorArgs;
 use datafusion::logical_expr::{Accumulator, AggregateUDF};
 use datafusion::physical_expr::{PhysicalExpr, PhysicalSortExpr};
 
-use super::changed_aggregate::{Change, changed};
+use super::wrapped::{AggregateChange, changed_aggregate};
 use super::{Answer, Case, Guard};
 
 pub(super) const GUARD: Guard = Guard {
@@ -79,16 +79,16 @@ pub(super) fn install(builder: &mut SessionStateBuilder) {
     // Their accumulators are exact, and rules of DataFusion know `count` by its type.
     let unchanged = ["min", "max", "count", "grouping"];
     for function in functions.iter_mut().filter(|it| !unchanged.contains(&it.name())) {
-        *function = changed(function, OfFrames);
+        *function = changed_aggregate(function, OfFrames);
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct OfFrames;
 
-impl Change for OfFrames {
+impl AggregateChange for OfFrames {
     fn sliding(
-        &self,
+        self,
         function: &AggregateUDF,
         args: AccumulatorArgs,
     ) -> Result<Box<dyn Accumulator>> {

@@ -1,6 +1,7 @@
 //! Regular expressions that DataFusion turns into LIKE and other conditions.
 
 use datafusion::common::ScalarValue;
+use datafusion::logical_expr::expr::Cast;
 use datafusion::logical_expr::{BinaryExpr, Expr, Operator};
 
 use super::{Answer, Case, Guard};
@@ -31,12 +32,22 @@ pub(super) fn replace(expr: &Expr) -> Option<Expr> {
     use Operator as O;
     let Expr::BinaryExpr(BinaryExpr { left, op, right }) = expr else { return None };
     let regex = matches!(op, O::RegexMatch | O::RegexIMatch | O::RegexNotMatch | O::RegexNotIMatch);
-    let Expr::Literal(pattern, metadata) = right.as_ref() else { return None };
     if !regex {
         return None;
     }
+    // The type of the other side is given to the pattern by a cast, which the simplifier computes too late.
+    let (pattern, metadata) = match right.as_ref() {
+        Expr::Literal(pattern, metadata) => (pattern.clone(), metadata),
+        Expr::Cast(Cast { expr, field }) => match expr.as_ref() {
+            Expr::Literal(pattern, metadata) => {
+                (pattern.cast_to(field.data_type()).ok()?, metadata)
+            }
+            _ => return None,
+        },
+        _ => return None,
+    };
     let other = Some(same(pattern.try_as_str()??)?);
-    let other = match pattern {
+    let other = match &pattern {
         ScalarValue::Utf8(_) => ScalarValue::Utf8(other),
         ScalarValue::LargeUtf8(_) => ScalarValue::LargeUtf8(other),
         ScalarValue::Utf8View(_) => ScalarValue::Utf8View(other),

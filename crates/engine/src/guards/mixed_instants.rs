@@ -1,0 +1,93 @@
+//! Dates beside timestamps where one of them is the result.
+
+use std::sync::Arc;
+
+use arrow::datatypes::{DataType, TimeUnit};
+use datafusion::common::{Column, DFSchema};
+use datafusion::logical_expr::expr::Cast;
+use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlanBuilder, Subquery};
+
+use super::exact::places;
+use super::{Answer, Case, Guard};
+
+pub(super) const GUARD: Guard = Guard {
+    title: "A date beside timestamps fails after the year 2262",
+    upstream: &["datafusion#25135"],
+    ours: "UNION, CASE, COALESCE and their like of dates and timestamps have the finest unit of the timestamps, and not \
+           nanoseconds; IN and NOT IN over a subquery compare them as they are. Beside timestamps of nanoseconds, \
+           which TIMESTAMP without a number is, such a date remains an error where it is the result.",
+    cases: &[
+        Case {
+            setup: &[
+                "CREATE TABLE valid AS SELECT arrow_cast('2020-01-01T00:00:00', 'Timestamp(ms)') AS t, \
+                 DATE '9999-12-31' AS d",
+            ],
+            sql: "SELECT t FROM valid WHERE t NOT IN (SELECT d FROM valid)",
+            right: Answer::Rows(&["2020-01-01T00:00:00"]),
+            theirs: Answer::Error("Date32"),
+        },
+        Case {
+            setup: &[
+                "CREATE TABLE valid AS SELECT arrow_cast('2020-01-01T00:00:00', 'Timestamp(ms)') AS t, \
+                 DATE '9999-12-31' AS d",
+            ],
+            sql: "SELECT t FROM valid UNION ALL SELECT d FROM valid",
+            right: Answer::Rows(&["2020-01-01T00:00:00", "9999-12-31T00:00:00"]),
+            theirs: Answer::Error("Date32"),
+        },
+        Case {
+            setup: &[
+                "CREATE TABLE valid AS SELECT arrow_cast('2020-01-01T00:00:00', 'Timestamp(ms)') AS t, \
+                 DATE '9999-12-31' AS d",
+            ],
+            sql: "SELECT coalesce(d, t), CASE WHEN t < d THEN d ELSE t END, greatest(t, d), nullif(d, t) FROM valid",
+            right: Answer::Rows(&[
+                "9999-12-31T00:00:00, 9999-12-31T00:00:00, 9999-12-31T00:00:00, 9999-12-31",
+            ]),
+            theirs: Answer::Error("Date32"),
+        },
+    ],
+};
+
+/// The type of dates and timestamps together, where DataFusion's choice is too narrow.
+pub(super) fn common<'a>(types: impl IntoIterator<Item = &'a DataType>) -> Option<DataType> {
+    let (mut dates, mut finest) = (false, None::<TimeUnit>);
+    for data_type in types {
+        match data_type {
+            DataType::Null => {}
+            DataType::Date32 => dates = true,
+            DataType::Timestamp(unit, None) => {
+                finest = Some(finest.filter(|it| places(*it) >= places(*unit)).unwrap_or(*unit));
+            }
+            _ => return None,
+        }
+    }
+    let unit = finest.filter(|unit| dates && *unit != TimeUnit::Nanosecond)?;
+    Some(DataType::Timestamp(unit, None))
+}
+
+/// Expressions of which one is the result, with timestamps in place of dates; none if DataFusion may choose.
+pub(super) fn unified(all: &[&Expr], schema: &DFSchema) -> Option<Vec<Expr>> {
+    let types: Vec<DataType> =
+        all.iter().map(|it| it.get_type(schema).ok()).collect::<Option<_>>()?;
+    let to = common(&types)?;
+    let all = all.iter().zip(&types).map(|(expr, data_type)| match data_type {
+        DataType::Date32 => Expr::Cast(Cast::new(Box::new(Expr::clone(expr)), to.clone())),
+        _ => Expr::clone(expr),
+    });
+    Some(all.collect())
+}
+
+/// A subquery of one column with an expression in its place.
+pub(super) fn projected(
+    subquery: &Subquery,
+    expr: impl Fn(&Expr) -> Option<Expr>,
+) -> Option<Subquery> {
+    let plan = subquery.subquery.as_ref().clone();
+    let (qualifier, field) = plan.schema().qualified_field(0);
+    let column = Expr::Column(Column::from((qualifier, field)));
+    let name = field.name().clone();
+    let converted = expr(&column)?.alias(name);
+    let plan = LogicalPlanBuilder::from(plan).project([converted]).ok()?.build().ok()?;
+    Some(subquery.with_plan(Arc::new(plan)))
+}
