@@ -24,8 +24,8 @@ use datafusion::optimizer::{
 
 use super::exact::{Counted, Number};
 use super::{
-    decimal_comparisons, exclusive_or, flipped_comparisons, float_zeros, in_lists, lossy_casts,
-    regular_expressions, timestamp_comparisons, years,
+    decimal_comparisons, exclusive_or, flipped_comparisons, float_zeros, functions, in_lists,
+    lossy_casts, regular_expressions, timestamp_comparisons,
 };
 
 /// Adds the rules and their functions to a session that is being built.
@@ -42,8 +42,6 @@ pub(super) fn install(builder: &mut SessionStateBuilder) -> Result<()> {
     optimizer.rules.insert(simplifier + 1, Arc::new(Narrow));
     optimizer.rules.insert(simplifier, Arc::new(Prepare));
     let functions = builder.scalar_functions().get_or_insert_default();
-    let years = functions.iter().find(|it| it.name() == "date_part").map(years::guarded);
-    functions.extend(years);
     functions.extend([
         decimal_comparisons::number(),
         lossy_casts::cast_function(),
@@ -103,7 +101,7 @@ impl AnalyzerRule for Casts {
             rewritten(plan, concerns_casts, |expr, schema| {
                 expr.transform_up(|expr| {
                     let kept = replaced(expr, |it| lossy_casts::keep(it, schema));
-                    kept.transform_data(|expr| Ok(replaced(expr, years::replace)))
+                    kept.transform_data(|expr| Ok(replaced(expr, functions::replace)))
                 })
             })
         })

@@ -21,16 +21,19 @@ use datafusion::sql::parser::{CopyToSource, Statement};
 use datafusion::sql::sqlparser::ast::{VisitMut, VisitorMut};
 
 mod aggregate_schemas;
+mod array_has;
 mod bounds_of_min_max;
 mod cast_names;
 mod comparisons;
 mod constants_of_outer_joins;
+mod date_trunc;
 mod decimal_comparisons;
 mod distinct_from;
 mod exact;
 mod exclusive_or;
 mod flipped_comparisons;
 mod float_zeros;
+mod functions;
 mod in_lists;
 mod kept_casts;
 mod limit_below_aggregate;
@@ -96,9 +99,11 @@ pub enum Answer {
 /// All guards, in the order of the documentation.
 pub const GUARDS: &[Guard] = &[
     aggregate_schemas::GUARD,
+    array_has::GUARD,
     bounds_of_min_max::GUARD,
     cast_names::GUARD,
     constants_of_outer_joins::GUARD,
+    date_trunc::GUARD,
     decimal_comparisons::GUARD,
     distinct_from::GUARD,
     exclusive_or::GUARD,
@@ -141,6 +146,7 @@ pub fn with_guards(mut builder: SessionStateBuilder) -> Result<SessionStateBuild
     bounds_of_min_max::set(options);
     top_k_aggregation::set(options);
     comparisons::install(&mut builder)?;
+    functions::install(&mut builder);
     kept_casts::install(&mut builder);
     min_max_of_floats::install(&mut builder);
     let analysis = &mut builder.analyzer().get_or_insert_with(Analyzer::new).rules;
