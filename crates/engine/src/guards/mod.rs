@@ -51,6 +51,7 @@ mod subqueries;
 mod timestamp_comparisons;
 mod top_k_aggregation;
 mod using;
+mod window_shifts;
 mod years;
 
 pub(crate) use self::kept_casts::keep_casts;
@@ -127,6 +128,7 @@ pub const GUARDS: &[Guard] = &[
     timestamp_comparisons::GUARD,
     top_k_aggregation::GUARD,
     using::GUARD,
+    window_shifts::GUARD,
     years::GUARD,
 ];
 
@@ -147,6 +149,7 @@ pub fn with_guards(mut builder: SessionStateBuilder) -> Result<SessionStateBuild
     top_k_aggregation::set(options);
     comparisons::install(&mut builder)?;
     functions::install(&mut builder);
+    window_shifts::install(&mut builder);
     kept_casts::install(&mut builder);
     min_max_of_floats::install(&mut builder);
     let analysis = &mut builder.analyzer().get_or_insert_with(Analyzer::new).rules;
