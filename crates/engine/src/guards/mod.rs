@@ -45,6 +45,7 @@ mod order_of_offset;
 mod piecewise_merge_join;
 mod regular_expressions;
 mod set_operations;
+mod soft_limits;
 mod sort_merge_filter;
 mod sorted_grouping_sets;
 mod subqueries;
@@ -120,6 +121,7 @@ pub const GUARDS: &[Guard] = &[
     piecewise_merge_join::GUARD,
     regular_expressions::GUARD,
     set_operations::GUARD,
+    soft_limits::GUARD,
     sort_merge_filter::GUARD,
     sorted_grouping_sets::GUARD,
     subqueries::IN,
@@ -166,6 +168,7 @@ pub fn with_guards(mut builder: SessionStateBuilder) -> Result<SessionStateBuild
     constants_of_outer_joins::install(physical);
     sorted_grouping_sets::install(physical);
     sort_merge_filter::install(physical);
+    soft_limits::install(physical);
     using::install(builder.relation_planners().get_or_insert_with(Vec::new));
     Ok(builder.with_config(config))
 }
