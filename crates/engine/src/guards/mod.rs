@@ -33,6 +33,7 @@ mod exact;
 mod exclusive_or;
 mod flipped_comparisons;
 mod float_zeros;
+mod functional_dependencies;
 mod functions;
 mod in_lists;
 mod kept_casts;
@@ -111,6 +112,7 @@ pub const GUARDS: &[Guard] = &[
     exclusive_or::GUARD,
     flipped_comparisons::GUARD,
     float_zeros::GUARD,
+    functional_dependencies::GUARD,
     in_lists::GUARD,
     limit_below_aggregate::GUARD,
     lossy_casts::GUARD,
@@ -159,6 +161,7 @@ pub fn with_guards(mut builder: SessionStateBuilder) -> Result<SessionStateBuild
     subqueries::install(analysis);
     let logical = &mut builder.optimizer().get_or_insert_with(Optimizer::new).rules;
     null_equal_keys::install(logical)?;
+    functional_dependencies::install(logical)?;
     let physical =
         &mut builder.physical_optimizers().get_or_insert_with(PhysicalOptimizer::new).rules;
     limit_below_aggregate::install(physical)?;
@@ -169,7 +172,9 @@ pub fn with_guards(mut builder: SessionStateBuilder) -> Result<SessionStateBuild
     sorted_grouping_sets::install(physical);
     sort_merge_filter::install(physical);
     soft_limits::install(physical);
-    using::install(builder.relation_planners().get_or_insert_with(Vec::new));
+    let planners = builder.relation_planners().get_or_insert_with(Vec::new);
+    using::install(planners);
+    functional_dependencies::install_planner(planners);
     Ok(builder.with_config(config))
 }
 
