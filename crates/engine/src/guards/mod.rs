@@ -45,6 +45,7 @@ mod offset_below_sort;
 mod order_of_offset;
 mod piecewise_merge_join;
 mod regular_expressions;
+mod row_values;
 mod set_operations;
 mod soft_limits;
 mod sort_merge_filter;
@@ -122,6 +123,7 @@ pub const GUARDS: &[Guard] = &[
     order_of_offset::GUARD,
     piecewise_merge_join::GUARD,
     regular_expressions::GUARD,
+    row_values::GUARD,
     set_operations::GUARD,
     soft_limits::GUARD,
     sort_merge_filter::GUARD,
@@ -212,6 +214,7 @@ fn insert_after(rules: &mut Vec<PhysicalRule>, name: &str, after: PhysicalRule) 
 /// If a guard refuses the statement.
 pub fn rewrite(statement: &mut Statement) -> Result<()> {
     cast_names::rewrite(statement);
+    row_values::rewrite(statement)?;
     decimal_comparisons::rewrite(statement);
     distinct_from::rewrite(statement);
     using::rewrite(statement)
