@@ -131,6 +131,7 @@ pub const GUARDS: &[Guard] = &[
     subqueries::IN,
     subqueries::EXISTS,
     subqueries::CORRELATED,
+    subqueries::VALUE,
     timestamp_comparisons::GUARD,
     top_k_aggregation::GUARD,
     using::GUARD,
@@ -160,7 +161,7 @@ pub fn with_guards(mut builder: SessionStateBuilder) -> Result<SessionStateBuild
     min_max_of_floats::install(&mut builder);
     let analysis = &mut builder.analyzer().get_or_insert_with(Analyzer::new).rules;
     set_operations::install(analysis);
-    subqueries::install(analysis);
+    subqueries::install(&mut builder);
     let logical = &mut builder.optimizer().get_or_insert_with(Optimizer::new).rules;
     null_equal_keys::install(logical)?;
     functional_dependencies::install(logical)?;
@@ -214,6 +215,7 @@ fn insert_after(rules: &mut Vec<PhysicalRule>, name: &str, after: PhysicalRule) 
 /// If a guard refuses the statement.
 pub fn rewrite(statement: &mut Statement) -> Result<()> {
     cast_names::rewrite(statement);
+    subqueries::name_items(statement);
     row_values::rewrite(statement)?;
     decimal_comparisons::rewrite(statement);
     distinct_from::rewrite(statement);
