@@ -25,6 +25,8 @@ IS_NULL, IS_NOT_NULL = operator("{0} IS NULL", IS, ADD), operator("{0} IS NOT NU
 BETWEEN, NOT_BETWEEN = (operator("{0} " + word + "BETWEEN {1} AND {2}", RANGE, ADD) for word in ("", "NOT "))
 IN, NOT_IN = (operator("{0} " + word + "IN ({*})", RANGE, ADD) for word in ("", "NOT "))
 IN_QUERY, NOT_IN_QUERY = (Shape("{0} " + word + "IN ({1})", binds=RANGE, demands=[ADD, 0]) for word in ("", "NOT "))
+ANY_OR_ALL = [Shape(f"{{0}} {word} {which} ({{1}})", binds=COMPARE, demands=[ADD, 0])
+              for word in ("=", "<>", "<", "<=", ">", ">=") for which in ("ANY", "ALL")]
 EXISTS, NOT_EXISTS, SCALAR = Shape("EXISTS ({0})"), Shape("NOT EXISTS ({0})", binds=NOT), Shape("({0})")
 LIKES = [operator("{0} " + word + "LIKE {1}", RANGE, ADD) for word in ("", "NOT ")] + \
     [operator("{0} " + word + "ILIKE {1}", RANGE, ADD) for word in ("", "NOT ")]

@@ -1,7 +1,7 @@
 """Random statements."""
 
 import differences
-from expressions import (ALIKE, BOTH, COMPARISONS, EITHER, EXISTS, IN_QUERY, IS_NULL, NOT_EXISTS, NOT_IN_QUERY, SCALAR, Expressions, function,
+from expressions import (ALIKE, ANY_OR_ALL, BOTH, COMPARISONS, EITHER, EXISTS, IN_QUERY, IS_NULL, NOT_EXISTS, NOT_IN_QUERY, SCALAR, Expressions, function,
                          is_number)
 from tables import BIGINT, BOOLEAN, DOUBLE, INT, VARCHAR
 from tree import ATOM, LIMIT, OFFSET, ORDER, QUALIFY, Node, Shape, by, column, expression, item, literal, many, select
@@ -188,6 +188,8 @@ class Queries(Expressions):
             if tree is None:
                 return None
             shape = IN_QUERY if self.chance(0.5) else NOT_IN_QUERY
+            if self.chance(0.2) and self.allowed("any-all"):
+                shape = rng.choice(ANY_OR_ALL)
             made = expression(shape, of, tree, type=BOOLEAN)
             return expression(IS_NULL, made, type=BOOLEAN) if self.chance(0.08) else made
         if draw < 0.75 and self.allowed("exists"):
@@ -195,6 +197,11 @@ class Queries(Expressions):
             where = self.correlation(scope, inner)
             if self.chance(0.4):
                 where = expression(BOTH, where, self.predicate(inner, 1), type=BOOLEAN)
+            if self.chance(0.15) and self.allowed("nested-exists"):
+                other, innermost, _ = self.table(small=True)
+                again = expression(BOTH, self.correlation(scope, innermost), self.correlation(inner, innermost), type=BOOLEAN)
+                tree = select([item(literal("1", INT), "one")], other, again)
+                where = expression(BOTH, where, expression(EXISTS if self.chance(0.6) else NOT_EXISTS, tree, type=BOOLEAN), type=BOOLEAN)
             if self.chance(0.12) and self.allowed("exists-aggregate"):
                 items = [item(expression(Shape("count(*)"), type=BIGINT), "n")]
             else:
@@ -227,6 +234,11 @@ class Queries(Expressions):
             return None
         made = expression(function(self.rng.choice(["min", "max"])), of, type=of.type)
         where = None
+        if self.chance(0.15) and self.allowed("first-of-correlated"):
+            tree = select([item(of, "m")], node, self.correlation(scope, inner))
+            self.cut(tree, [("m", of.type)], limit=0, offset=0.3)
+            tree.kids[LIMIT] = literal("1")
+            return expression(SCALAR, tree, type=of.type)
         if self.chance(0.5):
             where = self.correlation(scope, inner)
         elif self.chance(0.5):

@@ -1265,3 +1265,173 @@ SELECT id FROM h WHERE TRY_CAST(p AS SMALLINT) IN (9, 12)
 
 # partition cast to DECIMAL
 SELECT id FROM h WHERE CAST(p AS DECIMAL(5, 1)) = 9.0
+# rows in a subquery
+SELECT a, b FROM t WHERE (a, b) IN (SELECT a, b FROM u)
+
+# rows not in a subquery
+SELECT a, b FROM t WHERE (a, b) NOT IN (SELECT a, b FROM u WHERE a > 2)
+
+# rows in a subquery, shown
+SELECT a, b, (a, b) IN (SELECT a, b FROM u) AS i, (a, b) NOT IN (SELECT a, b FROM e) AS n FROM t
+
+# rows in a subquery is null
+SELECT a, b FROM t WHERE ((a, b) IN (SELECT a, b FROM u)) IS NULL
+
+# any and all
+SELECT a, a = ANY (SELECT a FROM u) AS i, a <> ANY (SELECT b FROM v) AS j, a < ALL (SELECT a FROM u WHERE a IS NOT NULL) AS k, a >= ALL (SELECT a FROM e) AS l FROM t
+
+# not any
+SELECT a FROM t WHERE NOT (a = ANY (SELECT b FROM v))
+
+# any, correlated
+SELECT a, b FROM t WHERE a < ANY (SELECT u.b FROM u WHERE u.a = t.b) OR a >= ALL (SELECT u.b FROM u WHERE u.a = t.a)
+
+# any of a text
+SELECT a FROM t WHERE '2' > ANY (SELECT v.b FROM v WHERE v.b = t.a)
+
+# in the table itself
+SELECT a, b NOT IN (SELECT b FROM t WHERE a = 2) AS n FROM t
+
+# in the table itself, named again
+SELECT x IN (SELECT x FROM (VALUES (5), (NULL)) u(x)) AS i FROM (VALUES (1), (5)) t(x)
+
+# two exists
+SELECT a, EXISTS (SELECT 1 FROM u WHERE u.a = t.a), EXISTS (SELECT 1 FROM u WHERE u.b = t.a) FROM t
+
+# exists in exists, two levels
+SELECT a FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.b = t.b AND EXISTS (SELECT 1 FROM v WHERE v.b >= t.a))
+
+# not exists in exists, two levels
+SELECT a FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.a > t.b AND NOT EXISTS (SELECT 1 FROM v WHERE v.b = t.a AND v.b < u.a))
+
+# scalar in scalar, two levels
+SELECT a, (SELECT max(u.a + (SELECT count(*) FROM v WHERE v.b <= t.a)) FROM u WHERE u.b = t.b) AS m FROM t
+
+# in of an outer column
+SELECT a, EXISTS (SELECT 1 FROM u WHERE u.b = 1 AND t.a IN (SELECT v.b FROM v WHERE v.b < u.a)) AS i FROM t
+
+# first of correlated
+SELECT a, b, (SELECT u.s FROM u WHERE u.a >= t.a ORDER BY u.a, u.s LIMIT 1) AS s FROM t
+
+# second of correlated
+SELECT a, b, (SELECT u.a FROM u WHERE u.a >= t.b ORDER BY u.a DESC LIMIT 1 OFFSET 1) AS s FROM t
+
+# one row at most
+SELECT a, b, (SELECT u.s FROM u WHERE u.a = t.a) AS s FROM t
+
+# correlated in limit
+SELECT a, b FROM t WHERE a IN (SELECT u.a FROM u WHERE u.b >= t.b ORDER BY u.a LIMIT 1)
+
+# correlated over limited rows
+SELECT a, (SELECT count(*) FROM u WHERE u.a > d.a) AS n FROM (SELECT a, b FROM t ORDER BY a NULLS LAST, b NULLS LAST LIMIT 4) d
+
+# subquery in order by
+#ordered
+SELECT a, b FROM t ORDER BY (SELECT max(u.a) FROM u WHERE u.b < t.b) NULLS FIRST, a NULLS FIRST, b NULLS FIRST
+
+# subquery in group by
+SELECT (SELECT count(*) FROM u WHERE u.a <= t.a) AS n, count(*) AS c FROM t GROUP BY (SELECT count(*) FROM u WHERE u.a <= t.a)
+
+# subquery in an aggregate
+SELECT b, sum((SELECT count(*) FROM u WHERE u.a <= t.a)) AS n, max(CASE WHEN a IN (SELECT v.b FROM v) THEN a END) AS m FROM t GROUP BY b
+
+# subquery in a window
+SELECT a, b, sum((SELECT count(*) FROM u WHERE u.a <= t.a)) OVER (ORDER BY b NULLS LAST) AS n FROM t
+
+# subquery in having
+SELECT b, count(*) AS n FROM t GROUP BY b HAVING count(*) > (SELECT count(*) FROM v WHERE v.b = t.b)
+
+# exists in on
+SELECT t.a, u.a AS o FROM t LEFT JOIN u ON t.b = u.b AND EXISTS (SELECT 1 FROM v WHERE v.b = t.a)
+
+# in in on of full join
+SELECT t.a, u.a AS o FROM t FULL JOIN u ON t.b = u.b AND u.a NOT IN (SELECT v.b FROM v)
+
+# scalar in on
+SELECT t.a, u.a AS o FROM t RIGHT JOIN u ON t.b = u.b AND t.a >= (SELECT max(v.b) FROM v WHERE v.b < t.b + 1)
+
+# full join in a correlated subquery
+SELECT a, (SELECT count(*) FROM (SELECT * FROM u WHERE u.b = t.b) q FULL JOIN v ON q.a = v.b) AS n FROM t
+
+# rollup in a correlated subquery
+SELECT a, (SELECT count(*) FROM (SELECT u.b, sum(u.a) AS s FROM u WHERE u.a >= t.a GROUP BY ROLLUP (u.b)) q) AS n FROM t WHERE a IS NOT NULL
+
+# except in exists
+SELECT a FROM t WHERE EXISTS (SELECT u.a FROM u WHERE u.b = t.b EXCEPT SELECT 2)
+
+# except all in a correlated subquery
+SELECT a, (SELECT count(*) FROM (SELECT u.b FROM u EXCEPT ALL SELECT v.b FROM v WHERE v.b >= t.a) q) AS n FROM t
+
+# values in a correlated subquery
+SELECT a, (SELECT sum(x) FROM (VALUES (t.a), (t.b), (3)) q(x)) AS s FROM t
+
+# lateral ordered by an outer column
+SELECT t.a, d.o FROM t CROSS JOIN LATERAL (SELECT t.a AS o FROM u WHERE u.b = t.b ORDER BY o LIMIT 1) d
+
+# lateral in a with, read in exists
+WITH w AS (SELECT t.a FROM t LEFT JOIN LATERAL (SELECT 1 AS o FROM u WHERE u.b = t.b) d ON TRUE) SELECT 1 AS x WHERE EXISTS (SELECT 1 FROM w)
+
+# a condition over count
+SELECT a, (SELECT count(*) IS NULL FROM u WHERE u.a = t.a) AS i, (SELECT CASE WHEN max(u.b) > 1 THEN 'a' ELSE 'b' END FROM u WHERE u.a = t.a) AS c FROM t
+
+# keys distinct
+SELECT DISTINCT a FROM (SELECT d.a, u.b, max(u.k) AS m FROM (SELECT a FROM t GROUP BY a) d JOIN u ON u.a >= d.a GROUP BY d.a, u.b) q
+
+# keys order by
+#ordered
+SELECT a, b FROM (SELECT d.a, u.b, sum(u.a) AS s FROM (SELECT DISTINCT a FROM t) d CROSS JOIN u GROUP BY d.a, u.b) q ORDER BY a NULLS LAST, b DESC NULLS LAST LIMIT 5
+
+# keys left join
+SELECT t.a FROM t LEFT JOIN (SELECT d.a, u.b FROM (SELECT DISTINCT a FROM t) d CROSS JOIN u GROUP BY d.a, u.b) r ON t.a = r.a
+
+# keys unnest
+SELECT DISTINCT a FROM (SELECT a, unnest([1, 2]) AS k FROM t GROUP BY a) q
+
+# keys group by
+SELECT a, b, count(*) AS n FROM (SELECT d.a, u.b FROM (SELECT a, sum(b) AS s FROM t GROUP BY a) d CROSS JOIN u GROUP BY d.a, u.b) q GROUP BY a, b
+
+# keys outer join
+SELECT DISTINCT r.a, r.n FROM t LEFT JOIN (SELECT a, count(*) AS n FROM u GROUP BY a) r ON t.b < r.n
+
+# lead ignore nulls
+SELECT id, lead(v, 2) IGNORE NULLS OVER (ORDER BY id) AS l, lag(v, -2, -1) IGNORE NULLS OVER (ORDER BY id) AS g FROM (VALUES (1, 10), (2, 20), (3, 30), (4, 40), (5, NULL), (6, NULL), (7, 70), (8, 80), (9, NULL)) d(id, v)
+#duckdb SELECT id, lead(v, 2 IGNORE NULLS) OVER (ORDER BY id) AS l, lag(v, -2, -1 IGNORE NULLS) OVER (ORDER BY id) AS g FROM (VALUES (1, 10), (2, 20), (3, 30), (4, 40), (5, NULL), (6, NULL), (7, 70), (8, 80), (9, NULL)) d(id, v)
+
+# lag ahead before limit
+#ordered
+SELECT c, lag(v, -1) OVER (ORDER BY c ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS g FROM l ORDER BY c LIMIT 2
+
+# distinct window limit
+SELECT DISTINCT s, count(*) OVER (PARTITION BY s) AS n FROM t LIMIT 30
+
+# date_trunc of a constant
+SELECT date_trunc('millisecond', TIMESTAMP '1969-12-31 23:59:59.999001') AS m
+
+# array_has with null
+SELECT a, array_has([a, 1], 2) AS i, array_has([1, NULL], a) AS j FROM t
+#duckdb SELECT a, list_contains([a, 1], 2) AS i, list_contains([1, NULL], a) AS j FROM t
+
+# count distinct over
+SELECT s, a, count(DISTINCT a) OVER (PARTITION BY b) AS n FROM t
+
+# distinct ordered limited
+#ordered
+WITH s AS (SELECT b FROM v ORDER BY b LIMIT 3), w AS (SELECT * FROM s UNION ALL SELECT * FROM s UNION ALL SELECT * FROM s) SELECT DISTINCT b FROM w ORDER BY b LIMIT 3
+
+# grouping sets twice
+SELECT a, s, sum(b) AS n FROM t GROUP BY GROUPING SETS ((a, s), (a), (a, s))
+
+# recursive, one column read
+WITH RECURSIVE r(k, x) AS (SELECT 1 AS k, 10 AS x UNION ALL SELECT 2, 20 FROM r WHERE k = 1) SELECT x FROM r
+
+# recursive distinct
+WITH RECURSIVE r(n) AS (SELECT 1 UNION SELECT n % 3 + 1 FROM r) SELECT n FROM r
+
+# filter above distinct on
+SELECT * FROM (SELECT DISTINCT ON (a) a, s FROM t WHERE a IS NOT NULL ORDER BY a, s NULLS LAST) q WHERE s = 'b'
+
+# not in is true
+SELECT a, b FROM t WHERE (a NOT IN (SELECT b FROM t)) = TRUE OR a IS NULL
+
+# value without a row
+SELECT l.c, (SELECT b FROM v WHERE b > 5) AS o FROM l WHERE (SELECT b FROM v WHERE b > 5) IS NULL AND c < 3

@@ -24,9 +24,9 @@ use datafusion::optimizer::{
 
 use super::exact::{Counted, Number};
 use super::{
-    decimal_comparisons, exclusive_or, flipped_comparisons, float_zeros, in_lists, lossy_casts,
-    mixed_instants, regular_expressions, rounding, timestamp_casts, timestamp_comparisons,
-    truncated_dates, years,
+    array_has, decimal_comparisons, exclusive_or, flipped_comparisons, float_zeros, in_lists,
+    lossy_casts, mixed_instants, regular_expressions, rounding, timestamp_casts,
+    timestamp_comparisons, truncated_dates, years,
 };
 
 /// Adds the rules and their functions to a session that is being built.
@@ -46,7 +46,8 @@ pub(super) fn install(builder: &mut SessionStateBuilder) -> Result<()> {
     let years = functions.iter().find(|it| it.name() == "date_part").map(years::guarded);
     let truncated = truncated_dates::guarded(functions);
     let rounding = rounding::guarded(functions);
-    functions.extend(years.into_iter().chain(truncated).chain(rounding));
+    let lists = array_has::guarded(functions);
+    functions.extend(years.into_iter().chain(truncated).chain(rounding).chain(lists));
     functions.extend([
         decimal_comparisons::number(),
         lossy_casts::cast_function(),

@@ -21,11 +21,13 @@ use datafusion::sql::parser::{CopyToSource, Statement};
 use datafusion::sql::sqlparser::ast::{VisitMut, VisitorMut};
 
 mod aggregate_schemas;
+mod array_has;
 mod bounds_of_min_max;
 mod chain;
 mod comparisons;
 mod conditions_of_aggregates;
 mod constants_of_outer_joins;
+mod date_trunc;
 mod dates_and_intervals;
 mod decimal_comparisons;
 mod distinct_from;
@@ -34,14 +36,15 @@ mod exact;
 mod exclusive_or;
 mod flipped_comparisons;
 mod float_zeros;
+mod functional_dependencies;
 mod in_lists;
 mod kept_casts;
 mod limit_below_aggregate;
 mod lossy_casts;
 mod min_max_of_floats;
+mod mixed_instants;
 mod moving_frames;
 mod names;
-mod mixed_instants;
 mod nans;
 mod negative_scales;
 mod null_equal_keys;
@@ -53,8 +56,11 @@ mod piecewise_merge_join;
 mod regular_expressions;
 mod repeated_keys;
 mod rounding;
+mod row_values;
+mod set_operations;
 mod set_operations;
 mod similar_to;
+mod soft_limits;
 mod sort_merge_filter;
 mod sorted_grouping_sets;
 mod subqueries;
@@ -63,6 +69,7 @@ mod timestamp_comparisons;
 mod top_k_aggregation;
 mod truncated_dates;
 mod using;
+mod window_shifts;
 mod wrapped;
 mod years;
 
@@ -113,16 +120,19 @@ pub enum Answer {
 /// All guards, in the order of the documentation.
 pub const GUARDS: &[Guard] = &[
     aggregate_schemas::GUARD,
+    array_has::GUARD,
     bounds_of_min_max::GUARD,
     conditions_of_aggregates::GUARD,
     constants_of_outer_joins::GUARD,
     dates_and_intervals::GUARD,
+    date_trunc::GUARD,
     decimal_comparisons::GUARD,
     distinct_from::GUARD,
     distinct_on::GUARD,
     exclusive_or::GUARD,
     flipped_comparisons::GUARD,
     float_zeros::GUARD,
+    functional_dependencies::GUARD,
     in_lists::GUARD,
     limit_below_aggregate::GUARD,
     lossy_casts::GUARD,
@@ -146,16 +156,21 @@ pub const GUARDS: &[Guard] = &[
     rounding::GUARD,
     set_operations::GUARD,
     similar_to::GUARD,
+    row_values::GUARD,
+    set_operations::GUARD,
+    soft_limits::GUARD,
     sort_merge_filter::GUARD,
     sorted_grouping_sets::GUARD,
     subqueries::IN,
     subqueries::EXISTS,
     subqueries::CORRELATED,
     timestamp_casts::GUARD,
+    subqueries::VALUE,
     timestamp_comparisons::GUARD,
     top_k_aggregation::GUARD,
     truncated_dates::GUARD,
     using::GUARD,
+    window_shifts::GUARD,
     years::GUARD,
 ];
 
@@ -175,15 +190,16 @@ pub fn with_guards(mut builder: SessionStateBuilder) -> Result<SessionStateBuild
     bounds_of_min_max::set(options);
     top_k_aggregation::set(options);
     comparisons::install(&mut builder)?;
+    window_shifts::install(&mut builder);
     kept_casts::install(&mut builder);
     min_max_of_floats::install(&mut builder);
     moving_frames::install(&mut builder);
     dates_and_intervals::install(&mut builder);
     nans::install(&mut builder);
     builder.scalar_functions().get_or_insert_default().push(names::function());
+    set_operations::install(&mut builder.analyzer().get_or_insert_with(Analyzer::new).rules);
+    subqueries::install(&mut builder);
     let analysis = &mut builder.analyzer().get_or_insert_with(Analyzer::new).rules;
-    set_operations::install(analysis);
-    subqueries::install(analysis);
     distinct_on::install(analysis);
     names::install(analysis)?;
     // It stands before all.
@@ -191,6 +207,7 @@ pub fn with_guards(mut builder: SessionStateBuilder) -> Result<SessionStateBuild
     let logical = &mut builder.optimizer().get_or_insert_with(Optimizer::new).rules;
     null_equal_keys::install(logical)?;
     conditions_of_aggregates::install(logical)?;
+    functional_dependencies::install(logical)?;
     repeated_keys::install(logical);
     let physical =
         &mut builder.physical_optimizers().get_or_insert_with(PhysicalOptimizer::new).rules;
@@ -202,7 +219,10 @@ pub fn with_guards(mut builder: SessionStateBuilder) -> Result<SessionStateBuild
     order_of_unions::install(physical);
     sorted_grouping_sets::install(physical);
     sort_merge_filter::install(physical);
-    using::install(builder.relation_planners().get_or_insert_with(Vec::new));
+    soft_limits::install(physical);
+    let planners = builder.relation_planners().get_or_insert_with(Vec::new);
+    using::install(planners);
+    functional_dependencies::install_planner(planners);
     Ok(builder.with_config(config))
 }
 
@@ -239,6 +259,8 @@ fn insert_after(rules: &mut Vec<PhysicalRule>, name: &str, after: PhysicalRule) 
 ///
 /// If a guard refuses the statement.
 pub fn rewrite(statement: &mut Statement) -> Result<()> {
+    subqueries::name_items(statement);
+    row_values::rewrite(statement)?;
     decimal_comparisons::rewrite(statement);
     distinct_from::rewrite(statement);
     operators::rewrite(statement);

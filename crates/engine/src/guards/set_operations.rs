@@ -83,11 +83,11 @@ fn is_set_operation(join: &Join) -> bool {
 
 fn rewritten(join: Join) -> Result<LogicalPlan> {
     let columns = join.left.schema().columns().into_iter().map(Expr::Column).collect();
-    let left = numbered(Arc::unwrap_or_clone(join.left))?;
-    let right = numbered(Arc::unwrap_or_clone(join.right))?;
-    let number = || Expr::Column(Column::from_name(NUMBER));
+    let left = numbered(Arc::unwrap_or_clone(join.left), NUMBER)?;
+    let right = numbered(Arc::unwrap_or_clone(join.right), NUMBER_ON_THE_RIGHT)?;
+    let number = |name: &str| Expr::Column(Column::from_name(name));
     let mut on = join.on;
-    on.push((number(), number()));
+    on.push((number(NUMBER), number(NUMBER_ON_THE_RIGHT)));
     let joined = Join::try_new(
         Arc::new(left),
         Arc::new(right),
@@ -103,11 +103,12 @@ fn rewritten(join: Join) -> Result<LogicalPlan> {
 
 /// The name of the number of a row among those that are equal to it.
 const NUMBER: &str = "__number_among_equals";
+const NUMBER_ON_THE_RIGHT: &str = "__number_among_equals_on_the_right";
 
-fn numbered(plan: LogicalPlan) -> Result<LogicalPlan> {
+fn numbered(plan: LogicalPlan, name: &str) -> Result<LogicalPlan> {
     let columns = plan.schema().columns().into_iter().map(Expr::Column).collect();
-    let number = row_number().partition_by(columns).build()?.alias(NUMBER);
+    let number = row_number().partition_by(columns).build()?.alias(name);
     let numbered = LogicalPlanBuilder::from(plan).window(vec![number])?.build()?;
-    debug_assert!(numbered.schema().has_column(&Column::from_name(NUMBER)), "it is the last");
+    debug_assert!(numbered.schema().has_column(&Column::from_name(name)), "it is the last");
     Ok(numbered)
 }

@@ -11,6 +11,7 @@ use datafusion::logical_expr::expr::{Cast, ScalarFunction};
 use datafusion::logical_expr::{ColumnarValue, Expr, ExprSchemable, ScalarFunctionArgs, ScalarUDF};
 use datafusion::scalar::ScalarValue;
 
+use super::date_trunc;
 use super::exact::places;
 use super::wrapped::{Change, changed};
 use super::{Answer, Case, Guard};
@@ -56,15 +57,15 @@ impl Change for Truncated {
     fn invoke(self, inner: &ScalarUDF, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let (part, value) = match args.args.as_slice() {
             [ColumnarValue::Scalar(part), value] => (part.try_as_str().flatten(), value),
-            _ => return inner.invoke_with_args(args),
+            _ => return date_trunc::invoke(inner, args),
         };
         let (Some(first), DataType::Timestamp(unit, None)) =
             (part.and_then(first_day), value.data_type())
         else {
-            return inner.invoke_with_args(args);
+            return date_trunc::invoke(inner, args);
         };
         if unit == TimeUnit::Nanosecond {
-            return inner.invoke_with_args(args);
+            return date_trunc::invoke(inner, args);
         }
         let array = match value {
             ColumnarValue::Array(array) => Arc::clone(array),

@@ -37,6 +37,16 @@ pub(super) trait Change: Debug + Copy + Eq + Hash + Send + Sync + 'static {
         inner.invoke_with_args(args)
     }
 
+    /// A simpler expression that has the result.
+    fn simplify(
+        self,
+        inner: &ScalarUDF,
+        args: Vec<Expr>,
+        info: &SimplifyContext,
+    ) -> Result<ExprSimplifyResult> {
+        inner.simplify(args, info)
+    }
+
     /// The range of the argument that a result stands for.
     fn preimage(
         self,
@@ -109,7 +119,7 @@ impl<C: Change> ScalarUDFImpl for Wrapped<C> {
     }
 
     fn simplify(&self, args: Vec<Expr>, info: &SimplifyContext) -> Result<ExprSimplifyResult> {
-        self.inner.simplify(args, info)
+        self.change.simplify(&self.inner, args, info)
     }
 
     fn preimage(

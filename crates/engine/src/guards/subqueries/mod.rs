@@ -5,6 +5,10 @@
 //! stays as DataFusion makes it. Elsewhere, [`rewrite`] turns IN and EXISTS, which may be UNKNOWN, into counts, and
 //! [`unnest`] computes a subquery once for each distinct value of the outer columns, whatever is in it.
 
+mod domain;
+mod elsewhere;
+mod names;
+mod one_row;
 mod outer;
 mod rewrite;
 mod shape;
@@ -16,13 +20,15 @@ use std::sync::Arc;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNodeRecursion};
 use datafusion::common::{Result, Spans};
+use datafusion::execution::SessionStateBuilder;
 use datafusion::logical_expr::logical_plan::Subquery;
 use datafusion::logical_expr::{Expr, Filter, Join, JoinType, LogicalPlan, Projection};
 use datafusion::optimizer::rewrite_set_comparison::RewriteSetComparison;
-use datafusion::optimizer::{AnalyzerRule, OptimizerContext, OptimizerRule};
+use datafusion::optimizer::{Analyzer, AnalyzerRule, OptimizerContext, OptimizerRule};
 
+pub(super) use self::names::rewrite as name_items;
 use self::rewrite::{Place, Rewriter};
-use super::{AnalysisRule, Answer, Case, Guard};
+use super::{Answer, Case, Guard};
 
 pub(super) const IN: Guard = Guard {
     title: "IN and NOT IN over a subquery with NULL",
@@ -61,14 +67,27 @@ pub(super) const IN: Guard = Guard {
             right: Answer::Rows(&["1, true, 2", "1, true, 2", "2, NULL, 2", "NULL, NULL, 2"]),
             theirs: Answer::Error("does not support logical expression InSubquery"),
         },
+        Case {
+            setup: &[T],
+            sql: "SELECT a, a NOT IN (SELECT a FROM sub_t WHERE b = 1 OR b = 3) FROM sub_t",
+            right: Answer::Rows(&["1, false", "1, false", "2, NULL", "NULL, NULL"]),
+            theirs: Answer::Error("does not support logical expression InSubquery"),
+        },
+        Case {
+            setup: &[T, U],
+            sql: "SELECT EXISTS (SELECT 1 FROM sub_u WHERE b = a), EXISTS (SELECT 1 FROM sub_u WHERE c = a) \
+                  FROM sub_t WHERE b IS NOT NULL",
+            right: Answer::Rows(&["true, true", "false, true", "false, false"]),
+            theirs: Answer::Error("unique expression names"),
+        },
     ],
 };
 
 pub(super) const EXISTS: Guard = Guard {
     title: "EXISTS over an aggregate, OFFSET, or a LIMIT beside the correlated part",
     upstream: &["datafusion#24960", "datafusion#25283", "datafusion#25519"],
-    ours: "An aggregate without GROUP BY has one row, even of no rows. Subqueries with OFFSET or LIMIT are computed \
-           for each outer value. ROLLUP in a correlated subquery is refused, but for EXISTS.",
+    ours: "An aggregate without GROUP BY has one row, even of no rows. Subqueries with OFFSET, LIMIT or ROLLUP are \
+           computed for each outer value.",
     cases: &[
         Case {
             setup: &[O, U],
@@ -108,7 +127,9 @@ pub(super) const CORRELATED: Guard = Guard {
     title: "A correlated condition below a window or an outer join",
     upstream: &[],
     ours: "Such a subquery, and one that DataFusion cannot plan, is computed for each distinct value of the outer \
-           columns.",
+           columns, which may be those of any query around it. It may also stand in ORDER BY, GROUP BY, aggregates, \
+           windows and the condition of an outer join. It is an error if a subquery that stands for a value has more \
+           than one row.",
     cases: &[
         Case {
             setup: &[O, U],
@@ -137,17 +158,63 @@ pub(super) const CORRELATED: Guard = Guard {
             right: Answer::Rows(&["1, 0", "2, 1", "3, 1"]),
             theirs: Answer::Error("does not support logical expression ScalarSubquery"),
         },
+        Case {
+            setup: &[O, U],
+            sql: "SELECT k, (SELECT count(*) IS NULL FROM sub_u WHERE b = k) FROM sub_o",
+            right: Answer::Rows(&["1, false", "2, false", "3, false"]),
+            theirs: Answer::Rows(&["1, false", "2, NULL", "3, false"]),
+        },
+        Case {
+            setup: &[O, U],
+            sql: "SELECT k, (SELECT c FROM sub_u WHERE b = k) FROM sub_o",
+            right: Answer::Rows(&["1, 1", "2, NULL", "3, 3"]),
+            theirs: Answer::Error("must be aggregated"),
+        },
+        Case {
+            setup: &[O, U],
+            sql: "SELECT k, (SELECT c FROM sub_u WHERE c > k) FROM sub_o",
+            right: Answer::Error("more than one row"),
+            theirs: Answer::Error("must be aggregated"),
+        },
+        Case {
+            setup: &[O, T, U],
+            sql: "SELECT k FROM sub_o WHERE EXISTS (SELECT 1 FROM sub_u WHERE b = k AND EXISTS \
+                  (SELECT 1 FROM sub_t WHERE sub_t.b = k))",
+            right: Answer::Rows(&["1", "3"]),
+            theirs: Answer::Varies,
+        },
+        Case {
+            setup: &[O, U],
+            sql: "SELECT k FROM sub_o ORDER BY (SELECT max(c) FROM sub_u WHERE b < k) DESC NULLS LAST, k",
+            right: Answer::Rows(&["2", "3", "1"]),
+            theirs: Answer::Varies,
+        },
     ],
 };
 
+pub(super) const VALUE: Guard = Guard {
+    title: "A subquery without rows is not NULL if its column may not be",
+    upstream: &[],
+    ours: "A subquery that stands for a value is NULL if it has no row.",
+    cases: &[Case {
+        setup: &[N],
+        sql: "SELECT a FROM sub_n WHERE (SELECT a FROM sub_n WHERE a > 5) IS NULL",
+        right: Answer::Rows(&["1", "2"]),
+        theirs: Answer::Rows(&[]),
+    }],
+};
+
+const N: &str = "CREATE TABLE sub_n AS SELECT * FROM (VALUES (1), (2)) v(a)";
 const T: &str =
     "CREATE TABLE sub_t AS SELECT * FROM (VALUES (1, 1), (2, 2), (NULL, 3), (1, NULL)) v(a, b)";
 const U: &str = "CREATE TABLE sub_u AS SELECT * FROM (VALUES (1, 1), (NULL, 2), (3, 3)) v(b, c)";
 const O: &str = "CREATE TABLE sub_o AS SELECT * FROM (VALUES (1), (2), (3)) v(k)";
 
 /// Comes after types are coerced, and before DataFusion makes joins.
-pub(super) fn install(rules: &mut Vec<AnalysisRule>) {
+pub(super) fn install(builder: &mut SessionStateBuilder) {
+    let rules = &mut builder.analyzer().get_or_insert_with(Analyzer::new).rules;
     rules.push(Arc::new(Subqueries));
+    builder.scalar_functions().get_or_insert_default().push(one_row::function());
 }
 
 #[derive(Debug)]
@@ -223,6 +290,10 @@ impl Names {
 
 /// A node whose subqueries are ones that DataFusion joins right. Those inside its subqueries are already.
 fn rewritten(node: LogicalPlan, names: &Names) -> Result<Transformed<LogicalPlan>> {
+    // Then, the query around the one of this node is to be joined with it first.
+    if outer::has_foreign_subquery(&node) {
+        return Ok(Transformed::no(node));
+    }
     match node {
         LogicalPlan::Filter(filter) if has_subquery(&filter.predicate) => {
             let Filter { predicate, input, .. } = filter;
@@ -272,6 +343,24 @@ fn rewritten(node: LogicalPlan, names: &Names) -> Result<Transformed<LogicalPlan
             let filter = Filter::try_new(predicate, Arc::new(LogicalPlan::Join(join)))?;
             Ok(Transformed::yes(rewritten(LogicalPlan::Filter(filter), names)?.data))
         }
+        LogicalPlan::Join(join) if elsewhere::is_outer_join_with_subqueries(&join) => {
+            Ok(Transformed::yes(elsewhere::join(join, names)?))
+        }
+        LogicalPlan::Aggregate(aggregate)
+            if aggregate
+                .group_expr
+                .iter()
+                .chain(&aggregate.aggr_expr)
+                .any(elsewhere::to_be_lifted) =>
+        {
+            Ok(Transformed::yes(elsewhere::aggregate(aggregate, names)?))
+        }
+        LogicalPlan::Window(window) if window.window_expr.iter().any(elsewhere::to_be_lifted) => {
+            Ok(Transformed::yes(elsewhere::window(window, names)?))
+        }
+        LogicalPlan::Sort(sort) if sort.expr.iter().any(|by| elsewhere::to_be_lifted(&by.expr)) => {
+            Ok(Transformed::yes(elsewhere::sort(sort, names)?))
+        }
         LogicalPlan::Join(join) => match lateral(&join)? {
             Some(subquery) => Ok(Transformed::yes(unnest::lateral(join, &subquery, names)?)),
             None => Ok(Transformed::no(LogicalPlan::Join(join))),
@@ -285,14 +374,7 @@ fn lateral(join: &Join) -> Result<Option<Subquery>> {
     if !matches!(join.join_type, JoinType::Inner | JoinType::Left) {
         return Ok(None);
     }
-    let subquery = match join.right.as_ref() {
-        LogicalPlan::Subquery(subquery) => subquery,
-        LogicalPlan::SubqueryAlias(alias) => match alias.input.as_ref() {
-            LogicalPlan::Subquery(subquery) => subquery,
-            _ => return Ok(None),
-        },
-        _ => return Ok(None),
-    };
+    let Some(subquery) = outer::lateral(join) else { return Ok(None) };
     let plan = &subquery.subquery;
     let exact = outer::references(plan)?.is_empty()
         || shape::can_be_lateral(plan)

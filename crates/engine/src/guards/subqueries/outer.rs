@@ -1,11 +1,14 @@
 //! Columns of the outer query in a subquery.
 
+use std::sync::Arc;
+
 use arrow::datatypes::FieldRef;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Column, DFSchema, ExprSchema, Result, not_impl_err};
 use datafusion::logical_expr::expr::{Exists, InSubquery, SetComparison};
+use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::logical_plan::Subquery;
-use datafusion::logical_expr::{Expr, LogicalPlan};
+use datafusion::logical_expr::{Expr, Join, LogicalPlan};
 
 /// A column of the outer query.
 pub(super) type Reference = (FieldRef, Column);
@@ -29,9 +32,52 @@ pub(super) fn references(plan: &LogicalPlan) -> Result<Vec<Reference>> {
                 }
                 Ok(TreeNodeRecursion::Continue)
             })
-        })
+        })?;
+        let LogicalPlan::Join(join) = node else { return Ok(TreeNodeRecursion::Continue) };
+        let Some(lateral) = lateral(join) else { return Ok(TreeNodeRecursion::Continue) };
+        for reference in references(&join.left)? {
+            add(&mut found, reference);
+        }
+        for reference in references(&lateral.subquery)? {
+            if !join.left.schema().has_column(&reference.1) {
+                add(&mut found, reference);
+            }
+        }
+        Ok(TreeNodeRecursion::Jump)
     })?;
     Ok(found)
+}
+
+/// The lateral subquery that a join has on its right.
+pub(super) fn lateral(join: &Join) -> Option<&Subquery> {
+    match join.right.as_ref() {
+        LogicalPlan::Subquery(subquery) => Some(subquery),
+        LogicalPlan::SubqueryAlias(alias) => match alias.input.as_ref() {
+            LogicalPlan::Subquery(subquery) => Some(subquery),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Whether a node has a subquery that names columns that the node has not: those of a query around the node's.
+pub(super) fn has_foreign_subquery(node: &LogicalPlan) -> bool {
+    if let LogicalPlan::Join(join) = node
+        && let Some(lateral) = lateral(join)
+    {
+        let has = |column: &Column| join.left.schema().has_column(column);
+        return references(&lateral.subquery)
+            .map_or(true, |found| !found.iter().all(|(_, column)| has(column)));
+    }
+    let foreign = |expr: &Expr| {
+        let compared = matches!(expr, Expr::InSubquery(it) if it.expr.contains_outer());
+        let inner = subquery_of(expr).is_some_and(|inner| {
+            references(&inner.subquery)
+                .map_or(true, |found| !found.iter().all(|(_, column)| has(node, column)))
+        });
+        compared || inner
+    };
+    node.expressions().iter().any(|expr| expr.exists(|expr| Ok(foreign(expr))).unwrap_or(true))
 }
 
 fn add(found: &mut Vec<Reference>, reference: Reference) {
@@ -41,7 +87,14 @@ fn add(found: &mut Vec<Reference>, reference: Reference) {
 }
 
 fn has(node: &LogicalPlan, column: &Column) -> bool {
-    node.inputs().iter().any(|input| input.schema().has_column(column))
+    let within = |plan: &LogicalPlan| plan.schema().has_column(column);
+    node.inputs().into_iter().any(|input| match (node, input) {
+        // ORDER BY may name columns that SELECT does not have.
+        (LogicalPlan::Sort(_), LogicalPlan::Projection(projection)) => {
+            within(input) || within(&projection.input)
+        }
+        _ => within(input),
+    })
 }
 
 pub(super) fn subquery_of(expr: &Expr) -> Option<&Subquery> {
@@ -89,4 +142,62 @@ pub(super) fn replaced(expr: Expr, by: &[(Column, Column)]) -> Result<Expr> {
         (false, _) | (true, Expr::Alias(_)) => replaced.data,
         (true, _) => replaced.data.alias(name),
     })
+}
+
+/// An expression whose subqueries name inner columns in place of those of the outer query. Columns that `own` has are
+/// meant themselves.
+pub(super) fn replaced_in_subqueries(
+    expr: Expr,
+    by: &[(Column, Column)],
+    own: &dyn Fn(&Column) -> bool,
+) -> Result<Expr> {
+    let by: Vec<_> = by.iter().filter(|(outer, _)| !own(outer)).cloned().collect();
+    expr.transform_down(|expr| {
+        let Some(subquery) = subquery_of(&expr) else { return Ok(Transformed::no(expr)) };
+        let refers = references(&subquery.subquery)?;
+        if !refers.iter().any(|(_, column)| by.iter().any(|(outer, _)| outer == column)) {
+            return Ok(Transformed::no(expr));
+        }
+        let plan = replaced_in_plan(subquery.subquery.as_ref().clone(), &by)?;
+        let subquery = super::subquery(plan);
+        Ok(Transformed::yes(match expr {
+            Expr::Exists(Exists { negated, .. }) => Expr::Exists(Exists { subquery, negated }),
+            Expr::InSubquery(InSubquery { expr, negated, .. }) => {
+                Expr::InSubquery(InSubquery { expr, subquery, negated })
+            }
+            Expr::SetComparison(comparison) => {
+                Expr::SetComparison(SetComparison { subquery, ..comparison })
+            }
+            _ => Expr::ScalarSubquery(subquery),
+        }))
+    })
+    .data()
+}
+
+/// A subquery that names inner columns in place of those of the outer query.
+pub(super) fn replaced_in_plan(plan: LogicalPlan, by: &[(Column, Column)]) -> Result<LogicalPlan> {
+    plan.transform_up(|node| {
+        let names = NamePreserver::new(&node);
+        let inputs: Vec<_> = node.inputs().iter().map(|it| Arc::clone(it.schema())).collect();
+        let own = |column: &Column| inputs.iter().any(|schema| schema.has_column(column));
+        let node = node.map_expressions(|expr| {
+            let name = names.save(&expr);
+            let expr = replaced_in_subqueries(expr, by, &own)?;
+            let expr = expr.transform(|expr| match &expr {
+                Expr::OuterReferenceColumn(field, column) => {
+                    Ok(match by.iter().find(|(outer, _)| outer == column) {
+                        Some((_, inner)) => {
+                            let field = Arc::new(field.as_ref().clone().with_nullable(true));
+                            Transformed::yes(Expr::OuterReferenceColumn(field, inner.clone()))
+                        }
+                        None => Transformed::no(expr),
+                    })
+                }
+                _ => Ok(Transformed::no(expr)),
+            })?;
+            Ok(expr.update_data(|expr| name.restore(expr)))
+        })?;
+        node.map_data(LogicalPlan::recompute_schema)
+    })
+    .data()
 }

@@ -3,15 +3,16 @@
 use std::sync::Arc;
 
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
-use datafusion::common::{Column, Result, ScalarValue, not_impl_err};
+use datafusion::common::{Column, Result, ScalarValue};
 use datafusion::functions_aggregate::expr_fn::count;
 use datafusion::logical_expr::expr::{Exists, InSubquery};
-use datafusion::logical_expr::logical_plan::{Distinct, Subquery};
+use datafusion::logical_expr::logical_plan::{Distinct, Projection, Subquery, SubqueryAlias};
 use datafusion::logical_expr::{
     Aggregate, BinaryExpr, Expr, ExprSchemable, Filter, Limit, LogicalPlan, Operator, lit, not,
     when,
 };
 
+use super::one_row::one_row;
 use super::{Names, has_subquery, outer, shape, subquery, unnest};
 
 /// Where an expression stands.
@@ -91,7 +92,6 @@ impl<'a> Rewriter<'a> {
             }
             (plan, _) => plan,
         };
-        let output = Column::from(plan.schema().qualified_field(0));
         let value_may_be_null = value.nullable(self.input.schema())?;
         let output_may_be_null = plan.schema().field(0).is_nullable();
         let nullable = value_may_be_null || output_may_be_null;
@@ -106,22 +106,30 @@ impl<'a> Rewriter<'a> {
             let sub = subquery(plan.clone());
             return Ok(Expr::InSubquery(InSubquery::new(Box::new(value), sub, negated)));
         }
-        if value.contains_outer() {
-            return not_impl_err!(
-                "IN, in a subquery, of a column of the outer query and another subquery is only supported as a \
-                 condition of WHERE; write EXISTS"
-            );
+        if let (Expr::Literal(ScalarValue::Boolean(Some(value)), _), true) =
+            (&value, place != Place::Value)
+        {
+            // Whether a condition is TRUE, or FALSE, for a row of the subquery.
+            let met = |output: Expr| match (value, negated) {
+                (true, false) => output,
+                (false, false) => not(output),
+                (true, true) if output_may_be_null => Expr::IsNotFalse(Box::new(output)),
+                (true, true) => output,
+                (false, true) if output_may_be_null => Expr::IsNotTrue(Box::new(output)),
+                (false, true) => not(output),
+            };
+            return self.exists(subquery(where_column(plan, met)?), negated, false);
         }
         let inside = outer::seen_from_inside(value.clone(), self.input.schema())?;
-        let output = Expr::Column(output);
-        let equal = where_(plan, output.clone().eq(inside))?;
+        let equal = self.where_equal(plan, &value, inside)?;
         let matched = self.exists(subquery(equal), false, true)?;
         let mut unknown = Vec::new();
         if value_may_be_null {
             unknown.push(value.is_null().and(self.exists(subquery(plan.clone()), false, true)?));
         }
         if output_may_be_null {
-            unknown.push(self.exists(subquery(where_(plan, output.is_null())?), false, true)?);
+            let null = where_column(plan, Expr::is_null)?;
+            unknown.push(self.exists(subquery(null), false, true)?);
         }
         let Some(unknown) = unknown.into_iter().reduce(Expr::or) else {
             return Ok(if negated { not(matched) } else { matched });
@@ -133,6 +141,27 @@ impl<'a> Rewriter<'a> {
         let value =
             when(matched, lit(!negated)).when(unknown, unknown_value).otherwise(lit(negated))?;
         Ok(value)
+    }
+
+    /// The rows of a subquery whose only column is equal to a value of the outer query.
+    fn where_equal(&self, plan: &LogicalPlan, value: &Expr, inside: Expr) -> Result<LogicalPlan> {
+        let below = match plan {
+            LogicalPlan::Projection(projection) => projection.input.schema(),
+            plan => plan.schema(),
+        };
+        let mut named = value.column_refs().into_iter();
+        if !named.any(|column| below.has_column(column)) {
+            return where_column(plan, |output| output.eq(inside));
+        }
+        // Both have a column of this name, so the inner one gets another.
+        let (table, name) = (self.names.next("in"), self.names.next("value"));
+        let column = Column::from(plan.schema().qualified_field(0));
+        let renamed = vec![Expr::Column(column).alias(&name)];
+        let renamed =
+            LogicalPlan::Projection(Projection::try_new(renamed, Arc::new(plan.clone()))?);
+        let alias = SubqueryAlias::try_new(Arc::new(renamed), table.as_str())?;
+        let output = Expr::Column(Column::new(Some(table.as_str()), name));
+        where_(&LogicalPlan::SubqueryAlias(alias), output.eq(inside))
     }
 
     /// Whether a subquery has rows. Of `ours`, which no user has written, one row is counted, which is less work
@@ -170,21 +199,48 @@ impl<'a> Rewriter<'a> {
     fn scalar(&mut self, sub: Subquery) -> Result<Expr> {
         let plan = sub.subquery.as_ref();
         let references = outer::references(plan)?;
-        if references.is_empty()
-            || shape::is_scalar_to_join(plan)
-            || !shape::has_one_row_at_most(plan)
-        {
-            // DataFusion refuses those that may have more rows.
+        if references.is_empty() && !shape::is_known_to_be_null(plan) {
+            return Ok(one_row(Expr::ScalarSubquery(sub), lit(1_i64)));
+        }
+        if references.is_empty() || shape::is_scalar_to_join(plan) {
             return Ok(Expr::ScalarSubquery(sub));
         }
         let input = self.input.clone();
         let (input, value) = unnest::scalar(input, plan, &references, self.names)?;
         self.input = input;
         self.added = true;
-        Ok(Expr::Column(value))
+        Ok(value)
     }
 }
 
+/// The rows of a subquery for which its only column meets a condition.
+fn where_column(plan: &LogicalPlan, condition: impl FnOnce(Expr) -> Expr) -> Result<LogicalPlan> {
+    match plan {
+        // Below the projection, where DataFusion can make a join of it.
+        LogicalPlan::Projection(projection) => match projection.expr.as_slice() {
+            [value] if !value.is_volatile() && !has_subquery(value) => {
+                where_(&projection.input, condition(value.clone().unalias()))
+            }
+            _ => where_(
+                plan,
+                condition(Expr::Column(Column::from(plan.schema().qualified_field(0)))),
+            ),
+        },
+        plan => {
+            where_(plan, condition(Expr::Column(Column::from(plan.schema().qualified_field(0)))))
+        }
+    }
+}
+
+/// `SELECT 1 FROM plan WHERE condition`. DataFusion moves the conditions of one WHERE, but not of two.
 fn where_(plan: &LogicalPlan, condition: Expr) -> Result<LogicalPlan> {
-    Ok(LogicalPlan::Filter(Filter::try_new(condition, Arc::new(plan.clone()))?))
+    let filter = match plan {
+        LogicalPlan::Filter(filter) => {
+            let both = filter.predicate.clone().and(condition);
+            Filter::try_new(both, Arc::clone(&filter.input))?
+        }
+        plan => Filter::try_new(condition, Arc::new(plan.clone()))?,
+    };
+    let filter = Arc::new(LogicalPlan::Filter(filter));
+    Ok(LogicalPlan::Projection(Projection::try_new(vec![lit(1_i64)], filter)?))
 }

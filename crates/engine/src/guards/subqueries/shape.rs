@@ -32,13 +32,27 @@ pub(super) fn can_be_lateral(plan: &LogicalPlan) -> bool {
 pub(super) fn is_scalar_to_join(plan: &LogicalPlan) -> bool {
     match plan {
         LogicalPlan::Projection(projection) => {
-            !projection.expr.iter().any(outer::may_refer) && is_scalar_to_join(&projection.input)
+            projection.expr.iter().all(is_null_for_null) && is_scalar_to_join(&projection.input)
         }
         LogicalPlan::Aggregate(aggregate) => {
             !aggregate.aggr_expr.is_empty()
                 && aggregate.group_expr.is_empty()
                 && !aggregate.aggr_expr.iter().any(outer::may_refer)
                 && lifts(&aggregate.input, Between::Aggregate)
+        }
+        _ => false,
+    }
+}
+
+/// Whether a value over aggregates is one of those that DataFusion gets right for no rows, where its join gives NULL.
+fn is_null_for_null(expr: &Expr) -> bool {
+    match expr {
+        Expr::Column(_) | Expr::Literal(..) => true,
+        Expr::Alias(alias) => is_null_for_null(&alias.expr),
+        Expr::Cast(cast) => is_null_for_null(&cast.expr),
+        Expr::Negative(inner) => is_null_for_null(inner),
+        Expr::BinaryExpr(BinaryExpr { left, op, right }) => {
+            op.is_numerical_operators() && is_null_for_null(left) && is_null_for_null(right)
         }
         _ => false,
     }
@@ -59,6 +73,9 @@ fn lifts(plan: &LogicalPlan, between: Between) -> bool {
     if outer::references(plan).is_ok_and(|found| found.is_empty()) {
         return true;
     }
+    if outer::has_foreign_subquery(plan) {
+        return false;
+    }
     match plan {
         LogicalPlan::Filter(filter) => {
             let correlated = split_conjunction(&filter.predicate);
@@ -66,9 +83,7 @@ fn lifts(plan: &LogicalPlan, between: Between) -> bool {
             let liftable = |expr: &Expr| {
                 !super::has_subquery(expr) && (between != Between::Aggregate || is_equality(expr))
             };
-            correlated.all(liftable)
-                && !has_foreign_subquery(&filter.predicate)
-                && lifts(&filter.input, between)
+            correlated.all(liftable) && lifts(&filter.input, between)
         }
         LogicalPlan::Projection(projection) => {
             !projection.expr.iter().any(outer::may_refer) && lifts(&projection.input, between)
@@ -113,17 +128,6 @@ fn has_limit(plan: &LogicalPlan) -> bool {
     plan.exists(|node| Ok(matches!(node, LogicalPlan::Limit(_)))).unwrap_or(true)
 }
 
-/// Whether a condition has a subquery that names a column of the query around the one that it is in.
-fn has_foreign_subquery(predicate: &Expr) -> bool {
-    use datafusion::common::tree_node::TreeNode;
-    let foreign = |expr: &Expr| {
-        outer::subquery_of(expr).is_some_and(|inner| {
-            outer::references(&inner.subquery).map_or(true, |found| !found.is_empty())
-        })
-    };
-    predicate.contains_outer() && predicate.exists(|expr| Ok(foreign(expr))).unwrap_or(true)
-}
-
 /// A column of the subquery that is equal to an expression without any.
 fn is_equality(expr: &Expr) -> bool {
     let Expr::BinaryExpr(BinaryExpr { left, op: Operator::Eq, right }) = expr else {
@@ -152,6 +156,12 @@ pub(super) fn has_a_row(plan: &LogicalPlan) -> bool {
         },
         _ => false,
     }
+}
+
+/// Whether DataFusion finds out by itself that a subquery that stands for a value may be NULL, or it never is. To
+/// DataFusion, one without rows is as little NULL as its column.
+pub(super) fn is_known_to_be_null(plan: &LogicalPlan) -> bool {
+    plan.schema().field(0).is_nullable() || has_a_row(plan)
 }
 
 /// Whether a subquery has at most one row for each value of the outer query's columns.

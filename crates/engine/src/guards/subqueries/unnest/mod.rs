@@ -4,15 +4,18 @@
 //! aggregates group by them, windows and limits are separate for each of them. In the end, the outer query is joined
 //! with the rows that have its values, of which NULL is one.
 
+mod union;
+
 use std::sync::Arc;
 
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::common::{Column, DFSchema, JoinType, NullEquality, Result, not_impl_err};
+use datafusion::functions::expr_fn::coalesce;
+use datafusion::functions_aggregate::expr_fn::{count, first_value};
 use datafusion::functions_window::expr_fn::row_number;
 use datafusion::logical_expr::expr::{Sort as SortExpr, WindowFunction};
 use datafusion::logical_expr::logical_plan::{
-    Aggregate, Distinct, Join, JoinConstraint, Limit, Projection, Sort, SubqueryAlias, Union,
-    Window,
+    Aggregate, Distinct, Join, JoinConstraint, Limit, Projection, Sort, SubqueryAlias, Window,
 };
 use datafusion::logical_expr::utils::conjunction;
 use datafusion::logical_expr::{
@@ -20,27 +23,42 @@ use datafusion::logical_expr::{
     LogicalPlanBuilder, Operator, SkipType, lit, when,
 };
 
+use super::one_row::one_row;
 use super::outer::{Reference, replaced};
-use super::{Names, outer};
+use super::{Names, domain, outer, shape};
 
-/// The outer query's input with the only value of a subquery for each row, or NULL.
+/// The outer query's input with the value of a subquery for each row, or NULL, and that value. It is an error where a
+/// subquery has more rows.
 pub(super) fn scalar(
     input: LogicalPlan,
     subquery: &LogicalPlan,
     references: &[Reference],
     names: &Names,
-) -> Result<(LogicalPlan, Column)> {
+) -> Result<(LogicalPlan, Expr)> {
     let outer = Outer::new(&input, references, names)?;
     let inner = outer.inside(subquery.clone())?;
     let name = names.next("subquery");
     let value = Expr::Column(Column::from(inner.plan.schema().qualified_field(0)));
-    let columns = inner.values.iter().cloned().map(Expr::Column);
-    let columns = std::iter::once(value.alias(&name)).chain(columns).collect();
-    let right = project(columns, inner.plan)?;
+    let values: Vec<Expr> = inner.values.iter().cloned().map(Expr::Column).collect();
+    let value_column = Expr::Column(Column::new_unqualified(&name));
+    let (right, value) = match shape::has_one_row_at_most(subquery) {
+        true => {
+            let columns = std::iter::once(value.alias(&name)).chain(values).collect();
+            (project(columns, inner.plan)?, value_column)
+        }
+        false => {
+            let number = names.next("rows");
+            let first = first_value(value, Vec::new()).alias(&name);
+            let exprs = vec![first, count(lit(1_i64)).alias(&number)];
+            let grouped = Aggregate::try_new(Arc::new(inner.plan), values, exprs)?;
+            let number = Expr::Column(Column::new_unqualified(number));
+            (LogicalPlan::Aggregate(grouped), one_row(value_column, number))
+        }
+    };
     let on = references.iter().map(|(_, column)| Expr::Column(column.clone()));
     let on = on.zip(inner.values.iter().cloned().map(Expr::Column)).collect();
     let joined = join(input, right, on, None, JoinType::Left)?;
-    Ok((joined, Column::new_unqualified(name)))
+    Ok((joined, value))
 }
 
 /// A lateral join: each row with those of a subquery for it.
@@ -105,18 +123,16 @@ impl<'a> Outer<'a> {
                 "a subquery in a subquery may not name `{column}`, a column of a query around both of them"
             );
         }
-        // Values too many do no harm.
-        let base = unlimited(input);
-        if !is_repeatable(base)? {
+        let exprs = columns.iter().cloned().map(Expr::Column).collect();
+        let Some(values) = domain::values(input, exprs)? else {
             return not_impl_err!(
                 "such a correlated subquery is not supported beside LIMIT or random(): the rows around it are read \
                  twice, and may differ; store them with CREATE TABLE … AS first"
             );
-        }
-        let exprs = columns.iter().cloned().map(Expr::Column);
+        };
+        let exprs = values.schema().columns().into_iter().map(Expr::Column);
         let exprs = exprs.map(|expr| expr.alias(names.next("outer"))).collect();
-        let distinct =
-            LogicalPlanBuilder::from(project(exprs, base.clone())?).distinct()?.build()?;
+        let distinct = LogicalPlanBuilder::from(project(exprs, values)?).distinct()?.build()?;
         Ok(Self { columns, distinct, names })
     }
 
@@ -129,15 +145,18 @@ impl<'a> Outer<'a> {
         Ok(Inner { plan, values })
     }
 
-    /// An expression over the columns of a part.
+    /// An expression over the columns of a part. Its own subqueries name the columns of the part instead of those of
+    /// the query around both of them.
     fn expr(&self, expr: Expr, part: &DFSchema, values: &[Column]) -> Result<Expr> {
         let by: Vec<_> = self.columns.iter().cloned().zip(values.iter().cloned()).collect();
-        if expr.exists(|expr| names_foreign(expr, part))? {
-            return not_impl_err!(
-                "a subquery in a correlated subquery may not name columns of the query around both of them"
-            );
-        }
+        let expr = outer::replaced_in_subqueries(expr, &by, &|column| part.has_column(column))?;
         replaced(expr, &by)
+    }
+
+    /// A node whose subqueries name its own columns, now that these are there.
+    fn finished(&self, plan: LogicalPlan, values: Vec<Column>) -> Result<Inner> {
+        let plan = super::rewritten(plan, self.names)?.data;
+        Ok(Inner { plan, values })
     }
 
     fn exprs(&self, exprs: Vec<Expr>, part: &DFSchema, values: &[Column]) -> Result<Vec<Expr>> {
@@ -156,7 +175,7 @@ impl<'a> Outer<'a> {
                 let Inner { plan, values } = self.input(filter.input)?;
                 let predicate = self.expr(filter.predicate, plan.schema(), &values)?;
                 let filter = Filter::try_new(unaliased(predicate), Arc::new(plan))?;
-                Ok(Inner { plan: LogicalPlan::Filter(filter), values })
+                self.finished(LogicalPlan::Filter(filter), values)
             }
             LogicalPlan::Projection(projection) => {
                 let schema = Arc::clone(&projection.schema);
@@ -174,10 +193,14 @@ impl<'a> Outer<'a> {
                 let plan = LogicalPlanBuilder::from(plan).distinct()?.build()?;
                 Ok(Inner { plan, values })
             }
-            LogicalPlan::Aggregate(aggregate) => self.aggregated(aggregate),
+            LogicalPlan::Aggregate(aggregate) => match aggregate.group_expr.as_slice() {
+                [Expr::GroupingSet(sets)] => self.grouped_by_sets(&aggregate, sets),
+                _ => self.aggregated(aggregate),
+            },
             LogicalPlan::Window(window) => self.windowed(window),
             LogicalPlan::Join(join) => self.joined(join),
             LogicalPlan::Union(union) => self.united(union),
+            LogicalPlan::Values(list) => self.listed(list),
             plan => {
                 not_impl_err!("a correlated subquery with {} is not supported", plan.display())
             }
@@ -205,7 +228,7 @@ impl<'a> Outer<'a> {
             });
         }
         columns.extend(values.iter().cloned().map(Expr::Column));
-        Ok(Inner { plan: project(columns, plan)?, values })
+        self.finished(project(columns, plan)?, values)
     }
 
     /// LIMIT for each of the values: rows are numbered in the order of the subquery.
@@ -238,7 +261,9 @@ impl<'a> Outer<'a> {
             let expr = unaliased(self.expr(sort.expr, plan.schema(), &values)?);
             Ok(SortExpr::new(expr, sort.asc, sort.nulls_first))
         });
-        let order = order.collect::<Result<Vec<_>>>()?;
+        let mut order = order.collect::<Result<Vec<_>>>()?;
+        // What is the same for all rows of a value orders nothing.
+        order.retain(|by| by.expr.column_refs().into_iter().any(|it| !values.contains(it)));
         let partition = values.iter().cloned().map(Expr::Column).collect();
         let name = self.names.next("row");
         let number = match order.is_empty() {
@@ -246,23 +271,19 @@ impl<'a> Outer<'a> {
             false => row_number().partition_by(partition).order_by(order).build()?,
         };
         let window = Window::try_new(vec![number.alias(&name)], Arc::new(plan))?;
+        let window = super::rewritten(LogicalPlan::Window(window), self.names)?.data;
         let number = Expr::Column(Column::new_unqualified(name));
         let skip = skip as u64;
         let mut condition = number.clone().gt(lit(skip));
         if let Some(fetch) = fetch {
             condition = condition.and(number.lt_eq(lit(skip.saturating_add(fetch as u64))));
         }
-        let filter = Filter::try_new(condition, Arc::new(LogicalPlan::Window(window)))?;
+        let filter = Filter::try_new(condition, Arc::new(window))?;
         Ok(Inner { plan: project(columns, LogicalPlan::Filter(filter))?, values })
     }
 
     fn aggregated(&self, aggregate: Aggregate) -> Result<Inner> {
         let Aggregate { input, group_expr, aggr_expr, schema, .. } = aggregate;
-        if group_expr.iter().any(|expr| matches!(expr, Expr::GroupingSet(_))) {
-            return not_impl_err!(
-                "a correlated subquery with ROLLUP, CUBE or GROUPING SETS is not supported"
-            );
-        }
         let Inner { plan, values } = self.input(input)?;
         let one_row = group_expr.is_empty();
         let mut groups = self.exprs(group_expr, plan.schema(), &values)?;
@@ -272,6 +293,7 @@ impl<'a> Outer<'a> {
         let defaults = exprs.iter().map(|expr| of_no_rows(expr, &input_schema));
         let defaults = defaults.collect::<Result<Vec<_>>>()?;
         let plan = LogicalPlan::Aggregate(Aggregate::try_new(Arc::new(plan), groups, exprs)?);
+        let plan = super::rewritten(plan, self.names)?.data;
         if !one_row {
             return Ok(Inner { plan, values });
         }
@@ -314,7 +336,7 @@ impl<'a> Outer<'a> {
         });
         let exprs = exprs.collect::<Result<Vec<_>>>()?;
         let window = Window::try_new(exprs, Arc::new(plan))?;
-        Ok(Inner { plan: LogicalPlan::Window(window), values })
+        self.finished(LogicalPlan::Window(window), values)
     }
 
     fn joined(&self, join: Join) -> Result<Inner> {
@@ -324,17 +346,19 @@ impl<'a> Outer<'a> {
         };
         let refers =
             |plan: &LogicalPlan| -> Result<bool> { Ok(!outer::references(plan)?.is_empty()) };
-        let (left, right) = match join.join_type {
+        let joined_type = join.join_type;
+        let (left, right) = match joined_type {
             Both => {
                 let right = refers(&join.right)?;
                 (refers(&join.left)? || !right, right)
             }
             Left | LeftSemi | LeftAnti | LeftMark => (true, refers(&join.right)?),
             Right | RightSemi | RightAnti | RightMark => (refers(&join.left)?, true),
-            Full => {
-                return not_impl_err!("a correlated subquery with a FULL JOIN is not supported");
-            }
+            Full => (true, true),
         };
+        if outer::lateral(&join).is_some() {
+            return self.with_lateral(join);
+        }
         if join.null_aware {
             return not_impl_err!("a correlated subquery with NOT IN in it is not supported");
         }
@@ -368,22 +392,67 @@ impl<'a> Outer<'a> {
             join.null_equality,
             false,
         )?;
-        Ok(Inner { plan: LogicalPlan::Join(joined), values: kept })
+        let joined = super::rewritten(LogicalPlan::Join(joined), self.names)?.data;
+        match joined_type {
+            Full => self.of_either_side(joined, &left_values, &right_values),
+            _ => Ok(Inner { plan: joined, values: kept }),
+        }
     }
 
-    fn united(&self, union: Union) -> Result<Inner> {
-        let names: Vec<String> = self.columns.iter().map(|_| self.names.next("outer")).collect();
-        let inputs = union.inputs.into_iter().map(|input| {
-            let columns = input.schema().columns();
-            let Inner { plan, values } = self.input(input)?;
-            let values = values.into_iter().zip(&names);
-            let values = values.map(|(value, name)| Expr::Column(value).alias(name));
-            let columns = columns.into_iter().map(Expr::Column).chain(values).collect();
-            Ok(Arc::new(project(columns, plan)?))
-        });
-        let union = Union::try_new(inputs.collect::<Result<Vec<_>>>()?)?;
+    /// A lateral join, whose right side may name the values as it does the columns of the left one.
+    fn with_lateral(&self, join: Join) -> Result<Inner> {
+        let named: Vec<Column> = join.left.schema().columns();
+        let Inner { plan: left, values } = self.input(join.left)?;
+        let by = self.columns.iter().cloned().zip(values.iter().cloned());
+        let by: Vec<_> = by.filter(|(outer, _)| !named.contains(outer)).collect();
+        let replaced = |sub: super::Subquery| -> Result<LogicalPlan> {
+            let plan = outer::replaced_in_plan(Arc::unwrap_or_clone(sub.subquery), &by)?;
+            Ok(LogicalPlan::Subquery(super::subquery(plan)))
+        };
+        let right = match Arc::unwrap_or_clone(join.right) {
+            LogicalPlan::Subquery(sub) => replaced(sub)?,
+            LogicalPlan::SubqueryAlias(alias) => match Arc::unwrap_or_clone(alias.input) {
+                LogicalPlan::Subquery(sub) => {
+                    let aliased = SubqueryAlias::try_new(Arc::new(replaced(sub)?), alias.alias)?;
+                    LogicalPlan::SubqueryAlias(aliased)
+                }
+                plan => return not_impl_err!("a lateral {} is not supported", plan.display()),
+            },
+            plan => return not_impl_err!("a lateral {} is not supported", plan.display()),
+        };
+        let both = left.schema().join(right.schema())?;
+        let filter = join.filter.map(|filter| self.expr(filter, &both, &values)).transpose()?;
+        let joined = Join::try_new(
+            Arc::new(left),
+            Arc::new(right),
+            join.on,
+            filter.map(unaliased),
+            join.join_type,
+            join.join_constraint,
+            join.null_equality,
+            false,
+        )?;
+        self.finished(LogicalPlan::Join(joined), values)
+    }
+
+    /// A FULL JOIN, where one of the sides may lack the values.
+    fn of_either_side(
+        &self,
+        joined: LogicalPlan,
+        left: &[Column],
+        right: &[Column],
+    ) -> Result<Inner> {
+        let columns = joined.schema().columns().into_iter();
+        let columns = columns.filter(|it| !left.contains(it) && !right.contains(it));
+        let mut exprs: Vec<Expr> = columns.map(Expr::Column).collect();
+        // NULL is a value, too. Then, both are.
+        let names: Vec<String> = left.iter().map(|_| self.names.next("outer")).collect();
+        for ((left, right), name) in left.iter().zip(right).zip(&names) {
+            let either = vec![Expr::Column(left.clone()), Expr::Column(right.clone())];
+            exprs.push(coalesce(either).alias(name));
+        }
         let values = names.into_iter().map(Column::new_unqualified).collect();
-        Ok(Inner { plan: LogicalPlan::Union(union), values })
+        Ok(Inner { plan: project(exprs, joined)?, values })
     }
 }
 
@@ -422,17 +491,6 @@ fn unaliased(expr: Expr) -> Expr {
     }
 }
 
-/// Whether an expression is a subquery that names other columns than those of the part that it is in.
-fn names_foreign(expr: &Expr, part: &DFSchema) -> Result<bool> {
-    match outer::subquery_of(expr) {
-        Some(inner) => {
-            let named = outer::references(&inner.subquery)?;
-            Ok(named.iter().any(|(_, column)| !part.has_column(column)))
-        }
-        None => Ok(false),
-    }
-}
-
 /// The value of an aggregate over no rows, unless it is NULL.
 fn of_no_rows(expr: &Expr, schema: &DFSchema) -> Result<Option<Expr>> {
     let value = expr
@@ -450,36 +508,4 @@ fn of_no_rows(expr: &Expr, schema: &DFSchema) -> Result<Option<Expr>> {
         Expr::Literal(literal, _) if literal.is_null() => None,
         _ => Some(value),
     })
-}
-
-/// The plan below LIMIT, ORDER BY and conditions with subqueries, which only choose among its rows.
-fn unlimited(plan: &LogicalPlan) -> &LogicalPlan {
-    match plan {
-        LogicalPlan::Limit(limit) => unlimited(&limit.input),
-        LogicalPlan::Sort(sort) => unlimited(&sort.input),
-        LogicalPlan::Filter(filter) if super::has_subquery(&filter.predicate) => {
-            unlimited(&filter.input)
-        }
-        LogicalPlan::Projection(projection)
-            if projection.expr.iter().all(|expr| matches!(expr, Expr::Column(_))) =>
-        {
-            unlimited(&projection.input)
-        }
-        plan => plan,
-    }
-}
-
-/// Whether a plan has the same rows each time.
-fn is_repeatable(plan: &LogicalPlan) -> Result<bool> {
-    let mut repeatable = true;
-    plan.apply_with_subqueries(|node| {
-        let exprs = node.expressions();
-        repeatable &=
-            !matches!(node, LogicalPlan::Limit(_)) && !exprs.iter().any(Expr::is_volatile);
-        Ok(match repeatable {
-            true => TreeNodeRecursion::Continue,
-            false => TreeNodeRecursion::Stop,
-        })
-    })?;
-    Ok(repeatable)
 }
