@@ -129,6 +129,10 @@ class _Printer:
         inner = ", ".join(self.text(kid) for kid in node.kids)
         return (f"{node.value} ({inner})" if node.value else inner), ATOM
 
+    def set(self, node):
+        """A grouping set."""
+        return f"({', '.join(self.text(kid) for kid in node.kids)})", ATOM
+
     def cte(self, node):
         return f"{node.value} AS ({self.text(node.kids[0])})", ATOM
 
