@@ -42,8 +42,11 @@ def is_number(type):
 class Expressions:
     """Draws expressions. `scopes` are lists of (alias, name, type), the innermost last."""
 
-    def __init__(self, rng, without=()):
-        self.rng, self.without = rng, without
+    def __init__(self, rng, without=(), zone=None):
+        # `zone` is the session's time zone, if instants are to be compared.
+        self.rng, self.without, self.zone = rng, without, zone
+        # Whether tables and columns may stand without an alias.
+        self.bare = False
 
     def chance(self, share):
         return self.rng.random() < share
@@ -61,6 +64,8 @@ class Expressions:
         if not found:
             return None
         alias, name, type = self.rng.choice(found)
+        if self.bare and [it[1] for it in scope].count(name) == 1 and self.chance(0.4):
+            alias = None
         return column(alias, name, type)
 
     def plain(self, type, value=None, bare=False):
@@ -147,7 +152,7 @@ class Expressions:
             return self.same_column(scope)
         kinds = [(6, self.compare_literal), (2, self.compare_columns), (2, self.compare_cast), (2, self.compare_computed), (2, self.between),
                  (3, self.in_list), (2, self.like), (2, self.null_test), (2, self.distinct), (1, self.truth), (2, self.part_of_date),
-                 (1, self.conditional_boolean), (1, self.compare_row_time)]
+                 (1, self.conditional_boolean), (1, self.compare_row_time), (2, self.compare_instant)]
         for _ in range(20):
             made = rng.choices([kind for _, kind in kinds], [weight for weight, _ in kinds])[0](scope)
             if made is not None:
@@ -288,6 +293,21 @@ class Expressions:
         day = self.rng.choice([*edges, "1970-01-01", "2020-01-01", "2021-02-28"])
         right = literal(f"'{day}'" if self.chance(0.4) else f"DATE '{day}'", DATE)
         return self.compared(of, right)
+
+    def compare_instant(self, scope):
+        """A date or timestamp, read in the session's time zone, beside an instant or a part of one."""
+        of = self.column(scope, lambda type: type[0] == "date" or type[0] == "timestamp" and type[1] < 9)
+        if self.zone is None or of is None:
+            return None
+        value = self.known_value(of) or edges(of.type, self.rng)
+        text = text_of(value, of.type) + (" 00:00:00" if of.type[0] == "date" else "") + self.rng.choice(["+00", "+01:00", "-04:00", "+05:30", ""])
+        shape, literals = self.rng.choice([
+            ("CAST({0} AS TIMESTAMP WITH TIME ZONE)", f"TIMESTAMPTZ '{text}'"), ("{0}", f"TIMESTAMPTZ '{text}'"),
+            ("CAST({0} AS TIMESTAMP WITH TIME ZONE) + INTERVAL '1 month'", f"TIMESTAMPTZ '{text}'"),
+            ("date_trunc('day', CAST({0} AS TIMESTAMP WITH TIME ZONE))", f"TIMESTAMPTZ '{text}'"),
+            ("extract(hour FROM CAST({0} AS TIMESTAMP WITH TIME ZONE))", "10"),
+            ("CAST(CAST({0} AS TIMESTAMP WITH TIME ZONE) AS DATE)", f"DATE '{text[:10]}'")])
+        return self.compared(expression(Shape(shape, binds=ADD, demands=ADD), of), literal(literals))
 
     def simple(self, scope):
         return self.compare_literal(scope) or self.null_test(scope)

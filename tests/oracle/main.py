@@ -20,6 +20,7 @@ from shrink import Shrinker
 
 HERE = pathlib.Path(__file__).parent
 STATEMENTS = 40
+ZONES = ["Europe/Berlin", "America/New_York", "Asia/Kolkata"]
 
 
 def ways():
@@ -39,7 +40,7 @@ def arguments():
     parser.add_argument("--jobs", type=int, default=1, help="processes [default: %(default)s]")
     parser.add_argument("--without", default="", help="features not to generate, separated by commas: window, join, using, "
                         "subquery, exists, in-query, set-all, distinct-from, open-limit, distinct-on, text-number, decimal-float, nan, zero, "
-                        "edge-date, wide, …")
+                        "edge-date, wide, zone, lateral, recursive, rollup, bitwise, range, groups, ignore-nulls, quantified, …")
     parser.add_argument("--check", default="all", choices=["all", "duckdb", "tlp", "norec"], help="DuckDB, or an identity of "
                         "checks.py in this engine alone [default: %(default)s]")
     parser.add_argument("--known", help="a file of known causes, `NAME: PATTERN` a line, which are only counted")
@@ -81,8 +82,12 @@ class Run:
     def scenario(self, number, only=None):
         options = self.options
         rng, made, forms = drawn(options.seed, number)
-        scenario = Scenario(self.driver, self.connection, made, forms, self.ways, f"{options.seed}/{number}")
-        queries = Queries(made, rng, tuple(options.without.split(",")))
+        without = tuple(options.without.split(","))
+        zone = rng.choice([None, None, *ZONES]) if "zone" not in without else None
+        self.connection.execute(f"SET TimeZone = '{zone or 'UTC'}'")
+        ways = {name: ([f"SET TIME ZONE = '{zone}'"] if zone else []) + settings for name, settings in self.ways.items()}
+        scenario = Scenario(self.driver, self.connection, made, forms, ways, f"{options.seed}/{number}")
+        queries = Queries(made, rng, without, zone)
         names = [name for name in self.ways if name != "auto"]
         for at in range(STATEMENTS):
             check = options.check if options.check != "all" else rng.choice(["duckdb"] * 8 + ["tlp", "norec"])
@@ -115,7 +120,7 @@ class Run:
             return
         mine = scenario
         if not self.options.quick:
-            copy = Scenario(self.driver, self.connection, scenario.tables, scenario.forms, self.ways, scenario.seed)
+            copy = Scenario(self.driver, self.connection, scenario.tables, scenario.forms, scenario.ways, scenario.seed)
             mine, statement, outcome = Shrinker(copy, statement, outcome).shrink()
             # What was tried on the way is in DuckDB now.
             for table in scenario.tables:

@@ -96,7 +96,7 @@ class Queries(Windows):
         items, columns = self.outputs([key, of, column(*scope[0])])
         order = many([by(column(None, "o1", key.type)), self.ordering(column(None, "o2", of.type)), by(column(None, "o3", INT))])
         where = self.predicate(scope, 1) if self.chance(0.5) else None
-        distinct = "DISTINCT ON ({}.{})".format(*key.value)
+        distinct = f"DISTINCT ON ({sql(key, 'sluice')})"
         return Statement(select(items, node, where, order=order, distinct=distinct), True)
 
     # ORDER BY, LIMIT, OFFSET
@@ -136,15 +136,18 @@ class Queries(Windows):
 
     # Statements
 
+    def start(self):
+        self.number, self.sources, self.bare = 0, {}, self.allowed("bare") and self.chance(0.2)
+
     def identity(self, check):
         """A condition of which an identity holds."""
-        self.number, self.sources = 0, {}
+        self.start()
         source, scope = self.source(2)
         items, _ = self.outputs(self.some_scalars(scope, 3))
         return Statement(select(items, source, self.condition(scope, 2), distinct=checks.MARK), check=check)
 
     def statement(self):
-        self.number, self.sources = 0, {}
+        self.start()
         rng = self.rng
         draw = rng.random()
         if draw < 0.06 and self.allowed("open-limit"):

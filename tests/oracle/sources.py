@@ -8,8 +8,8 @@ from tree import Node, column, expression, item, literal, many, select
 
 
 class Sources(Scalars):
-    def __init__(self, tables, rng, without=()):
-        super().__init__(rng, without)
+    def __init__(self, tables, rng, without=(), zone=None):
+        super().__init__(rng, without, zone)
         self.tables = tables
         self.number = 0
 
@@ -31,7 +31,8 @@ class Sources(Scalars):
     def table(self, small=False):
         tables = [it for it in self.tables if not small or len(it.rows) <= 60]
         table = self.rng.choice(tables)
-        alias = self.fresh()
+        # Without an alias, a table of a subquery hides one of the same name around it.
+        alias = table.name if self.bare and self.chance(0.6) else self.fresh()
         self.sources[alias] = table
         return Node("table", (), (table.name, alias)), [(alias, name, type) for name, type in table.columns], table
 

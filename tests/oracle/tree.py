@@ -138,7 +138,7 @@ class _Printer:
 
     def table(self, node):
         name, alias = node.value
-        return (f"{name} {alias}" if alias else name), ATOM
+        return (f"{name} {alias}" if alias and alias != name else name), ATOM
 
     def derived(self, node):
         alias, columns = node.value
