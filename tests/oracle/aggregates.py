@@ -1,6 +1,6 @@
 """Aggregates and GROUP BY."""
 
-from expressions import function, is_number
+from expressions import BOTH, EITHER, function, is_number
 from subqueries import Subqueries
 from tables import BIGINT, BOOLEAN, DOUBLE, INT, SMALLINT, VARCHAR
 from tree import Node, Shape, by, column, expression, many, select
@@ -101,7 +101,7 @@ class Aggregates(Subqueries):
 
     def aggregated(self, source, scope, where):
         items, columns = self.outputs([self.aggregate(scope) for _ in range(self.rng.randint(1, 4))])
-        return select(items, source, where), columns
+        return select(items, source, where, having=self.having(scope) if self.chance(0.25) else None), columns
 
     def grouped(self, source, scope, where):
         rng = self.rng
@@ -122,9 +122,17 @@ class Aggregates(Subqueries):
             if self.chance(0.3):
                 made.append(expression(function("grouping"), *[key.copy() for key in keys[:2]], type=INT))
         group = self.sets([key.copy() for key in keys], words)
-        having = None
-        if self.chance(0.25):
-            of = self.aggregate(scope)
-            having = self.compared(of, self.plain(of.type if of.type[0] != "decimal" else INT)) if of.type != BOOLEAN else of
+        having = self.having(scope) if self.chance(0.25) else None
         items, columns = self.outputs(keys + made)
         return select(items, source, where, group, having), columns
+
+    def having(self, scope):
+        """A condition on a group: on an aggregate, twice on one, or on none."""
+        if self.chance(0.15) and self.allowed("subquery"):
+            asked = self.scalar_query([], INT)
+            return asked and self.compared(asked, self.plain(INT))
+        of = self.aggregate(scope)
+        if of.type == BOOLEAN:
+            return of
+        made = [self.compared(of.copy(), self.plain(of.type if of.type[0] != "decimal" else INT)) for _ in range(self.rng.choice([1, 1, 2]))]
+        return made[0] if len(made) == 1 else expression(self.rng.choice([BOTH, EITHER]), *made, type=BOOLEAN)

@@ -87,13 +87,13 @@ class Scalars(Expressions):
         again = lambda wanted=type: self.scalar(scope, wanted, depth - 1)
         draw = rng.random()
         if draw < 0.12:
-            return self.case(scope, [again(), again()], type)
+            return self.case(scope, self.two(again), type)
         if draw < 0.2:
-            return expression(function("coalesce"), again(), again(), type=type)
+            return expression(function("coalesce"), *self.two(again), type=type)
         if draw < 0.26:
             return expression(function("nullif"), again(), self.plain(type, bare=True), type=type)
         if draw < 0.3 and kind != "bool":
-            return expression(function(rng.choice(["greatest", "least"])), again(), again(), type=type)
+            return expression(function(rng.choice(["greatest", "least"])), *self.two(again), type=type)
         if kind == "bool":
             return self.predicate(scope, depth - 1)
         if kind == "int":
@@ -107,6 +107,13 @@ class Scalars(Expressions):
         if kind == "date":
             return self.day(scope, again)
         return self.instant(scope)
+
+    def two(self, again):
+        """Two values; two decimals that no type of 38 digits holds are rounded in the other."""
+        one, other = again(), again()
+        if one.type[0] == other.type[0] == "decimal" and not self.fits(one.type, other.type):
+            other = one.copy()
+        return [one, other]
 
     def whole(self, scope, again, type):
         rng = self.rng
