@@ -152,7 +152,8 @@ class Expressions:
             return self.same_column(scope)
         kinds = [(6, self.compare_literal), (2, self.compare_columns), (2, self.compare_cast), (2, self.compare_computed), (2, self.between),
                  (3, self.in_list), (2, self.like), (2, self.null_test), (2, self.distinct), (1, self.truth), (2, self.part_of_date),
-                 (1, self.conditional_boolean), (1, self.compare_row_time), (2, self.compare_instant)]
+                 (1, self.conditional_boolean), (1, self.compare_row_time), (2, self.compare_instant),
+                 (1, self.compare_span)]
         for _ in range(20):
             made = rng.choices([kind for _, kind in kinds], [weight for weight, _ in kinds])[0](scope)
             if made is not None:
@@ -308,6 +309,17 @@ class Expressions:
             ("extract(hour FROM CAST({0} AS TIMESTAMP WITH TIME ZONE))", "10"),
             ("CAST(CAST({0} AS TIMESTAMP WITH TIME ZONE) AS DATE)", f"DATE '{text[:10]}'")])
         return self.compared(expression(Shape(shape, binds=ADD, demands=ADD), of), literal(literals))
+
+    def compare_span(self, scope):
+        """The time between two timestamps."""
+        fits = lambda type: type[0] == "timestamp" and type[1] < 9
+        one, other = self.column(scope, fits), self.column(scope, fits)
+        if one is None or not self.allowed("span"):
+            return None
+        if self.chance(0.5):
+            other = literal("CAST('2020-06-01 10:00:00' AS TIMESTAMP(0))", TIMESTAMP(0))
+        span = self.rng.choice(["1 day", "31 days", "1 month", "12 hours", "0 days", "-400 days", "1 year 1 day"])
+        return self.compared(expression(Shape("({0} - {1})", demands=[ADD, ADD + 1]), one, other), literal(f"INTERVAL '{span}'"))
 
     def simple(self, scope):
         return self.compare_literal(scope) or self.null_test(scope)
