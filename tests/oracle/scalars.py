@@ -20,7 +20,7 @@ LENGTHS = ["length({0})", "char_length({0})", ("octet_length({0})", "strlen({0})
 WHOLES = ["({0} & {1})", "({0} | {1})", ("({0} ^ {1})", "xor({0}, {1})"), "gcd({0}, {1})", "({0} >> 1)", "({0} % nullif({1}, 0))",
           ("({0} / nullif({1}, 0))", "({0} // nullif({1}, 0))"), "CASE {0} WHEN {1} THEN 0 WHEN 1 THEN {1} ELSE {0} END"]
 # Functions of a DOUBLE.
-REALS = ["sqrt(abs({0}))", "cbrt({0})", "power({0}, 2)", "trunc({0})", "exp(least({0}, 9e0))", "ln(abs({0}) + 1e0)", "round({0}, 1)"]
+REALS = ["sqrt(abs({0}))", "cbrt({0})", "power({0}, 2)", "trunc({0})", "exp(least({0}, 9e0))", "ln(abs({0}) + 1e0)"]
 
 
 def both(made):
