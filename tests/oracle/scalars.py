@@ -189,6 +189,8 @@ class Scalars(Expressions):
             scale = of.type[2] if of.type[0] == "decimal" else 0
             target = DECIMAL(38 if self.chance(0.3) else type[1], rng.randint(0, min(scale, type[2])))
             return expression(cast(target, of.type), of, type=target)
+        if draw < 0.94:
+            return expression(Shape(f"round({{0}}, {rng.randint(0, 3)})", demands=0), again(), type=type)
         return expression(function(rng.choice(["round", "floor", "ceil"])), again(), type=type)
 
     def text(self, scope, again):
