@@ -83,6 +83,9 @@ class Aggregates(Subqueries):
     def argument(self, scope, fits=lambda type: True):
         of = self.column(scope, fits) or self.column(scope)
         draw = self.rng.random()
+        if draw > 0.95:
+            made = self.casted(scope)
+            return made if fits(made.type) else of
         if draw < 0.12:
             return self.case(scope, [of, of.copy()] if self.chance(0.2) else [of], of.type)
         if draw < 0.25 and is_number(of.type):
