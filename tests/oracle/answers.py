@@ -44,6 +44,10 @@ def plain(value):
         return moment_text(value.isoformat())
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, str) and value.endswith(" (BC)"):
+        # A date before the year 1, which Python has not.
+        year, _, rest = value[:-len(" (BC)")].partition("-")
+        return moment_text(f"{1 - int(year):04}-{rest}")
     return value
 
 

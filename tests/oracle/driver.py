@@ -3,7 +3,10 @@
 import json
 import os
 import pathlib
+import select
 import subprocess
+
+PATIENCE = 300
 
 
 class Driver:
@@ -28,6 +31,9 @@ class Driver:
         try:
             self.process.stdin.write(json.dumps(request) + "\n")
             self.process.stdin.flush()
+            # The engine ends a statement after 30 seconds, unless its thread is blocked.
+            if not select.select([self.process.stdout], [], [], PATIENCE)[0]:
+                self.process.kill()
             line = self.process.stdout.readline()
         except BrokenPipeError:
             line = ""
@@ -55,4 +61,4 @@ class Driver:
 
 
 class Ended(Exception):
-    """The process ended: an abort, or a stack that overflowed."""
+    """The process ended: an abort, a stack that overflowed, or no answer."""

@@ -1,12 +1,8 @@
 """Random expressions over the columns in scope."""
 
-import datetime
-import decimal
-
 import differences
-from tables import (BIGINT, BOOLEAN, DATE, DAYS, DECIMAL, DECIMALS, DIGITS, DOUBLE, INT, REAL, SMALLINT, TIMESTAMP, TIMESTAMPS, VARCHAR,
-                    constant, duckdb_name_of, edges, name_of, text_of)
-from tree import (ADD, AND, ATOM, COMPARE, IS, MULTIPLY, NOT, OR, RANGE, UNARY, Shape, column, expression, literal)
+from tables import BIGINT, BOOLEAN, DATE, DECIMAL, DOUBLE, INT, TIMESTAMP, VARCHAR, constant, duckdb_name_of, edges, name_of, text_of
+from tree import ADD, AND, ATOM, COMPARE, IS, NOT, OR, RANGE, Shape, column, expression, literal
 
 OPERATORS = ["=", "=", "<>", "<", "<=", ">", ">="]
 FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "<>": "<>"}
@@ -48,8 +44,11 @@ def is_number(type):
 class Expressions:
     """Draws expressions. `scopes` are lists of (alias, name, type), the innermost last."""
 
-    def __init__(self, rng, without=()):
-        self.rng, self.without = rng, without
+    def __init__(self, rng, without=(), zone=None):
+        # `zone` is the session's time zone, if instants are to be compared.
+        self.rng, self.without, self.zone = rng, without, zone
+        # Whether tables and columns may stand without an alias.
+        self.bare = False
 
     def chance(self, share):
         return self.rng.random() < share
@@ -67,6 +66,8 @@ class Expressions:
         if not found:
             return None
         alias, name, type = self.rng.choice(found)
+        if self.bare and [it[1] for it in scope].count(name) == 1 and self.chance(0.4):
+            alias = None
         return column(alias, name, type)
 
     def plain(self, type, value=None, bare=False):
@@ -153,7 +154,8 @@ class Expressions:
             return self.same_column(scope)
         kinds = [(6, self.compare_literal), (2, self.compare_columns), (2, self.compare_cast), (2, self.compare_computed), (2, self.between),
                  (3, self.in_list), (2, self.like), (2, self.null_test), (2, self.distinct), (1, self.truth), (2, self.part_of_date),
-                 (1, self.conditional_boolean), (1, self.compare_row_time)]
+                 (1, self.conditional_boolean), (1, self.compare_row_time), (2, self.compare_instant),
+                 (1, self.compare_span)]
         for _ in range(20):
             made = rng.choices([kind for _, kind in kinds], [weight for weight, _ in kinds])[0](scope)
             if made is not None:
@@ -210,7 +212,7 @@ class Expressions:
         return expression(BETWEEN, made, right, self.plain(made.type), type=BOOLEAN)
 
     def compare_computed(self, scope):
-        type = self.rng.choice([INT, BIGINT, DOUBLE, VARCHAR, DATE, DECIMAL(12, 3)])
+        type = self.rng.choice([INT, BIGINT, DOUBLE, VARCHAR, DATE, DECIMAL(12, 3), TIMESTAMP(3)])
         made = self.scalar(scope, type, 1)
         return self.compared(made, self.plain(made.type))
 
@@ -243,6 +245,10 @@ class Expressions:
             return expression(Shape(*texts, binds=ATOM - 1, demands=ATOM), left, type=BOOLEAN)
         if self.chance(0.1):
             return expression(function("starts_with"), left, literal(rng.choice(["'a'", "'7'", "''"]), VARCHAR), type=BOOLEAN)
+        if self.chance(0.1):
+            test = rng.choice(["ends_with({0}, 'b')", "contains({0}, 'a')", "{0} LIKE '%\\%%' ESCAPE '\\'", "{0} LIKE 'a\\_c' ESCAPE '\\'",
+                               "{0} NOT ILIKE 'A\\__' ESCAPE '\\'"])
+            return expression(Shape(test, binds=RANGE, demands=ADD), left, type=BOOLEAN)
         pattern = rng.choice(["a%", "%a", "%b%", "a_", "_", "%", "", "ab", "%%", "a%c", "7%", "_%_", "%é%", "Z_rich", "日%", "it''s", "%''%"])
         return expression(rng.choice(LIKES), left, literal(f"'{pattern}'", VARCHAR), type=BOOLEAN)
 
@@ -274,7 +280,7 @@ class Expressions:
         if of is None:
             return None
         part, values = self.rng.choice([("year", [1, 1970, 2020, 2021, 2024, 9999, 10000]), ("month", [1, 2, 12, 13]), ("day", [1, 14, 31]),
-                                        ("dow", [0, 3, 6]), ("quarter", [1, 4]), ("doy", [1, 60, 366])])
+                                        ("dow", [0, 3, 6]), ("quarter", [1, 4]), ("doy", [1, 60, 366]), ("isodow", [1, 7]), ("week", [1, 53])])
         made = differences.part(part, of)
         return self.compared(made, literal(str(self.rng.choice(values)), BIGINT))
 
@@ -290,6 +296,32 @@ class Expressions:
         day = self.rng.choice([*edges, "1970-01-01", "2020-01-01", "2021-02-28"])
         right = literal(f"'{day}'" if self.chance(0.4) else f"DATE '{day}'", DATE)
         return self.compared(of, right)
+
+    def compare_instant(self, scope):
+        """A date or timestamp, read in the session's time zone, beside an instant or a part of one."""
+        of = self.column(scope, lambda type: type[0] == "date" or type[0] == "timestamp" and type[1] < 9)
+        if self.zone is None or of is None:
+            return None
+        value = self.known_value(of) or edges(of.type, self.rng)
+        text = text_of(value, of.type) + (" 00:00:00" if of.type[0] == "date" else "") + self.rng.choice(["+00", "+01:00", "-04:00", "+05:30", ""])
+        shape, literals = self.rng.choice([
+            ("CAST({0} AS TIMESTAMP WITH TIME ZONE)", f"TIMESTAMPTZ '{text}'"), ("{0}", f"TIMESTAMPTZ '{text}'"),
+            ("CAST({0} AS TIMESTAMP WITH TIME ZONE) + INTERVAL '1 month'", f"TIMESTAMPTZ '{text}'"),
+            ("date_trunc('day', CAST({0} AS TIMESTAMP WITH TIME ZONE))", f"TIMESTAMPTZ '{text}'"),
+            ("extract(hour FROM CAST({0} AS TIMESTAMP WITH TIME ZONE))", "10"),
+            ("CAST(CAST({0} AS TIMESTAMP WITH TIME ZONE) AS DATE)", f"DATE '{text[:10]}'")])
+        return self.compared(expression(Shape(shape, binds=ADD, demands=ADD), of), literal(literals))
+
+    def compare_span(self, scope):
+        """The time between two timestamps."""
+        fits = lambda type: type[0] == "timestamp" and type[1] < 9
+        one, other = self.column(scope, fits), self.column(scope, fits)
+        if one is None or not self.allowed("span"):
+            return None
+        if self.chance(0.5):
+            other = literal("CAST('2020-06-01 10:00:00' AS TIMESTAMP(0))", TIMESTAMP(0))
+        span = self.rng.choice(["1 day", "31 days", "1 month", "12 hours", "0 days", "-400 days", "1 year 1 day"])
+        return self.compared(expression(Shape("({0} - {1})", demands=[ADD, ADD + 1]), one, other), literal(f"INTERVAL '{span}'"))
 
     def simple(self, scope):
         return self.compare_literal(scope) or self.null_test(scope)
@@ -317,184 +349,3 @@ class Expressions:
             return expression(self.rng.choice([DISTINCT, ALIKE]), of.copy(), self.near(scope, of), type=BOOLEAN)
 
         return expression(self.rng.choice([BOTH, EITHER]), one(), one(), type=BOOLEAN)
-
-    # Values
-
-    def case(self, scope, values, type):
-        when = self.simple(scope)
-        if len(values) > 1 and self.chance(0.8):
-            return expression(Shape("CASE WHEN {0} THEN {1} ELSE {2} END", demands=0), when, values[0], values[1], type=type)
-        return expression(Shape("CASE WHEN {0} THEN {1} END", demands=0), when, values[0], type=type)
-
-    def casted(self, scope, wanted=None):
-        """A cast that both have, of a column."""
-        of = self.column(scope)
-        kind = of.type[0]
-        rng = self.rng
-        if kind == "int":
-            targets = [BOOLEAN, SMALLINT, INT, BIGINT, DOUBLE, REAL, VARCHAR, DECIMAL(38, 2), DECIMAL(20, 0), DECIMAL(12, 3)]
-        elif kind == "bool":
-            targets = [INT, BIGINT, VARCHAR]
-        elif kind == "float":
-            targets = [DOUBLE, REAL, "DOUBLE to integer", "DOUBLE to BIGINT", DECIMAL(12, 3)]
-        elif kind == "decimal":
-            _, precision, scale = of.type
-            narrower = DECIMAL(precision, rng.randint(0, scale))
-            targets = [DOUBLE, narrower, narrower, DECIMAL(38, scale), "DECIMAL to integer", "DECIMAL to BIGINT"]
-            if precision > scale:
-                # `.5` without a zero in the other.
-                targets.append(VARCHAR)
-        elif of.type == DIGITS:
-            targets = [INT, BIGINT, SMALLINT, DOUBLE, DECIMAL(12, 3), DECIMAL(9, 2)]
-        elif of.type == DAYS:
-            targets = [DATE, DATE, TIMESTAMP(0), TIMESTAMP(6)]
-        elif kind == "text":
-            if self.chance(0.5):
-                tried = rng.choice([INT, DOUBLE, BIGINT])
-                return expression(Shape(f"TRY_CAST({{0}} AS {name_of(tried)})", demands=0), of, type=tried)
-            targets = [VARCHAR]
-        elif kind == "date":
-            targets = [TIMESTAMP(0), TIMESTAMP(3), TIMESTAMP(6), VARCHAR]
-        else:
-            wider = [it for it in TIMESTAMPS if it[1] >= of.type[1]]
-            targets = [DATE, DATE, rng.choice(wider), "timestamp to whole seconds", "timestamp to milliseconds"]
-            if of.type == TIMESTAMP(0):
-                # With a fraction, the number of its zeros differs, too.
-                targets.append("timestamp to text")
-        target = rng.choice(targets)
-        if isinstance(target, str):
-            type = {"DOUBLE to integer": INT, "DOUBLE to BIGINT": BIGINT, "DECIMAL to integer": INT, "DECIMAL to BIGINT": BIGINT,
-                    "timestamp to whole seconds": TIMESTAMP(0), "timestamp to milliseconds": TIMESTAMP(3)}.get(target, VARCHAR)
-            return expression(differences.shape(target), of, type=type)
-        return expression(cast(target, of.type), of, type=target)
-
-    def scalar(self, scope, type, depth=2):
-        """An expression of this type or one like it."""
-        rng = self.rng
-        kind = type[0]
-        if depth <= 0 or self.chance(0.35):
-            made = self.column(scope, lambda it: it == type) or self.column(scope, lambda it: it[0] == kind)
-            return made if made is not None and self.chance(0.85) else self.plain(type, bare=True)
-        again = lambda wanted=type: self.scalar(scope, wanted, depth - 1)
-        draw = rng.random()
-        if draw < 0.12:
-            return self.case(scope, [again(), again()], type)
-        if draw < 0.2:
-            return expression(function("coalesce"), again(), again(), type=type)
-        if draw < 0.26:
-            return expression(function("nullif"), again(), self.plain(type, bare=True), type=type)
-        if draw < 0.3 and kind != "bool":
-            return expression(function(rng.choice(["greatest", "least"])), again(), again(), type=type)
-        if kind == "bool":
-            return self.predicate(scope, depth - 1)
-        if kind == "int":
-            return self.whole(scope, again, type)
-        if kind == "float":
-            return self.real(scope, again)
-        if kind == "decimal":
-            return self.exact(scope, again, type)
-        if kind == "text":
-            return self.text(scope, again)
-        if kind == "date":
-            return self.day(scope, again)
-        return again()
-
-    def whole(self, scope, again, type):
-        rng = self.rng
-        draw = rng.random()
-        if draw < 0.4:
-            op, binds = rng.choice([("+", ADD), ("-", ADD), ("*", MULTIPLY)])
-            demands = [binds, binds + 1]
-            return expression(Shape("{0} " + op + " {1}", binds=binds, demands=demands), again(), again(), type=type)
-        if draw < 0.5:
-            divisor = literal(str(rng.choice([2, 3, -2, 7])), type)
-            if self.chance(0.5):
-                return expression(differences.shape("division of integers", MULTIPLY, [MULTIPLY, UNARY]), again(), divisor, type=type)
-            return expression(Shape("{0} % {1}", binds=MULTIPLY, demands=[MULTIPLY, UNARY]), again(), divisor, type=type)
-        if draw < 0.6:
-            return expression(function("abs"), again(), type=type)
-        if draw < 0.7:
-            return expression(Shape("-{0}", binds=UNARY, demands=ATOM), again(), type=type)
-        if draw < 0.8:
-            return expression(function(rng.choice(["length", "char_length"])), self.scalar(scope, VARCHAR, 0), type=type)
-        if draw < 0.9:
-            of = self.column(scope, lambda it: it[0] in ("date", "timestamp"))
-            if of is not None:
-                part = rng.choice(["year", "month", "day", "dow", "doy", "week", "quarter"])
-                return differences.part(part, of)
-        if self.chance(0.5):
-            return expression(function("strpos"), self.scalar(scope, VARCHAR, 0), literal(rng.choice(["'a'", "'b'", "'7'"]), VARCHAR), type=type)
-        return expression(cast(BIGINT), again(), type=BIGINT)
-
-    def real(self, scope, again):
-        rng = self.rng
-        draw = rng.random()
-        if draw < 0.4:
-            op, binds = rng.choice([("+", ADD), ("-", ADD), ("*", MULTIPLY)])
-            return expression(Shape("{0} " + op + " {1}", binds=binds, demands=[binds, binds + 1]), again(), again(), type=DOUBLE)
-        if draw < 0.5:
-            divisor = literal(rng.choice(["2e0", "0.5", "4"]), DOUBLE)
-            of = again()
-            of = expression(cast(DOUBLE, of.type), of, type=DOUBLE)
-            return expression(Shape("{0} / {1}", binds=MULTIPLY, demands=[MULTIPLY, UNARY]), of, divisor, type=DOUBLE)
-        if draw < 0.75:
-            return expression(function(rng.choice(["abs", "floor", "ceil", "round"])), again(), type=DOUBLE)
-        if draw < 0.85:
-            return expression(Shape("-{0}", binds=UNARY, demands=ATOM), again(), type=DOUBLE)
-        of = self.scalar(scope, rng.choice([INT, DECIMAL(12, 3)]), 0)
-        return expression(cast(DOUBLE, of.type), of, type=DOUBLE)
-
-    def exact(self, scope, again, type):
-        rng = self.rng
-        draw = rng.random()
-        if draw < 0.35:
-            op = rng.choice("+-")
-            return expression(Shape("{0} " + op + " {1}", binds=ADD, demands=[ADD, MULTIPLY]), again(), again(), type=type)
-        if draw < 0.5:
-            factor = literal(rng.choice(["2", "3", "-1", "1.5", "0.1"]), type)
-            return expression(Shape("{0} * {1}", binds=MULTIPLY, demands=[MULTIPLY, UNARY]), again(), factor, type=type)
-        if draw < 0.65:
-            return expression(function("abs"), again(), type=type)
-        if draw < 0.75:
-            return expression(Shape("-{0}", binds=UNARY, demands=ATOM), again(), type=type)
-        if draw < 0.9:
-            of = again()
-            scale = of.type[2] if of.type[0] == "decimal" else 0
-            target = DECIMAL(38 if self.chance(0.3) else type[1], rng.randint(0, min(scale, type[2])))
-            return expression(cast(target, of.type), of, type=target)
-        return expression(function(rng.choice(["round", "floor", "ceil"])), again(), type=type)
-
-    def text(self, scope, again):
-        rng = self.rng
-        draw = rng.random()
-        if draw < 0.25:
-            return expression(function(rng.choice(["upper", "lower", "trim", "ltrim", "rtrim"])), again(), type=VARCHAR)
-        if draw < 0.45:
-            return expression(Shape("{0} || {1}", binds=ADD, demands=[ADD, MULTIPLY]), again(), again(), type=VARCHAR)
-        if draw < 0.6:
-            start, length = rng.randint(1, 3), rng.randint(0, 3)
-            return expression(function("substr"), again(), literal(str(start)), literal(str(length)), type=VARCHAR)
-        if draw < 0.7:
-            return expression(function(rng.choice(["left", "right"])), again(), literal(str(rng.randint(0, 3))), type=VARCHAR)
-        if draw < 0.8:
-            return expression(function("replace"), again(), literal("'a'"), literal(rng.choice(["''", "'xy'"])), type=VARCHAR)
-        if draw < 0.9:
-            return expression(function("concat"), again(), again(), type=VARCHAR)
-        return expression(cast(VARCHAR), self.scalar(scope, rng.choice([INT, BIGINT, DATE, BOOLEAN]), 0), type=VARCHAR)
-
-    def day(self, scope, again):
-        rng = self.rng
-        draw = rng.random()
-        if draw < 0.4:
-            of = self.column(scope, lambda it: it[0] == "timestamp")
-            if of is not None:
-                return expression(cast(DATE), of, type=DATE)
-        if draw < 0.7:
-            interval = rng.choice(["INTERVAL '1' DAY", "INTERVAL '1' MONTH", "INTERVAL '7' DAY", "INTERVAL '1' YEAR"])
-            op = rng.choice("+-")
-            return expression(cast(DATE), expression(Shape(f"{{0}} {op} {interval}", binds=ADD, demands=ADD), self.dated(scope)), type=DATE)
-        part = rng.choice(["year", "month", "quarter", "week"])
-        return expression(cast(DATE), expression(Shape(f"date_trunc('{part}', {{0}})", demands=0), self.dated(scope)), type=DATE)
-
-    def dated(self, scope):
-        return self.column(scope, lambda it: it[0] == "date") or literal("DATE '2020-02-29'", DATE)

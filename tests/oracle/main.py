@@ -20,6 +20,7 @@ from shrink import Shrinker
 
 HERE = pathlib.Path(__file__).parent
 STATEMENTS = 40
+ZONES = ["Europe/Berlin", "America/New_York", "Asia/Kolkata"]
 
 
 def ways():
@@ -39,7 +40,10 @@ def arguments():
     parser.add_argument("--jobs", type=int, default=1, help="processes [default: %(default)s]")
     parser.add_argument("--without", default="", help="features not to generate, separated by commas: window, join, using, "
                         "subquery, exists, in-query, set-all, distinct-from, open-limit, distinct-on, text-number, decimal-float, nan, zero, "
-                        "edge-date, wide, …")
+                        "edge-date, wide, zone, lateral, recursive, rollup, bitwise, range, groups, ignore-nulls, quantified, …")
+    parser.add_argument("--check", default="all", choices=["all", "duckdb", "tlp", "norec"], help="DuckDB, or an identity of "
+                        "checks.py in this engine alone [default: %(default)s]")
+    parser.add_argument("--known", help="a file of known causes, `NAME: PATTERN` a line, which are only counted")
     parser.add_argument("--ways", default="", help="ways to run beside auto [default: one at random for each statement]")
     parser.add_argument("--only", help="the scenario, or SCENARIO.STATEMENT, to run again")
     parser.add_argument("--findings", help="a file to append findings to")
@@ -68,48 +72,63 @@ def drawn(seed, number):
 
 class Run:
     def __init__(self, options):
-        self.options, self.ways = options, ways()
+        self.options, self.ways, self.patterns = options, ways(), report.Known(options.known)
         self.driver = Driver(options.driver)
         self.connection = duckdb.connect()
         self.connection.execute("SET threads = 1")
-        self.counted, self.known, self.causes = collections.Counter(), collections.Counter(), collections.Counter()
+        self.counted, self.errors = collections.Counter(), collections.Counter()
+        self.causes, self.known = collections.Counter(), collections.Counter()
 
     def scenario(self, number, only=None):
         options = self.options
         rng, made, forms = drawn(options.seed, number)
-        scenario = Scenario(self.driver, self.connection, made, forms, self.ways, f"{options.seed}/{number}")
-        queries = Queries(made, rng, tuple(options.without.split(",")))
+        without = tuple(options.without.split(","))
+        zone = rng.choice([None, None, *ZONES]) if "zone" not in without else None
+        self.connection.execute(f"SET TimeZone = '{zone or 'UTC'}'")
+        ways = {name: ([f"SET TIME ZONE = '{zone}'"] if zone else []) + settings for name, settings in self.ways.items()}
+        scenario = Scenario(self.driver, self.connection, made, forms, ways, f"{options.seed}/{number}")
+        queries = Queries(made, rng, without, zone)
         names = [name for name in self.ways if name != "auto"]
         for at in range(STATEMENTS):
-            statement = queries.statement()
+            check = options.check if options.check != "all" else rng.choice(["duckdb"] * 8 + ["tlp", "norec"])
+            statement = queries.statement() if check == "duckdb" else queries.identity(check)
             forced = options.ways.split(",") if options.ways else [rng.choice(names)]
             if only is not None and at != only:
                 continue
             outcome = scenario.run(statement, ["auto", *forced])
             self.counted[outcome.kind] += 1
             if outcome.is_finding():
-                self.found(scenario, statement, outcome, f"{options.seed}: --only {number}.{at}")
+                self.found(scenario, statement, outcome, f"{options.seed}: --check {options.check} --only {number}.{at}")
         scenario.close()
 
+    def is_known(self, statement, outcome):
+        name = self.patterns.name(statement, outcome)
+        if name:
+            self.known[name] += 1
+        return name is not None
+
     def found(self, scenario, statement, outcome, where):
+        if self.is_known(statement, outcome):
+            return
         if outcome.kind != "wrong":
             kind = report.error_kind(outcome)
-            self.known[kind] += 1
-            if self.known[kind] > 3:
+            self.errors[kind] += 1
+            if self.errors[kind] > 3:
                 return
         elif not scenario.is_certain(statement):
             self.counted["open"] += 1
             return
         mine = scenario
         if not self.options.quick:
-            copy = Scenario(self.driver, self.connection, scenario.tables, scenario.forms, self.ways, scenario.seed)
+            copy = Scenario(self.driver, self.connection, scenario.tables, scenario.forms, scenario.ways, scenario.seed)
             mine, statement, outcome = Shrinker(copy, statement, outcome).shrink()
             # What was tried on the way is in DuckDB now.
             for table in scenario.tables:
                 tables.fill(self.connection, table)
         cause = report.signature(statement, outcome, mine.tables)
-        self.causes[cause] += 1
-        if self.causes[cause] == 1:
+        new = cause not in self.causes and not self.is_known(statement, outcome)
+        if new:
+            self.causes[cause] += 1
             text = report.reproduction(mine, statement, outcome, f"seed {where}")
             print(f"\n== {outcome.kind}\n{text}", flush=True)
             if self.options.findings:
@@ -120,7 +139,8 @@ class Run:
 
     def summary(self):
         words = ", ".join(f"{count} {kind}" for kind, count in sorted(self.counted.items()))
-        return f"{sum(self.counted.values())} statements: {words}; {len(self.causes)} causes"
+        known = "".join(f", {count} {name}" for name, count in sorted(self.known.items()))
+        return f"{sum(self.counted.values())} statements: {words}; {len(self.causes)} causes{known and '; known' + known[1:]}"
 
 
 def main():

@@ -16,7 +16,7 @@ import duckdb
 
 import answers
 import tables
-from queries import Queries, Statement
+from queries import Queries
 from scenario import Scenario
 from tree import sql
 

@@ -1,11 +1,26 @@
 """A finding as text that stands alone, and what tells findings of one cause."""
 
+import pathlib
 import re
 
 import answers
-from scenario import Scenario
 from tables import constant, ddl, name_of
 from tree import sql
+
+
+class Known:
+    """Causes that are known: a file with a line `NAME: PATTERN` for each, a regular expression over the kind, the
+    statement and the words of a finding."""
+
+    def __init__(self, path):
+        lines = pathlib.Path(path).read_text().splitlines() if path else []
+        pairs = [line.split(":", 1) for line in lines if line.strip() and not line.startswith("#")]
+        self.patterns = [(name, re.compile(pattern.strip())) for name, pattern in pairs]
+
+    def name(self, statement, outcome):
+        """The name of the cause; None if it is new."""
+        text = f"{outcome.kind} {' '.join(statement.texts())} -- {' '.join(outcome.words.split())}"
+        return next((name for name, pattern in self.patterns if pattern.search(text)), None)
 
 
 def signature(statement, outcome, tables):
@@ -49,9 +64,12 @@ def reproduction(scenario, statement, outcome, where):
             else:
                 files.append(f"-- s3://bucket/{key}\n{content.decode().rstrip()}")
         definitions = [ddl(table, scenario.forms[table.name], f"s3://bucket/{table.name}/") for table in scenario.tables]
-    lines = files + [f"{text};" for text in ways + definitions + [sql(statement.tree, "sluice")]]
+    texts = statement.texts()
+    lines = files + [f"{text};" for text in ways + definitions + texts]
     duckdb = sql(statement.tree, "duckdb")
-    if duckdb != sql(statement.tree, "sluice"):
+    if statement.check != "duckdb":
+        lines.append(f"-- by {statement.check}, the first answers as the second")
+    elif [duckdb] != texts:
         lines.append(f"-- in DuckDB: {duckdb}")
     lines.append(f"-- right: {answers.shown_rows(outcome.theirs.rows)}")
     if outcome.kind == "wrong":
@@ -69,6 +87,6 @@ def stands_inline(scenario, statement, outcome):
     definitions = [inline(table) for table in scenario.tables]
     if scenario.driver.open(name, scenario.ways[outcome.session] + definitions):
         return False
-    answer = scenario.driver.run(sql(statement.tree, "sluice"), [name])[0]
+    again = scenario.run_in(name, statement, outcome.session, outcome.theirs)
     scenario.driver.close(name)
-    return scenario.judged(statement, outcome.session, answer, outcome.theirs).kind == outcome.kind
+    return again.kind == outcome.kind

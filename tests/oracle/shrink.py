@@ -1,12 +1,10 @@
 """Smaller statements and tables that still differ."""
 
-import copy
 import time
 
-from queries import Statement
 from scenario import Scenario
-from tables import BOOLEAN
-from tree import GROUP, ITEMS, LIMIT, OFFSET, ORDER, WITH, Node, literal, many, sql
+from tables import BOOLEAN, fill
+from tree import ITEMS, LIMIT, OFFSET, ORDER, Node, literal, many, sql
 
 EXPRESSIONS = ("expression", "column", "literal")
 
@@ -64,7 +62,7 @@ class Shrinker:
                 if text in self.seen:
                     continue
                 self.seen.add(text)
-                if self.attempt(Statement(tree, self.statement.ordered, self.statement.count_only)):
+                if self.attempt(self.statement.with_tree(tree)):
                     again = True
                     break
 
@@ -80,7 +78,6 @@ class Shrinker:
             return True
         new.close()
         for table in old.tables:
-            from tables import fill
             fill(old.connection, table)
         return False
 

@@ -129,12 +129,16 @@ class _Printer:
         inner = ", ".join(self.text(kid) for kid in node.kids)
         return (f"{node.value} ({inner})" if node.value else inner), ATOM
 
+    def set(self, node):
+        """A grouping set."""
+        return f"({', '.join(self.text(kid) for kid in node.kids)})", ATOM
+
     def cte(self, node):
         return f"{node.value} AS ({self.text(node.kids[0])})", ATOM
 
     def table(self, node):
         name, alias = node.value
-        return (f"{name} {alias}" if alias else name), ATOM
+        return (f"{name} {alias}" if alias and alias != name else name), ATOM
 
     def derived(self, node):
         alias, columns = node.value
