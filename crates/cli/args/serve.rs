@@ -69,7 +69,8 @@ pub(crate) struct ServeArgs {
     #[arg(long, conflicts_with = "anonymous")]
     pub(crate) signature_v2: bool,
     /// Do not serve, but compare every object with the checksum that was stored with it, list those that
-    /// are damaged, and fail if there are any
+    /// are damaged, and fail if there are any. Those that were changed by hand since are listed, too, and are no
+    /// failure: their checksum is about other bytes
     #[arg(long, conflicts_with_all = SERVING)]
     pub(crate) scrub: bool,
     /// Rate that all connections share, in both directions: 1gbit, 50MB/s
@@ -93,7 +94,9 @@ pub(crate) struct ServeArgs {
     /// Most bytes that one request uploads
     #[arg(long, default_value = "5GiB", value_name = "SIZE", value_parser = size, help_heading = LIMITS)]
     pub(crate) max_upload_size: Bytes,
-    /// Most statements of S3 Select evaluated at a time; four times as many wait, more get 503 Busy
+    /// Most statements of S3 Select evaluated at a time; four times as many wait, more get 503 Busy. The long pages
+    /// and footers of Parquet and the long values of all of them share 640 MiB: who finds no room waits, at most 5
+    /// minutes, then gets 503 Busy
     #[arg(long, default_value = "64", value_name = "N", help_heading = LIMITS)]
     pub(crate) max_statements: NonZeroUsize,
     /// How long a statement may be evaluated: 90s, 10min, unlimited. Waiting for readers does not count

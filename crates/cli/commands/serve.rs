@@ -81,10 +81,11 @@ fn check(folder: &Path) -> Result<()> {
         }
     })?;
     written?;
-    let Scrubbed { whole, damaged, unknown, bytes, .. } = scrubbed;
+    let Scrubbed { whole, damaged, changed, unknown, bytes, .. } = scrubbed;
     writeln!(
         out,
-        "{} read; objects as they were stored: {whole}, damaged: {damaged}, without a checksum: {unknown}",
+        "{} read; objects as they were stored: {whole}, damaged: {damaged}, changed by hand since: {changed}, \
+         without a checksum: {unknown}",
         Bytes(bytes)
     )?;
     match damaged {

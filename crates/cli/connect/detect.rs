@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
-use object_store::ClientOptions;
-use object_store::client::{HttpConnector, HttpRequest, HttpRequestBody, ReqwestConnector};
-use sluicegate_client::{Client, ConnectOptions};
+use object_store::client::{HttpRequest, HttpRequestBody};
+use sluicegate_client::{Client, ConnectOptions, Direct};
 use sluicegate_engine::Error;
 use sluicegate_s3select::profile::EndpointProfile;
 
@@ -82,14 +81,11 @@ impl Server {
     }
 
     async fn header_of(endpoint: &str) -> Option<Option<String>> {
-        let options = ClientOptions::new()
-            .with_connect_timeout(PATIENCE)
-            .with_timeout(PATIENCE)
-            .with_allow_http(true);
-        let client = ReqwestConnector::default().connect(&options).ok()?;
         let mut request = HttpRequest::new(HttpRequestBody::empty());
         *request.uri_mut() = endpoint.parse().ok()?;
-        let answer = client.execute(request).await.ok()?;
+        // What another server says, where this one redirects to, is not about this one.
+        let direct = Direct::new(PATIENCE);
+        let answer = tokio::time::timeout(PATIENCE, direct.send(request)).await.ok()?.ok()?;
         let header = answer.headers().get("server").and_then(|header| header.to_str().ok());
         Some(header.map(str::to_owned))
     }

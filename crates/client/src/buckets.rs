@@ -6,6 +6,7 @@ use aws_sdk_s3::types::{BucketLocationConstraint, CreateBucketConfiguration};
 use super::Client;
 use super::error::{Error, Subject};
 use super::idle::Patience;
+use super::wire::ListTap;
 
 /// The region of a bucket that is created without a location.
 const DEFAULT_REGION: &str = "us-east-1";
@@ -17,8 +18,10 @@ impl Client {
     /// If the store cannot be reached or refuses to list them; [`Error::AccessDenied`] then names no bucket.
     pub async fn buckets(&self) -> Result<Vec<String>, Error> {
         let subject = bucket("");
-        let listed = Patience::new(self.idle_timeout())
-            .ask(&subject, || Box::pin(self.sdk().list_buckets().send()));
+        let listed = Patience::new(self.idle_timeout()).ask(&subject, || {
+            let request = self.sdk().list_buckets().customize();
+            Box::pin(request.interceptor(ListTap).send())
+        });
         let listed = listed.await?.map_err(|error| {
             let succeeded = error.raw_response().is_some_and(|it| it.status().is_success());
             match self.sort_request_error(error, &subject) {

@@ -10,6 +10,7 @@ use std::time::Duration;
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use arrow::error::ArrowError;
+use aws_sdk_s3::error::SdkError;
 use aws_sdk_s3::types::SelectObjectContentEventStream as Event;
 use bytes::Bytes;
 use futures::Stream;
@@ -215,8 +216,13 @@ impl Scan {
                 }
             }
             Event::End(_) => {
-                let _ = timeout(HANG_UP, answer.recv()).await;
+                let more = timeout(HANG_UP, answer.recv()).await;
                 self.answer = None;
+                // What follows may be rows, and may be another answer's: it is not known which end is meant.
+                if matches!(more, Ok(Ok(Some(_)) | Err(SdkError::ResponseError(_)))) {
+                    let error = self.subject.bad_answer("more follows its End event");
+                    return Err(Failure::Final(error));
+                }
                 self.progress.end(&self.subject)?;
                 if !self.all_attested {
                     self.verify_version().await?;

@@ -25,6 +25,8 @@ use sluicegate_s3select::profile::Extension;
 const MAX_FRAME_BYTES: u32 = 24 << 20;
 /// The longest error document accepted.
 const MAX_DOCUMENT_BYTES: u64 = 1 << 20;
+/// The longest list of buckets accepted: 10,000 names take two.
+const MAX_LIST_BYTES: u64 = 16 << 20;
 
 /// Observes all attempts of one `SelectObjectContent` operation.
 #[derive(Debug, Clone)]
@@ -110,7 +112,7 @@ impl Intercept for SelectTap {
             self.metrics.answer_began();
             Limit::Frames(Framing::default())
         } else {
-            Limit::Document { left: MAX_DOCUMENT_BYTES }
+            Limit::document(MAX_DOCUMENT_BYTES)
         };
         let body = std::mem::replace(response.body_mut(), SdkBody::taken());
         let metrics = Arc::clone(&self.metrics);
@@ -141,6 +143,31 @@ impl Intercept for HeadTap {
     }
 }
 
+/// Bounds what the answer to one `ListBuckets` operation may take.
+#[derive(Debug, Clone)]
+pub(super) struct ListTap;
+
+impl Intercept for ListTap {
+    fn name(&self) -> &'static str {
+        "ListTap"
+    }
+
+    fn modify_before_deserialization(
+        &self,
+        context: &mut BeforeDeserializationInterceptorContextMut<'_>,
+        _components: &RuntimeComponents,
+        _config: &mut ConfigBag,
+    ) -> Result<(), BoxError> {
+        let response = context.response_mut();
+        let most = if response.status().is_success() { MAX_LIST_BYTES } else { MAX_DOCUMENT_BYTES };
+        let body = std::mem::replace(response.body_mut(), SdkBody::taken());
+        let limit = Limit::document(most);
+        *response.body_mut() =
+            SdkBody::from_body_1_x(TappedBody { body, metrics: Arc::default(), limit });
+        Ok(())
+    }
+}
+
 /// The body of an answer, counted and bounded.
 struct TappedBody {
     body: SdkBody,
@@ -150,7 +177,7 @@ struct TappedBody {
 
 enum Limit {
     Frames(Framing),
-    Document { left: u64 },
+    Document { left: u64, most: u64 },
 }
 
 impl Body for TappedBody {
@@ -176,15 +203,19 @@ impl Body for TappedBody {
 }
 
 impl Limit {
+    fn document(most: u64) -> Self {
+        Self::Document { left: most, most }
+    }
+
     fn accept(&mut self, data: &[u8]) -> Result<(), String> {
         match self {
             Self::Frames(framing) => framing.accept(data),
-            Self::Document { left } => match left.checked_sub(data.len() as u64) {
+            Self::Document { left, most } => match left.checked_sub(data.len() as u64) {
                 Some(now) => {
                     *left = now;
                     Ok(())
                 }
-                None => Err(format!("an error document of more than {MAX_DOCUMENT_BYTES} bytes")),
+                None => Err(format!("a document of more than {most} bytes")),
             },
         }
     }
@@ -252,7 +283,7 @@ mod tests {
         let mut framing = Framing::default();
         framing.accept(&[0x7f, 0xff, 0xff]).unwrap();
         assert_eq!(framing.accept(&[0xff]).unwrap_err(), "a frame of 2147483647 bytes");
-        let mut document = Limit::Document { left: MAX_DOCUMENT_BYTES };
+        let mut document = Limit::document(MAX_DOCUMENT_BYTES);
         document.accept(&[0; 1 << 20]).unwrap();
         document.accept(&[0]).unwrap_err();
     }

@@ -56,6 +56,7 @@ mod csv_options;
 pub mod datasource;
 mod declared_names;
 mod decompressed;
+mod direct;
 mod dropped_clauses;
 mod endpoint;
 mod endpoint_builder;
@@ -78,6 +79,7 @@ mod locations;
 mod merged_columns;
 #[doc(hidden)]
 pub mod metrics;
+mod misanswer;
 mod missing;
 pub mod model_tables;
 pub mod notes;

@@ -70,7 +70,7 @@ fn next_entry(text: &str, from: usize) -> Option<Entry<'_>> {
 }
 
 /// Text with XML's references replaced.
-fn unescaped(text: &str) -> Cow<'_, str> {
+pub(crate) fn unescaped(text: &str) -> Cow<'_, str> {
     if !text.contains('&') {
         return Cow::Borrowed(text);
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use datafusion::common::{DataFusionError, Result};
 use datafusion::execution::object_store::{DefaultObjectStoreRegistry, ObjectStoreRegistry};
-use http::{HeaderMap, HeaderName, HeaderValue};
+use http::{HeaderMap, HeaderName, HeaderValue, Uri};
 use http_body_util::BodyExt;
 use object_store::aws::{AmazonS3Builder, AwsCredential};
 use object_store::client::{
@@ -25,9 +25,11 @@ use crate::checked::{Checked, Conversation};
 use crate::checksum::{self, Checksum};
 use crate::counters::{Counters, RequestKind};
 use crate::datasource::many_ranges::AskedRanges;
+use crate::direct::direct;
 use crate::endpoint::Endpoint;
 use crate::endpoints::Endpoints;
 use crate::layered::Layered;
+use crate::misanswer::{asked_version, check_page, document, usable};
 use crate::notes::{Notes, some_of};
 use crate::object_names::nameable;
 use crate::one_version::{OneVersionStore, Versions};
@@ -43,6 +45,8 @@ const WRITE_TIMEOUT: Duration = Duration::from_secs(600);
 /// object may be asked for again at any time.
 const RETRIES: usize = 4;
 const RETRY_TIMEOUT: Duration = Duration::from_secs(24 * 3600);
+/// The header that has the token of temporary credentials.
+const SESSION_TOKEN: &str = "x-amz-security-token";
 
 /// The object store of every URL. Stores for buckets of our endpoints are created on first use; a
 /// store that is registered for a bucket takes precedence over them.
@@ -165,7 +169,8 @@ impl S3Stores {
             Some(runtime) => SpawnedReqwestConnector::new(runtime.clone()).connect(&options())?,
             None => reads.clone(),
         };
-        let connections = Connections { reads, writes };
+        let direct = direct(CONNECT_TIMEOUT, self.write_runtime.as_ref());
+        let connections = Connections { reads, writes, direct };
         http.insert(endpoint.name.clone(), connections.clone());
         Ok(connections)
     }
@@ -182,6 +187,21 @@ impl S3Stores {
 struct Connections {
     reads: HttpClient,
     writes: HttpClient,
+    /// For requests with the token of a session, which the others would send wherever a store redirects to.
+    direct: (HttpClient, HttpClient),
+}
+
+impl Connections {
+    /// The one for a request.
+    fn of(&self, request: &HttpRequest) -> &HttpClient {
+        let writes = kind(request) == RequestKind::Put;
+        match request.headers().contains_key(SESSION_TOKEN) {
+            true if writes => &self.direct.1,
+            true => &self.direct.0,
+            false if writes => &self.writes,
+            false => &self.reads,
+        }
+    }
 }
 
 fn options() -> ClientOptions {
@@ -310,6 +330,7 @@ struct CountingService {
 impl HttpService for CountingService {
     async fn call(&self, mut request: HttpRequest) -> Result<HttpResponse, HttpError> {
         ask_for_ranges(&mut request)?;
+        let version = asked_version(&request);
         let conversation: Arc<Conversation> =
             request.extensions().get().cloned().unwrap_or_default();
         let listener = Listener {
@@ -328,6 +349,7 @@ impl HttpService for CountingService {
                 // A request that writes may have been heard, although nothing was said.
                 Err(error) if Silence::passes(&error) && kind(&request) != RequestKind::Put => {}
                 Ok(answer) => {
+                    let answer = usable(version.as_deref(), answer).await?;
                     if answer.status() == http::StatusCode::OK
                         && let Some(checksum) = Checksum::offered(answer.headers())
                     {
@@ -359,12 +381,17 @@ impl CountingService {
                 open.add(bytes);
             }
         }
-        let client = if kind == RequestKind::Put { &self.http.writes } else { &self.http.reads };
+        let uri = request.uri().clone();
+        let client = self.http.of(&request);
         // The store is silent while it is sent bytes.
         let beginning = (kind == RequestKind::Put).then_some(WRITE_TIMEOUT);
         let response = listener.heard(client.execute(request), beginning).await?;
         if kind == RequestKind::List && response.status().is_success() {
-            return self.nameable(response).await;
+            return self.nameable(&uri, response).await;
+        }
+        if kind == RequestKind::Put && response.status().is_success() {
+            let (head, body) = response.into_parts();
+            return Ok(HttpResponse::from_parts(head, document(body).await?.into()));
         }
         if kind != RequestKind::Get {
             return Ok(response);
@@ -397,9 +424,11 @@ impl CountingService {
     }
 
     /// A page of a listing without the objects that no path can name.
-    async fn nameable(&self, page: HttpResponse) -> Result<HttpResponse, HttpError> {
+    async fn nameable(&self, uri: &Uri, page: HttpResponse) -> Result<HttpResponse, HttpError> {
         let (head, body) = page.into_parts();
-        let (body, skipped) = nameable(body.collect().await?.to_bytes());
+        let page = document(body).await?;
+        check_page(uri, &page)?;
+        let (body, skipped) = nameable(page);
         if !skipped.is_empty() {
             self.notes.add(format!(
                 "objects in the bucket {} are left out, because no path can name them: {}",

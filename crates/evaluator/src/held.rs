@@ -23,6 +23,8 @@ const FREE_BYTES: u64 = 32 << 20;
 const PATIENCE: Duration = Duration::from_secs(5);
 /// How many times as long for what others hold who go on without this one.
 const MORE_PATIENCE: u32 = 6;
+/// How many times as long for what others hold to the end, who hold nothing that they wait for.
+const MOST_PATIENCE: u32 = 60;
 
 /// What is said when there is no room.
 pub(super) const NO_ROOM: &str =
@@ -105,7 +107,7 @@ impl Reader {
     /// The same for what is held to the end of a statement. It leaves half of all room to what is held for a
     /// while: otherwise everyone might wait for the others.
     pub(super) fn hold_throughout(&self, bytes: u64) -> Option<Held> {
-        self.hold_within(bytes, self.budget.bytes / 2, self.budget.patience * MORE_PATIENCE)
+        self.hold_within(bytes, self.budget.bytes / 2, self.budget.patience * MOST_PATIENCE)
     }
 
     fn hold_within(&self, bytes: u64, most: u64, patience: Duration) -> Option<Held> {

@@ -45,7 +45,11 @@ impl Asked {
         let query: Vec<&str> = query.split('&').filter(|pair| !is_signature(pair)).collect();
         let query = query.join("&");
         let mark = if query.is_empty() { "" } else { "?" };
-        let path = request.uri.path();
+        let path = match (request.uri.path(), request.uri.authority()) {
+            // As of CONNECT.
+            ("", Some(authority)) => authority.as_str(),
+            (path, _) => path,
+        };
         Self {
             key: key.map(str::to_owned),
             line: format!("{} {path}{mark}{query} {:?}", request.method, request.version),

@@ -34,10 +34,12 @@ macro_rules! operations {
 
 operations! {
     AbortMultipartUpload CompleteMultipartUpload CopyObject CreateBucket CreateMultipartUpload
-    DeleteBucket DeleteObject DeleteObjects GetBucketAcl GetBucketCors GetBucketEncryption
-    GetBucketLifecycleConfiguration GetBucketLocation GetBucketPolicy GetBucketTagging GetBucketVersioning
-    GetObject GetObjectAcl GetObjectAttributes GetObjectTagging HeadBucket HeadObject ListBuckets
-    ListMultipartUploads ListObjectVersions ListObjects ListObjectsV2 ListParts PutObject SelectObjectContent
+    DeleteBucket DeleteObject DeleteObjects GetBucketAccelerateConfiguration GetBucketAcl GetBucketCors
+    GetBucketEncryption GetBucketLifecycleConfiguration GetBucketLocation GetBucketLogging
+    GetBucketNotificationConfiguration GetBucketOwnershipControls GetBucketPolicy GetBucketPolicyStatus
+    GetBucketReplication GetBucketRequestPayment GetBucketTagging GetBucketVersioning GetBucketWebsite
+    GetObject GetObjectAcl GetObjectAttributes GetObjectLockConfiguration GetObjectTagging
+    GetPublicAccessBlock HeadBucket HeadObject ListBuckets ListMultipartUploads ListObjectVersions ListObjects ListObjectsV2 ListParts PutObject SelectObjectContent
     UploadPart UploadPartCopy
 }
 

@@ -14,6 +14,7 @@ use s3s::{Body, S3Request, S3Result, TrailingHeaders, s3_error};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout_at};
 
+use crate::messages::is_no_xml;
 use crate::received::BodyState;
 use crate::store::{Algorithm, Expected, Hasher};
 use crate::target;
@@ -83,6 +84,7 @@ impl Documents {
             bytes.extend_from_slice(&piece);
         }
         refuse_sections(&bytes)?;
+        refuse_references(&bytes)?;
         Ok(Document { bytes: bytes.into(), _memory: [short, long] })
     }
 }
@@ -116,6 +118,27 @@ fn refuse_sections(document: &[u8]) -> S3Result<()> {
             MalformedXML,
             "CDATA sections are not supported; write &lt; &gt; and &amp; instead"
         ));
+    }
+    Ok(())
+}
+
+/// Refuses references to characters that XML cannot hold, and says which: a key may have them.
+fn refuse_references(document: &[u8]) -> S3Result<()> {
+    for at in memchr::memmem::find_iter(document, b"&#") {
+        let rest = &document[at + 2..document.len().min(at + 12)];
+        let Some(end) = rest.iter().position(|byte| *byte == b';') else { continue };
+        let number = String::from_utf8_lossy(&rest[..end]);
+        let code = match number.strip_prefix(['x', 'X']) {
+            Some(digits) => u32::from_str_radix(digits, 16).ok(),
+            None => number.parse().ok(),
+        };
+        if code.and_then(char::from_u32).is_some_and(is_no_xml) {
+            return Err(s3_error!(
+                MalformedXML,
+                "&#{number}; is a character that XML cannot hold; delete objects with such keys one by one: then \
+                 the key is in the path"
+            ));
+        }
     }
     Ok(())
 }
@@ -234,6 +257,11 @@ mod tests {
         let refused = documents.read(&mut read("<Key>a<![CDATA[b]]></Key>")).await;
         assert_eq!(code(refused).as_deref(), Some("MalformedXML"));
         assert_eq!(code(documents.read(&mut read("<Key>a&lt;![b</Key>")).await), None);
+        for odd in ["<Key>a&#1;b</Key>", "<Key>&#xB;</Key>"] {
+            let refused = documents.read(&mut read(odd)).await.unwrap_err();
+            assert!(refused.message().unwrap().contains("XML cannot hold"), "{odd}");
+        }
+        assert_eq!(code(documents.read(&mut read("<Key>&#13;&#x41;&#9;&#</Key>")).await), None);
     }
 
     #[test]

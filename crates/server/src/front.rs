@@ -17,7 +17,7 @@ use crate::access_log::{AccessLog, Asked};
 use crate::api::CUT;
 use crate::chunks::{Form, chunks};
 use crate::health::Probe;
-use crate::hosts::Hosts;
+use crate::hosts::{Hosts, refuse_odd_hosts};
 use crate::limits::Limits;
 use crate::messages::{escape_controls, explain, is_error};
 use crate::offered::refuse_unknown;
@@ -26,7 +26,7 @@ use crate::preflight::refuse_preflights;
 use crate::received::{BodyState, watch};
 use crate::signed::{
     refuse_foreign_scopes, refuse_long_lived, refuse_odd_names, refuse_odd_times, refuse_old,
-    refuse_unsigned_headers, refuse_version_2, signed_headers,
+    refuse_other_algorithms, refuse_unsigned_headers, refuse_version_2, signed_headers,
 };
 use crate::store::Store;
 use crate::target;
@@ -35,6 +35,7 @@ pub(crate) const CONTENT_HASH: HeaderName = HeaderName::from_static("x-amz-conte
 /// How the hash of a body begins that is in chunks.
 const STREAMING: &[u8] = b"STREAMING-";
 const DECODED_LENGTH: HeaderName = HeaderName::from_static("x-amz-decoded-content-length");
+const COPY_SOURCE: HeaderName = HeaderName::from_static("x-amz-copy-source");
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-amz-request-id");
 
 /// The HTTP service of a server.
@@ -142,12 +143,15 @@ impl Front {
     /// Refuses what no signature allows.
     fn admit(&self, request: &Request<Body>) -> Result<(), S3Error> {
         refuse_preflights(request)?;
+        refuse_odd_hosts(request)?;
+        refuse_encodings(request)?;
         self.settings.hosts.refuse_others(request, self.settings.anonymous)?;
         refuse_forms(request)?;
         refuse_odd_times(request)?;
         if self.settings.anonymous {
             refuse_pages(request)?;
         } else {
+            refuse_other_algorithms(request)?;
             if !self.settings.signature_v2 {
                 refuse_version_2(request)?;
             }
@@ -178,6 +182,30 @@ fn awaits_in_vain<B>(request: &Request<B>) -> bool {
         stated.is_some_and(|stated| stated.as_bytes().eq_ignore_ascii_case(value))
     };
     is(header::EXPECT, b"100-continue") && is(header::CONTENT_LENGTH, b"0")
+}
+
+/// Refuses a body in another coding than chunks, which would be stored as it comes, and an object without a length.
+fn refuse_encodings<B>(request: &Request<B>) -> Result<(), S3Error> {
+    let headers = request.headers();
+    let codings: Vec<_> = headers.get_all(header::TRANSFER_ENCODING).iter().collect();
+    let is_chunked =
+        |it: &&HeaderValue| it.as_bytes().trim_ascii().eq_ignore_ascii_case(b"chunked");
+    if codings.len() > 1 || !codings.iter().all(is_chunked) {
+        return Err(s3_error!(
+            NotImplemented,
+            "Transfer-Encoding may be chunked, and nothing else"
+        ));
+    }
+    let is_object = matches!(target::path(request.uri()), Some(S3Path::Object { .. }));
+    if request.method() == Method::PUT
+        && is_object
+        && ![header::CONTENT_LENGTH, header::TRANSFER_ENCODING, COPY_SOURCE]
+            .iter()
+            .any(|name| headers.contains_key(name))
+    {
+        return Err(s3_error!(MissingContentLength));
+    }
+    Ok(())
 }
 
 /// Refuses uploads by HTML forms. What allows them is inside of the form, behind fields of any length, and

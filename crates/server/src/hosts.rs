@@ -17,7 +17,7 @@ use std::fs;
 use std::net::IpAddr;
 
 use http::uri::Authority;
-use http::{HeaderValue, Request, header};
+use http::{HeaderValue, Request, Version, header};
 use s3s::{S3Error, S3ErrorCode, s3_error};
 
 /// Names that machines have for themselves, and containers for the machine that they run on.
@@ -46,6 +46,38 @@ enum Host<'a> {
     /// A bucket in front of this name of it.
     Bucket(&'a str),
     Unknown,
+}
+
+/// Refuses a request that names no host, several, or what is none. Somebody on the way may have read another one.
+///
+/// # Errors
+///
+/// `InvalidRequest`.
+pub(crate) fn refuse_odd_hosts<B>(request: &Request<B>) -> Result<(), S3Error> {
+    let mut named = request.headers().get_all(header::HOST).iter();
+    let (first, second) = (named.next(), named.next());
+    let wrong = match (first, second) {
+        (None, _) if request.version() == Version::HTTP_11 => "the request names no host",
+        (_, Some(_)) => "the request names two hosts",
+        (Some(host), None) if !is_host(host.as_bytes()) => "the Host header has no host in it",
+        _ => return Ok(()),
+    };
+    Err(s3_error!(InvalidRequest, "{wrong}"))
+}
+
+/// Whether it is a host, with a port or without. Nothing is one, too: that of a target without any.
+fn is_host(host: &[u8]) -> bool {
+    if host.is_empty() {
+        return true;
+    }
+    Authority::try_from(host).is_ok_and(|authority| {
+        let port = authority.as_str().strip_prefix(authority.host());
+        let port = port.map(|port| port.strip_prefix(':').unwrap_or(port));
+        port.is_some_and(|port| {
+            let is_number = port.bytes().all(|byte| byte.is_ascii_digit());
+            port.is_empty() || is_number && port.parse::<u16>().is_ok()
+        })
+    })
 }
 
 impl Hosts {
@@ -184,6 +216,27 @@ mod tests {
 
     const INVALID: Option<&str> = Some("InvalidRequest");
     const DENIED: Option<&str> = Some("AccessDenied");
+
+    #[test]
+    fn a_request_names_one_host() {
+        let check = |hosts: &[&str], version: Version, expected: bool| {
+            let mut request = Request::new(());
+            *request.version_mut() = version;
+            for value in hosts {
+                request.headers_mut().append(header::HOST, value.parse().unwrap());
+            }
+            assert_eq!(refuse_odd_hosts(&request).is_ok(), expected, "{hosts:?} {version:?}");
+        };
+        check(&[], Version::HTTP_11, false);
+        check(&[], Version::HTTP_10, true);
+        for good in ["", "a", "a_1:9000", "127.0.0.1:80", "[::1]:9000", "[::1]", "a.:1", "a:"] {
+            check(&[good], Version::HTTP_11, true);
+        }
+        for bad in ["me@a", "a:b", "a:99999", "a b", "a/b", "[::1", "a:80:80", "a,b@c"] {
+            check(&[bad], Version::HTTP_11, false);
+        }
+        check(&["a", "a"], Version::HTTP_11, false);
+    }
 
     #[test]
     fn addresses_and_names_that_were_given_are_the_servers() {

@@ -37,6 +37,7 @@ fn parameters(method: &Method, path: &S3Path) -> &'static [&'static str] {
     match path {
         S3Path::Root => &["bucket-region", "continuation-token", "max-buckets", "prefix"],
         S3Path::Bucket { .. } if reads => &[
+            "accelerate",
             "acl",
             "continuation-token",
             "cors",
@@ -48,11 +49,19 @@ fn parameters(method: &Method, path: &S3Path) -> &'static [&'static str] {
             "lifecycle",
             "list-type",
             "location",
+            "logging",
             "marker",
             "max-keys",
             "max-uploads",
+            "notification",
+            "object-lock",
+            "ownershipControls",
             "policy",
+            "policyStatus",
             "prefix",
+            "publicAccessBlock",
+            "replication",
+            "requestPayment",
             "start-after",
             "tagging",
             "upload-id-marker",
@@ -60,6 +69,7 @@ fn parameters(method: &Method, path: &S3Path) -> &'static [&'static str] {
             "version-id-marker",
             "versioning",
             "versions",
+            "website",
         ],
         S3Path::Bucket { .. } if *method == Method::POST => &["delete"],
         S3Path::Bucket { .. } => &[],
@@ -185,7 +195,65 @@ fn refuse_checksums(headers: &HeaderMap) -> Result<(), S3Error> {
             ));
         }
     }
-    Ok(())
+    let stated = Algorithm::ALL.iter().flat_map(|it| headers.get_all(it.header())).count();
+    if stated > 1 {
+        return Err(s3_error!(
+            InvalidRequest,
+            "Expecting a single x-amz-checksum- header. Multiple checksum Types are not allowed."
+        ));
+    }
+    for algorithm in Algorithm::ALL {
+        let name = algorithm.header();
+        if headers.get(name).is_some_and(|value| value.as_bytes().trim_ascii().is_empty()) {
+            return Err(s3_error!(InvalidRequest, "Value for {name} header is invalid."));
+        }
+    }
+    if headers.get("content-md5").is_some_and(|value| value.as_bytes().trim_ascii().is_empty()) {
+        return Err(s3_error!(InvalidDigest, "The Content-MD5 you specified was invalid."));
+    }
+    refuse_kinds(headers)
+}
+
+/// Refuses kinds of checksums that there are not.
+fn refuse_kinds(headers: &HeaderMap) -> Result<(), S3Error> {
+    let value = |name| headers.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()));
+    let named = |name| value(name).map(|value| Algorithm::from_name(&value));
+    if named("x-amz-sdk-checksum-algorithm") == Some(None) {
+        return Err(s3_error!(
+            InvalidRequest,
+            "Value for x-amz-sdk-checksum-algorithm header is invalid."
+        ));
+    }
+    let algorithm = named("x-amz-checksum-algorithm");
+    if algorithm == Some(None) {
+        return Err(s3_error!(
+            InvalidRequest,
+            "Checksum algorithm provided is unsupported. Please try again with any of the valid types: \
+             [CRC32, CRC32C, CRC64NVME, SHA1, SHA256]"
+        ));
+    }
+    let kind = value("x-amz-checksum-type");
+    let is_possible = match (kind.as_deref(), algorithm.flatten()) {
+        (None, _) => return Ok(()),
+        (Some("FULL_OBJECT"), Some(Algorithm::Sha1 | Algorithm::Sha256))
+        | (Some("COMPOSITE"), Some(Algorithm::Crc64Nvme)) => false,
+        (Some("FULL_OBJECT" | "COMPOSITE"), _) => true,
+        _ => {
+            return Err(s3_error!(
+                InvalidRequest,
+                "Value for x-amz-checksum-type header is invalid."
+            ));
+        }
+    };
+    if is_possible {
+        return Ok(());
+    }
+    Err(s3_error!(
+        InvalidRequest,
+        "The {} checksum type cannot be used with the {} checksum algorithm.",
+        kind.unwrap_or_default(),
+        algorithm.flatten().map_or("", Algorithm::name)
+    ))
 }
 
 /// Refuses what an object or bucket is to have, and could not.
@@ -335,6 +403,13 @@ mod tests {
             ("x-amz-trailer", "x-amz-checksum-crc32,x-amz-meta-a", Some("InvalidRequest")),
             ("x-amz-checksum-xxhash64", "AAAA", Some("NotImplemented")),
             ("x-amz-checksum-crc64nvme", "AAAA", None),
+            ("x-amz-checksum-crc32", "", Some("InvalidRequest")),
+            ("content-md5", "", Some("InvalidDigest")),
+            ("x-amz-checksum-algorithm", "FOO", Some("InvalidRequest")),
+            ("x-amz-checksum-algorithm", "sha256", None),
+            ("x-amz-sdk-checksum-algorithm", "MD5", Some("InvalidRequest")),
+            ("x-amz-sdk-checksum-algorithm", "CRC32C", None),
+            ("x-amz-checksum-type", "FOO", Some("InvalidRequest")),
             ("x-amz-checksum-type", "FULL_OBJECT", None),
             ("x-amz-acl", "foo", Some("InvalidArgument")),
             ("x-amz-acl", "public-read", Some("NotImplemented")),

@@ -83,15 +83,15 @@ impl BodyFault {
 /// The error for a body that ends early, or whose signature does not match.
 fn broken(error: StdError) -> S3Error {
     let text = error.to_string();
-    let code = if text.contains("Sha256Mismatch") {
-        S3ErrorCode::Custom("XAmzContentSHA256Mismatch".into())
+    let (code, status) = if text.contains("Sha256Mismatch") {
+        (S3ErrorCode::Custom("XAmzContentSHA256Mismatch".into()), http::StatusCode::BAD_REQUEST)
     } else if text.contains("SignatureMismatch") {
-        S3ErrorCode::SignatureDoesNotMatch
+        (S3ErrorCode::SignatureDoesNotMatch, http::StatusCode::FORBIDDEN)
     } else {
-        S3ErrorCode::IncompleteBody
+        (S3ErrorCode::IncompleteBody, http::StatusCode::BAD_REQUEST)
     };
     let mut answer = S3Error::with_source(code, error);
-    answer.set_status_code(http::StatusCode::BAD_REQUEST);
+    answer.set_status_code(status);
     answer.set_message("the body is incomplete or is not the one that was signed");
     answer
 }

@@ -17,6 +17,8 @@ use crate::target::parameters;
 const MAX_LIFE: u64 = 604_800;
 /// By how many seconds the clock of whoever signs may be wrong.
 const MAX_SKEW: u64 = 900;
+/// How a signature of version 4 begins.
+const ALGORITHM: &str = "AWS4-HMAC-SHA256";
 /// How a signature of version 2 begins.
 const VERSION_2: &str = "AWS ";
 const AMZ_DATE: HeaderName = HeaderName::from_static("x-amz-date");
@@ -164,6 +166,34 @@ pub(crate) fn access_keys(uri: &Uri, headers: &HeaderMap) -> Vec<String> {
     keys
 }
 
+/// Refuses a request whose signature is of another algorithm: what it is to prove is not looked at.
+///
+/// # Errors
+///
+/// S3's `InvalidArgument` of a header, and `AuthorizationQueryParametersError` of a query.
+pub(crate) fn refuse_other_algorithms<B>(request: &Request<B>) -> Result<(), S3Error> {
+    let is_known = |value: &http::HeaderValue| {
+        let value = value.as_bytes().trim_ascii_start();
+        value.strip_prefix(ALGORITHM.as_bytes()).is_some_and(|rest| rest.starts_with(b" "))
+            || value.starts_with(VERSION_2.as_bytes())
+    };
+    if !request.headers().get_all(header::AUTHORIZATION).iter().all(is_known) {
+        return Err(s3_error!(
+            InvalidArgument,
+            "Unsupported Authorization Type: requests are signed with {ALGORITHM}"
+        ));
+    }
+    let mut named = parameters(request.uri()).filter(|(name, _)| name == "X-Amz-Algorithm");
+    if named.any(|(_, algorithm)| algorithm != ALGORITHM) {
+        let code = S3ErrorCode::Custom("AuthorizationQueryParametersError".into());
+        let message = format!("X-Amz-Algorithm only supports {ALGORITHM}");
+        let mut error = S3Error::with_message(code, message);
+        error.set_status_code(http::StatusCode::BAD_REQUEST);
+        return Err(error);
+    }
+    Ok(())
+}
+
 /// Refuses signatures of version 2, in headers or in the query.
 ///
 /// # Errors
@@ -290,6 +320,32 @@ mod tests {
         check("X-Amz-Date=20260131T23595%20Z", &fine, time, true);
         check("X-Amz-Credential=me%2F2026%2B131%2Fr", &fine, time, true);
         check("", "AWS me:signature", "Tue, 27 Jan 2026 21:20:26 +0000", false);
+    }
+
+    #[test]
+    fn signatures_of_other_algorithms_are_refused() {
+        let check = |query: &str, authorization: Option<&str>, expected: bool| {
+            let mut request = Request::get(format!("/bucket/key?{query}"));
+            if let Some(authorization) = authorization {
+                request = request.header(header::AUTHORIZATION, authorization);
+            }
+            let refused = refuse_other_algorithms(&request.body(()).unwrap()).is_err();
+            assert_eq!(refused, expected, "{query} {authorization:?}");
+        };
+        check("", None, false);
+        check("", Some("AWS4-HMAC-SHA256 Credential=a"), false);
+        check("", Some("AWS me:signature"), false);
+        for other in [
+            "AWS4-HMAC-SHA1 Credential=a",
+            "AWS4-HMAC-SHA256Credential=a",
+            "Basic bWU6",
+            "Bearer a",
+            "",
+        ] {
+            check("", Some(other), true);
+        }
+        check("X-Amz-Algorithm=AWS4-HMAC-SHA256", None, false);
+        check("X-Amz-Algorithm=AWS4-HMAC-SHA1", None, true);
     }
 
     #[test]

@@ -220,6 +220,21 @@ async fn an_answer_without_end_is_a_failure_however_it_stops() {
 }
 
 #[tokio::test]
+async fn nothing_follows_the_end_of_an_answer() {
+    let frames = complete(&csv(&five()));
+    let unusable =
+        "the answer for `key` in bucket `bucket` cannot be used: more follows its End event";
+    let again = [&frames[..], &frames[..]].concat();
+    let more = [&frames[..], &[records(b"6,row 6\n")]].concat();
+    let twice = [&frames[..], &[end()]].concat();
+    let blurred =
+        [&frames[..], &[[vec![0, 0, 0, 32, 0, 0, 0, 0], vec![b'x'; 24]].concat()]].concat();
+    for frames in [again, more, twice, blurred] {
+        check_error(vec![stream(&frames)], unusable).await;
+    }
+}
+
+#[tokio::test]
 async fn a_damaged_frame_is_asked_for_again() {
     let frames = complete(&csv(&five()));
     for at in [5, 9, 40, frames[0].len() - 1] {

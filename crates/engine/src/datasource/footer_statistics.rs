@@ -1,5 +1,6 @@
 //! The statistics of a Parquet object that its footer vouches for.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow::datatypes::SchemaRef;
@@ -45,13 +46,24 @@ fn doubt(
     declared: &SchemaRef,
 ) -> Statistics {
     let stored = footer.and_then(|footer| Some((footer, StoredTypes::of(footer).ok()?)));
+    // All row groups have the columns of the schema, in its order.
+    let mut places: HashMap<&str, usize> = HashMap::new();
+    for (place, leaf) in
+        footer.iter().flat_map(|it| it.file_metadata().schema_descr().columns()).enumerate()
+    {
+        if let [name] = leaf.path().parts() {
+            places.entry(name).or_insert(place);
+        }
+    }
     let all_as_declared = stored.as_ref().is_some_and(|(_, stored)| {
         declared.fields().iter().all(|field| stored.check(field).is_ok())
     });
     for (column, field) in statistics.column_statistics.iter_mut().zip(declared.fields()) {
         let told = stored.as_ref().is_some_and(|(footer, stored)| {
             stored.check(field).is_ok()
-                && footer.row_groups().iter().all(|group| is_told(group, field.name()))
+                && places.get(field.name().as_str()).is_some_and(|place| {
+                    footer.row_groups().iter().all(|group| is_told(group, *place))
+                })
         });
         if !told {
             column.null_count = std::mem::take(&mut column.null_count).to_inexact();
@@ -72,9 +84,9 @@ fn doubt_bounds(column: &mut ColumnStatistics) {
 }
 
 /// Whether a row group tells the bounds of a column and the number of its NULLs.
-fn is_told(group: &RowGroupMetaData, name: &str) -> bool {
-    let mut chunks = group.columns().iter().filter(|it| it.column_path().parts() == [name]);
-    let Some(statistics) = chunks.next().and_then(|chunk| chunk.statistics()) else { return false };
+fn is_told(group: &RowGroupMetaData, place: usize) -> bool {
+    let chunk = group.columns().get(place);
+    let Some(statistics) = chunk.and_then(|chunk| chunk.statistics()) else { return false };
     let Some(nulls) = statistics.null_count_opt() else { return false };
     let all_null = i64::try_from(nulls).is_ok_and(|nulls| nulls == group.num_rows());
     let bounds = statistics.min_bytes_opt().is_some() && statistics.max_bytes_opt().is_some();

@@ -1,6 +1,6 @@
 //! Whether a Parquet object stores what its table declares.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::sync::Arc;
 
@@ -101,7 +101,17 @@ fn compare(
 /// The columns of a Parquet object: as the types of Parquet say, which is all that a store sees, and
 /// as DataFusion reads them, with what the writer noted about Arrow's types.
 #[derive(Debug)]
-pub struct StoredTypes([Schema; 2]);
+pub struct StoredTypes([HashMap<String, Option<DataType>>; 2]);
+
+/// The types of columns by name; none of a name that two have. An object may have 100,000 columns.
+fn by_name(schema: &Schema) -> HashMap<String, Option<DataType>> {
+    let mut types = HashMap::with_capacity(schema.fields().len());
+    for field in schema.fields() {
+        let known = types.entry(field.name().clone());
+        known.and_modify(|it| *it = None).or_insert_with(|| Some(field.data_type().clone()));
+    }
+    types
+}
 
 impl StoredTypes {
     /// Those of the object with this footer.
@@ -113,6 +123,7 @@ impl StoredTypes {
         let parquet = footer.file_metadata();
         let stored = |notes| {
             parquet_to_arrow_schema(parquet.schema_descr(), notes)
+                .map(|schema| by_name(&schema))
                 .map_err(|error| Mismatch::Footer(error.to_string()))
         };
         Ok(Self([stored(None)?, stored(parquet.key_value_metadata())?]))
@@ -125,11 +136,7 @@ impl StoredTypes {
     /// The difference.
     pub fn check(&self, declared: &Field) -> Result<(), Mismatch> {
         for stored in &self.0 {
-            let mut same_name = stored.fields().iter().filter(|it| it.name() == declared.name());
-            let found = match (same_name.next(), same_name.next()) {
-                (Some(found), None) => Some(found.data_type()),
-                _ => None,
-            };
+            let found = stored.get(declared.name()).and_then(Option::as_ref);
             if !found.is_some_and(|found| is_same(declared.data_type(), found)) {
                 return Err(Mismatch::Column {
                     name: declared.name().clone(),

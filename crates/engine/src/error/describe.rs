@@ -19,6 +19,7 @@ use crate::datasource::whole_numbers::UnexpectedFraction;
 use crate::datasource::whole_records::CutInValue;
 use crate::decompressed::NotCompressed;
 use crate::merged_columns::LEAVE_OUT;
+use crate::misanswer::Misanswer;
 use crate::silence::Silence;
 
 /// An error as a user should read it.
@@ -66,6 +67,10 @@ pub(super) fn describe(error: &DataFusionError) -> Description {
     if let Some(silence) = find::<Silence>(error) {
         let (kind, message) = (ErrorKind::Unavailable, silence.to_string());
         return Description { kind, message, hint: Some(SILENT.into()) };
+    }
+    if let Some(misanswer) = find::<Misanswer>(error) {
+        let message = misanswer.to_string();
+        return Description { kind: ErrorKind::Unavailable, message, hint: Some(NO_STORE.into()) };
     }
     if let Some(store) = find::<StoreError>(error) {
         return of_client(store);
@@ -208,6 +213,7 @@ const CLASSES: [&str; 8] = [
 const DAMAGED: &str = "Run the query again: what was damaged on the way is not damaged every time. If it \
      is, the store has the object damaged.";
 
+const NO_STORE: &str = "Check the endpoint, and what is between it and this machine.";
 const SILENT: &str =
     "Check that the store is up, or wait longer: SET sluice.idle_timeout = '2min'.";
 
@@ -428,7 +434,7 @@ fn of_object_store(error: &object_store::Error) -> Description {
         _ => {
             let message = match answer(&text) {
                 Some(answer) => format!("{} answered {answer}", endpoint(&text)),
-                None => text,
+                None => failed(&text).unwrap_or(text),
             };
             return Description { kind: ErrorKind::Unavailable, message, hint: None };
         }
@@ -456,6 +462,25 @@ fn find<'a, T: StdError + 'static>(error: &'a (dyn StdError + 'static)) -> Optio
 /// The URL of a failed request.
 fn url(message: &str) -> Option<url::Url> {
     message.split_whitespace().find(|word| word.starts_with("http")).and_then(|it| it.parse().ok())
+}
+
+/// What became of a request, without how often and how long the library below may try.
+fn failed(message: &str) -> Option<String> {
+    let (_, message) = message.split_once("Error performing ")?;
+    let (request, why) = message.split_once(" - ")?;
+    let (request, tries) = request.split_once(" in ")?;
+    let retries =
+        tries.split(", ").find_map(|it| it.strip_prefix("after ")?.strip_suffix(" retries"));
+    let again = retries.map_or_else(String::new, |n| format!(", also after {n} retries"));
+    let why = why.strip_prefix("HTTP error: ").unwrap_or(why);
+    let store = endpoint(message);
+    Some(match why.strip_prefix("Server returned non-2xx status code: ") {
+        Some(status) => {
+            let status = status.trim_end().trim_end_matches(':');
+            format!("{store} answered {status}{again}")
+        }
+        None => format!("{request} failed{again}: {why}"),
+    })
 }
 
 /// The host of a failed request.

@@ -229,6 +229,26 @@ mod tests {
     }
 
     #[test]
+    fn a_request_that_failed_is_told_without_the_patience_of_a_library() {
+        let said = |text: &str| {
+            let error = object_store::Error::Generic { store: "S3", source: text.into() };
+            Error::from(DataFusionError::ObjectStore(Box::new(error))).to_string()
+        };
+        let tried = "Error performing GET http://h:1/b/k in 5ms, after 4 retries, max_retries: 4, \
+                     retry_timeout: 86400s  - ";
+        let status = "Server returned non-2xx status code: 503 Service Unavailable: ";
+        let expected =
+            "the store at http://h:1 answered 503 Service Unavailable, also after 4 retries";
+        assert_eq!(said(&format!("{tried}{status}")), expected);
+        let expected = "GET http://h:1/b/k failed: it is odd";
+        assert_eq!(
+            said("Error performing GET http://h:1/b/k in 5ms - HTTP error: it is odd"),
+            expected
+        );
+        assert_eq!(said("it is odd"), "Generic S3 error: it is odd");
+    }
+
+    #[test]
     fn errors_of_the_store_keep_their_hints() {
         let (bucket, key) = ("b".to_owned(), "k".to_owned());
         let store = |error: StoreError| DataFusionError::External(Box::new(error));

@@ -40,17 +40,17 @@ impl StoredColumns {
     /// Remembers what a footer says about the columns of a table.
     pub fn remember(&self, object: &ObjectMeta, footer: &ParquetMetaData, declared: &Schema) {
         let groups = footer.row_groups().iter().map(|group| {
-            let bytes_of = |name: &str| -> Range<u64> {
-                let own = group.columns().iter().filter(|chunk| {
-                    chunk.column_path().parts().first().is_some_and(|it| it == name)
-                });
+            let mut places: HashMap<&str, Range<u64>> = HashMap::new();
+            for chunk in group.columns() {
+                let Some(name) = chunk.column_path().parts().first() else { continue };
+                let (start, length) = chunk.byte_range();
+                let end = start.saturating_add(length);
                 // Those of a nested column lie side by side.
-                let ranges = own.map(|chunk| chunk.byte_range());
-                let ends = ranges.map(|(start, length)| (start, start.saturating_add(length)));
-                ends.reduce(|one, other| (one.0.min(other.0), one.1.max(other.1)))
-                    .map_or(0..0, |(start, end)| start..end)
-            };
-            declared.fields().iter().map(|it| bytes_of(it.name())).collect()
+                let own = places.entry(name).or_insert(start..end);
+                *own = own.start.min(start)..own.end.max(end);
+            }
+            let place = |name: &str| places.get(name).cloned().unwrap_or(0..0);
+            declared.fields().iter().map(|it| place(it.name())).collect()
         });
         let columns = declared.fields().len();
         let layout = Layout { columns, groups: groups.collect() };

@@ -15,6 +15,8 @@ use crate::source::{ObjectSource, SourceReader};
 
 /// Bytes read at a time where the library reads headers of unknown length.
 const BUFFER_BYTES: usize = 8 * 1024;
+/// The longest footer: that of 160,000 columns.
+const MAX_FOOTER_BYTES: usize = 32 << 20;
 /// How many times its bytes a footer takes in memory.
 const FOOTER_TIMES: u64 = 10;
 
@@ -167,6 +169,11 @@ impl ChunkReader for ParquetSource {
         if start.checked_add(length as u64).is_none_or(|end| end > self.object.len()) {
             return Err(ParquetError::EOF("bytes behind the end of the object".to_owned()));
         }
+        if matches!(self.part, Part::Footer) && length > MAX_FOOTER_BYTES {
+            return Err(ParquetError::General(format!(
+                "its footer has {length} bytes, and at most {MAX_FOOTER_BYTES} are read"
+            )));
+        }
         let mut bytes = vec![0; length];
         SourceReader::new(Arc::clone(&self.object), start).read_exact(&mut bytes)?;
         match self.part {
@@ -174,7 +181,7 @@ impl ChunkReader for ParquetSource {
                 // The library makes many times as much of it.
                 let room = (length as u64).saturating_mul(FOOTER_TIMES);
                 self.make_room(|reader| reader.hold_throughout(room))?;
-                thrift::check_struct(bytes.as_slice(), headers::FOOTER)?;
+                thrift::check_footer(&bytes, headers::FOOTER)?;
             }
             Part::LocatedPages => {
                 let header = thrift::check_struct(bytes.as_slice(), headers::PAGE)?;

@@ -29,16 +29,28 @@ pub(super) struct PageHeader {
     pub(super) length: u64,
 }
 
+/// The same for a footer, which may be longer.
+///
+/// # Errors
+/// As for [`check_struct`].
+pub(super) fn check_footer(footer: &[u8], fields: Fields) -> io::Result<()> {
+    check(footer, footer.len() as u64, fields).map(drop)
+}
+
 /// Reads a struct and everything in it. Returns what it says if it is the header of a page.
 ///
 /// # Errors
 /// If it is not one, ends too early, is longer than 16 MiB, has a field of another type than
 /// `fields` says, or holds elements that the library would read forever.
 pub(super) fn check_struct(from: impl Read, fields: Fields) -> io::Result<PageHeader> {
+    check(from, MAX_HEADER_BYTES, fields)
+}
+
+fn check(from: impl Read, most: u64, fields: Fields) -> io::Result<PageHeader> {
     let (page, tree) = (PageHeader::default(), Tree::default());
-    let mut walk = Walk { from: from.take(MAX_HEADER_BYTES), page, tree };
+    let mut walk = Walk { from: from.take(most), page, tree };
     walk.fields(fields, MAX_DEPTH)?;
-    Ok(PageHeader { length: MAX_HEADER_BYTES - walk.from.limit(), ..walk.page })
+    Ok(PageHeader { length: most - walk.from.limit(), ..walk.page })
 }
 
 mod kind {

@@ -359,6 +359,30 @@ fn pages_that_nothing_locates_are_skipped() {
 }
 
 #[test]
+fn a_footer_of_many_columns_is_read_and_a_longer_one_refused_by_name() {
+    // More than the header of a page may have.
+    let names: Vec<String> = (0..6000).map(|n| format!("{n}{}", "x".repeat(1000))).collect();
+    let one: ArrayRef = Arc::new(Int64Array::from(vec![1, 2]));
+    let columns = names.iter().map(|name| (name.as_str(), one.clone())).collect();
+    let properties = WriterProperties::builder().set_statistics_enabled(EnabledStatistics::None);
+    let object = write_with(columns, properties.build());
+    let footer = u32::from_le_bytes(object[object.len() - 8..][..4].try_into().unwrap());
+    assert!(footer > 16 << 20, "{footer}");
+    check(&object, "SELECT COUNT(*) FROM S3Object", "2\n");
+    let length = 33 << 20;
+    let mut long = vec![0; length];
+    long.extend((length as u32).to_le_bytes());
+    long.extend(b"PAR1");
+    let all = parquet("SELECT * FROM S3Object");
+    check_error(
+        &all,
+        long,
+        Code::ParquetParsingError,
+        "its footer has 34603008 bytes, and at most",
+    );
+}
+
+#[test]
 fn headers_that_are_read_forever_are_refused() {
     let endless = b"\xf9\xf9\xff\xff\xff\xff\x07\xf1\xff\xff\xff\xff\x07";
     let mut object = types();

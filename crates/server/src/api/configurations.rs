@@ -23,7 +23,8 @@ macro_rules! without {
             $(
                 pub(super) async fn $method(&self, request: S3Request<$input>) -> S3Result<$output> {
                     self.look_at(Operation::$operation, request.input.bucket).await?;
-                    Err(has_none(S3ErrorCode::$code, $message))
+                    let code = S3ErrorCode::Custom(stringify!($code).into());
+                    Err(has_none(code, $message))
                 }
             )*
         }
@@ -45,6 +46,45 @@ without! {
         GetBucketPolicy, NoSuchBucketPolicy, "The bucket policy does not exist";
     get_bucket_tagging(GetBucketTaggingInput) -> GetBucketTaggingOutput:
         GetBucketTagging, NoSuchTagSet, "The TagSet does not exist";
+    get_bucket_ownership_controls(GetBucketOwnershipControlsInput) -> GetBucketOwnershipControlsOutput:
+        GetBucketOwnershipControls, OwnershipControlsNotFoundError,
+        "The bucket ownership controls were not found";
+    get_bucket_policy_status(GetBucketPolicyStatusInput) -> GetBucketPolicyStatusOutput:
+        GetBucketPolicyStatus, NoSuchBucketPolicy, "The bucket policy does not exist";
+    get_bucket_replication(GetBucketReplicationInput) -> GetBucketReplicationOutput:
+        GetBucketReplication, ReplicationConfigurationNotFoundError,
+        "The replication configuration was not found";
+    get_bucket_website(GetBucketWebsiteInput) -> GetBucketWebsiteOutput:
+        GetBucketWebsite, NoSuchWebsiteConfiguration,
+        "The specified bucket does not have a website configuration";
+    get_object_lock_configuration(GetObjectLockConfigurationInput) -> GetObjectLockConfigurationOutput:
+        GetObjectLockConfiguration, ObjectLockConfigurationNotFoundError,
+        "Object Lock configuration does not exist for this bucket";
+    get_public_access_block(GetPublicAccessBlockInput) -> GetPublicAccessBlockOutput:
+        GetPublicAccessBlock, NoSuchPublicAccessBlockConfiguration,
+        "The public access block configuration was not found";
+}
+
+/// Operations whose answer is empty for a bucket that has none.
+macro_rules! empty {
+    ($($method:ident($input:ty) -> $output:ident: $operation:ident;)*) => {
+        impl Api {
+            $(
+                pub(super) async fn $method(&self, request: S3Request<$input>) -> S3Result<$output> {
+                    self.look_at(Operation::$operation, request.input.bucket).await?;
+                    Ok($output::default())
+                }
+            )*
+        }
+    };
+}
+
+empty! {
+    get_bucket_accelerate_configuration(GetBucketAccelerateConfigurationInput)
+        -> GetBucketAccelerateConfigurationOutput: GetBucketAccelerateConfiguration;
+    get_bucket_logging(GetBucketLoggingInput) -> GetBucketLoggingOutput: GetBucketLogging;
+    get_bucket_notification_configuration(GetBucketNotificationConfigurationInput)
+        -> GetBucketNotificationConfigurationOutput: GetBucketNotificationConfiguration;
 }
 
 impl Api {
@@ -52,6 +92,15 @@ impl Api {
     async fn look_at(&self, operation: Operation, bucket: String) -> S3Result<()> {
         self.begin(operation, &bucket, "").await?;
         self.blocking(move |store| store.bucket(&bucket)).await.map(drop)
+    }
+
+    pub(super) async fn get_bucket_request_payment(
+        &self,
+        request: S3Request<GetBucketRequestPaymentInput>,
+    ) -> S3Result<GetBucketRequestPaymentOutput> {
+        self.look_at(Operation::GetBucketRequestPayment, request.input.bucket).await?;
+        let payer = Some(Payer::from_static(Payer::BUCKET_OWNER));
+        Ok(GetBucketRequestPaymentOutput { payer })
     }
 
     pub(super) async fn get_bucket_acl(

@@ -155,18 +155,30 @@ operations! {
     delete_bucket(DeleteBucketInput) -> DeleteBucketOutput;
     delete_object(DeleteObjectInput) -> DeleteObjectOutput;
     delete_objects(DeleteObjectsInput) -> DeleteObjectsOutput;
+    get_bucket_accelerate_configuration(GetBucketAccelerateConfigurationInput)
+        -> GetBucketAccelerateConfigurationOutput;
     get_bucket_acl(GetBucketAclInput) -> GetBucketAclOutput;
     get_bucket_cors(GetBucketCorsInput) -> GetBucketCorsOutput;
     get_bucket_encryption(GetBucketEncryptionInput) -> GetBucketEncryptionOutput;
     get_bucket_lifecycle_configuration(GetBucketLifecycleConfigurationInput)
         -> GetBucketLifecycleConfigurationOutput;
     get_bucket_location(GetBucketLocationInput) -> GetBucketLocationOutput;
+    get_bucket_logging(GetBucketLoggingInput) -> GetBucketLoggingOutput;
+    get_bucket_notification_configuration(GetBucketNotificationConfigurationInput)
+        -> GetBucketNotificationConfigurationOutput;
+    get_bucket_ownership_controls(GetBucketOwnershipControlsInput) -> GetBucketOwnershipControlsOutput;
     get_bucket_policy(GetBucketPolicyInput) -> GetBucketPolicyOutput;
+    get_bucket_policy_status(GetBucketPolicyStatusInput) -> GetBucketPolicyStatusOutput;
+    get_bucket_replication(GetBucketReplicationInput) -> GetBucketReplicationOutput;
+    get_bucket_request_payment(GetBucketRequestPaymentInput) -> GetBucketRequestPaymentOutput;
     get_bucket_tagging(GetBucketTaggingInput) -> GetBucketTaggingOutput;
     get_bucket_versioning(GetBucketVersioningInput) -> GetBucketVersioningOutput;
+    get_bucket_website(GetBucketWebsiteInput) -> GetBucketWebsiteOutput;
     get_object_acl(GetObjectAclInput) -> GetObjectAclOutput;
     get_object_attributes(GetObjectAttributesInput) -> GetObjectAttributesOutput;
+    get_object_lock_configuration(GetObjectLockConfigurationInput) -> GetObjectLockConfigurationOutput;
     get_object_tagging(GetObjectTaggingInput) -> GetObjectTaggingOutput;
+    get_public_access_block(GetPublicAccessBlockInput) -> GetPublicAccessBlockOutput;
     head_bucket(HeadBucketInput) -> HeadBucketOutput;
     head_object(HeadObjectInput) -> HeadObjectOutput;
     list_buckets(ListBucketsInput) -> ListBucketsOutput;

@@ -11,14 +11,14 @@ use crate::counters::Operation;
 use crate::faults::Fault;
 use crate::messages::in_words;
 use crate::store::{
-    Algorithm, Expected, PartReference, Store, Upload, WriteConditions, milliseconds, storage_error,
+    Algorithm, PartReference, Stated, Store, Upload, WriteConditions, milliseconds, storage_error,
 };
 
 use super::buckets::owner;
 use super::fields::{given_meta, incoming, source_conditions, stated_checksums, with_checksums};
 use super::lists::{Encoding, common_prefixes, delimiter, page_size};
 use super::reads::checksum_type;
-use super::receive::trailing_checksum;
+use super::receive::{announced, trailing_checksum};
 use super::writes::{copy_source, from_milliseconds};
 use super::{Api, check_customer_key, etag};
 
@@ -92,6 +92,19 @@ impl Api {
         let place = (input.upload_id.clone(), input.bucket.clone(), input.key.clone());
         let (_, upload) =
             self.blocking(move |store| store.upload(&place.0, &place.1, &place.2)).await?;
+        if let Some(algorithm) = upload.algorithm {
+            let stated = |it: &Algorithm| request.headers.contains_key(it.header());
+            let stated = Algorithm::ALL.into_iter().filter(stated);
+            let mut all = stated.chain(announced(&request.headers));
+            if let Some(other) = all.find(|other| *other != algorithm) {
+                return Err(s3_error!(
+                    InvalidRequest,
+                    "the upload was created with checksums of the kind {}, and this part has one of the kind {}",
+                    algorithm.name(),
+                    other.name()
+                ));
+            }
+        }
         // The object gets the headers and metadata that the upload was created with.
         let wanted = trailing_checksum(input.checksum_algorithm.as_ref()).or(upload.algorithm);
         let incoming = incoming!(request, input, wanted, fault);
@@ -191,7 +204,11 @@ impl Api {
                 _ => Err(s3_error!(MalformedXML, "a part needs its number and ETag")),
             })
             .collect::<S3Result<Vec<_>>>()?;
-        let expected = Expected { md5: None, checksums: stated_checksums!(input), wanted: None };
+        let stated = Stated {
+            checksums: stated_checksums!(input),
+            full_object: input.checksum_type.map(|kind| kind.as_str() == ChecksumType::FULL_OBJECT),
+            size: input.mpu_object_size,
+        };
         let conditions =
             WriteConditions { if_match: input.if_match, if_none_match: input.if_none_match };
         let location = format!("/{}/{}", input.bucket, input.key);
@@ -199,7 +216,7 @@ impl Api {
         let api = self.clone();
         let completion = async move {
             let work = move |store: &Store| {
-                store.complete_upload(&id, (&bucket, &key), &references, &expected, &conditions)
+                store.complete_upload(&id, (&bucket, &key), &references, &stated, &conditions)
             };
             if let Some(Fault::SlowCompletion(time)) = fault {
                 tokio::time::sleep(time).await;

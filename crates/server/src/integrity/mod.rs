@@ -155,6 +155,7 @@ impl Integrity {
 
     /// What is known of an object.
     fn recall(&self, object: &Object) -> io::Result<Check> {
+        object.check_length()?;
         match Version::of(object).and_then(|version| self.known().get(&version)) {
             Some(Entry::Damaged) => Err(object.damaged()),
             Some(Entry::Running(running)) => Ok(Check::Running(running)),
@@ -178,6 +179,7 @@ impl Integrity {
 
     fn before(&self, object: &Object, is_awaited: bool) -> io::Result<Check> {
         let Some(checks) = &self.checks else { return self.recall(object) };
+        object.check_length()?;
         let Some(version) = Version::of(object) else { return Ok(Check::Done) };
         let mut known = self.known();
         match known.get(&version) {

@@ -45,6 +45,15 @@ impl Store {
         };
         match created {
             Ok(()) => self.disk.sync_names(&path).map_err(storage_error),
+            Err(e)
+                if e.kind() == ErrorKind::AlreadyExists
+                    && !fs::symlink_metadata(&path).is_ok_and(|found| found.is_dir()) =>
+            {
+                Err(s3_error!(
+                    BucketAlreadyExists,
+                    "a file or a symbolic link has this name; buckets are folders"
+                ))
+            }
             Err(e) if e.kind() == ErrorKind::AlreadyExists => {
                 Err(s3_error!(BucketAlreadyOwnedByYou, "the bucket exists and is yours"))
             }

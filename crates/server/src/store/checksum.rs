@@ -83,6 +83,11 @@ impl Checksums {
         }
     }
 
+    /// Those that there are.
+    pub(crate) fn each(&self) -> impl Iterator<Item = (Algorithm, &str)> {
+        Algorithm::ALL.into_iter().filter_map(|algorithm| Some((algorithm, self.get(algorithm)?)))
+    }
+
     pub(crate) fn set(&mut self, algorithm: Algorithm, value: String) {
         let field = match algorithm {
             Algorithm::Crc32 => &mut self.crc32,

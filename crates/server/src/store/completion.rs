@@ -6,7 +6,7 @@
 //! a note in `completed` does when the object was replaced or removed since.
 
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Read as _, Seek as _};
 use std::path::Path;
 use std::sync::PoisonError;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -16,12 +16,14 @@ use s3s::{S3Error, S3Result, s3_error};
 use serde::{Deserialize, Serialize};
 use tempfile::NamedTempFile;
 
-use super::checksum::{Algorithm, Checksums, combine, combine_crc64, composite};
+use super::checksum::{
+    Algorithm, Checksums, Hasher, base64_of_crc64, combine, combine_crc64, composite,
+};
 use super::condition::WriteConditions;
 use super::meta::Meta;
 use super::multipart::{PartInfo, PartReference, Upload, check_id, no_upload, read_json};
 use super::paths::hex;
-use super::{Expected, Store, storage_error};
+use super::{Store, storage_error};
 
 /// The least size of a part that is not the last one.
 const MIN_PART: u64 = 5 * 1024 * 1024;
@@ -32,6 +34,18 @@ struct Completed {
     bucket: String,
     key: String,
     meta: Meta,
+    /// The checksums that its completion stated.
+    #[serde(default)]
+    stated: Checksums,
+}
+
+/// What a client states of the object that an upload is to become.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Stated {
+    pub(crate) checksums: Checksums,
+    /// Whether they are of all bytes, and not of the parts' checksums, if it says so.
+    pub(crate) full_object: Option<bool>,
+    pub(crate) size: Option<i64>,
 }
 
 /// The bytes of an object that is assembled, and their checksums.
@@ -42,33 +56,65 @@ struct Assembled {
 }
 
 impl Store {
-    /// Assembles an upload's parts. `expected` is the checksum of the whole, if known.
+    /// Assembles an upload's parts, which must become what is stated.
     pub(crate) fn complete_upload(
         &self,
         id: &str,
         place: (&str, &str),
         references: &[PartReference],
-        expected: &Expected,
+        stated: &Stated,
         conditions: &WriteConditions,
     ) -> S3Result<Meta> {
         check_id(id)?;
         // Of two requests at once, the second finds what the first did.
         let lock = id.bytes().fold(0, |sum, byte| sum + usize::from(byte)) % self.completions.len();
         let _one = self.completions[lock].lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(meta) = self.completed(id, place)? {
+        if let Some(Completed { meta, stated: before, .. }) = self.completed(id, place)? {
             // It was asked for with the same parts, or it is another request.
-            return if meta.etag == etag(references) { Ok(meta) } else { Err(no_upload()) };
+            if meta.etag != etag(references) {
+                return Err(no_upload());
+            }
+            check_size(stated, meta.parts.iter().sum())?;
+            for (algorithm, said) in stated.checksums.each() {
+                let crc64 = meta.crc64.filter(|_| algorithm == Algorithm::Crc64Nvme);
+                let found = meta.checksums.get(algorithm).or(before.get(algorithm));
+                let found = found.map(str::to_owned).or(crc64.map(base64_of_crc64));
+                let found = found.ok_or_else(|| {
+                    let header = algorithm.header();
+                    s3_error!(InvalidRequest, "the upload was completed without {header}")
+                })?;
+                check_sum(algorithm, said, &found, meta.checksums.composite)?;
+            }
+            return Ok(meta);
         }
         let (directory, upload) = self.upload(id, place.0, place.1)?;
         let parts = choose_parts(&self.parts(&directory)?, references)?;
+        check_size(stated, parts.iter().map(|part| part.size).sum())?;
+        let is_whole = upload.full_object
+            || upload.algorithm.is_none_or(|algorithm| algorithm == Algorithm::Crc64Nvme);
+        if stated.full_object.is_some_and(|full_object| full_object != is_whole) {
+            return Err(s3_error!(
+                InvalidRequest,
+                "x-amz-checksum-type is another one than that of the upload"
+            ));
+        }
         let Assembled { file, checksums, crc64 } = self.assemble(&directory, &upload, &parts)?;
-        for algorithm in Algorithm::ALL {
-            if let (Some(said), Some(found)) =
-                (expected.checksums.get(algorithm), checksums.get(algorithm))
-                && !says(said, found, checksums.composite)
-            {
-                let header = algorithm.header();
-                return Err(s3_error!(BadDigest, "the object does not match {header}"));
+        let mut others = Vec::new();
+        for (algorithm, said) in stated.checksums.each() {
+            match checksums.get(algorithm) {
+                Some(found) => check_sum(algorithm, said, found, checksums.composite)?,
+                None if algorithm == Algorithm::Crc64Nvme => {
+                    check_sum(algorithm, said, &base64_of_crc64(crc64), false)?;
+                }
+                None => others.push((algorithm, said)),
+            }
+        }
+        if !others.is_empty() {
+            // No upload needs to be created with the kind of checksum that its completion states.
+            let found = hashed(file.as_file(), others.iter().map(|(algorithm, _)| *algorithm));
+            let found = found.map_err(storage_error)?;
+            for (algorithm, said) in others {
+                check_sum(algorithm, said, found.get(algorithm).unwrap_or_default(), false)?;
             }
         }
         let meta = Meta {
@@ -80,24 +126,27 @@ impl Store {
             ..upload.meta
         };
         self.commit_file(place, file, &meta, conditions)?;
-        self.note_completion(id, place, &meta).map_err(storage_error)?;
+        let noted = self.note_completion(id, place, &meta, &stated.checksums);
+        noted.map_err(storage_error)?;
         Ok(meta)
     }
 
     /// What the upload became, if it was completed.
-    fn completed(&self, id: &str, (bucket, key): (&str, &str)) -> S3Result<Option<Meta>> {
+    fn completed(&self, id: &str, (bucket, key): (&str, &str)) -> S3Result<Option<Completed>> {
         let noted = read_json::<Completed>(&self.own("completed").join(format!("{id}.json")));
         if let Some(completed) = noted {
             let same = completed.bucket == bucket && completed.key == key;
-            return if same { Ok(Some(completed.meta)) } else { Err(no_upload()) };
+            return if same { Ok(Some(completed)) } else { Err(no_upload()) };
         }
         // Stopped before it was noted.
         let Ok(head) = self.head(bucket, key) else { return Ok(None) };
         if head.meta.upload.as_deref() != Some(id) {
             return Ok(None);
         }
-        self.note_completion(id, (bucket, key), &head.meta).map_err(storage_error)?;
-        Ok(Some(head.meta))
+        let stated = Checksums::default();
+        self.note_completion(id, (bucket, key), &head.meta, &stated).map_err(storage_error)?;
+        let (bucket, key) = (bucket.to_owned(), key.to_owned());
+        Ok(Some(Completed { bucket, key, meta: head.meta, stated }))
     }
 
     /// Notes what an upload became, and removes it.
@@ -106,9 +155,10 @@ impl Store {
         id: &str,
         (bucket, key): (&str, &str),
         meta: &Meta,
+        stated: &Checksums,
     ) -> io::Result<()> {
-        let (bucket, key) = (bucket.to_owned(), key.to_owned());
-        let completed = serde_json::to_vec(&Completed { bucket, key, meta: meta.clone() })?;
+        let (bucket, key, stated) = (bucket.to_owned(), key.to_owned(), stated.clone());
+        let completed = serde_json::to_vec(&Completed { bucket, key, meta: meta.clone(), stated })?;
         let directory = self.own("completed");
         self.disk.publish_bytes(&directory.join(format!("{id}.json")), &completed)?;
         self.disk.sync_names(&directory)?;
@@ -219,6 +269,39 @@ impl Store {
     }
 }
 
+/// Refuses an object of another size than stated.
+fn check_size(stated: &Stated, size: u64) -> S3Result<()> {
+    match stated.size {
+        Some(said) if u64::try_from(said) != Ok(size) => Err(s3_error!(
+            InvalidRequest,
+            "the parts have {size} bytes, and x-amz-mp-object-size says {said}"
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Refuses an object that has another checksum than stated.
+fn check_sum(algorithm: Algorithm, said: &str, found: &str, composite: bool) -> S3Result<()> {
+    if says(said, found, composite) {
+        return Ok(());
+    }
+    let header = algorithm.header();
+    Err(s3_error!(BadDigest, "the object does not match {header}"))
+}
+
+/// The checksums of all of a file.
+fn hashed(mut file: &File, algorithms: impl Iterator<Item = Algorithm>) -> io::Result<Checksums> {
+    let mut hasher = Hasher::new(algorithms);
+    let mut buffer = vec![0; 1 << 20];
+    file.rewind()?;
+    loop {
+        match file.read(&mut buffer)? {
+            0 => return Ok(hasher.finish().checksums),
+            read => hasher.update(&buffer[..read]),
+        }
+    }
+}
+
 /// Whether a client says a checksum that was found. Of one of the parts' checksums some leave out the number of parts
 /// behind it, as minio-go does.
 fn says(said: &str, found: &str, composite: bool) -> bool {
@@ -264,9 +347,11 @@ fn choose_parts(parts: &[PartInfo], references: &[PartReference]) -> S3Result<Ve
         let found = parts.iter().find(|part| part.number == reference.number);
         let part = found.filter(|part| {
             part.etag == reference.etag
-                && Algorithm::ALL.iter().all(|a| {
-                    let (said, known) = (reference.checksums.get(*a), part.checksums.get(*a));
-                    said.is_none() || known.is_none() || said == known
+                && reference.checksums.each().all(|(algorithm, said)| {
+                    // One of another kind than it was uploaded with cannot be compared.
+                    let crc64 = part.crc64.filter(|_| algorithm == Algorithm::Crc64Nvme);
+                    part.checksums.get(algorithm) == Some(said)
+                        || crc64.is_some_and(|crc64| base64_of_crc64(crc64) == said)
                 })
         });
         let Some(part) = part else {

@@ -67,6 +67,21 @@ pub(crate) struct Meta {
     /// The multipart upload that became this object.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) upload: Option<String>,
+    /// Found out when it is read.
+    #[serde(skip)]
+    pub(crate) since: Since,
+}
+
+/// What became of the bytes that metadata was written for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Since {
+    /// They are there, or there never were any.
+    #[default]
+    Stored,
+    /// Others are there, and the time of the file says so: it was changed by hand.
+    Changed,
+    /// Fewer or more are there, and no time says so: the disk or the file system failed.
+    Cut,
 }
 
 /// Metadata as an attribute, with the bytes that it is about.
@@ -105,11 +120,15 @@ impl Store {
         let (size, modified) = (metadata.len(), metadata.modified()?);
         let attribute = if self.attributes { attributes::get(of) } else { None };
         let attribute = attribute.and_then(|json| serde_json::from_slice::<Attribute>(&json).ok());
-        if let Some(Attribute { size: its_size, modified: its_time, meta }) = attribute
-            && size == its_size
-            && nanoseconds(modified) == its_time
-        {
-            return Ok(Known::Attached(meta));
+        let mut since = Since::Stored;
+        if let Some(Attribute { size: its_size, modified: its_time, meta }) = attribute {
+            match (size == its_size, nanoseconds(modified) == its_time) {
+                (true, true) => return Ok(Known::Attached(meta)),
+                (false, true) => {
+                    return Ok(Known::Attached(Meta { since: Since::Cut, ..meta }));
+                }
+                (_, false) => since = Since::Changed,
+            }
         }
         // A file that cannot be read counts as absent.
         let found = self
@@ -130,7 +149,10 @@ impl Store {
                 }
                 Ok(Known::ByName(meta))
             }
-            None => Ok(Known::ByName(Meta { etag: derived_etag(metadata)?, ..Meta::default() })),
+            None => {
+                let etag = derived_etag(metadata)?;
+                Ok(Known::ByName(Meta { etag, since, ..Meta::default() }))
+            }
         }
     }
 

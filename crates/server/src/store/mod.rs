@@ -50,10 +50,11 @@ use s3s::{S3Error, S3ErrorCode, S3Result, s3_error};
 use crate::error::Error;
 
 pub(crate) use checksum::{Algorithm, Checksums, Crc64, Expected, Hasher, base64_of_crc64};
+pub(crate) use completion::Stated;
 pub(crate) use condition::{Conditions, WriteConditions};
 pub(crate) use draft::{Draft, Written};
 pub(crate) use listing::{Entry, Page, PageRequest};
-pub(crate) use meta::Meta;
+pub(crate) use meta::{Meta, Since};
 pub(crate) use multipart::{PartReference, Upload, milliseconds};
 pub(crate) use object::{Head, Object};
 pub(crate) use paths::MAX_KEY;

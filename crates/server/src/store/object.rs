@@ -11,7 +11,7 @@ use s3s::{S3Result, s3_error};
 use super::attributes::Of;
 use super::condition::WriteConditions;
 use super::draft::ATTEMPTS;
-use super::meta::{Known, Meta, leads_to};
+use super::meta::{Known, Meta, Since, leads_to};
 use super::paths::{KeyPath, directory_name};
 use super::{Store, storage_error};
 
@@ -48,6 +48,16 @@ impl Object {
             true => Ok(()),
             false => Err(self.damaged()),
         }
+    }
+
+    /// Refuses an object that has another length than was stored.
+    pub(crate) fn check_length(&self) -> io::Result<()> {
+        if self.meta.since != Since::Cut {
+            return Ok(());
+        }
+        let Self { bucket, key, size, .. } = self;
+        tracing::error!(bucket, key, size, "an object has another length on disk than was stored");
+        Err(self.damaged())
     }
 
     /// The error of an object whose bytes are not those that were stored.

@@ -5,11 +5,14 @@ use std::io::{self, ErrorKind};
 use s3s::S3Error;
 
 use super::checksum::{Algorithm, Crc64, Hasher};
+use super::meta::Since;
 use super::paths::hex;
 use super::{Object, PageRequest, Store};
 
 /// Bytes that are read at a time.
 const CHUNK: usize = 1 << 20;
+/// What is said of an object that was changed.
+const CHANGED: &str = "it was changed by hand since it was stored, and has no checksum any more";
 /// Objects that are listed at a time.
 const PAGE: usize = 1000;
 
@@ -21,13 +24,15 @@ pub struct Scrubbed {
     pub whole: u64,
     /// Objects that are not, or cannot be read.
     pub damaged: u64,
-    /// Objects without a checksum: put into the folder, or changed, by hand.
+    /// Objects that were stored with a checksum, and changed by hand since.
+    pub changed: u64,
+    /// Objects that never had a checksum: put into the folder by hand.
     pub unknown: u64,
     /// Bytes of objects that were read.
     pub bytes: u64,
 }
 
-/// An object that is not what was stored.
+/// An object that is not what was stored, or was changed since.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Damage {
@@ -40,7 +45,7 @@ pub struct Damage {
 }
 
 impl Store {
-    /// Reads all objects. Those that are damaged are reported as they are found.
+    /// Reads all objects. Those that are damaged, and those that were changed, are reported as they are found.
     pub(crate) fn scrub(&self, mut report: impl FnMut(Damage)) -> io::Result<Scrubbed> {
         let failed = |error: S3Error| io::Error::other(error);
         let mut scrubbed = Scrubbed::default();
@@ -49,13 +54,22 @@ impl Store {
             loop {
                 let page = self.list(&bucket.name, &wanted).map_err(failed)?;
                 for entry in page.entries {
+                    let mut is_changed = false;
                     let found = match self.get(&bucket.name, &entry.key) {
-                        Ok(object) => check(&object, &mut scrubbed.bytes),
+                        Ok(object) => {
+                            is_changed = object.meta.since == Since::Changed;
+                            check(&object, &mut scrubbed.bytes)
+                        }
                         Err(error) if error.code().as_str() == "NoSuchKey" => continue,
                         Err(error) => Err(failed(error)),
                     };
                     match found {
                         Ok(Some(())) => scrubbed.whole += 1,
+                        Ok(None) if is_changed => {
+                            scrubbed.changed += 1;
+                            let (bucket, key) = (bucket.name.clone(), entry.key);
+                            report(Damage { bucket, key, reason: CHANGED.to_owned() });
+                        }
                         Ok(None) => scrubbed.unknown += 1,
                         Err(error) => {
                             scrubbed.damaged += 1;
@@ -83,6 +97,7 @@ fn reason(error: &io::Error) -> String {
 
 /// Reads an object and compares it with its checksum, if it has one.
 fn check(object: &Object, bytes: &mut u64) -> io::Result<Option<()>> {
+    object.check_length()?;
     if object.meta.crc64.is_some() {
         let mut crc64 = Crc64::default();
         read(object, bytes, |chunk| crc64.update(chunk))?;
@@ -152,17 +167,35 @@ mod tests {
             let mut store = Store::open(folder.path(), false).unwrap();
             store.attributes &= attributes;
             store.create_bucket("bucket").unwrap();
-            for key in ["whole", "a/rotten", "edited"] {
+            for key in ["whole", "a/rotten", "edited", "short"] {
                 put(&store, key, "some text");
             }
             let bucket = folder.path().join("bucket");
             fs::write(bucket.join("by hand"), "put here").unwrap();
             fs::write(bucket.join("edited"), "some TEXT").unwrap();
             rot(&bucket.join("a/rotten"), "some tExt");
-            let mut damaged = Vec::new();
-            let scrubbed = store.scrub(|damage| damaged.push(damage.key)).unwrap();
-            assert_eq!(damaged, ["a/rotten"]);
-            let expected = Scrubbed { whole: 1, damaged: 1, unknown: 2, bytes: 18 };
+            let short = fs::File::options().write(true).open(bucket.join("short")).unwrap();
+            let modified = short.metadata().unwrap().modified().unwrap();
+            short.set_len(4).unwrap();
+            short.set_modified(modified).unwrap();
+            let mut listed = Vec::new();
+            let scrubbed = store
+                .scrub(|damage| {
+                    listed.push(format!("{}{}", damage.key, &damage.reason[..7]));
+                })
+                .unwrap();
+            // Without attributes nothing tells a file that was changed from one that was put there.
+            let (expected, wanted) = match attributes {
+                true => (
+                    Scrubbed { whole: 1, damaged: 2, changed: 1, unknown: 1, bytes: 18 },
+                    &["a/rottenits byt", "editedit was ", "shortits byt"][..],
+                ),
+                false => (
+                    Scrubbed { whole: 1, damaged: 1, changed: 0, unknown: 3, bytes: 18 },
+                    &["a/rottenits byt"][..],
+                ),
+            };
+            assert_eq!(listed, wanted);
             assert_eq!(scrubbed, expected, "attributes: {attributes}");
         }
     }

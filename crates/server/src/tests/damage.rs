@@ -49,6 +49,27 @@ async fn range(fixture: &Fixture, key: &str, range: &str) -> Result<Vec<u8>, Str
 }
 
 #[tokio::test]
+async fn nothing_is_answered_from_an_object_that_was_cut() {
+    let fixture = Fixture::new().await;
+    for (key, length) in [("small", 100_000), ("large", LARGE + 100)] {
+        fixture.put(key, lines(length)).await;
+        let path = fixture.folder.path().join("bucket").join(key);
+        let file = File::options().write(true).open(path).unwrap();
+        let modified = file.metadata().unwrap().modified().unwrap();
+        // At the end of a line.
+        file.set_len(length as u64 / 22 * 11).unwrap();
+        file.set_modified(modified).unwrap();
+        const DAMAGED: &str = "500 InternalError";
+        assert_eq!(range(&fixture, key, "bytes=0-9").await, Err(DAMAGED.to_owned()), "{key}");
+        assert_eq!(run(select(&fixture, key, COUNT)).await, Err(DAMAGED.to_owned()), "{key}");
+        let get = fixture.client.get_object().bucket("bucket").key(key).send().await;
+        assert_eq!(code(&get.unwrap_err()), DAMAGED, "{key}");
+        let head = fixture.client.head_object().bucket("bucket").key(key).send().await;
+        assert_eq!(head.unwrap_err().raw_response().unwrap().status().as_u16(), 500, "{key}");
+    }
+}
+
+#[tokio::test]
 async fn nothing_is_answered_from_a_small_object_that_is_damaged() {
     let fixture = Fixture::new().await;
     let object = lines(100_000);

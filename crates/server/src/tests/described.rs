@@ -48,8 +48,23 @@ async fn buckets_have_no_configuration() {
         get_bucket_encryption: "404 ServerSideEncryptionConfigurationNotFoundError",
         get_bucket_lifecycle_configuration: "404 NoSuchLifecycleConfiguration",
         get_bucket_policy: "404 NoSuchBucketPolicy",
-        get_bucket_tagging: "404 NoSuchTagSet"
+        get_bucket_tagging: "404 NoSuchTagSet",
+        get_bucket_ownership_controls: "404 OwnershipControlsNotFoundError",
+        get_bucket_policy_status: "404 NoSuchBucketPolicy",
+        get_bucket_replication: "404 ReplicationConfigurationNotFoundError",
+        get_bucket_website: "404 NoSuchWebsiteConfiguration",
+        get_object_lock_configuration: "404 ObjectLockConfigurationNotFoundError",
+        get_public_access_block: "404 NoSuchPublicAccessBlockConfiguration"
     );
+    let logging = client.get_bucket_logging().bucket("bucket").send().await.unwrap();
+    assert!(logging.logging_enabled().is_none());
+    let told =
+        client.get_bucket_notification_configuration().bucket("bucket").send().await.unwrap();
+    assert!(told.topic_configurations().is_empty() && told.queue_configurations().is_empty());
+    let fast = client.get_bucket_accelerate_configuration().bucket("bucket").send().await.unwrap();
+    assert!(fast.status().is_none());
+    let payment = client.get_bucket_request_payment().bucket("bucket").send().await.unwrap();
+    assert_eq!(payment.payer().unwrap().as_str(), "BucketOwner");
     let bucket = client.get_bucket_acl().bucket("bucket").send().await.unwrap();
     let object = client.get_object_acl().bucket("bucket").key("a").send().await.unwrap();
     for (owner, grants) in [(bucket.owner(), bucket.grants()), (object.owner(), object.grants())] {

@@ -6,6 +6,7 @@ mod conformance;
 mod damage;
 mod described;
 mod faults;
+mod heads;
 mod hosts;
 mod limits;
 mod listings;

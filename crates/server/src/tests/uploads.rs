@@ -1,5 +1,6 @@
 use aws_sdk_s3::types::{ChecksumAlgorithm, ChecksumMode, CompletedMultipartUpload, CompletedPart};
 
+use crate::store::{Algorithm, Hasher};
 use crate::{Fault, Operation, Rule};
 
 use super::*;
@@ -187,6 +188,99 @@ async fn checksums_of_the_whole_are_those_of_its_bytes() {
         assert_eq!(head.checksum_crc64_nvme, whole.checksum_crc64_nvme);
         // The checksum at rest is compared, too.
         assert!(fixture.get("parts").await == data);
+    }
+}
+
+/// What a client states of the object, in a completion of an upload of one part.
+#[tokio::test]
+async fn an_object_is_what_its_completion_states() {
+    let fixture = Fixture::new().await;
+    let data = bytes(MIB);
+    let mut hasher = Hasher::new(Algorithm::ALL);
+    hasher.update(&data);
+    let sums = hasher.finish().checksums;
+    let right = |algorithm: Algorithm| sums.get(algorithm).unwrap().to_owned();
+    let wrong = |algorithm: Algorithm| {
+        let zeros = right(algorithm).replace(|c: char| c != '=', "A");
+        assert_ne!(zeros, right(algorithm));
+        zeros
+    };
+    let (crc32, sha256, crc64) = (Algorithm::Crc32, Algorithm::Sha256, Algorithm::Crc64Nvme);
+    const BAD: Option<&str> = Some("400 BadDigest");
+    let kinds = [None, Some(ChecksumAlgorithm::Crc32), Some(ChecksumAlgorithm::Sha256)];
+    for kind in kinds {
+        for (algorithm, value, expected) in [
+            (crc32, wrong(crc32), BAD),
+            (sha256, wrong(sha256), BAD),
+            (crc64, wrong(crc64), BAD),
+            (crc64, right(crc64), None),
+            (crc32, right(crc32), None),
+            (sha256, right(sha256), None),
+        ] {
+            let create = fixture.client.create_multipart_upload().bucket("bucket").key("k");
+            let create = create.set_checksum_algorithm(kind.clone()).send().await.unwrap();
+            // Of the kind that it was created with it is that of the parts' checksums.
+            let named = |it: &ChecksumAlgorithm| it.as_str() == algorithm.name();
+            let is_composite = create.checksum_algorithm().is_some_and(named);
+            let expected = if is_composite { BAD } else { expected };
+            let id = create.upload_id.unwrap();
+            let part = fixture.client.upload_part().bucket("bucket").key("k").upload_id(&id);
+            let part = part.set_checksum_algorithm(kind.clone()).part_number(1);
+            let part = part.body(data.clone().into()).send().await.unwrap();
+            let done = CompletedPart::builder().part_number(1).set_e_tag(part.e_tag).build();
+            let parts = CompletedMultipartUpload::builder().parts(done).build();
+            let complete = |value: &str, size: i64| {
+                let complete = fixture.client.complete_multipart_upload().bucket("bucket");
+                let complete = complete.key("k").upload_id(&id).mpu_object_size(size);
+                let complete = complete.multipart_upload(parts.clone());
+                let complete = match algorithm {
+                    Algorithm::Crc32 => complete.checksum_crc32(value),
+                    Algorithm::Sha256 => complete.checksum_sha256(value),
+                    _ => complete.checksum_crc64_nvme(value),
+                };
+                async move { complete.send().await.map(drop).map_err(|error| code(&error)) }
+            };
+            let size = data.len() as i64;
+            let other_size = complete(&value, size - 1).await;
+            assert_eq!(other_size.unwrap_err(), "400 InvalidRequest", "{kind:?} {algorithm:?}");
+            let outcome = complete(&value, size).await;
+            assert_eq!(outcome.err().as_deref(), expected, "{kind:?} {algorithm:?} {value}");
+            if expected.is_none() {
+                // Nor does it become another one afterwards.
+                complete(&value, size).await.unwrap();
+                assert_eq!(complete(&wrong(algorithm), size).await.unwrap_err(), "400 BadDigest");
+                let other_size = complete(&value, size + 1).await;
+                assert_eq!(other_size.unwrap_err(), "400 InvalidRequest");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn parts_have_the_checksums_of_their_upload() {
+    let fixture = Fixture::new().await;
+    let id = create(&fixture, "k").await;
+    let other = fixture.client.upload_part().bucket("bucket").key("k").upload_id(&id);
+    let other = other.checksum_algorithm(ChecksumAlgorithm::Sha256).part_number(1);
+    let other = other.body(b"1".to_vec().into()).send().await.unwrap_err();
+    assert_eq!(code(&other), "400 InvalidRequest");
+    let known = part(&fixture, "k", &id, 1, b"1").await;
+    let listed = |sha256: &str| {
+        let part = CompletedPart::builder().part_number(1).set_e_tag(known.e_tag.clone());
+        vec![part.checksum_sha256(sha256).build()]
+    };
+    let wrong = "A".repeat(43) + "=";
+    let refused = complete(&fixture, "k", &id, listed(&wrong)).await;
+    assert_eq!(refused.unwrap_err(), "400 InvalidPart");
+    for (algorithm, kind) in [
+        (ChecksumAlgorithm::from("FOO"), None),
+        (ChecksumAlgorithm::Sha256, Some("FULL_OBJECT")),
+        (ChecksumAlgorithm::Crc64Nvme, Some("COMPOSITE")),
+        (ChecksumAlgorithm::Crc32, Some("FOO")),
+    ] {
+        let create = fixture.client.create_multipart_upload().bucket("bucket").key("k");
+        let create = create.checksum_algorithm(algorithm).set_checksum_type(kind.map(Into::into));
+        assert_eq!(code(&create.send().await.unwrap_err()), "400 InvalidRequest", "{kind:?}");
     }
 }
 

@@ -1,0 +1,97 @@
+//! An HTTP client that sends a request to its own URL and to no other.
+//!
+//! The client below the object stores follows redirects, and takes `Authorization` out of a request that it sends to
+//! another host, but not the session token of temporary credentials, which is in a header of S3's own.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use aws_smithy_http_client::proxy::ProxyConfig;
+use aws_smithy_http_client::{Connector, tls};
+use aws_smithy_runtime_api::client::http::{HttpConnector, HttpConnectorSettings};
+use aws_smithy_runtime_api::client::orchestrator::HttpRequest;
+use aws_smithy_runtime_api::client::result::ConnectorError;
+use aws_smithy_types::body::SdkBody;
+use bytes::Bytes;
+use http_body::Body;
+
+/// Sends requests, and answers with redirects as with anything else. Clones share their connections.
+#[derive(Debug, Clone)]
+pub struct Direct {
+    connector: Arc<Connector>,
+}
+
+/// Why a request had no answer.
+#[derive(Debug)]
+pub struct NotSent {
+    /// Whether it can be sent again for sure, because the store has not seen it.
+    pub unseen: bool,
+    /// Whether the connection took too long.
+    pub late: bool,
+    /// Whether the connection broke.
+    pub broken: bool,
+    source: ConnectorError,
+}
+
+impl fmt::Display for NotSent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("error sending request")
+    }
+}
+
+impl std::error::Error for NotSent {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.source)
+    }
+}
+
+impl Direct {
+    /// A client whose connections are made within a time, through the proxies of the environment.
+    #[must_use]
+    pub fn new(connect_timeout: Duration) -> Self {
+        let tls = tls::Provider::Rustls(tls::rustls_provider::CryptoMode::Ring);
+        let settings = HttpConnectorSettings::builder().connect_timeout(connect_timeout).build();
+        let connector = Connector::builder()
+            .tls_provider(tls)
+            .connector_settings(settings)
+            .proxy_config(ProxyConfig::from_env())
+            .build();
+        Self { connector: Arc::new(connector) }
+    }
+
+    /// Sends a request to its URL.
+    ///
+    /// # Errors
+    ///
+    /// If there is no answer: the store cannot be reached, or the connection breaks.
+    pub async fn send<B>(
+        &self,
+        request: http::Request<B>,
+    ) -> Result<http::Response<SdkBody>, NotSent>
+    where
+        B: Body<Data = Bytes> + Send + Sync + 'static,
+        B::Error: Into<aws_smithy_types::body::Error> + 'static,
+    {
+        let request = HttpRequest::try_from(request.map(SdkBody::from_body_1_x));
+        let request = request.map_err(|e| not_sent(ConnectorError::user(e.into())))?;
+        let answer = self.connector.call(request).await.map_err(not_sent)?;
+        answer.try_into_http1x().map_err(|e| not_sent(ConnectorError::other(e.into(), None)))
+    }
+}
+
+fn not_sent(source: ConnectorError) -> NotSent {
+    let text = {
+        let mut text = String::new();
+        let mut next = Some(&source as &(dyn std::error::Error + 'static));
+        while let Some(error) = next {
+            text.push_str(&error.to_string());
+            next = error.source();
+        }
+        text
+    };
+    // A connection that was kept may be closed when it is used again.
+    let closed = source.as_other().is_some() || text.contains("connection closed before");
+    let unseen = closed || text.contains("(Connect)");
+    NotSent { unseen, late: source.is_timeout(), broken: source.is_io(), source }
+}

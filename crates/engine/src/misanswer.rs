@@ -1,0 +1,262 @@
+//! Answers that are none: redirects to elsewhere, pages of listings that cannot be whole, and answers without an end.
+
+use std::fmt;
+
+use bytes::Bytes;
+use http::{StatusCode, Uri, header};
+use http_body_util::{BodyExt, Limited};
+use object_store::client::{HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpResponseBody};
+use percent_encoding::percent_decode_str;
+
+use crate::object_names::unescaped;
+
+/// What is read of an error: S3 says it in a document of some hundred bytes.
+const ERROR_BYTES: usize = 64 << 10;
+/// The longest answer that is held in memory as a whole: a page of 1,000 keys of 1,024 characters, each written as a
+/// reference, takes less than a third.
+const DOCUMENT_BYTES: usize = 32 << 20;
+
+/// What is wrong with an answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Misanswer {
+    /// It names another place to ask.
+    Redirect(StatusCode),
+    /// It is no page of a listing.
+    NoListing,
+    /// A page says that there is another one, and not where.
+    NoToken,
+    /// A page says that it is the next one itself.
+    SameToken,
+    /// It does not end.
+    Endless,
+}
+
+impl fmt::Display for Misanswer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Redirect(status) => write!(
+                f,
+                "the store redirects to another place ({status}), where no request is sent: credentials are for \
+                 this endpoint"
+            ),
+            Self::NoListing => {
+                f.write_str("the store was asked to list objects, and its answer is no S3 listing")
+            }
+            Self::NoToken => f.write_str(
+                "the store says that its listing goes on, and not where: the rest of the objects is not known",
+            ),
+            Self::SameToken => f.write_str(
+                "the store answers each page of its listing with the same page: the rest of the objects is not \
+                 known",
+            ),
+            Self::Endless => {
+                write!(f, "the store answers with a document of more than {} MiB", DOCUMENT_BYTES >> 20)
+            }
+        }
+    }
+}
+
+impl std::error::Error for Misanswer {}
+
+impl From<Misanswer> for HttpError {
+    fn from(misanswer: Misanswer) -> Self {
+        // Not asked again.
+        Self::new(HttpErrorKind::Unknown, misanswer)
+    }
+}
+
+/// An answer that says what a request may be told: no redirect, no other version of the object than the one asked
+/// for, and no error without an end.
+///
+/// # Errors
+///
+/// [`Misanswer::Redirect`], and those of the connection.
+pub(crate) async fn usable(
+    asked_version: Option<&str>,
+    answer: HttpResponse,
+) -> Result<HttpResponse, HttpError> {
+    let status = answer.status();
+    if status.is_redirection() && answer.headers().contains_key(header::LOCATION) {
+        return Err(Misanswer::Redirect(status).into());
+    }
+    if status.is_success() {
+        let found = answer.headers().get(header::ETAG).and_then(|it| it.to_str().ok());
+        if let (Some(asked), Some(found)) = (asked_version, found)
+            && asked != "*"
+            && bare(asked) != bare(found)
+        {
+            // As a store answers that heeds `If-Match`.
+            let mut changed = HttpResponse::new(HttpResponseBody::from(Bytes::new()));
+            *changed.status_mut() = StatusCode::PRECONDITION_FAILED;
+            return Ok(changed);
+        }
+        return Ok(answer);
+    }
+    let (head, mut body) = answer.into_parts();
+    let mut said = Vec::new();
+    while said.len() < ERROR_BYTES
+        && let Some(frame) = body.frame().await
+    {
+        if let Ok(data) = frame?.into_data() {
+            said.extend_from_slice(&data);
+        }
+    }
+    said.truncate(ERROR_BYTES);
+    let said = String::from_utf8_lossy(&said).into_owned();
+    Ok(HttpResponse::from_parts(head, HttpResponseBody::from(said.into_bytes())))
+}
+
+fn bare(e_tag: &str) -> &str {
+    e_tag.trim_start_matches("W/").trim_matches('"')
+}
+
+/// The version that a request asks for.
+pub(crate) fn asked_version(request: &HttpRequest) -> Option<String> {
+    let value = request.headers().get(header::IF_MATCH)?;
+    Some(value.to_str().ok()?.to_owned())
+}
+
+/// All of a document.
+///
+/// # Errors
+///
+/// [`Misanswer::Endless`], and those of the connection.
+pub(crate) async fn document(body: HttpResponseBody) -> Result<Bytes, HttpError> {
+    match Limited::new(body, DOCUMENT_BYTES).collect().await {
+        Ok(whole) => Ok(whole.to_bytes()),
+        Err(error) => Err(match error.downcast::<HttpError>() {
+            Ok(broken) => *broken,
+            Err(_) => Misanswer::Endless.into(),
+        }),
+    }
+}
+
+/// Whether a page of a listing, for this request, can be part of one that is whole.
+///
+/// # Errors
+///
+/// What it cannot be.
+pub(crate) fn check_page(request: &Uri, page: &[u8]) -> Result<(), Misanswer> {
+    let page = String::from_utf8_lossy(page);
+    if root(&page) != Some("ListBucketResult") {
+        return Err(Misanswer::NoListing);
+    }
+    if element(&page, "IsTruncated").is_none_or(|it| it.trim() != "true") {
+        return Ok(());
+    }
+    let next = element(&page, "NextContinuationToken").filter(|token| !token.trim().is_empty());
+    let next = unescaped(next.ok_or(Misanswer::NoToken)?);
+    let mut parameters = request.query().unwrap_or_default().split('&');
+    let this = parameters.find_map(|it| it.strip_prefix("continuation-token="));
+    match this.map(|this| percent_decode_str(this).decode_utf8_lossy()) {
+        Some(this) if this == next => Err(Misanswer::SameToken),
+        _ => Ok(()),
+    }
+}
+
+/// The name of a document's outermost element, without a prefix.
+fn root(xml: &str) -> Option<&str> {
+    let mut rest = xml.trim_start_matches('\u{feff}').trim_start();
+    loop {
+        let (opening, closing) = match rest {
+            _ if rest.starts_with("<?") => ("<?", "?>"),
+            _ if rest.starts_with("<!--") => ("<!--", "-->"),
+            _ => break,
+        };
+        rest = rest[opening.len()..].split_once(closing)?.1.trim_start();
+    }
+    let name = rest.strip_prefix('<')?.split([' ', '\t', '\r', '\n', '/', '>']).next()?;
+    Some(name.rsplit_once(':').map_or(name, |(_, name)| name))
+}
+
+/// The text of the first such element. Keys cannot hold one: they are escaped.
+fn element<'a>(xml: &'a str, name: &str) -> Option<&'a str> {
+    let (_, rest) = xml.split_once(&format!("<{name}>"))?;
+    Some(rest.split_once(&format!("</{name}>"))?.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_is_part_of_a_whole_listing() {
+        let check = |query: &str, page: &str, expected: Result<(), Misanswer>| {
+            let uri: Uri = format!("http://h/bucket?list-type=2{query}").parse().unwrap();
+            assert_eq!(check_page(&uri, page.as_bytes()), expected, "{query} {page}");
+        };
+        let page = |inner: &str| {
+            format!(
+                "<?xml version=\"1.0\"?>\n<ListBucketResult xmlns=\"x\">{inner}</ListBucketResult>"
+            )
+        };
+        let more = |token: &str| {
+            page(&format!(
+                "<IsTruncated>true</IsTruncated><NextContinuationToken>{token}</NextContinuationToken>"
+            ))
+        };
+        check("", &page(""), Ok(()));
+        check("", &page("<IsTruncated>false</IsTruncated>"), Ok(()));
+        check("", "<ListBucketResult/>", Ok(()));
+        check("", "\u{feff} <!-- a --> <s3:ListBucketResult>", Ok(()));
+        for other in ["", "<html>login</html>", "<foo/>", "<ListBucketResults/>", "<?xml", "{}"] {
+            check("", other, Err(Misanswer::NoListing));
+        }
+        check("", &page("<IsTruncated>true</IsTruncated>"), Err(Misanswer::NoToken));
+        check("", &more(""), Err(Misanswer::NoToken));
+        check("", &more("a"), Ok(()));
+        check("&continuation-token=b", &more("a"), Ok(()));
+        check("&continuation-token=a", &more("a"), Err(Misanswer::SameToken));
+        check("&continuation-token=a%2B%26&prefix=x", &more("a+&amp;"), Err(Misanswer::SameToken));
+    }
+
+    fn answer(status: u16, headers: &[(&str, &str)], body: &'static str) -> HttpResponse {
+        let mut answer =
+            HttpResponse::new(HttpResponseBody::from(Bytes::from_static(body.as_bytes())));
+        *answer.status_mut() = StatusCode::from_u16(status).unwrap();
+        for (name, value) in headers {
+            let name: http::HeaderName = name.parse().unwrap();
+            answer.headers_mut().insert(name, value.parse().unwrap());
+        }
+        answer
+    }
+
+    #[tokio::test]
+    async fn another_version_is_as_good_as_a_refusal() {
+        for (asked, found, expected) in [
+            (Some("\"a\""), "\"a\"", 206),
+            (Some("a"), "\"a\"", 206),
+            (Some("\"a\""), "W/\"a\"", 206),
+            (Some("*"), "\"b\"", 206),
+            (None, "\"b\"", 206),
+            (Some("\"a\""), "\"b\"", 412),
+        ] {
+            let usable = usable(asked, answer(206, &[("etag", found)], "x")).await.unwrap();
+            assert_eq!(usable.status(), expected, "{asked:?} {found}");
+        }
+        // A store may not say.
+        assert_eq!(usable(Some("a"), answer(200, &[], "x")).await.unwrap().status(), 200);
+    }
+
+    #[tokio::test]
+    async fn redirects_are_not_followed_and_errors_are_cut() {
+        let away = answer(307, &[("location", "http://elsewhere/bucket/key")], "");
+        let error = usable(None, away).await.unwrap_err().to_string();
+        assert!(error.contains("redirects to another place (307"), "{error}");
+        // AWS says so of a bucket in another region, and that is said elsewhere.
+        assert_eq!(usable(None, answer(301, &[], "x")).await.unwrap().status(), 301);
+        let long: &'static str = "é".repeat(ERROR_BYTES).leak();
+        let cut = usable(None, answer(403, &[], long)).await.unwrap();
+        let text = String::from_utf8(cut.into_body().bytes().await.unwrap().to_vec()).unwrap();
+        assert!(text.len() <= ERROR_BYTES && text.starts_with("éé"), "{}", text.len());
+    }
+
+    #[tokio::test]
+    async fn a_document_has_an_end() {
+        let blanks: &'static str = " ".repeat(DOCUMENT_BYTES + 1).leak();
+        let error = document(answer(200, &[], blanks).into_body()).await.unwrap_err();
+        assert!(error.to_string().contains("a document of more than 32 MiB"), "{error}");
+        let whole = document(answer(200, &[], "x").into_body()).await.unwrap();
+        assert_eq!(whole, "x");
+    }
+}
