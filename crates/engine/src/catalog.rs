@@ -152,6 +152,10 @@ impl FileFormat for S3Format {
         if !self.is_text() {
             return self.infer_from_footers(state, store, objects).await;
         }
+        // Folders of this machine are listed in no order.
+        let mut objects = objects.to_vec();
+        objects.sort_by(|one, other| one.location.cmp(&other.location));
+        let objects = objects.as_slice();
         let (inner, store) = self.text_of(store);
         let (inner, store) = (&inner, &store);
         let look = move |sampled: Arc<dyn ObjectStore>| {
@@ -314,25 +318,26 @@ impl S3Format {
         store: &Arc<dyn ObjectStore>,
         objects: &[ObjectMeta],
     ) -> Result<SchemaRef> {
+        let mut objects = objects.to_vec();
+        objects.sort_by(|one, other| one.location.cmp(&other.location));
+        let objects = objects.as_slice();
         if let [object] = objects {
             let footer = self.inner.infer_schema(state, store, objects);
             return panics::footer(object, footer).await;
         }
         let all = self.inner.infer_schema(state, store, objects);
         let inferred = panics::caught("reading footers", all).await;
-        let Err(error) = inferred else { return inferred };
+        if inferred.is_ok() {
+            return inferred;
+        }
         let mut columns = MergedColumns::of_typed();
         for object in objects {
             let one = std::slice::from_ref(object);
             let footer = self.inner.infer_schema(state, store, one);
             columns.add(object, &*panics::footer(object, footer).await?)?;
         }
-        let widened = columns.take_widened();
-        if widened.is_empty() {
-            return Err(error);
-        }
         let notes = state.config().get_extension::<Notes>().unwrap_or_default();
-        widened.into_iter().for_each(|note| notes.add(note));
+        columns.take_widened().into_iter().for_each(|note| notes.add(note));
         Ok(Arc::new(columns.into_schema()))
     }
 
@@ -350,10 +355,13 @@ impl S3Format {
         if self.is_text() {
             return Ok(());
         }
+        let objects: Vec<&ObjectMeta> = objects.into_iter().collect();
+        // Those without a byte are passed by, as those of text are, if others have data.
+        let are_empty = objects.iter().all(|object| object.size == 0);
         // Markers of folders have no byte, either.
         let is_file = |object: &ObjectMeta| {
             let name = object.location.as_ref().to_ascii_lowercase();
-            object.size > 0 || !location.is_collection() || name.ends_with(".parquet")
+            object.size > 0 || !location.is_collection() || are_empty && name.ends_with(".parquet")
         };
         let too_short = |object: &&ObjectMeta| {
             object.size < LEAST_PARQUET && is_file(object) && !is_hidden(&object.location)

@@ -22,6 +22,7 @@ use crate::contents;
 use crate::decompressed;
 use crate::json_layout;
 use crate::merged_columns::{LEAVE_OUT, MergedColumns};
+use crate::notes::Notes;
 use crate::{ErrorKind, Told};
 
 /// How many records tell the columns unless the format's options say so, as of DataFusion.
@@ -39,6 +40,26 @@ const IS_ARRAY: &str = "is one JSON array of all records";
 /// Whether an error of [`columns`] is that a file is one array.
 pub(crate) fn is_array(error: &DataFusionError) -> bool {
     error.to_string().contains(IS_ARRAY)
+}
+
+/// What is wrong with objects of which one is an array, by the error that says so, and that are not all of them, by
+/// another one.
+pub(crate) fn of_both(array: &DataFusionError, other: DataFusionError) -> DataFusionError {
+    let array = array.to_string();
+    let object = array.split_once('`').and_then(|(_, rest)| rest.split_once('`'));
+    let Some((object, _)) = object.filter(|_| other.to_string().contains("leading content")) else {
+        return other;
+    };
+    Told {
+        kind: ErrorKind::Data,
+        message: format!("`{object}` {IS_ARRAY}, and other files beside it are not"),
+        hint: Some(
+            "Read it by itself, read_json('…', newline_delimited => false), and put them together with UNION ALL BY \
+             NAME."
+                .to_owned(),
+        ),
+    }
+    .into()
 }
 
 /// What text may begin with, that is no JSON.
@@ -77,7 +98,14 @@ pub(crate) async fn columns(
             looks.found(records);
         }
     }
+    note_widened(state, &mut columns);
     Ok(Arc::new(columns.into_schema()))
+}
+
+/// Notes which columns have been widened.
+fn note_widened(state: &dyn Session, columns: &mut MergedColumns) {
+    let notes = state.config().get_extension::<Notes>().unwrap_or_default();
+    columns.take_widened().into_iter().for_each(|note| notes.add(note));
 }
 
 /// The columns of files that are one JSON array each, where DataFusion does not find them: it fails with records that
@@ -87,6 +115,7 @@ pub(crate) async fn columns(
 ///
 /// What is wrong with a file, if one is at fault; else what DataFusion says.
 pub(crate) async fn of_arrays(
+    state: &dyn Session,
     error: DataFusionError,
     store: &Arc<dyn ObjectStore>,
     objects: &[ObjectMeta],
@@ -117,6 +146,7 @@ pub(crate) async fn of_arrays(
             }
         }
     }
+    note_widened(state, &mut columns);
     match objects {
         _ if told == objects.len() => Ok(Arc::new(columns.into_schema())),
         [object] => Err(Fault::Json(error.to_string()).of(object)),

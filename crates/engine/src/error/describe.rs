@@ -10,7 +10,7 @@ use datafusion::sql::sqlparser::parser::ParserError;
 use sluicegate_client::{Error as StoreError, access_fault};
 
 use super::ErrorKind;
-use super::reword::reword;
+use super::reword::{reword, with_point};
 use super::told::Told;
 use crate::checked::Damaged;
 use crate::csv_options::BadEncoding;
@@ -75,6 +75,9 @@ pub(super) fn describe(error: &DataFusionError) -> Description {
     }
     if let Some(bad) = find::<BadRecord>(error) {
         let message = one_line(&bad.to_string());
+        if let Some(described) = with_point(&message) {
+            return described;
+        }
         if message.starts_with("Divide by zero") {
             // What is computed of a record, beside reading it.
             return Description { kind: ErrorKind::Data, message, hint: Some(ZERO.into()) };
@@ -213,7 +216,8 @@ const SILENT: &str =
 
 const BAD_VALUE: &str = "Correct the value, or convert it with TRY_CAST, which gives NULL; a column of a file is declared as VARCHAR for that.";
 
-const TEXT: &str = "Text is in quotes in JSON: write the value so, or declare the column with the type of its values.";
+const TEXT: &str = "Text is in quotes in JSON: write the value so; declare the column with the type of its values, if all have one; \
+     or declare the other columns, CREATE EXTERNAL TABLE t (…), which leaves this one out.";
 
 const ZERO: &str = "Make the divisor NULL where it is zero: NULLIF(x, 0).";
 

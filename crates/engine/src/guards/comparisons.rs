@@ -25,7 +25,7 @@ use datafusion::optimizer::{
 use super::exact::{Counted, Number};
 use super::{
     decimal_comparisons, exclusive_or, flipped_comparisons, float_zeros, in_lists, lossy_casts,
-    regular_expressions, timestamp_comparisons, years,
+    regular_expressions, timestamp_comparisons, unlike, years,
 };
 
 /// Adds the rules and their functions to a session that is being built.
@@ -352,6 +352,9 @@ fn compared(left: &Expr, op: Operator, right: &Expr, schema: &DFSchema) -> Optio
         let left = left.clone().cast_to(&common, schema).ok()?;
         let right = right.clone().cast_to(&common, schema).ok()?;
         return Some(binary_expr(left, op, right));
+    }
+    if let Some(alike) = unlike::compared(left, op, right, schema) {
+        return Some(alike);
     }
     let wide_left = timestamp_comparisons::widened(left, &left_type, &right_type);
     let wide_right = timestamp_comparisons::widened(right, &right_type, &left_type);

@@ -47,6 +47,7 @@ mod sorted_grouping_sets;
 mod subqueries;
 mod timestamp_comparisons;
 mod top_k_aggregation;
+mod unlike;
 mod using;
 mod years;
 
