@@ -42,25 +42,9 @@ pub(crate) fn is_array(error: &DataFusionError) -> bool {
     error.to_string().contains(IS_ARRAY)
 }
 
-/// What is wrong with objects of which one is an array, by the error that says so, and that are not all of them, by
-/// another one.
-pub(crate) fn of_both(array: &DataFusionError, other: DataFusionError) -> DataFusionError {
-    let array = array.to_string();
-    let object = array.split_once('`').and_then(|(_, rest)| rest.split_once('`'));
-    let Some((object, _)) = object.filter(|_| other.to_string().contains("leading content")) else {
-        return other;
-    };
-    Told {
-        kind: ErrorKind::Data,
-        message: format!("`{object}` {IS_ARRAY}, and other files beside it are not"),
-        hint: Some(
-            "Read it by itself, read_json('…', newline_delimited => false), and put them together with UNION ALL BY \
-             NAME."
-                .to_owned(),
-        ),
-    }
-    .into()
-}
+/// What to do where one file is an array and another one is not.
+pub(crate) const APART: &str = "Read files of one kind at a time, arrays by read_json('…', newline_delimited => false), and put them together with \
+     UNION ALL BY NAME.";
 
 /// What text may begin with, that is no JSON.
 const BYTE_ORDER_MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
@@ -80,6 +64,7 @@ pub(crate) async fn columns(
     let mut left = format.options().schema_infer_max_rec.unwrap_or(RECORDS);
     let mut columns = MergedColumns::of_json();
     let mut looks = Looks::new(objects);
+    let mut any = false;
     while left > 0
         && let Some(some) = looks.next(left)
     {
@@ -91,7 +76,11 @@ pub(crate) async fn columns(
             if left == 0 {
                 break;
             }
-            let (schema, records, beginning) = read?.map_err(|fault| fault.of(object))?;
+            let (schema, records, beginning) = match read? {
+                Err(Fault::Array) if any => return Err(Fault::OnlyArray.of(object)),
+                told => told.map_err(|fault| fault.of(object))?,
+            };
+            any |= records > 0;
             json_layout::learn(state, object, &beginning);
             columns.add(object, &schema)?;
             left = left.saturating_sub(records);
@@ -186,6 +175,8 @@ async fn of_object(
 enum Fault {
     /// Its bytes are an array.
     Array,
+    /// The same, beside files that are none.
+    OnlyArray,
     /// It begins with a mark of its byte order.
     Mark,
     /// It is no JSON, by the words of the parser.
@@ -208,6 +199,14 @@ impl Fault {
                 "`{object}` {IS_ARRAY}; it is read by read_json('…', newline_delimited => false), or with OPTIONS \
                  ('format.newline_delimited' 'false')"
             ),
+            Self::OnlyArray => Told {
+                kind: ErrorKind::Data,
+                message: format!(
+                    "`{object}` is one JSON array, and other files of the table are not"
+                ),
+                hint: Some(APART.to_owned()),
+            }
+            .into(),
             Self::Mark => plan_datafusion_err!(
                 "`{object}` begins with a byte order mark, which JSON has none of; store it without its first \
                  three bytes"
@@ -380,7 +379,7 @@ mod tests {
                     records,
                 ))
             }
-            Err(Fault::Array) => Err("array".to_owned()),
+            Err(Fault::Array | Fault::OnlyArray) => Err("array".to_owned()),
             Err(Fault::Mark) => Err("mark".to_owned()),
             Err(Fault::Json(why) | Fault::Number(why) | Fault::Cut(why)) => Err(why),
             Err(Fault::Value(what)) => Err(what.to_owned()),

@@ -179,8 +179,7 @@ impl UrlTables {
                 {
                     kind.options.insert(LINES.to_owned(), "false".to_owned());
                     options.format = kind.create(&state)?;
-                    let inferred = options.infer_schema(&state, &location).await;
-                    inferred.map_err(|other| json_columns::of_both(&error, other))?
+                    options.infer_schema(&state, &location).await?
                 }
                 inferred => inferred?,
             },

@@ -18,6 +18,7 @@ use crate::datasource::named::{BadRecord, PART};
 use crate::datasource::whole_numbers::UnexpectedFraction;
 use crate::datasource::whole_records::CutInValue;
 use crate::decompressed::NotCompressed;
+use crate::json_columns::APART;
 use crate::merged_columns::LEAVE_OUT;
 use crate::silence::Silence;
 
@@ -87,6 +88,7 @@ pub(super) fn describe(error: &DataFusionError) -> Description {
         let hint = match about_fields {
             false if bad.is_json() && message.contains("expected string got ") => TEXT,
             false if bad.is_json() && message.contains("expected { got [") => ARRAY,
+            false if message.contains("unexpected leading content before '['") => APART,
             false if bad.is_json() && is_nested(&message) => LEAVE_OUT,
             // Records on several lines are cut where a part of a file ends. Of a record that is whole, it is the
             // value that is wrong.
