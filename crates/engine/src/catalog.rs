@@ -29,7 +29,7 @@ use crate::datasource::named::{NamedSource, TextLayout};
 use crate::external_tables::is_hidden;
 use crate::json_layout;
 use crate::merged_columns::MergedColumns;
-use crate::notes::Notes;
+use crate::notes::{Notes, some_of};
 use crate::option_values;
 use crate::panics;
 use crate::partitions::Partitions;
@@ -341,8 +341,8 @@ impl S3Format {
         Ok(Arc::new(columns.into_schema()))
     }
 
-    /// Refuses objects at a location that are too short for the format. DataFusion leaves those without a byte
-    /// out.
+    /// Refuses objects at a location that are too short for the format. Those without a byte are left out beside
+    /// others, as those of text are, which the note says that this returns.
     ///
     /// # Errors
     ///
@@ -351,12 +351,11 @@ impl S3Format {
         &self,
         location: &ListingTableUrl,
         objects: impl IntoIterator<Item = &'a ObjectMeta>,
-    ) -> Result<()> {
+    ) -> Result<Option<String>> {
         if self.is_text() {
-            return Ok(());
+            return Ok(None);
         }
         let objects: Vec<&ObjectMeta> = objects.into_iter().collect();
-        // Those without a byte are passed by, as those of text are, if others have data.
         let are_empty = objects.iter().all(|object| object.size == 0);
         // Markers of folders have no byte, either.
         let is_file = |object: &ObjectMeta| {
@@ -366,7 +365,7 @@ impl S3Format {
         let too_short = |object: &&ObjectMeta| {
             object.size < LEAST_PARQUET && is_file(object) && !is_hidden(&object.location)
         };
-        match objects.into_iter().find(too_short) {
+        match objects.iter().copied().find(too_short) {
             Some(ObjectMeta { location, size, .. }) => Err(Told {
                 kind: ErrorKind::Data,
                 message: format!(
@@ -375,7 +374,16 @@ impl S3Format {
                 hint: Some("Write it again, or delete it if it has no data.".to_owned()),
             }
             .into()),
-            None => Ok(()),
+            None => {
+                let is_left_out = |object: &&&ObjectMeta| {
+                    let name = object.location.as_ref();
+                    object.size == 0 && name.ends_with(".parquet") && !is_hidden(&object.location)
+                };
+                let left_out = objects.iter().filter(is_left_out).map(|object| &object.location);
+                let left_out: Vec<_> = left_out.collect();
+                let note = || format!("files without a byte are left out: {}", some_of(&left_out));
+                Ok((!left_out.is_empty()).then(note))
+            }
         }
     }
 

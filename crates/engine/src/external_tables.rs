@@ -513,7 +513,7 @@ async fn look(
             .await?;
         let read_now = objects_read(state, table, read, &there);
         if let Some(format) = table.options().format.downcast_ref::<S3Format>() {
-            format.check_sizes(read, &read_now)?;
+            format.check_sizes(read, &read_now)?.into_iter().for_each(|note| notes.add(note));
         }
         check_partitions(command, (location, read), &there, &notes)?;
         check_headers(state, command, table, read, &read_now).await?;

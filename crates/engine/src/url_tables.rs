@@ -159,7 +159,7 @@ impl UrlTables {
         let format = kind.create(&state)?;
         if let Some(format) = format.downcast_ref::<S3Format>() {
             let named = objects.iter().filter(|object| is_read(&object.location, &found.extension));
-            format.check_sizes(&location, named)?;
+            format.check_sizes(&location, named)?.into_iter().for_each(|note| notes.add(note));
         }
         let mut options = ListingOptions::new(format).with_file_extension(found.extension);
         let (partitions, note) = inferred::columns(&location, &sampled);
