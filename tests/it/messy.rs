@@ -70,7 +70,7 @@ async fn bytes_that_name_folders_are_in_hexadecimal() {
     );
     rows(&engine, &copy).await;
     let sql = format!("SELECT id, b FROM 's3://{BUCKET}/hex/'");
-    let expected = [r#""1" | "00ff""#, r#""2" | "ff01""#, r#""3" | "616263""#, r#""4" | """#];
+    let expected = [r#""1" | "00ff""#, r#""2" | "ff01""#, r#""3" | "616263""#, r#""4" | "NULL""#];
     assert_eq!(rows(&engine, &sql).await, expected);
 }
 
@@ -131,11 +131,16 @@ async fn of_many_files_no_header_is_taken_for_another() {
     );
     for scan in [Scan::Get, Scan::Select] {
         let engine = store.engine(scan).await;
-        rows(&engine, &declared).await;
         let read = |place: &str| format!("SELECT id, v FROM '{place}' WHERE v > 3");
         let found = try_rows(&engine, &read(&format!("s3://{BUCKET}/many/"))).await;
         says(found, &["f9999.csv", "v, id"]);
-        says(try_rows(&engine, "SELECT id, v FROM t WHERE v > 3").await, &["f9999.csv", "v, id"]);
+        if scan == Scan::Get {
+            rows(&engine, &declared).await;
+            says(
+                try_rows(&engine, "SELECT id, v FROM t WHERE v > 3").await,
+                &["f9999.csv", "v, id"],
+            );
+        }
         let found = try_rows(&engine, &read(&format!("{}/", here.path().display()))).await;
         says(found, &["f9999.csv", "v, id"]);
     }
