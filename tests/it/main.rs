@@ -36,6 +36,7 @@ mod join;
 mod json;
 mod many_ranges;
 mod messages;
+mod messy;
 mod minio;
 mod misanswers;
 mod model;

@@ -9,7 +9,7 @@ use object_store::path::Path;
 /// The bytes that are looked at: more only where these do not tell.
 pub(crate) const LOOKS: [u64; 3] = [4 << 10, 64 << 10, 1 << 20];
 /// How many objects are remembered, at most.
-const MOST: usize = 16 << 10;
+const MOST: usize = 128 << 10;
 
 /// Objects in their order, of which so many are looked at together as seem to be needed.
 #[derive(Debug)]

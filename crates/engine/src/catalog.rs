@@ -29,7 +29,7 @@ use crate::datasource::named::{NamedSource, TextLayout};
 use crate::external_tables::is_hidden;
 use crate::json_layout;
 use crate::merged_columns::MergedColumns;
-use crate::notes::Notes;
+use crate::notes::{Notes, some_of};
 use crate::option_values;
 use crate::panics;
 use crate::partitions::Partitions;
@@ -152,6 +152,10 @@ impl FileFormat for S3Format {
         if !self.is_text() {
             return self.infer_from_footers(state, store, objects).await;
         }
+        // Folders of this machine are listed in no order.
+        let mut objects = objects.to_vec();
+        objects.sort_by(|one, other| one.location.cmp(&other.location));
+        let objects = objects.as_slice();
         let (inner, store) = self.text_of(store);
         let (inner, store) = (&inner, &store);
         let look = move |sampled: Arc<dyn ObjectStore>| {
@@ -314,30 +318,31 @@ impl S3Format {
         store: &Arc<dyn ObjectStore>,
         objects: &[ObjectMeta],
     ) -> Result<SchemaRef> {
+        let mut objects = objects.to_vec();
+        objects.sort_by(|one, other| one.location.cmp(&other.location));
+        let objects = objects.as_slice();
         if let [object] = objects {
             let footer = self.inner.infer_schema(state, store, objects);
             return panics::footer(object, footer).await;
         }
         let all = self.inner.infer_schema(state, store, objects);
         let inferred = panics::caught("reading footers", all).await;
-        let Err(error) = inferred else { return inferred };
+        if inferred.is_ok() {
+            return inferred;
+        }
         let mut columns = MergedColumns::of_typed();
         for object in objects {
             let one = std::slice::from_ref(object);
             let footer = self.inner.infer_schema(state, store, one);
             columns.add(object, &*panics::footer(object, footer).await?)?;
         }
-        let widened = columns.take_widened();
-        if widened.is_empty() {
-            return Err(error);
-        }
         let notes = state.config().get_extension::<Notes>().unwrap_or_default();
-        widened.into_iter().for_each(|note| notes.add(note));
+        columns.take_widened().into_iter().for_each(|note| notes.add(note));
         Ok(Arc::new(columns.into_schema()))
     }
 
-    /// Refuses objects at a location that are too short for the format. DataFusion leaves those without a byte
-    /// out.
+    /// Refuses objects at a location that are too short for the format. Those without a byte are left out beside
+    /// others, as those of text are, which the note says that this returns.
     ///
     /// # Errors
     ///
@@ -346,19 +351,21 @@ impl S3Format {
         &self,
         location: &ListingTableUrl,
         objects: impl IntoIterator<Item = &'a ObjectMeta>,
-    ) -> Result<()> {
+    ) -> Result<Option<String>> {
         if self.is_text() {
-            return Ok(());
+            return Ok(None);
         }
+        let objects: Vec<&ObjectMeta> = objects.into_iter().collect();
+        let are_empty = objects.iter().all(|object| object.size == 0);
         // Markers of folders have no byte, either.
         let is_file = |object: &ObjectMeta| {
             let name = object.location.as_ref().to_ascii_lowercase();
-            object.size > 0 || !location.is_collection() || name.ends_with(".parquet")
+            object.size > 0 || !location.is_collection() || are_empty && name.ends_with(".parquet")
         };
         let too_short = |object: &&ObjectMeta| {
             object.size < LEAST_PARQUET && is_file(object) && !is_hidden(&object.location)
         };
-        match objects.into_iter().find(too_short) {
+        match objects.iter().copied().find(too_short) {
             Some(ObjectMeta { location, size, .. }) => Err(Told {
                 kind: ErrorKind::Data,
                 message: format!(
@@ -367,7 +374,16 @@ impl S3Format {
                 hint: Some("Write it again, or delete it if it has no data.".to_owned()),
             }
             .into()),
-            None => Ok(()),
+            None => {
+                let is_left_out = |object: &&&ObjectMeta| {
+                    let name = object.location.as_ref();
+                    object.size == 0 && name.ends_with(".parquet") && !is_hidden(&object.location)
+                };
+                let left_out = objects.iter().filter(is_left_out).map(|object| &object.location);
+                let left_out: Vec<_> = left_out.collect();
+                let note = || format!("files without a byte are left out: {}", some_of(&left_out));
+                Ok((!left_out.is_empty()).then(note))
+            }
         }
     }
 

@@ -374,15 +374,6 @@ async fn as_named(
     Ok((named.options != command.options).then_some(named))
 }
 
-/// A pattern for a text in upper and lower case: `.[cC][sS][vV]`.
-pub(crate) fn in_any_case(text: &str) -> String {
-    let any = |c: char| match c.is_ascii_alphabetic() {
-        true => format!("[{}{}]", c.to_ascii_lowercase(), c.to_ascii_uppercase()),
-        false => c.to_string(),
-    };
-    text.chars().map(any).collect()
-}
-
 /// There is no object of the name that a location is.
 fn no_object(location: &str) -> DataFusionError {
     if !location.contains(['*', '?', '[']) {
@@ -469,7 +460,10 @@ async fn check_headers(
     let objects: Vec<ObjectMeta> = read.iter().filter(|object| object.size > 0).cloned().collect();
     let (format, store) = format.text_of(&state.runtime_env().object_store(location)?);
     match format.downcast_ref::<CsvFormat>() {
-        Some(csv) => headers::check_declared(state, csv, &store, &objects, &declared).await,
+        Some(csv) => {
+            let some = &objects[..objects.len().min(headers::MOST)];
+            headers::check_declared(state, csv, &store, some, &declared).await
+        }
         None => Ok(()),
     }
 }
@@ -519,7 +513,7 @@ async fn look(
             .await?;
         let read_now = objects_read(state, table, read, &there);
         if let Some(format) = table.options().format.downcast_ref::<S3Format>() {
-            format.check_sizes(read, &read_now)?;
+            format.check_sizes(read, &read_now)?.into_iter().for_each(|note| notes.add(note));
         }
         check_partitions(command, (location, read), &there, &notes)?;
         check_headers(state, command, table, read, &read_now).await?;

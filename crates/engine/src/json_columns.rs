@@ -22,6 +22,7 @@ use crate::contents;
 use crate::decompressed;
 use crate::json_layout;
 use crate::merged_columns::{LEAVE_OUT, MergedColumns};
+use crate::notes::Notes;
 use crate::{ErrorKind, Told};
 
 /// How many records tell the columns unless the format's options say so, as of DataFusion.
@@ -41,6 +42,10 @@ pub(crate) fn is_array(error: &DataFusionError) -> bool {
     error.to_string().contains(IS_ARRAY)
 }
 
+/// What to do where one file is an array and another one is not.
+pub(crate) const APART: &str = "Read files of one kind at a time, arrays by read_json('…', newline_delimited => false), and put them together with \
+     UNION ALL BY NAME.";
+
 /// What text may begin with, that is no JSON.
 const BYTE_ORDER_MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
 
@@ -59,6 +64,7 @@ pub(crate) async fn columns(
     let mut left = format.options().schema_infer_max_rec.unwrap_or(RECORDS);
     let mut columns = MergedColumns::of_json();
     let mut looks = Looks::new(objects);
+    let mut any = false;
     while left > 0
         && let Some(some) = looks.next(left)
     {
@@ -70,14 +76,25 @@ pub(crate) async fn columns(
             if left == 0 {
                 break;
             }
-            let (schema, records, beginning) = read?.map_err(|fault| fault.of(object))?;
+            let (schema, records, beginning) = match read? {
+                Err(Fault::Array) if any => return Err(Fault::OnlyArray.of(object)),
+                told => told.map_err(|fault| fault.of(object))?,
+            };
+            any |= records > 0;
             json_layout::learn(state, object, &beginning);
             columns.add(object, &schema)?;
             left = left.saturating_sub(records);
             looks.found(records);
         }
     }
+    note_widened(state, &mut columns);
     Ok(Arc::new(columns.into_schema()))
+}
+
+/// Notes which columns have been widened.
+fn note_widened(state: &dyn Session, columns: &mut MergedColumns) {
+    let notes = state.config().get_extension::<Notes>().unwrap_or_default();
+    columns.take_widened().into_iter().for_each(|note| notes.add(note));
 }
 
 /// The columns of files that are one JSON array each, where DataFusion does not find them: it fails with records that
@@ -87,6 +104,7 @@ pub(crate) async fn columns(
 ///
 /// What is wrong with a file, if one is at fault; else what DataFusion says.
 pub(crate) async fn of_arrays(
+    state: &dyn Session,
     error: DataFusionError,
     store: &Arc<dyn ObjectStore>,
     objects: &[ObjectMeta],
@@ -117,6 +135,7 @@ pub(crate) async fn of_arrays(
             }
         }
     }
+    note_widened(state, &mut columns);
     match objects {
         _ if told == objects.len() => Ok(Arc::new(columns.into_schema())),
         [object] => Err(Fault::Json(error.to_string()).of(object)),
@@ -156,6 +175,8 @@ async fn of_object(
 enum Fault {
     /// Its bytes are an array.
     Array,
+    /// The same, beside files that are none.
+    OnlyArray,
     /// It begins with a mark of its byte order.
     Mark,
     /// It is no JSON, by the words of the parser.
@@ -178,6 +199,14 @@ impl Fault {
                 "`{object}` {IS_ARRAY}; it is read by read_json('…', newline_delimited => false), or with OPTIONS \
                  ('format.newline_delimited' 'false')"
             ),
+            Self::OnlyArray => Told {
+                kind: ErrorKind::Data,
+                message: format!(
+                    "`{object}` is one JSON array, and other files of the table are not"
+                ),
+                hint: Some(APART.to_owned()),
+            }
+            .into(),
             Self::Mark => plan_datafusion_err!(
                 "`{object}` begins with a byte order mark, which JSON has none of; store it without its first \
                  three bytes"
@@ -350,7 +379,7 @@ mod tests {
                     records,
                 ))
             }
-            Err(Fault::Array) => Err("array".to_owned()),
+            Err(Fault::Array | Fault::OnlyArray) => Err("array".to_owned()),
             Err(Fault::Mark) => Err("mark".to_owned()),
             Err(Fault::Json(why) | Fault::Number(why) | Fault::Cut(why)) => Err(why),
             Err(Fault::Value(what)) => Err(what.to_owned()),

@@ -48,6 +48,7 @@ pub mod codec;
 pub mod config;
 mod contents;
 mod copied;
+mod copied_columns;
 mod copy_options;
 pub mod counters;
 mod csv_dialect;
@@ -243,6 +244,7 @@ impl Engine {
         }
         let (mut plan, existing) = Box::pin(sql::plan_of(&session.state(), sql)).await?;
         if let LogicalPlan::Copy(copy) = &mut plan {
+            copied_columns::check(copy, session.state().config_options())?;
             readable_copy::quote_text(copy);
             let replaced = existing.at(copy, &session.state()).await?;
             let state = session.state_ref();

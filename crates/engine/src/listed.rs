@@ -6,7 +6,7 @@ use std::collections::hash_map::Entry;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use datafusion::common::Result;
+use datafusion::common::{Result, plan_datafusion_err};
 use datafusion::datasource::listing::ListingTableUrl;
 use datafusion::execution::cache::cache_manager::CacheManager;
 use datafusion::execution::runtime_env::RuntimeEnv;
@@ -36,19 +36,21 @@ pub(crate) enum Listed {
     Matching(Arc<Matching>),
 }
 
-/// A pattern of names below a folder.
+/// Patterns of names below a folder, of which one is to match.
 #[derive(Debug)]
 pub(crate) struct Matching {
     /// The folder's URL.
     url: String,
     folder: Path,
-    pattern: Pattern,
+    patterns: Vec<Pattern>,
+    /// Whether folders are a matter of the patterns, rather than of the session.
+    says_folders: bool,
 }
 
 /// The caches of a query for each pattern, with a listing of its own: DataFusion's keep listings by their folder, and
 /// other patterns list other objects of it.
 #[derive(Default)]
-pub(crate) struct PatternCaches(Mutex<HashMap<(String, Pattern), Arc<CacheManager>>>);
+pub(crate) struct PatternCaches(Mutex<HashMap<(String, Vec<Pattern>), Arc<CacheManager>>>);
 
 impl fmt::Debug for PatternCaches {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -58,7 +60,7 @@ impl fmt::Debug for PatternCaches {
 
 impl PatternCaches {
     fn of(&self, matching: &Matching, others: &CacheManager) -> Result<Arc<CacheManager>> {
-        let key = (matching.url.clone(), matching.pattern.clone());
+        let key = (matching.url.clone(), matching.patterns.clone());
         match self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(key) {
             Entry::Occupied(known) => Ok(Arc::clone(known.get())),
             Entry::Vacant(new) => Ok(Arc::clone(new.insert(with_own_listings(others)?))),
@@ -82,11 +84,27 @@ impl Listed {
         let Some(pattern) = location.get_glob().clone() else { return Ok(None) };
         let folder = ListingTableUrl::parse(location.as_str())?;
         let url = location.as_str().to_owned();
-        let matching = Matching { url, folder: location.prefix().clone(), pattern };
+        let patterns = vec![pattern];
+        let folder_path = location.prefix().clone();
+        let matching = Matching { url, folder: folder_path, patterns, says_folders: true };
         Ok(Some((Self::Matching(Arc::new(matching)), folder)))
     }
 
-    fn has(&self, path: &Path) -> bool {
+    /// What a folder has whose names end in one of these ways.
+    ///
+    /// # Errors
+    ///
+    /// If there is no pattern of such names.
+    pub(crate) fn ending(location: &ListingTableUrl, ends: &[String]) -> Result<Self> {
+        let pattern = |end: &String| Pattern::new(&format!("**/*{}", Pattern::escape(end)));
+        let patterns: std::result::Result<_, _> = ends.iter().map(pattern).collect();
+        let patterns = patterns.map_err(|error| plan_datafusion_err!("{error}"))?;
+        let (url, folder) = (location.as_str().to_owned(), location.prefix().clone());
+        Ok(Self::Matching(Arc::new(Matching { url, folder, patterns, says_folders: false })))
+    }
+
+    /// Whether an object below the location is one of them.
+    pub(crate) fn has(&self, path: &Path) -> bool {
         match self {
             Self::OfKind(kind) => !is_beside(path, kind),
             Self::Matching(matching) => {
@@ -95,7 +113,9 @@ impl Listed {
                     "" => below,
                     _ => below.and_then(|rest| rest.strip_prefix('/')),
                 };
-                below.is_some_and(|rest| matching.pattern.matches_with(rest, AS_IN_A_SHELL))
+                below.is_some_and(|rest| {
+                    matching.patterns.iter().any(|it| it.matches_with(rest, AS_IN_A_SHELL))
+                })
             }
         }
     }
@@ -120,7 +140,7 @@ impl Listed {
         let mut seen = SessionStateBuilder::new_from_existing(state.clone())
             .with_runtime_env(Arc::new(runtime))
             .build();
-        if let Self::Matching(_) = self {
+        if matches!(self, Self::Matching(matching) if matching.says_folders) {
             let options = seen.config_mut().options_mut();
             options.execution.listing_table_ignore_subdirectory = false;
         }

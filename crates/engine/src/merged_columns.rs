@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use arrow::datatypes::{DECIMAL128_MAX_PRECISION, DataType, Field, Schema};
+use arrow::datatypes::{DECIMAL128_MAX_PRECISION, DataType, Field, Schema, TimeUnit};
 use datafusion::common::{DataFusionError, Result};
 use object_store::ObjectMeta;
 use object_store::path::Path;
@@ -29,7 +29,7 @@ pub(crate) struct MergedColumns {
 impl MergedColumns {
     /// None yet, of JSON, which has its own way out where types differ: no type takes all of its values.
     pub(crate) fn of_json() -> Self {
-        Self { is_json: true, ..Self::default() }
+        Self { is_json: true, wider: Some(of_text), ..Self::default() }
     }
 
     /// None yet, of text in which `5` may stand for 5.0.
@@ -57,6 +57,10 @@ impl MergedColumns {
             let (known, first) = &mut self.fields[*place];
             let told_nothing = known.data_type().is_null();
             let wider = self.wider.and_then(|wider| wider(known.data_type(), field.data_type()));
+            if let Some(text) = of_categories(known.data_type(), field.data_type()) {
+                known.set_data_type(text);
+                continue;
+            }
             if let Some(wider) = wider {
                 let note = format!(
                     "column `{}` is {} in `{first}` and {} in `{}`: it is read as {}",
@@ -102,23 +106,52 @@ impl MergedColumns {
     }
 }
 
-/// The type of whole numbers in one text and of others in the next.
+/// The type of whole numbers in one text and of others in the next, or of times that are told more or less exactly.
 fn of_text(one: &DataType, other: &DataType) -> Option<DataType> {
     use DataType::{Float64, Int64};
-    matches!((one, other), (Int64, Float64) | (Float64, Int64)).then_some(Float64)
+    match (one, other) {
+        (Int64, Float64) | (Float64, Int64) => Some(Float64),
+        times => of_times(times.0, times.1),
+    }
 }
 
-/// The type that has every value of two different ones of numbers, exactly.
+/// The finer one of two types of times.
+fn of_times(one: &DataType, other: &DataType) -> Option<DataType> {
+    match (one, other) {
+        (DataType::Timestamp(unit, zone), DataType::Timestamp(other_unit, other_zone))
+            if zone == other_zone && unit != other_unit =>
+        {
+            Some(DataType::Timestamp(*unit.max(other_unit), zone.clone()))
+        }
+        _ => None,
+    }
+}
+
+/// The type of text, where one has it, and the other a dictionary of it or the like; each value is the same in both.
+fn of_categories(one: &DataType, other: &DataType) -> Option<DataType> {
+    match (one, other) {
+        (DataType::Dictionary(_, values), text) | (text, DataType::Dictionary(_, values))
+            if text.is_string() && values.is_string() =>
+        {
+            Some(text.clone())
+        }
+        _ => None,
+    }
+}
+
+/// The type that has every value of two different ones of numbers or of times; exactly, unless it is DOUBLE.
 fn of_values(one: &DataType, other: &DataType) -> Option<DataType> {
+    if let Some(finer) = of_times(one, other) {
+        return Some(finer);
+    }
     if one == other || !one.is_numeric() || !other.is_numeric() {
         return None;
     }
     if let (DataType::Float64 | DataType::Float32, _) | (_, DataType::Float64 | DataType::Float32) =
         (one, other)
     {
-        // A DOUBLE has all whole numbers of 53 bits.
-        let fits =
-            |it: &DataType| it.is_floating() || whole(it).is_some_and(|(_, bits)| bits <= 32);
+        // A DOUBLE has all whole numbers of 53 bits, and the note says what it is.
+        let fits = |it: &DataType| it.is_floating() || whole(it).is_some();
         return (fits(one) && fits(other)).then_some(DataType::Float64);
     }
     if let (Some((signed, bits)), Some((other_signed, other_bits))) = (whole(one), whole(other)) {
@@ -242,7 +275,11 @@ fn sql_type(data_type: &DataType) -> Cow<'static, str> {
         DataType::Float64 => "DOUBLE",
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => "VARCHAR",
         DataType::Date32 => "DATE",
-        DataType::Timestamp(_, None) => "TIMESTAMP",
+        DataType::Timestamp(TimeUnit::Second, None) => "TIMESTAMP(0)",
+        DataType::Timestamp(TimeUnit::Millisecond, None) => "TIMESTAMP(3)",
+        DataType::Timestamp(TimeUnit::Microsecond, None) => "TIMESTAMP(6)",
+        DataType::Timestamp(TimeUnit::Nanosecond, None) => "TIMESTAMP(9)",
+        DataType::Dictionary(_, values) => return sql_type(values),
         DataType::Struct(_) => "an object (STRUCT)",
         DataType::List(_) | DataType::LargeList(_) => "a list",
         other => return other.to_string().into(),
@@ -304,9 +341,31 @@ mod tests {
         let error = Error::from(all.add(&object("f"), &schema("x", DataType::Utf8)).unwrap_err());
         assert_eq!(error.to_string(), "column `x` is DOUBLE in `c` and VARCHAR in `f`");
         assert_eq!(all.into_schema().field(0).data_type(), &DataType::Float64);
-        let mut typed = MergedColumns::of_typed();
-        typed.add(&object("a"), &schema("x", DataType::Int64)).unwrap();
-        typed.add(&object("b"), &schema("x", DataType::Float64)).unwrap_err();
+    }
+
+    #[test]
+    fn times_have_the_finer_unit_and_categories_are_text() {
+        let time = |unit| DataType::Timestamp(unit, None);
+        let (seconds, millis) = (time(TimeUnit::Second), time(TimeUnit::Millisecond));
+        for mut all in [MergedColumns::of_csv(), MergedColumns::of_typed()] {
+            for (name, data_type) in [("a", &seconds), ("b", &millis), ("c", &seconds)] {
+                all.add(&object(name), &schema("x", data_type.clone())).unwrap();
+            }
+            let said = "column `x` is TIMESTAMP(0) in `a` and TIMESTAMP(3) in `b`: it is read as TIMESTAMP(3)";
+            assert_eq!(all.take_widened(), [said]);
+            let zoned = DataType::Timestamp(TimeUnit::Second, Some("+00:00".into()));
+            all.add(&object("d"), &schema("x", zoned)).unwrap_err();
+            assert_eq!(all.into_schema().field(0).data_type(), &millis);
+        }
+        let category = DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8));
+        for order in [[&category, &DataType::Utf8View], [&DataType::Utf8View, &category]] {
+            let mut all = MergedColumns::of_typed();
+            for (name, data_type) in ["a", "b"].into_iter().zip(order) {
+                all.add(&object(name), &schema("x", data_type.clone())).unwrap();
+            }
+            assert!(all.take_widened().is_empty());
+            assert_eq!(all.into_schema().field(0).data_type(), &DataType::Utf8View);
+        }
     }
 
     #[test]
@@ -322,7 +381,7 @@ mod tests {
             (UInt64, UInt8, Some(UInt64)),
             (Float32, Float64, Some(Float64)),
             (Int32, Float32, Some(Float64)),
-            (Int64, Float64, None),
+            (Int64, Float64, Some(Float64)),
             (Decimal128(5, 2), Decimal128(7, 1), Some(Decimal128(8, 2))),
             (Decimal128(5, 2), Int32, Some(Decimal128(12, 2))),
             (Decimal128(38, 2), Decimal128(38, 3), None),

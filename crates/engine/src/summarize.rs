@@ -64,7 +64,11 @@ const COLUMNS: [&str; 11] = [
 ];
 
 fn of_column(name: &str, kind: &DataType) -> String {
-    let column = format!("\"{}\"", name.replace('"', "\"\""));
+    let mut column = format!("\"{}\"", name.replace('"', "\"\""));
+    // Bytes need not be text; in hexadecimal, they have the same order.
+    if kind.is_binary() || matches!(kind, DataType::FixedSizeBinary(_)) {
+        column = format!("encode(arrow_cast({column}, 'Binary'), 'hex')");
+    }
     let quoted = |text: &str| format!("'{}'", text.replace('\'', "''"));
     let null = || "CAST(NULL AS DOUBLE)".to_owned();
     let number = |call: &str| match kind.is_numeric() {

@@ -20,14 +20,14 @@ use datafusion_session::SessionStore;
 use futures::TryStreamExt;
 use object_store::path::Path;
 use object_store::{ObjectMeta, ObjectStoreExt};
+use url::Url;
 
 use crate::catalog::S3Format;
 use crate::csv_dialect;
 use crate::csv_options;
 use crate::error::{ErrorKind, Told};
 use crate::external_tables::{
-    AsText, SUBFOLDERS, as_text, in_any_case, in_subfolders, is_hidden, with_subfolders,
-    without_bytes,
+    AsText, SUBFOLDERS, as_text, in_subfolders, is_hidden, with_subfolders, without_bytes,
 };
 use crate::files_table::FilesTable;
 use crate::index::found::Foreseen;
@@ -111,11 +111,13 @@ impl UrlTables {
             None => state,
         };
         let store = state.runtime_env().object_store(&location)?;
-        let there: Vec<ObjectMeta> = location
+        let mut there: Vec<ObjectMeta> = location
             .list_all_files(&with_subfolders(&state), store.as_ref(), "")
             .await?
             .try_collect()
             .await?;
+        // Folders of this machine are listed in no order.
+        there.sort_by(|one, other| one.location.cmp(&other.location));
         let in_folder = !state.config_options().execution.listing_table_ignore_subdirectory;
         let (objects, deeper): (Vec<_>, Vec<_>) = there
             .into_iter()
@@ -124,9 +126,14 @@ impl UrlTables {
         foreseen.learn(&state, &location.object_store(), &objects);
         let found = Found::new(&state, (url, is_glob), &objects, &deeper, read)?;
         let mut kind = found.kind;
-        let location = match found.glob {
-            Some(glob) => location.with_glob(&glob)?,
-            None => location,
+        let (state, listed, objects) = match found.ends {
+            Some(ends) => {
+                let listed = Listed::ending(&location, &ends)?;
+                let objects: Vec<_> =
+                    objects.into_iter().filter(|it| listed.has(&it.location)).collect();
+                (listed.session(&state)?, Some(listed), objects)
+            }
+            None => (state, listed, objects),
         };
         let notes = state.config().get_extension::<Notes>().unwrap_or_default();
         found.notes.into_iter().for_each(|note| notes.add(note));
@@ -152,11 +159,18 @@ impl UrlTables {
         let format = kind.create(&state)?;
         if let Some(format) = format.downcast_ref::<S3Format>() {
             let named = objects.iter().filter(|object| is_read(&object.location, &found.extension));
-            format.check_sizes(&location, named)?;
+            format.check_sizes(&location, named)?.into_iter().for_each(|note| notes.add(note));
         }
         let mut options = ListingOptions::new(format).with_file_extension(found.extension);
         let (partitions, note) = inferred::columns(&location, &sampled);
         note.into_iter().for_each(|note| notes.add(note));
+        if let Some(twice) = partitions.twice() {
+            return plan_err!(
+                "the folders at {url} name the column `{twice}` twice, one within the other; name those of one, as in \
+                 '{}{twice}=…/'",
+                location.as_str()
+            );
+        }
         let schema = match schema {
             Some(schema) => schema,
             None => match options.infer_schema(&state, &location).await {
@@ -217,6 +231,14 @@ async fn found_location(state: &SessionState, url: &str) -> Result<ListingTableU
         if store.head(object.prefix()).await.is_ok() {
             return Ok(object);
         }
+    }
+    let has_brackets = !url.contains("://") && url.contains('[');
+    if has_brackets
+        && let Ok(path) = std::path::absolute(url)
+        && path.is_file()
+        && let Ok(file) = Url::from_file_path(path)
+    {
+        return ListingTableUrl::parse(file);
     }
     location(url)
 }
@@ -364,8 +386,8 @@ struct Found {
     kind: Kind,
     /// The end of the names of the objects that are read.
     extension: String,
-    /// A pattern for those names, where they end differently.
-    glob: Option<String>,
+    /// How those names end, where they end differently: in upper or in lower case, or in a space.
+    ends: Option<Vec<String>>,
     /// Which objects are not read.
     notes: Vec<String>,
 }
@@ -420,17 +442,16 @@ impl Found {
             notes.push(in_subfolders(url, &deeper));
         }
         if ends.len() == 1 {
-            return Ok(Self { kind, extension: end.to_owned(), glob: None, notes });
+            return Ok(Self { kind, extension: end.to_owned(), ends: None, notes });
         }
-        // Names that differ in upper and lower case: `*.[cC][sS][vV]`.
         if !unknown.is_empty() && is_glob {
             return plan_err!(
                 "{url} matches objects of no known format, such as {}; name those with data only",
                 some_of(&unknown)
             );
         }
-        let glob = (!is_glob).then(|| format!("*{}", in_any_case(end)));
-        Ok(Self { kind, extension: String::new(), glob, notes })
+        let ends = (!is_glob).then(|| ends.into_iter().map(ToOwned::to_owned).collect());
+        Ok(Self { kind, extension: String::new(), ends, notes })
     }
 
     /// All objects, whose names do not say that they are what a call takes them for.
@@ -448,6 +469,6 @@ impl Found {
         };
         let options = compression.map(|name| ("format.compression".to_owned(), name.to_owned()));
         let kind = Kind { format: read.format.to_owned(), options: options.into_iter().collect() };
-        Ok(Self { kind, extension: String::new(), glob: None, notes: Vec::new() })
+        Ok(Self { kind, extension: String::new(), ends: None, notes: Vec::new() })
     }
 }

@@ -38,7 +38,8 @@ impl Fault {
             }
             false => {
                 "CREATE EXTERNAL TABLE t (…) with as many columns as the longest has, and OPTIONS \
-                 ('format.truncated_rows' 'true'), takes those with fewer"
+                 ('format.truncated_rows' 'true'), takes those with fewer; if the first lines are no records, \
+                 read_csv('…', skip => 2) passes them by, and comment => '#' those that begin so"
             }
         };
         plan_datafusion_err!(

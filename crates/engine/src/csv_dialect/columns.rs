@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow::datatypes::{Fields, Schema, SchemaRef};
+use arrow::datatypes::{DataType, Fields, Schema, SchemaRef, TimeUnit};
 use datafusion::catalog::Session;
 use datafusion::common::{DataFusionError, Result};
 use datafusion::datasource::file_format::DEFAULT_SCHEMA_INFER_MAX_RECORD;
@@ -87,12 +87,20 @@ async fn of_object(
     read.await.map_err(|error: DataFusionError| error.context(named))
 }
 
-/// The schema in which columns that the header does not name are called by their place.
+/// The schema in which columns that the header does not name are called by their place, and times have fractions.
 fn with_names(schema: &Schema) -> Schema {
     let fields =
         schema.fields().iter().enumerate().map(|(place, field)| match field.name().is_empty() {
             true => Arc::new(field.as_ref().clone().with_name(name_of(place, ""))),
             false => Arc::clone(field),
         });
+    let fields = fields.map(|field| match field.data_type() {
+        // Later times may have fractions of a second, which the reader would drop.
+        DataType::Timestamp(TimeUnit::Second | TimeUnit::Millisecond, zone) => {
+            let times = DataType::Timestamp(TimeUnit::Microsecond, zone.clone());
+            Arc::new(field.as_ref().clone().with_data_type(times))
+        }
+        _ => field,
+    });
     Schema::new_with_metadata(fields.collect::<Fields>(), schema.metadata().clone())
 }

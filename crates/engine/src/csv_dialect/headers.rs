@@ -21,8 +21,8 @@ use crate::beginnings::{LOOKS, Remembered};
 use crate::contents;
 use crate::notes::Notes;
 
-/// How many objects are compared, at most.
-const MOST: usize = 1024;
+/// How many objects are compared when a table is made, at most. Others are when a query reads them.
+pub(crate) const MOST: usize = 1024;
 /// How many at the same time.
 const AT_ONCE: usize = 32;
 
@@ -60,7 +60,7 @@ pub(crate) async fn check(
         );
     }
     state.config().get_extension::<KnownHeaders>().unwrap_or_default().learn(first, called.clone());
-    note_if_many(state, objects);
+    let others = &others[..others.len().min(MOST)];
     each(state, options, store, others, &called, |object, other| {
         compare((&format!("`{}`", first.location), &header), (object, other), options)
     })
@@ -81,8 +81,7 @@ pub(crate) async fn check_new(
     columns: &[String],
 ) -> Result<()> {
     let options = format.options();
-    // Of more objects, those that were looked at first are a sample.
-    if !has_header(state, options) || objects.len() > MOST {
+    if !has_header(state, options) {
         return Ok(());
     }
     each(state, options, store, objects, &columns.into(), |object, header| {
@@ -141,7 +140,6 @@ pub(crate) async fn check_declared(
     if !has_header(state, options) {
         return Ok(());
     }
-    note_if_many(state, objects);
     each(state, options, store, objects, &declared.into(), |object, header| {
         compare_declared(declared, object, header)
     })
@@ -152,18 +150,7 @@ pub(super) fn has_header(state: &dyn Session, options: &CsvOptions) -> bool {
     options.has_header.unwrap_or_else(|| state.config_options().catalog.has_header)
 }
 
-/// Adds a note if not all headers are compared.
-fn note_if_many(state: &dyn Session, objects: &[ObjectMeta]) {
-    if objects.len() > MOST {
-        let notes = state.config().get_extension::<Notes>().unwrap_or_default();
-        notes.add(format!(
-            "the headers of {MOST} objects are compared: those of {} others are taken to be the same",
-            objects.len() - MOST
-        ));
-    }
-}
-
-/// Compares the headers of objects, as far as they are not too many, unless it is known that they are like this.
+/// Compares the headers of objects, unless it is known that they are like this.
 async fn each(
     state: &dyn Session,
     options: &CsvOptions,
@@ -174,7 +161,7 @@ async fn each(
 ) -> Result<()> {
     let known = state.config().get_extension::<KnownHeaders>().unwrap_or_default();
     let (known, compare) = (known.as_ref(), &compare);
-    for some in objects[..objects.len().min(MOST)].chunks(AT_ONCE) {
+    for some in objects.chunks(AT_ONCE) {
         let mut looks = Vec::with_capacity(some.len());
         for object in some {
             looks.push(async move {

@@ -183,7 +183,9 @@ async fn schema(
         }
         _ => match format.infer_schema(state, &store, objects).await {
             Ok(schema) => schema,
-            Err(error) if json.is_some() => json_columns::of_arrays(error, &store, objects).await?,
+            Err(error) if json.is_some() => {
+                json_columns::of_arrays(state, error, &store, objects).await?
+            }
             Err(error) => return Err(error),
         },
     };

@@ -60,9 +60,23 @@ impl Dialect {
                 }
             }
         }
-        let (delimiter, mut records) = best;
+        let may_be_apostrophes =
+            quote.is_none() && !sample.contains(&usual.quote) && sample.contains(&b'\'');
         let mut quoted_by = quote.unwrap_or(usual.quote);
-        if quote.is_none() && !sample.contains(&usual.quote) && sample.contains(&b'\'') {
+        if delimiter.is_none() && may_be_apostrophes && !best.1.is_table() {
+            // Delimiters within them make records of several lengths otherwise.
+            for other in &DELIMITERS[1..] {
+                let records = split(*other, b'\'');
+                if records.is_table()
+                    && records.rows.len() > 1
+                    && records.width() > best.1.width_of_table()
+                {
+                    (quoted_by, best) = (b'\'', (*other, records));
+                }
+            }
+        }
+        let (delimiter, mut records) = best;
+        if may_be_apostrophes {
             let apostrophes = split(delimiter, b'\'');
             // Where they quote delimiters, the others see records of several lengths. Where they quote none,
             // they may as well be a part of the values: COPY writes such.
@@ -306,6 +320,7 @@ mod tests {
         check("a|b\r\n1|2\r\n", '|', '"', true);
         check("a;b\n\"x;\n;y\";2\n", ';', '"', true);
         check("a,b\n'x, y','z'\n'u','v'", ',', '\'', true);
+        check("name;note\n'M';'a;b'\n'X';'y'\n", ';', '\'', true);
         check("1,apple,1.5\n2,pear,\n", ',', '"', false);
         check("1,,foo\n2,5,bar\n3,6,baz\n", ',', '"', false);
         check(",2,3\n4,5,6\n7,8,9\n", ',', '"', false);

@@ -10,6 +10,7 @@ use datafusion::functions::expr_fn::{concat, replace, strpos, to_date, to_timest
 use datafusion::logical_expr::{Expr, LogicalPlanBuilder, cast, lit, when};
 
 use super::values::Values;
+use crate::error::WITH_POINT;
 
 /// What the columns are called that are read as text, in plans.
 const TEXT: &str = "text";
@@ -84,7 +85,7 @@ impl Values {
             // A point is not taken for what it is not, but makes a text that is no number.
             (Some(separator), ..) if is_number => {
                 let has_point = strpos(text.clone(), lit(".")).gt(lit(0));
-                let wrong = concat(vec![text.clone(), lit(" (with a point)")]);
+                let wrong = concat(vec![text.clone(), lit(WITH_POINT)]);
                 let with_point = replace(text, lit(separator.to_string()), lit("."));
                 when(has_point, wrong).otherwise(with_point)?
             }

@@ -10,7 +10,7 @@ use datafusion::sql::sqlparser::parser::ParserError;
 use sluicegate_client::{Error as StoreError, access_fault};
 
 use super::ErrorKind;
-use super::reword::reword;
+use super::reword::{reword, with_point};
 use super::told::Told;
 use crate::checked::Damaged;
 use crate::csv_options::BadEncoding;
@@ -18,6 +18,7 @@ use crate::datasource::named::{BadRecord, PART};
 use crate::datasource::whole_numbers::UnexpectedFraction;
 use crate::datasource::whole_records::CutInValue;
 use crate::decompressed::NotCompressed;
+use crate::json_columns::APART;
 use crate::merged_columns::LEAVE_OUT;
 use crate::misanswer::Misanswer;
 use crate::silence::Silence;
@@ -80,6 +81,9 @@ pub(super) fn describe(error: &DataFusionError) -> Description {
     }
     if let Some(bad) = find::<BadRecord>(error) {
         let message = one_line(&bad.to_string());
+        if let Some(described) = with_point(&message) {
+            return described;
+        }
         if message.starts_with("Divide by zero") {
             // What is computed of a record, beside reading it.
             return Description { kind: ErrorKind::Data, message, hint: Some(ZERO.into()) };
@@ -89,6 +93,7 @@ pub(super) fn describe(error: &DataFusionError) -> Description {
         let hint = match about_fields {
             false if bad.is_json() && message.contains("expected string got ") => TEXT,
             false if bad.is_json() && message.contains("expected { got [") => ARRAY,
+            false if message.contains("unexpected leading content before '['") => APART,
             false if bad.is_json() && is_nested(&message) => LEAVE_OUT,
             // Records on several lines are cut where a part of a file ends. Of a record that is whole, it is the
             // value that is wrong.
@@ -219,7 +224,8 @@ const SILENT: &str =
 
 const BAD_VALUE: &str = "Correct the value, or convert it with TRY_CAST, which gives NULL; a column of a file is declared as VARCHAR for that.";
 
-const TEXT: &str = "Text is in quotes in JSON: write the value so, or declare the column with the type of its values.";
+const TEXT: &str = "Text is in quotes in JSON: write the value so; declare the column with the type of its values, if all have one; \
+     or declare the other columns, CREATE EXTERNAL TABLE t (…), which leaves this one out.";
 
 const ZERO: &str = "Make the divisor NULL where it is zero: NULLIF(x, 0).";
 

@@ -14,7 +14,7 @@ use sluicegate_client::Error as StoreError;
 
 use self::describe::Description;
 pub(crate) use self::describe::{is_damage, is_of_store};
-pub(crate) use self::reword::{are_similar, with_what_was_meant};
+pub(crate) use self::reword::{WITH_POINT, are_similar, with_what_was_meant};
 pub use self::told::Told;
 use crate::panics;
 

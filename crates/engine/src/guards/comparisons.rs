@@ -26,7 +26,7 @@ use super::exact::{Counted, Number};
 use super::{
     array_has, decimal_comparisons, exclusive_or, flipped_comparisons, float_zeros, in_lists,
     lossy_casts, mixed_instants, regular_expressions, rounding, timestamp_casts,
-    timestamp_comparisons, truncated_dates, years,
+    timestamp_comparisons, truncated_dates, unlike, years,
 };
 
 /// Adds the rules and their functions to a session that is being built.
@@ -398,6 +398,9 @@ fn compared(left: &Expr, op: Operator, right: &Expr, schema: &DFSchema) -> Optio
         let left = left.clone().cast_to(&common, schema).ok()?;
         let right = right.clone().cast_to(&common, schema).ok()?;
         return Some(binary_expr(left, op, right));
+    }
+    if let Some(alike) = unlike::compared(left, op, right, schema) {
+        return Some(alike);
     }
     let wide_left = timestamp_comparisons::widened(left, &left_type, &right_type);
     let wide_right = timestamp_comparisons::widened(right, &right_type, &left_type);

@@ -68,6 +68,7 @@ mod timestamp_casts;
 mod timestamp_comparisons;
 mod top_k_aggregation;
 mod truncated_dates;
+mod unlike;
 mod using;
 mod window_shifts;
 mod wrapped;

@@ -36,8 +36,14 @@ pub(crate) fn columns(
         }
     }
     let note = left_out.first_key_value().map(|(name, paths)| {
-        let without = folders.iter().find(|(_, folders)| folders.get(common).map(|it| it.0) != Some(name));
-        let without = without.map_or(String::new(), |(path, _)| format!(", but not `{path}`"));
+        let is_in = |others: &[(&str, &str)]| others.iter().any(|(other, _)| other == name);
+        let without = folders.iter().find(|(_, folders)| !is_in(&folders[common..]));
+        let elsewhere = folders.iter().find(|(path, _)| *path != paths[0]);
+        let without = match (without, elsewhere) {
+            (Some((path, _)), _) => format!(", but not `{path}`"),
+            (None, Some((path, _))) => format!(", and `{path}` in one at another place"),
+            (None, None) => String::new(),
+        };
         let names: Vec<&&str> = left_out.keys().collect();
         format!(
             "the folders {} are no columns: {} is in one{without}; name objects of one kind, as in '{}…/{name}=*/…', \

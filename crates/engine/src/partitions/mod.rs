@@ -7,6 +7,7 @@
 pub(crate) mod inferred;
 pub(crate) mod value;
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use arrow::datatypes::{DataType, Field, FieldRef};
@@ -45,6 +46,12 @@ impl Partitions {
     /// Whether there is a column of this name.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.0.iter().any(|field| field.name() == name)
+    }
+
+    /// The name that two of them have, if there is one.
+    pub(crate) fn twice(&self) -> Option<&str> {
+        let mut names = HashSet::new();
+        self.0.iter().map(|field| field.name().as_str()).find(|name| !names.insert(*name))
     }
 
     /// The same columns as DataFusion's listing has them.

@@ -9,7 +9,7 @@ use std::fmt;
 use std::hash::{BuildHasher, Hasher};
 use std::sync::Arc;
 
-use arrow::array::{Array, AsArray, RecordBatch, StringArray, UInt32Array};
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, StringArray, UInt32Array};
 use arrow::compute::{cast, take_record_batch};
 use arrow::datatypes::{DataType, SchemaRef};
 use async_trait::async_trait;
@@ -147,7 +147,7 @@ impl Folders {
             let column = column.ok_or_else(|| {
                 exec_datafusion_err!("there is no column {name} to name folders by")
             })?;
-            values.push((encoded(name), cast(column, &DataType::Utf8)?));
+            values.push((encoded(name), text_of(column)?));
         }
         let values: Vec<(&String, &StringArray)> =
             values.iter().map(|(name, values)| (name, values.as_string::<i32>())).collect();
@@ -192,4 +192,23 @@ impl Folders {
             }
         }
     }
+}
+
+/// Values as folders name them. Bytes, which need not be text, are in hexadecimal, as in CSV.
+fn text_of(column: &ArrayRef) -> Result<ArrayRef> {
+    let column = match column.data_type() {
+        DataType::Dictionary(_, values) => &cast(column, values)?,
+        _ => column,
+    };
+    let binary = match column.data_type() {
+        DataType::Binary
+        | DataType::LargeBinary
+        | DataType::BinaryView
+        | DataType::FixedSizeBinary(_) => cast(column, &DataType::LargeBinary)?,
+        _ => return Ok(cast(column, &DataType::Utf8)?),
+    };
+    let values = binary.as_binary::<i64>().iter().map(|value| {
+        value.map(|bytes| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>())
+    });
+    Ok(Arc::new(values.collect::<StringArray>()))
 }

@@ -7,6 +7,7 @@ mod unsupported;
 use super::ErrorKind;
 use super::describe::Description;
 use super::told::Told;
+use crate::copied_columns::{LEAVE_ONE, NONE_LEFT};
 use crate::missing;
 use crate::url_tables::{COMPRESSIONS, TABS};
 use crate::written_files;
@@ -18,7 +19,7 @@ use self::unsupported::unsupported;
 
 /// A message that says less, or more, than a user can use; none if it is good as it is.
 pub(super) fn reword(text: &str) -> Option<Description> {
-    const RULES: [fn(&str) -> Option<Description>; 16] = [
+    const RULES: [fn(&str) -> Option<Description>; 18] = [
         syntax,
         signature,
         function,
@@ -35,6 +36,8 @@ pub(super) fn reword(text: &str) -> Option<Description> {
         operator,
         inserted,
         unsupported,
+        nested,
+        with_point,
     ];
     RULES.into_iter().find_map(|rule| rule(text))
 }
@@ -158,7 +161,11 @@ fn function(text: &str) -> Option<Description> {
 fn operands(text: &str) -> Option<Description> {
     let (_, rest) = text.split_once("Cannot coerce arithmetic expression ")?;
     let (operation, _) = rest.split_once(" to valid types")?;
-    let hint = "Convert one of the two: CAST(… AS DOUBLE).";
+    let hint =
+        match ["Interval", "Timestamp", "Date", "Duration"].iter().any(|it| text.contains(it)) {
+            true => "Convert the text: CAST(… AS DATE), or AS TIMESTAMP.",
+            false => "Convert one of the two: CAST(… AS DOUBLE).",
+        };
     Some(description(ErrorKind::Plan, format!("there is no {operation}"), hint))
 }
 
@@ -274,14 +281,37 @@ fn table(text: &str) -> Option<Description> {
 /// How the names of files of tables end.
 const ENDS: [&str; 7] = ["csv", TABS, "json", "jsonl", "ndjson", "parquet", "arrow"];
 
+/// `Csv error: Nested type Struct("a": Int64) is not supported in CSV`
+fn nested(text: &str) -> Option<Description> {
+    let (_, rest) = text.split_once("Nested type ")?;
+    rest.split_once(" is not supported in CSV")?;
+    Some(description(
+        ErrorKind::Unsupported,
+        "CSV has no objects and no lists, and a column is one of these",
+        "Write it as JSON or Parquet: COPY … TO 'x.json'; or its fields: SELECT a['x'] AS x, …",
+    ))
+}
+
+/// What the text of a number is given where a point is no decimal separator, so that it is none.
+pub(crate) const WITH_POINT: &str = " (with a point)";
+
+/// `Cannot cast string '1.234,5 (with a point)' to value of Decimal128(38, 10) type, in file:…`
+pub(super) fn with_point(text: &str) -> Option<Description> {
+    let (before, rest) = text.split_once(WITH_POINT)?;
+    let (_, value) = before.rsplit_once('\'')?;
+    let place = rest.rfind(", in ").map_or("", |at| &rest[at..]);
+    Some(description(
+        ErrorKind::Data,
+        format!("'{value}' has a point, and another character separates decimals{place}"),
+        "Write numbers without separators of thousands; or declare the column as VARCHAR, and take them out: \
+         replace(x, '.', '').",
+    ))
+}
+
 /// A partitioned COPY of which no column is left.
 fn partitions(text: &str) -> Option<Description> {
     let at_fault = text.contains("must either specify a row count or at least one column");
-    let message =
-        "all columns are those that partition the objects, and none is left to be written in them";
-    at_fault.then(|| {
-        description(ErrorKind::Plan, message.to_owned(), "Leave one out of PARTITIONED BY (…).")
-    })
+    at_fault.then(|| description(ErrorKind::Plan, NONE_LEFT.to_owned(), LEAVE_ONE))
 }
 
 /// `Resources exhausted: … Error: Failed to allocate additional 4.6 KB for … (used: 0.0 B, pool_size: 1024.0 B)`

@@ -1,0 +1,49 @@
+//! Columns that COPY cannot write.
+
+use std::collections::HashSet;
+
+use datafusion::common::Result;
+use datafusion::common::config::ConfigOptions;
+use datafusion::logical_expr::dml::CopyTo;
+
+use crate::{ErrorKind, Told};
+
+/// The option that has the columns which partition the objects written in them, too.
+const KEEPS: &str = "execution.keep_partition_by_columns";
+
+/// What is said of a COPY that leaves no column to be written.
+pub(crate) const NONE_LEFT: &str =
+    "all columns are those that partition the objects, and none is left to be written in them";
+
+/// The way out of that.
+pub(crate) const LEAVE_ONE: &str = "Leave one out of PARTITIONED BY (…).";
+
+/// Looks whether what is written has columns, each of which has a name of its own.
+///
+/// # Errors
+///
+/// If it has none, or two have the same name: it could not be read back.
+pub(crate) fn check(copy: &CopyTo, options: &ConfigOptions) -> Result<()> {
+    let columns = copy.input.schema().fields();
+    let mut names = HashSet::new();
+    if let Some(twice) = columns.iter().find(|field| !names.insert(field.name())) {
+        let message = format!("two columns that COPY is to write are called `{}`", twice.name());
+        let hint = format!(
+            "Give one of them another name: COPY (SELECT a.\"{0}\", b.\"{0}\" AS {0}_2, …) TO …; or join with USING, \
+             which has one of both.",
+            twice.name()
+        );
+        return Err(Told { kind: ErrorKind::Plan, message, hint: Some(hint) }.into());
+    }
+    let keeps = copy.options.get(KEEPS).map_or(
+        options.execution.keep_partition_by_columns,
+        // What is neither is refused when it is planned.
+        |said| !said.eq_ignore_ascii_case("false"),
+    );
+    let is_folder = |name: &String| copy.partition_by.contains(name);
+    if !keeps && !copy.partition_by.is_empty() && columns.iter().all(|it| is_folder(it.name())) {
+        let (message, hint) = (NONE_LEFT.to_owned(), Some(LEAVE_ONE.to_owned()));
+        return Err(Told { kind: ErrorKind::Plan, message, hint }.into());
+    }
+    Ok(())
+}
