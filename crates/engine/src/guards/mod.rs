@@ -201,7 +201,10 @@ pub fn rewrite(statement: &mut Statement) -> Result<()> {
 }
 
 /// Visits the parts of a statement that are SQL of the parser's.
-fn visit<V: VisitorMut>(statement: &mut Statement, visitor: &mut V) -> ControlFlow<V::Break> {
+pub(crate) fn visit<V: VisitorMut>(
+    statement: &mut Statement,
+    visitor: &mut V,
+) -> ControlFlow<V::Break> {
     match statement {
         Statement::Statement(statement) => statement.visit(visitor),
         Statement::CopyTo(copy) => match &mut copy.source {
