@@ -37,6 +37,7 @@ mod json;
 mod many_ranges;
 mod messages;
 mod minio;
+mod mistyped;
 mod model;
 mod names;
 mod negotiation;

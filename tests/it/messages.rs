@@ -131,7 +131,7 @@ fn what_sql_there_is_not_is_said_with_what_there_is() {
         ("SELECT * FROM 'nofile.csv'", &["no file 'nofile.csv'", "s3://bucket/key"]),
         ("SELECT * FROM nofile.csv", &["FROM 'nofile.csv'"]),
         ("SELECT * FROM s3://bucket/fruit.csv", &["in quotes: FROM 's3://bucket/file.csv'"]),
-        ("SELECT len(name) FROM f", &["no function `len`", "length"]),
+        ("SELECT strlen(name) FROM f", &["no function `strlen`", "length"]),
         ("SELECT foo(name) FROM f", &["no function `foo`", "SHOW FUNCTIONS"]),
         ("SELECT name - 1.5 FROM f", &["there is no Utf8 - ", "CAST("]),
         ("SELECT id FROM f a, f b", &["Ambiguous", "a.id"]),
