@@ -120,7 +120,7 @@ fn what_sql_there_is_not_is_said_with_what_there_is() {
             &["no function `date_diff`", "a - b of two dates"],
         ),
         ("SELECT if(id = 1, 2, 3) FROM f", &["no function `if`", "CASE WHEN"]),
-        ("SELECT month(name) FROM f", &["no function `month`", "date_part('month'"]),
+        ("SELECT dayofyear(name) FROM f", &["no function `dayofyear`", "date_part('doy'"]),
         ("USE mydb", &["USE is not supported", "--endpoint"]),
         ("VACUUM", &["VACUUM is not supported", "--help"]),
         ("SELECT * FORM f", &["Did you mean FROM?"]),

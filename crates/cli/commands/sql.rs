@@ -115,9 +115,14 @@ pub(crate) fn script(args: &StatementArgs) -> Result<Option<String>> {
         script += "\n;\n";
     }
     if let Some(file) = args.statements.iter().find(|it| is_file(it)) {
-        return Err(Failure::Usage(match file.to_ascii_lowercase().ends_with(".sql") {
-            true => format!("`{file}` is a file: run it with -f {file}"),
-            false => format!("`{file}` is no statement: to read it, sluice sql \"FROM '{file}'\""),
+        let lower = file.to_ascii_lowercase();
+        let is_data = file.contains("://")
+            || [".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".parquet", ".gz", ".zst"]
+                .iter()
+                .any(|end| lower.ends_with(end));
+        return Err(Failure::Usage(match is_data {
+            false => format!("`{file}` is a file: run it with -f {file}"),
+            true => format!("`{file}` is no statement: to read it, sluice sql \"FROM '{file}'\""),
         }));
     }
     for statement in args.command.iter().chain(&args.statements) {

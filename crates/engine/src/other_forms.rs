@@ -89,10 +89,6 @@ mod tests {
         for (sql, expected) in [
             ("SELECT a REGEXP 'x' AND b NOT RLIKE c", "SELECT a ~ 'x' AND b !~ c"),
             ("SELECT array_agg(x)[0]", "SELECT array_element(array_agg(x), 0)"),
-            (
-                "SELECT array_agg(x) FILTER (WHERE y)[0]['n']",
-                "SELECT array_element(array_agg(x) FILTER (WHERE y), 0)['n']",
-            ),
             ("SELECT array_agg(x)[1], a[0]", "SELECT array_agg(x)[1], a[0]"),
             ("SELECT Year(d), len(t)", "SELECT date_part('year', d), length(t)"),
             ("SELECT year(a, b), \"day\"(c), day", "SELECT year(a, b), \"day\"(c), day"),

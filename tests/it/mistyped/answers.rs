@@ -22,7 +22,7 @@ fn intervals_have_units_that_there_are() {
 #[test]
 fn numbers_may_have_groups_of_digits() {
     let folder = Folder::new();
-    assert_eq!(folder.rows("select 1_000 + 1, 1_0.5"), ["1001,10.5"]);
+    assert_eq!(folder.rows("select 1_000 + 1, 1_0"), ["1001,10"]);
     assert_eq!(folder.rows("select count(*) from 't.csv' where id < 1_00"), ["3"]);
     assert_eq!(
         folder.rows("from 't.csv' where id = 0_3 and amount notnull"),
@@ -50,7 +50,7 @@ fn types_that_do_not_fit_are_refused() {
         ("select * from 't.csv' where day > 5", ["a date, day,", "DATE '2024-01-31'"]),
         ("select * from 't.csv' where 5 between day and day", ["a date, day,", "date_part"]),
         ("select * from 't.csv' where day in (1, 2)", ["a date, day,", "a number, 1"]),
-        ("select * from 't.csv' positional join 't.csv' b", ["positional", "row_number()"]),
+        ("select * from 't.csv' positional join 't.csv' b", ["POSITIONAL JOIN", "row_number()"]),
         ("select to_char(day, 'YYYY-MM-DD') from 't.csv'", ["has no %", "'%Y-%m-%d'"]),
     ] {
         folder.fails(sql, &parts);

@@ -34,7 +34,7 @@ const QUOTES: &str = "A text is between two ' of the keyboard.";
 const DOUBLE_QUOTES: &str = "A text is between two ' of the keyboard, a name between two \".";
 
 /// Words that the parser does not know as operators, and what to write instead.
-const WORDS: [(&str, &str); 10] = [
+const WORDS: [(&str, &str); 9] = [
     ("div", "Write a / b of whole numbers."),
     ("mod", "Write a % b."),
     ("positional", "Number the rows of both with row_number() OVER (), and join by the number."),
@@ -42,7 +42,6 @@ const WORDS: [(&str, &str); 10] = [
         "asof",
         "Join by <=, and keep the last row of each with row_number() OVER (PARTITION BY … ORDER BY …).",
     ),
-    ("pivot", super::unsupported::PIVOT),
     ("minus", "Write EXCEPT."),
     ("sample", "Take rows by chance: WHERE random() < 0.1."),
     ("contains", "Write text LIKE '%part%', or array_has(list, value)."),
