@@ -31,10 +31,21 @@ const GRACE: Duration = Duration::from_millis(500);
 /// How wide help is that is not shown on a terminal, as for clap.
 const WIDTH: usize = 100;
 
+/// Does all in a thread with a stack of its own: titles of columns are read from statements, which may nest deeply.
 fn main() -> ExitCode {
+    let thread = std::thread::Builder::new().stack_size(compute::STACK_BYTES).spawn(program);
+    match thread.map(std::thread::JoinHandle::join) {
+        Ok(Ok(code)) => code,
+        Ok(Err(_)) => ExitCode::FAILURE,
+        Err(error) => Failure::from(error).report(),
+    }
+}
+
+fn program() -> ExitCode {
     let width = terminal::width().unwrap_or(WIDTH);
     let command = help::with_whole_examples(Args::command(), width);
-    let parsed = command.clone().try_get_matches().and_then(|typed| {
+    let typed = std::env::args_os().map(mistyped::with_space_before_comment);
+    let parsed = command.clone().try_get_matches_from(typed).and_then(|typed| {
         Args::from_arg_matches(&typed).map_err(|error| error.format(&mut command.clone()))
     });
     let args = match parsed {
@@ -69,10 +80,22 @@ fn show(shown: &clap::Error) -> ExitCode {
             Err(error) => Failure::from(error).report(),
         };
     }
-    let hint = mistyped::hint(shown).map_or_else(String::new, |hint| format!("hint: {hint}\n"));
+    let hint = mistyped::hint(shown);
+    let text = match &hint {
+        // It is the better one of the two.
+        Some(_) => without_tip(&text),
+        None => text,
+    };
+    let hint = hint.map_or_else(String::new, |hint| format!("hint: {hint}\n"));
     // If stderr is closed, the exit code has to do.
     drop(io::stderr().write_all((about_numbers(text) + &hint).as_bytes()));
     u8::try_from(shown.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from)
+}
+
+/// What is wrong with the arguments, without the suggestion of clap, which may be far off.
+fn without_tip(text: &str) -> String {
+    let kept = text.split("\n\n").filter(|part| !part.trim_start().starts_with("tip: "));
+    kept.collect::<Vec<_>>().join("\n\n")
 }
 
 /// What the standard library says of numbers, in words for who typed them.

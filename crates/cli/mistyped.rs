@@ -1,5 +1,6 @@
 //! Commands that there are not, and what was meant.
 
+use std::ffi::OsString;
 use std::path::Path;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -63,6 +64,14 @@ const BELOW: [(&[&str], &[&str], &str); 4] = [
 
 /// What to type instead of a command that there is not; nothing if that is not known.
 pub(crate) fn hint(error: &clap::Error) -> Option<String> {
+    if error.kind() == ErrorKind::UnknownArgument {
+        let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidArg) else {
+            return None;
+        };
+        let name = typed.split('=').next().unwrap_or_default();
+        let known = OPTIONS.iter().find(|(names, _)| names.contains(&name));
+        return known.map(|(_, hint)| (*hint).to_owned());
+    }
     if error.kind() != ErrorKind::InvalidSubcommand {
         return None;
     }
@@ -104,6 +113,42 @@ fn instead(typed: &str, usage: &str) -> Option<String> {
     is_named.then(|| format!("To read it: sluice sql \"FROM '{typed}'\""))
 }
 
+/// An argument that begins with a comment of SQL, `-- name`, which would be an option, with a space before it.
+pub(crate) fn with_space_before_comment(argument: OsString) -> OsString {
+    let is_comment = argument.to_str().is_some_and(|text| {
+        text.strip_prefix("--").is_some_and(|rest| rest.starts_with(char::is_whitespace))
+            || text.starts_with("--") && text.contains('\n')
+    });
+    if !is_comment {
+        return argument;
+    }
+    let mut spaced = OsString::from(" ");
+    spaced.push(argument);
+    spaced
+}
+
+/// Options of other programs, and what does the same here.
+const OPTIONS: [(&[&str], &str); 9] = [
+    (&["--csv", "-csv"], "--format csv writes answers as CSV."),
+    (&["--json", "-json"], "--format json writes answers as JSON, ndjson one object per line."),
+    (&["--tsv", "-t", "-A"], "--format tsv writes answers with tabs."),
+    (
+        &["--query", "-q", "-e", "--execute", "--sql"],
+        "Give the statement with -c, or without an option: sluice sql \"SELECT …\".",
+    ),
+    (&["--no-sign-request", "--no-sign"], "--anonymous sends requests that are not signed."),
+    (
+        &["--no-header", "--no-headers", "--noheader", "--header", "-header"],
+        "CSV of an answer has a header; COPY (SELECT …) TO 'x.csv' (HEADER false) writes none.",
+    ),
+    (
+        &["-d", "--database", "--db", "--host", "-h"],
+        "A store is --endpoint URL, or a connection: -C NAME.",
+    ),
+    (&["--endpoint-url", "--url"], "The store's URL is --endpoint URL."),
+    (&["--quiet", "--silent"], "--no-progress shows no progress; notes are on stderr."),
+];
+
 /// Whether words are a statement that a shell has cut, because it was not quoted: `select 1`, or, of `select * from
 /// t`, the names of files in place of the star.
 pub(crate) fn is_cut(words: &[impl AsRef<str>]) -> bool {
@@ -134,6 +179,19 @@ mod tests {
         assert_eq!(below("ls", "connect").as_deref(), Some("Here it is `sluice connect list`."));
         assert_eq!(below("rm", "index").as_deref(), Some("Here it is `sluice index drop`."));
         assert_eq!(below("select 1", "generate"), None);
+    }
+
+    #[test]
+    fn a_comment_is_no_option() {
+        for (typed, expected) in [
+            ("-- c\nselect 1", " -- c\nselect 1"),
+            ("--c\nselect 1", " --c\nselect 1"),
+            ("--stats", "--stats"),
+            ("--", "--"),
+            ("select 1", "select 1"),
+        ] {
+            assert_eq!(with_space_before_comment(typed.into()), expected, "{typed:?}");
+        }
     }
 
     #[test]

@@ -39,6 +39,7 @@ mod messages;
 mod messy;
 mod minio;
 mod misanswers;
+mod mistyped;
 mod model;
 mod names;
 mod negotiation;

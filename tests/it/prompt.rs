@@ -373,7 +373,7 @@ fn commands_change_how_answers_are_shown() {
     prompt.line("\\stats off", "stats is off");
     prompt.line("\\ls", "s3://bucket/");
     prompt.line("\\ls s3://bucket/", "s3://bucket/fruit.csv  ");
-    prompt.line("\\ls s3://bucket/none", "There is nothing at s3://bucket/none");
+    prompt.line("\\ls s3://bucket/none", "there is nothing at s3://bucket/none");
     let columns = prompt.line("\\d s3://bucket/fruit.csv", "price");
     assert!(columns.contains("Float64"), "{columns}");
     prompt.line("\\nonsense", "there is no command `\\nonsense`");

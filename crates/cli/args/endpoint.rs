@@ -21,6 +21,15 @@ pub(crate) enum EndpointCommand {
     Conformance(Box<ConformanceArgs>),
 }
 
+/// The name of a bucket, of which its URL is another form.
+fn bucket_name(text: &str) -> Result<String, String> {
+    let name = text.strip_prefix("s3://").unwrap_or(text).trim_end_matches('/');
+    match name.is_empty() || name.contains('/') {
+        true => Err("it is not the name of a bucket".to_owned()),
+        false => Ok(name.to_owned()),
+    }
+}
+
 const PROBE_EXAMPLES: &str = "\
 Examples:
   sluice endpoint probe --endpoint http://127.0.0.1:9000 --bucket scratch
@@ -42,7 +51,8 @@ pub(crate) struct ProbeArgs {
         long,
         value_name = "NAME",
         required_unless_present = "object",
-        conflicts_with = "object"
+        conflicts_with = "object",
+        value_parser = bucket_name
     )]
     pub(crate) bucket: Option<String>,
     /// An existing object to read instead; nothing is written
@@ -67,7 +77,7 @@ Examples:
 #[command(after_help = CONFORMANCE_EXAMPLES)]
 pub(crate) struct ConformanceArgs {
     /// Bucket for samples, which are removed afterwards; created and removed if it does not exist
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = bucket_name)]
     pub(crate) bucket: String,
     /// Also show the answers that agree
     #[arg(long)]

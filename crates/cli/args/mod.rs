@@ -199,9 +199,9 @@ pub(crate) struct SqlArgs {
     #[command(flatten)]
     pub(crate) statements: StatementArgs,
     /// How answers are written [default: by the extension of --output, else table]
-    #[arg(long, value_enum)]
+    #[arg(long, value_enum, ignore_case = true)]
     pub(crate) format: Option<Format>,
-    /// Write the answer to a file, which appears when it is complete
+    /// Write the answer to a file, which appears when it is complete; `-` is stdout
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     /// Maximum number of rows in a table; 0 shows all [default: 40 on a terminal, else 1000]

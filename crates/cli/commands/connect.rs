@@ -9,7 +9,7 @@ use crate::connect::asked::{ask, buckets_words};
 use crate::connect::calibrated::place;
 use crate::connect::named::{Connection, Connections};
 use crate::connect::{prices, profile_named};
-use crate::failure::{Failure, Result};
+use crate::failure::{Failure, Result, without_codes};
 use crate::output::listing::Listing;
 use crate::output::visible::visible;
 
@@ -99,7 +99,9 @@ async fn test(args: ConnectTestArgs) -> Result<()> {
     connect.store.connection = args.name.or(connect.store.connection);
     let engine = Box::pin(connect.connect()).await?;
     let client = &engine.endpoint().client;
-    let buckets = ask(client).await.map_err(|(what, hint)| Failure::new(what).with_hint(hint))?;
+    let buckets = ask(client)
+        .await
+        .map_err(|(what, hint)| Failure::new(without_codes(&what)).with_hint(hint))?;
     let (place, store) = (place(client), &client.profile().name);
     let (place, buckets) = (visible(&place), buckets_words(buckets));
     Ok(writeln!(io::stdout(), "{place} answers: store {store}{buckets}")?)

@@ -114,8 +114,16 @@ pub(crate) fn script(args: &StatementArgs) -> Result<Option<String>> {
         script += &read(path)?;
         script += "\n;\n";
     }
-    if let Some(file) = args.statements.iter().find(|it| Path::new(it).is_file()) {
-        return Err(Failure::Usage(format!("`{file}` is a file: run it with -f {file}")));
+    if let Some(file) = args.statements.iter().find(|it| is_file(it)) {
+        let lower = file.to_ascii_lowercase();
+        let is_data = file.contains("://")
+            || [".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".parquet", ".gz", ".zst"]
+                .iter()
+                .any(|end| lower.ends_with(end));
+        return Err(Failure::Usage(match is_data {
+            false => format!("`{file}` is a file: run it with -f {file}"),
+            true => format!("`{file}` is no statement: to read it, sluice sql \"FROM '{file}'\""),
+        }));
     }
     for statement in args.command.iter().chain(&args.statements) {
         script += statement;
@@ -130,11 +138,18 @@ pub(crate) fn script(args: &StatementArgs) -> Result<Option<String>> {
     Ok(Some(script))
 }
 
+/// Whether what is given as a statement is the name of a file, here or in a bucket.
+fn is_file(text: &str) -> bool {
+    let is_url = text.starts_with("s3://") && !text.contains(char::is_whitespace);
+    is_url || Path::new(text).is_file()
+}
+
 fn read(path: &Path) -> Result<String> {
     if path == Path::new("-") {
         let mut text = String::new();
         io::stdin().read_to_string(&mut text).map_err(|error| Failure::from(error).at("stdin"))?;
-        return Ok(text);
+        // What some editors put before all text is no part of it.
+        return Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text));
     }
     text_of(path)
 }
@@ -148,7 +163,7 @@ mod tests {
     fn commands_follow_files_and_do_not_run_into_each_other() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("a.sql");
-        fs::write(&file, "a -- no end").unwrap();
+        fs::write(&file, "\u{feff}a -- no end").unwrap();
         let args = StatementArgs {
             command: vec!["b".into(), "c;".into()],
             file: vec![file.clone()],
@@ -162,6 +177,12 @@ mod tests {
         };
         let Err(Failure::Usage(message)) = script(&args) else { panic!("it ran") };
         assert!(message.contains("run it with -f"), "{message}");
+        let args = StatementArgs {
+            statements: vec!["s3://b/t.csv".to_owned()],
+            ..StatementArgs::default()
+        };
+        let Err(Failure::Usage(message)) = script(&args) else { panic!("it ran") };
+        assert!(message.contains("FROM 's3://b/t.csv'"), "{message}");
     }
 
     #[test]

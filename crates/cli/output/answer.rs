@@ -19,6 +19,7 @@ use crate::failure::{Failure, Result};
 use crate::output::expanded::expanded;
 use crate::output::file::Unfinished;
 use crate::output::fit::framed;
+use crate::output::nested::as_json;
 use crate::output::tree::{is_plan, trees};
 use crate::runtime::terminal;
 
@@ -30,9 +31,12 @@ pub(crate) enum Format {
     Table,
     /// Comma-separated with a header line; streams
     Csv,
+    /// CSV with tabs between the fields; streams
+    Tsv,
     /// One array of objects; streams
     Json,
     /// One object per line; streams
+    #[value(alias = "jsonl")]
     Ndjson,
     /// A Parquet file; needs --output
     Parquet,
@@ -44,6 +48,7 @@ impl Format {
         match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {
             "txt" => Some(Self::Table),
             "csv" => Some(Self::Csv),
+            "tsv" | "tab" => Some(Self::Tsv),
             "json" => Some(Self::Json),
             "ndjson" | "jsonl" => Some(Self::Ndjson),
             "parquet" => Some(Self::Parquet),
@@ -76,6 +81,8 @@ impl Output {
         file: Option<PathBuf>,
         max_rows: usize,
     ) -> Result<Self> {
+        // As for other programs, `-` is stdout.
+        let file = file.filter(|file| file != Path::new("-"));
         let format = match (format, &file) {
             (Some(Format::Parquet), None) => {
                 return Err(Failure::Usage("--format parquet needs --output FILE".to_owned()));
@@ -86,10 +93,16 @@ impl Output {
             }
             (Some(format), _) => format,
             (None, Some(file)) => Format::of(file).ok_or_else(|| {
-                Failure::Usage(format!(
-                    "the format of `{}` is not known; name it with --format",
-                    file.display()
-                ))
+                let name = file.display();
+                let is_compressed = ["gz", "zst", "bz2", "xz"]
+                    .iter()
+                    .any(|end| file.extension().is_some_and(|it| it.eq_ignore_ascii_case(end)));
+                Failure::Usage(match is_compressed {
+                    true => format!(
+                        "--output does not compress; COPY does: sluice sql \"COPY (SELECT …) TO '{name}'\""
+                    ),
+                    false => format!("the format of `{name}` is not known; name it with --format"),
+                })
             })?,
             (None, None) => Format::default(),
         };
@@ -304,9 +317,9 @@ impl Encoder {
                     self.kept.push(batch.slice(0, batch.num_rows().min(room)));
                 }
             }
-            Format::Csv => {
-                let mut writer = csv::WriterBuilder::new().with_header(first).build(out);
-                writer.write(batch).map_err(|error| {
+            Format::Csv | Format::Tsv => {
+                let mut writer = self.csv().with_header(first).build(out);
+                writer.write(&as_json(batch)?).map_err(|error| {
                     Failure::from(error).with_hint("JSON holds any type: --format json or ndjson.")
                 })?;
             }
@@ -345,15 +358,21 @@ impl Encoder {
                     writeln!(out, "… and {more} more {rows} ({all} or {format} shows all)")?;
                 }
             }
-            Format::Csv if self.rows == 0 => {
-                let none = RecordBatch::new_empty(Arc::clone(&self.schema));
-                csv::WriterBuilder::new().with_header(true).build(out).write(&none)?;
+            Format::Csv | Format::Tsv if self.rows == 0 => {
+                let none = as_json(&RecordBatch::new_empty(Arc::clone(&self.schema)))?;
+                self.csv().with_header(true).build(out).write(&none)?;
             }
             Format::Json if self.rows == 0 => out.extend_from_slice(b"[]\n"),
             Format::Json => out.extend_from_slice(b"\n]\n"),
-            Format::Csv | Format::Ndjson => {}
+            Format::Csv | Format::Tsv | Format::Ndjson => {}
         }
         Ok(())
+    }
+
+    /// Writes CSV, with what is between two fields.
+    fn csv(&self) -> csv::WriterBuilder {
+        let delimiter = if self.format == Format::Tsv { b'\t' } else { b',' };
+        csv::WriterBuilder::new().with_delimiter(delimiter)
     }
 
     fn table(&mut self) -> Result<String> {
@@ -369,7 +388,7 @@ impl Encoder {
     }
 }
 
-fn write_lines(batch: &RecordBatch, out: &mut Vec<u8>) -> Result<()> {
+pub(super) fn write_lines(batch: &RecordBatch, out: &mut Vec<u8>) -> Result<()> {
     let writer = json::WriterBuilder::new().with_explicit_nulls(true);
     let mut writer = writer.build::<_, json::writer::LineDelimited>(out);
     writer.write(batch)?;

@@ -9,6 +9,7 @@ mod fit;
 pub(crate) mod grid;
 pub(crate) mod html;
 pub(crate) mod listing;
+mod nested;
 pub(crate) mod progress;
 pub(crate) mod screen;
 pub(crate) mod stats;

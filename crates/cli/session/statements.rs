@@ -23,7 +23,9 @@ pub(crate) fn split(text: &str) -> Split<'_> {
                 start = piece.start + piece.text.len();
                 has_words = false;
             }
-            Kind::Comment | Kind::Space => {}
+            // One that does not end is a mistake.
+            Kind::Comment if piece.closed => {}
+            Kind::Space => {}
             _ => has_words = true,
         }
     }
@@ -88,7 +90,7 @@ const DOTTED: [&str; 8] =
     [".exit", ".help", ".mode", ".quit", ".read", ".schema", ".tables", ".timer"];
 
 /// Commands that need no sign before them, alone on a line.
-const PLAIN: [&str; 3] = ["exit", "help", "quit"];
+const PLAIN: [&str; 9] = ["exit", "help", "quit", "exit()", "quit()", "q", "bye", ":q", "?"];
 
 /// Whether a line is a command of the program.
 pub(crate) fn is_command(line: &str) -> bool {

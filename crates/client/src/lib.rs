@@ -56,11 +56,11 @@ mod wire;
 #[cfg(test)]
 mod tests;
 
+use std::env;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use aws_config::environment::EnvironmentVariableRegionProvider;
 use aws_config::meta::region::RegionProviderChain;
 use aws_config::profile::ProfileFileRegionProvider;
 use aws_config::retry::RetryConfig;
@@ -309,9 +309,15 @@ async fn default_region(options: &ConnectOptions) -> Region {
     if let Some(name) = &options.aws_profile {
         file = file.profile_name(name);
     }
-    let chain = RegionProviderChain::first_try(EnvironmentVariableRegionProvider::new())
-        .or_else(file.build());
-    chain.region().await.unwrap_or(Region::from_static("us-east-1"))
+    // A variable that is empty is as good as none.
+    let named = ["AWS_REGION", "AWS_DEFAULT_REGION"]
+        .into_iter()
+        .find_map(|name| env::var(name).ok().filter(|region| !region.trim().is_empty()));
+    if let Some(region) = named {
+        return Region::new(region);
+    }
+    let region = RegionProviderChain::first_try(file.build()).region().await;
+    region.filter(|region| !region.as_ref().is_empty()).unwrap_or(Region::from_static("us-east-1"))
 }
 
 /// The endpoint from the environment or the profile files; one for S3 takes precedence over a

@@ -5,8 +5,9 @@ use std::ops::ControlFlow;
 use datafusion::common::Result;
 use datafusion::sql::parser::{CopyToSource, Statement};
 use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, DuplicateTreatment, Expr, FunctionArg, FunctionArgExpr, FunctionArguments,
-    LockType, Query, Select, TableFactor, Value, Visit, Visitor,
+    BinaryOperator, DuplicateTreatment, Expr, Function, FunctionArg, FunctionArgExpr,
+    FunctionArguments, LockType, Query, Select, Statement as Sql, TableFactor, TableWithJoins,
+    Value, Visit, Visitor,
 };
 
 use crate::error::{ErrorKind, Told};
@@ -18,18 +19,50 @@ use crate::error::{ErrorKind, Told};
 /// If there is such a thing: the answer would be that of another query.
 pub(crate) fn check(statement: &Statement) -> Result<()> {
     let found = match statement {
-        Statement::Statement(statement) => statement.visit(&mut Dropped),
+        Statement::Statement(statement) => match (statement.as_ref(), instead_of(statement)) {
+            (_, Some((what, instead))) => refuse(what, instead),
+            (statement, None) => statement.visit(&mut Dropped),
+        },
         Statement::CopyTo(copy) => match &copy.source {
             CopyToSource::Query(query) => query.visit(&mut Dropped),
             CopyToSource::Relation(_) => ControlFlow::Continue(()),
         },
-        Statement::Explain(explain) => return check(&explain.statement),
+        Statement::Explain(explain) => match explain.statement.as_ref() {
+            Statement::Statement(inner) if is_definition(inner) => refuse(
+                "EXPLAIN of a statement that defines something",
+                "Explain its query: EXPLAIN SELECT ….",
+            ),
+            inner => return check(inner),
+        },
         Statement::CreateExternalTable(_) | Statement::Reset(_) => ControlFlow::Continue(()),
     };
     match found {
         ControlFlow::Continue(()) => Ok(()),
         ControlFlow::Break(told) => Err(told.into()),
     }
+}
+
+/// Statements that DataFusion plans, or nearly, and does not run; with what there is instead.
+fn instead_of(statement: &Sql) -> Option<(&'static str, &'static str)> {
+    match statement {
+        Sql::CreateFunction(_) => Some((
+            "CREATE FUNCTION",
+            "Write the expression itself, or name a query: CREATE VIEW v AS SELECT ….",
+        )),
+        Sql::StartTransaction { begin: true, .. } => Some(("BEGIN", ALONE)),
+        Sql::StartTransaction { .. } => Some(("START TRANSACTION", ALONE)),
+        Sql::Commit { .. } => Some(("COMMIT", ALONE)),
+        Sql::Rollback { .. } => Some(("ROLLBACK", ALONE)),
+        _ => None,
+    }
+}
+
+const ALONE: &str =
+    "Each statement stands for itself, and what COPY writes appears when it is complete.";
+
+/// Whether a statement defines a table or a view, and has no physical plan.
+fn is_definition(statement: &Sql) -> bool {
+    matches!(statement, Sql::CreateTable(_) | Sql::CreateView(_) | Sql::Drop { .. })
 }
 
 /// Refuses a clause, with what there is instead.
@@ -62,6 +95,12 @@ impl Visitor for Dropped {
         if !select.connect_by.is_empty() {
             return refuse("CONNECT BY", "Write WITH RECURSIVE … instead.");
         }
+        if select.from.iter().any(is_positional) {
+            return refuse(
+                "POSITIONAL JOIN",
+                "Number the rows of both with row_number() OVER (), and join by the number.",
+            );
+        }
         ControlFlow::Continue(())
     }
 
@@ -81,9 +120,15 @@ impl Visitor for Dropped {
         }
     }
 
-    /// A date without quotes is a difference of numbers, which is compared with the days since 1970.
+    /// A date without quotes is a difference of numbers, which is compared with the days since 1970; a format without `%`
+    /// is the same text for every date.
     fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<Told> {
         if let Some(told) = star(expr) {
+            return ControlFlow::Break(told);
+        }
+        if let Expr::Function(call) = expr
+            && let Some(told) = format_of_others(call)
+        {
             return ControlFlow::Break(told);
         }
         let date = match expr {
@@ -127,6 +172,78 @@ fn star(expr: &Expr) -> Option<Told> {
         kind: ErrorKind::Unsupported,
         message: format!("{name}({distinct}{star}) is not supported"),
         hint: Some(hint.to_owned()),
+    })
+}
+
+/// Whether the first of two joined tables is called `positional`, without AS: the parser takes the word for a name.
+fn is_positional(tables: &TableWithJoins) -> bool {
+    let joined = tables.joins.iter().map(|join| &join.relation);
+    let mut before_a_join =
+        std::iter::once(&tables.relation).chain(joined).take(tables.joins.len());
+    before_a_join.any(|table| match table {
+        TableFactor::Table { alias: Some(alias), .. }
+        | TableFactor::Derived { alias: Some(alias), .. } => {
+            !alias.explicit
+                && alias.name.quote_style.is_none()
+                && alias.name.value.eq_ignore_ascii_case("positional")
+        }
+        _ => false,
+    })
+}
+
+/// Functions that write a date by a format.
+const FORMATTING: [&str; 2] = ["to_char", "date_format"];
+
+/// Patterns of PostgreSQL and others, and those of strftime, the longer ones first.
+const PATTERNS: [(&str, &str); 16] = [
+    ("yyyy", "%Y"),
+    ("month", "%B"),
+    ("hh24", "%H"),
+    ("hh12", "%I"),
+    ("mon", "%b"),
+    ("day", "%A"),
+    ("ddd", "%j"),
+    ("yy", "%y"),
+    ("mm", "%m"),
+    ("dd", "%d"),
+    ("dy", "%a"),
+    ("hh", "%H"),
+    ("mi", "%M"),
+    ("ss", "%S"),
+    ("ms", "%3f"),
+    ("am", "%p"),
+];
+
+/// A format without any `%`, with the one that may be meant.
+fn format_of_others(call: &Function) -> Option<Told> {
+    let name = call.name.0.last()?.as_ident()?.value.to_ascii_lowercase();
+    let FunctionArguments::List(arguments) = &call.args else { return None };
+    let (true, [_, FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Value(format)))]) =
+        (FORMATTING.contains(&name.as_str()), arguments.args.as_slice())
+    else {
+        return None;
+    };
+    let Value::SingleQuotedString(format) = &format.value else { return None };
+    if format.contains('%') || format.is_empty() {
+        return None;
+    }
+    let (mut meant, mut rest) = (String::new(), format.as_str());
+    while let Some(first) = rest.chars().next() {
+        let known = PATTERNS.iter().find(|(theirs, _)| {
+            rest.get(..theirs.len()).is_some_and(|start| start.eq_ignore_ascii_case(theirs))
+        });
+        let (added, length) = match known {
+            Some((theirs, ours)) => (*ours, theirs.len()),
+            None => (&rest[..first.len_utf8()], first.len_utf8()),
+        };
+        meant.push_str(added);
+        rest = &rest[length..];
+    }
+    let meant = if meant.contains('%') { meant } else { "%Y-%m-%d".to_owned() };
+    Some(Told {
+        kind: ErrorKind::Plan,
+        message: format!("the format '{format}' of {name} has no %"),
+        hint: Some(format!("Formats are those of strftime: '{meant}'.")),
     })
 }
 

@@ -3,8 +3,8 @@
 //! The parser knows `FROM t` alone, and no options of COPY in parentheses ([`copy_options`]). Where it refuses a statement, `SELECT *` is put before each FROM that begins a
 //! query without SELECT, and the statement is parsed again; places in errors stay those of the text.
 
-use datafusion::common::Result;
 use datafusion::common::config::Dialect;
+use datafusion::common::{Result, not_impl_err};
 use datafusion::execution::SessionState;
 use datafusion::sql::parser::{DFParserBuilder, Statement};
 use datafusion::sql::sqlparser::dialect::GenericDialect;
@@ -13,6 +13,8 @@ use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
 
 use crate::copy_options;
 use crate::error::with_what_was_meant;
+use crate::interval_units;
+use crate::spellings;
 
 /// Parses one statement.
 ///
@@ -20,21 +22,32 @@ use crate::error::with_what_was_meant;
 ///
 /// If it is not one, with the keyword that may have been meant.
 pub(crate) fn parse(state: &SessionState, sql: &str) -> Result<Statement> {
-    parsed(state, sql).map_err(|error| with_what_was_meant(sql, error))
+    let statement = parsed(state, sql).map_err(|error| with_what_was_meant(sql, error))?;
+    interval_units::check(sql, &statement)?;
+    Ok(statement)
 }
 
 fn parsed(state: &SessionState, sql: &str) -> Result<Statement> {
     let options = &state.config_options().sql_parser;
-    let error = match state.sql_to_statement(sql, &options.dialect) {
+    if options.dialect != Dialect::Generic {
+        return state.sql_to_statement(sql, &options.dialect);
+    }
+    let respelled = spellings::respelled(sql);
+    let first = match &respelled {
+        Some(tokens) => only_one(state, tokens.clone()),
+        None => state.sql_to_statement(sql, &options.dialect),
+    };
+    let error = match first {
         Ok(statement) => return Ok(statement),
         Err(error) => error,
     };
-    if options.dialect != Dialect::Generic {
-        return Err(error);
-    }
-    let dialect = GenericDialect {};
-    let tokens = Tokenizer::new(&dialect, sql).tokenize_with_location();
-    let Ok(tokens) = tokens else { return Err(error) };
+    let tokens = match respelled {
+        Some(tokens) => tokens,
+        None => match Tokenizer::new(&GenericDialect {}, sql).tokenize_with_location() {
+            Ok(tokens) => tokens,
+            Err(_) => return Err(error),
+        },
+    };
     let copied = copy_options::understood(&tokens)?;
     let is_copied = copied.is_some();
     let tokens = copied.unwrap_or(tokens);
@@ -43,20 +56,24 @@ fn parsed(state: &SessionState, sql: &str) -> Result<Statement> {
         None if is_copied => tokens,
         None => return Err(error),
     };
-    let parsed = DFParserBuilder::new(tokens)
-        .with_dialect(&dialect)
-        .with_recursion_limit(options.recursion_limit.get())
-        .build()?
-        .parse_statements();
-    let mut statements = match parsed {
-        Ok(statements) => statements,
+    only_one(state, tokens).map_err(|second| {
         // What was added is not what the user wrote.
-        Err(second) if second.to_string().contains("found: SELECT at") => return Err(error),
-        Err(second) => return Err(second),
-    };
+        let is_ours = second.to_string().contains("found: SELECT at");
+        if is_ours { error } else { second }
+    })
+}
+
+/// The one statement that tokens are.
+fn only_one(state: &SessionState, tokens: Vec<TokenWithSpan>) -> Result<Statement> {
+    let limit = state.config_options().sql_parser.recursion_limit.get();
+    let mut statements = DFParserBuilder::new(tokens)
+        .with_dialect(&GenericDialect {})
+        .with_recursion_limit(limit)
+        .build()?
+        .parse_statements()?;
     match (statements.pop_front(), statements.is_empty()) {
         (Some(statement), true) => Ok(statement),
-        _ => Err(error),
+        _ => not_impl_err!("The context currently only supports a single SQL statement"),
     }
 }
 

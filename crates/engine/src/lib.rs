@@ -36,6 +36,7 @@
 //!
 //! Modules that are not documented here are public for the project's own tests and may change.
 
+mod alias_in_where;
 mod beginnings;
 pub mod browse;
 mod carried;
@@ -67,10 +68,12 @@ pub mod explain;
 pub mod external_tables;
 mod files_table;
 mod from_first;
+mod function_synonyms;
 pub mod guards;
 mod hardware;
 mod idle_timeout;
 pub mod index;
+mod interval_units;
 mod json_columns;
 mod json_layout;
 mod late_keys;
@@ -81,6 +84,7 @@ mod merged_columns;
 #[doc(hidden)]
 pub mod metrics;
 mod misanswer;
+mod mismatched_types;
 mod missing;
 pub mod model_tables;
 pub mod notes;
@@ -89,6 +93,7 @@ mod one_version;
 #[doc(hidden)]
 pub mod optimizer;
 mod option_values;
+mod other_forms;
 mod panics;
 mod partitions;
 pub mod parts;
@@ -104,14 +109,15 @@ mod sampled_schema;
 pub mod sampling;
 pub mod session;
 mod short_times;
+mod show_columns;
 mod show_tables;
 mod silence;
 #[doc(hidden)]
 pub mod skyline;
+mod spellings;
 mod sql;
 pub mod stages;
 pub mod staging;
-mod standard_sql;
 pub mod statistics;
 pub mod store;
 mod summarize;

@@ -1,6 +1,7 @@
 //! Locations as users write them, and the URLs that DataFusion takes them for.
 
 use std::borrow::Cow;
+use std::env;
 use std::fs;
 use std::path::PathBuf;
 
@@ -30,6 +31,26 @@ pub(crate) fn as_url(location: &str) -> Result<Cow<'_, str>> {
     let escaped =
         escapes.iter().fold(location.to_owned(), |url, (c, escape)| url.replace(*c, escape));
     Ok(Cow::Owned(escaped))
+}
+
+/// A location in which `~/` at the beginning is the user's folder, as in a shell, which does not look into quotes.
+///
+/// # Errors
+///
+/// If the environment names no such folder.
+pub(crate) fn at_home(location: &str) -> Result<Cow<'_, str>> {
+    let Some(rest) = location.strip_prefix("~/") else { return Ok(Cow::Borrowed(location)) };
+    match env::var("HOME") {
+        Ok(home) if !home.is_empty() => {
+            Ok(Cow::Owned(format!("{}/{rest}", home.trim_end_matches('/'))))
+        }
+        _ => Err(refused(
+            format!(
+                "`{location}` is in your home folder, which the environment variable HOME does not name"
+            ),
+            "Write the whole path.",
+        )),
+    }
 }
 
 /// Refuses to read a location of this machine that is there and is neither a file nor a folder: opening a pipe, or

@@ -14,15 +14,18 @@ use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
 
+use crate::alias_in_where;
 use crate::copied;
 use crate::dropped_clauses;
 use crate::from_first;
 use crate::guards;
-use crate::locations::{as_url, check_writable};
+use crate::locations::{as_url, at_home, check_writable};
+use crate::mismatched_types;
 use crate::option_values;
+use crate::other_forms;
+use crate::show_columns;
 use crate::show_tables;
 use crate::staging::replaced::Existing;
-use crate::standard_sql;
 use crate::summarize;
 use crate::table_functions::{name_calls, tab};
 use crate::unquoted_names;
@@ -77,11 +80,12 @@ async fn planned(
     state: &SessionState,
     mut statement: Statement,
 ) -> Result<(LogicalPlan, Existing)> {
-    if let Some(query) = show_tables::query(&statement) {
+    let shown = show_tables::query(&statement).or_else(|| show_columns::query(&statement));
+    if let Some(query) = shown {
         statement = from_first::parse(state, &query)?;
     }
     dropped_clauses::check(&statement)?;
-    standard_sql::rewrite(&mut statement);
+    other_forms::rewrite(&mut statement);
     guards::rewrite(&mut statement)?;
     written_files::check(state, &statement)?;
     select_all(&mut statement);
@@ -89,10 +93,13 @@ async fn planned(
     let existing = prepare(state, &mut statement)?;
     loop {
         match state.statement_to_plan(statement.clone()).await {
-            Ok(plan) => return Ok((plan, existing)),
+            Ok(plan) => {
+                mismatched_types::check(&plan)?;
+                return Ok((plan, existing));
+            }
             // Each time, a name is put into quotes that had none.
             Err(error) if unquoted_names::quote(&mut statement, &error)? => {}
-            Err(error) => return Err(error),
+            Err(error) => return Err(alias_in_where::explained(&statement, error)),
         }
     }
 }
@@ -102,6 +109,7 @@ async fn planned(
 fn prepare(state: &SessionState, statement: &mut Statement) -> Result<Existing> {
     match statement {
         Statement::CopyTo(copy) => {
+            copy.target = at_home(&copy.target)?.into_owned();
             check_writable(&copy.target)?;
             copy.target = as_url(&copy.target)?.into_owned();
             if let Some(format) = &copy.stored_as
@@ -123,6 +131,9 @@ fn prepare(state: &SessionState, statement: &mut Statement) -> Result<Existing> 
         }
         Statement::Explain(explain) => prepare(state, &mut explain.statement),
         Statement::CreateExternalTable(table) => {
+            for location in &mut table.locations {
+                *location = at_home(location)?.into_owned();
+            }
             table.table_partition_cols.iter_mut().for_each(unquote);
             with_tabs(&mut table.options);
             // DataFusion's planner reads this one by itself.
@@ -181,7 +192,7 @@ fn with_tabs(options: &mut [(String, Value)]) {
 /// Every operator in `1 + 1 + 1 …` nests the expression one level deeper, and so do UNION and JOIN
 /// with plans. The parser does not limit that, and whatever recurses over the outcome would overflow
 /// the stack, which ends the process.
-const MAX_DEPTH: usize = 4000;
+const MAX_DEPTH: usize = 2000;
 
 /// How deep chains of operators nest, about.
 fn depth(sql: &str) -> usize {

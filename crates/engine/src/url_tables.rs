@@ -33,7 +33,7 @@ use crate::files_table::FilesTable;
 use crate::index::found::Foreseen;
 use crate::json_columns;
 use crate::listed::Listed;
-use crate::locations::{as_url, check_readable};
+use crate::locations::{as_url, at_home, check_readable};
 use crate::missing::nothing_at;
 use crate::notes::{Notes, some_of};
 use crate::partitions::inferred;
@@ -81,12 +81,15 @@ impl UrlTableFactory for UrlTables {
     async fn try_new(&self, url: &str) -> Result<Option<Arc<dyn TableProvider>>> {
         match Call::parse(url)? {
             Some(Call::Glob(url)) => {
-                let location = found_location(&self.state()?, &url).await?;
+                let location = found_location(&self.state()?, &at_home(&url)?).await?;
                 return Ok(Some(Arc::new(GlobTable::new(location))));
             }
-            Some(Call::Read(read)) => return Ok(Some(self.table(&read.url, Some(&read)).await?)),
+            Some(Call::Read(read)) => {
+                return Ok(Some(self.table(&at_home(&read.url)?, Some(&read)).await?));
+            }
             None => {}
         }
+        let url = &*at_home(url)?;
         // Anything else is an ordinary table name, which may not exist. So is the name of a folder without a
         // slash: a folder that happens to be called as a table does not take its place.
         if !url.contains("://") && !is_path(url) {
@@ -249,6 +252,17 @@ fn location(url: &str) -> Result<ListingTableUrl> {
         return ListingTableUrl::parse(as_url(&url)?);
     }
     let is_glob = |segment: &str| segment.contains(['*', '?', '[']);
+    if url.strip_prefix("s3://").and_then(|rest| rest.split('/').next()).is_some_and(is_glob) {
+        let told = Told {
+            kind: ErrorKind::Plan,
+            message: format!("`{url}` has a pattern in place of a bucket"),
+            hint: Some(
+                "Name the bucket: 's3://bucket/*.csv'; several are put together by UNION ALL."
+                    .to_owned(),
+            ),
+        };
+        return Err(told.into());
+    }
     let Some((scheme, path)) = url.split_once("://").filter(|(_, path)| is_glob(path)) else {
         return ListingTableUrl::parse(as_url(url)?);
     };

@@ -1,4 +1,4 @@
-//! `\ls`: what is in the store.
+//! `\ls`: what is in the store, or in a folder of this machine.
 
 use std::io::{self, Write};
 
@@ -12,9 +12,16 @@ use crate::failure::{Failure, Result};
 use crate::output::grid::align;
 use crate::output::visible::visible;
 use crate::session::Session;
+use crate::session::meta::local;
 
 /// How many entries are listed.
 const SHOWN: usize = 1000;
+
+/// What is at a URL.
+async fn at(session: &Session<'_>, url: &str) -> Result<Vec<Entry>> {
+    let (engine, asked) = (session.engine.clone(), url.to_owned());
+    session.compute.run(async move { Ok(browse(&engine, &asked, SHOWN).await?) }).await
+}
 
 /// Lists the buckets, or the folders and the objects at a URL.
 pub(super) async fn list(session: &mut Session<'_>, url: &str) -> Result<()> {
@@ -37,12 +44,27 @@ pub(super) async fn list(session: &mut Session<'_>, url: &str) -> Result<()> {
         }
         return Ok(());
     }
-    let (engine, asked) = (session.engine.clone(), url.to_owned());
-    let entries = session.compute.run(async move { Ok(browse(&engine, &asked, SHOWN).await?) });
-    let entries = entries.await?;
+    if url.contains(['*', '?']) {
+        let quoted = url.replace('\'', "''");
+        let sql =
+            format!("SELECT url, size, modified FROM glob('{quoted}') ORDER BY url LIMIT {SHOWN}");
+        let answer = session.ask(&sql).await?;
+        return session.output.show(&answer);
+    }
+    let entries = match url.contains("://") {
+        true => at(session, url).await?,
+        false => match local::entries(url, SHOWN) {
+            // It may be the name of a bucket.
+            none if none.is_empty() && !url.contains(['/', '.']) => {
+                at(session, &format!("s3://{url}/")).await.unwrap_or_default()
+            }
+            entries => entries,
+        },
+    };
     if entries.is_empty() {
-        writeln!(out, "There is nothing at {}.", visible(url))?;
-        return Ok(());
+        return Err(Failure::new(format!("there is nothing at {}", visible(url))).with_hint(
+            "\\ls lists the buckets, \\ls s3://bucket/prefix what begins so, \\ls ./ this folder.",
+        ));
     }
     let rows: Vec<Vec<String>> = entries
         .iter()

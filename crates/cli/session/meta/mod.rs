@@ -1,6 +1,7 @@
 //! Commands that are not SQL: a line that starts with a backslash.
 
 mod list;
+mod local;
 mod script;
 mod tables;
 
@@ -18,9 +19,9 @@ query; Ctrl-D ends. A command is a line of its own, also amid a statement. Those
 understood, too: .tables, .schema, .mode, .timer, .maxrows, .quit, .help, \\dt, \\l.
 
   \\d [TABLE]      list tables, or describe a table's columns
-  \\ls [URL]       list buckets, or what is at s3://bucket/prefix/
+  \\ls [URL]       list buckets, or what is at s3://bucket/prefix/ or ./folder/
   \\i FILE         run the statements and commands of a file (also .read FILE)
-  \\format [NAME]  how answers are written: table, csv, json, ndjson
+  \\format [NAME]  how answers are written: table, csv, tsv, json, ndjson
   \\rows [N]       how many rows of a table are shown; 0 shows all
   \\x [on|off]     a line for each column, or a row for each row
   \\stats [on|off] the requests, bytes and cost of each statement
@@ -98,7 +99,7 @@ impl<'a> Meta<'a> {
             ("\\format" | ".mode", format) => match Format::from_str(format, true) {
                 Ok(format) if format != Format::Parquet => Ok(Self::Format(Some(format))),
                 _ => Err(Failure::new(format!("answers are not written as `{format}` here"))
-                    .with_hint("Take table, csv, json or ndjson; COPY … TO writes Parquet.")),
+                    .with_hint("Take table, csv, tsv, json or ndjson; COPY … TO writes Parquet.")),
             },
             ("\\rows" | ".maxrows", "") => Ok(Self::Rows(None)),
             ("\\rows" | ".maxrows", rows) => match rows.parse() {
@@ -109,8 +110,12 @@ impl<'a> Meta<'a> {
             ("\\x", _) => switch(Switch::Expanded),
             ("\\stats", _) => switch(Switch::Stats),
             ("\\timing" | ".timer", _) => switch(Switch::Timing),
-            ("\\?" | "\\h" | "\\help" | ".help" | "help", _) => Ok(Self::Help),
-            ("\\q" | "\\quit" | ".quit" | ".exit" | "quit" | "exit", _) => Ok(Self::Quit),
+            ("\\?" | "\\h" | "\\help" | ".help" | "help" | "?", _) => Ok(Self::Help),
+            (
+                "\\q" | "\\quit" | ".quit" | ".exit" | "quit" | "exit" | "quit()" | "exit()" | "q"
+                | "bye" | ":q",
+                _,
+            ) => Ok(Self::Quit),
             _ => Err(Failure::new(format!("there is no command `{name}`")).with_hint(format!(
                 "There are {}, and statements of SQL; \\? or .help says what they do.",
                 NAMES.join(", ")
@@ -191,6 +196,9 @@ mod tests {
             (".timer off", Some(Meta::Switch(Switch::Timing, Some(false)))),
             ("help;", Some(Meta::Help)),
             (".exit", Some(Meta::Quit)),
+            ("exit()", Some(Meta::Quit)),
+            ("bye;", Some(Meta::Quit)),
+            ("?", Some(Meta::Help)),
             ("\\i 'a b.sql'", Some(Meta::Include("a b.sql"))),
             (".read a.sql", Some(Meta::Include("a.sql"))),
             ("\\i", None),

@@ -381,7 +381,9 @@ pub(crate) fn with_place(error: DataFusionError, place: &str, columns: &Schema) 
         DataFusionError::ArrowError(arrow, _) => {
             let message = named_column(&one_based_line(&arrow.to_string()), columns);
             let message = shortened(&message);
-            let message = format!("{message}, in {place}");
+            // A file of this machine is named by its path.
+            let file = place.strip_prefix("file://").or_else(|| place.strip_prefix("file:"));
+            let message = format!("{message}, in {}", file.unwrap_or(place));
             let is_json = matches!(arrow.as_ref(), ArrowError::JsonError(_));
             DataFusionError::External(Box::new(BadRecord { message, is_json }))
         }

@@ -5,7 +5,7 @@ use std::error::Error as StdError;
 use std::io;
 
 use arrow::error::ArrowError;
-use datafusion::common::{DataFusionError, SchemaError};
+use datafusion::common::{Column, DataFusionError, SchemaError};
 use datafusion::sql::sqlparser::parser::ParserError;
 use sluicegate_client::{Error as StoreError, access_fault};
 
@@ -172,7 +172,7 @@ fn message(error: &DataFusionError) -> String {
         DataFusionError::Plan(text)
         | DataFusionError::Configuration(text)
         | DataFusionError::Execution(text) => one_line(text),
-        DataFusionError::SchemaError(error, _) => one_line(&error.to_string()),
+        DataFusionError::SchemaError(error, _) => one_line(&each_once(error)),
         DataFusionError::SQL(error, _) => match error.as_ref() {
             ParserError::ParserError(text) | ParserError::TokenizerError(text) => {
                 format!("syntax error: {}", one_line(text))
@@ -192,6 +192,20 @@ fn message(error: &DataFusionError) -> String {
             one_line(text).trim_end_matches('.').to_owned()
         }
     }
+}
+
+/// What an error says, with each of the columns that there are once: those of ORDER BY are those of SELECT and of the table.
+fn each_once(error: &SchemaError) -> String {
+    let SchemaError::FieldNotFound { field, valid_fields } = error else {
+        return error.to_string();
+    };
+    let mut once: Vec<Column> = Vec::with_capacity(valid_fields.len());
+    for valid in valid_fields {
+        if !once.contains(valid) {
+            once.push(valid.clone());
+        }
+    }
+    SchemaError::FieldNotFound { field: field.clone(), valid_fields: once }.to_string()
 }
 
 /// How DataFusion ends errors that it takes for its own.
@@ -369,6 +383,12 @@ fn of_client(error: &StoreError) -> Description {
     Description { kind, message: error.to_string(), hint: Some(error.hint().into()) }
 }
 
+/// The path of a file or a folder of this machine to which the system refuses access.
+fn local_refusal(text: &str) -> Option<&str> {
+    let (before, _) = text.split_once(": Permission denied")?;
+    before.find('/').map(|at| &before[at..])
+}
+
 fn of_object_store(error: &object_store::Error) -> Description {
     use object_store::Error as E;
     if let Some(store) = find::<StoreError>(error) {
@@ -396,6 +416,16 @@ fn of_object_store(error: &object_store::Error) -> Description {
             format!("`{}` cannot be the name of a bucket", bucket(&text).unwrap_or_default()),
             "Names of buckets have 3 to 63 lowercase letters, digits, dots and hyphens.",
         ),
+        // Of this machine: `Unable to open file /x: Permission denied`
+        E::Generic { store: "LocalFileSystem", .. } | E::PermissionDenied { .. }
+            if local_refusal(&text).is_some() =>
+        {
+            (
+                ErrorKind::Access,
+                format!("`{}` may not be read", local_refusal(&text).unwrap_or_default()),
+                "Check its permissions, and those of its folder.",
+            )
+        }
         E::NotFound { path, .. } => {
             (ErrorKind::NotFound, format!("there is no object `{path}`"), MISSING_KEY)
         }

@@ -41,7 +41,11 @@ impl GlobTable {
 
     fn rows(&self, objects: &[ObjectMeta]) -> Result<RecordBatch> {
         let root = self.location.object_store();
-        let root = root.as_str().trim_end_matches('/');
+        // A file is named by its path: in a URL, `%` and spaces of it would be read as something else.
+        let root = match root.as_str().trim_end_matches('/') {
+            "file:" => "",
+            bucket => bucket,
+        };
         let urls = objects.iter().map(|object| format!("{root}/{}", object.location));
         let times = objects.iter().map(|object| object.last_modified.timestamp_micros());
         let columns: Vec<ArrayRef> = vec![

@@ -45,10 +45,22 @@ pub(crate) fn name_calls(statement: &mut impl VisitMut) {
     let _ = statement.visit(&mut Calls);
 }
 
+/// What the functions are called in DuckDB.
+const SYNONYMS: [(&str, &str); 6] = [
+    ("read_csv_auto", "read_csv"),
+    ("read_json_auto", "read_json"),
+    ("read_ndjson", "read_json"),
+    ("read_ndjson_auto", "read_json"),
+    ("read_ndjson_objects", "read_json"),
+    ("parquet_scan", "read_parquet"),
+];
+
 fn function(name: &ObjectName) -> Option<&'static str> {
     let [part] = name.0.as_slice() else { return None };
-    let typed = part.as_ident()?;
-    NAMES.into_iter().find(|name| typed.value.eq_ignore_ascii_case(name))
+    let typed = &part.as_ident()?.value;
+    let synonym = SYNONYMS.into_iter().find(|(theirs, _)| typed.eq_ignore_ascii_case(theirs));
+    let known = NAMES.into_iter().find(|name| typed.eq_ignore_ascii_case(name));
+    known.or(synonym.map(|(_, ours)| ours))
 }
 
 /// A call of one of the functions.
@@ -93,13 +105,14 @@ mod tests {
 
     #[test]
     fn a_call_is_the_name_of_a_table() {
-        let sql = "SELECT * FROM READ_CSV('s3://b/x', delim => ';') AS t, f(1), glob('s3://b/*')";
+        let sql = "SELECT * FROM READ_CSV('s3://b/x', delim => ';') AS t, f(1), \
+                   parquet_scan('s3://b/*')";
         let statement = DFParser::parse_sql(sql).unwrap().pop_front().unwrap();
         let Statement::Statement(mut statement) = statement else { panic!("{statement}") };
         name_calls(&mut statement);
         assert_eq!(
             statement.to_string(),
-            "SELECT * FROM \"read_csv('s3://b/x', delim => ';')\" AS t, f(1), \"glob('s3://b/*')\""
+            "SELECT * FROM \"read_csv('s3://b/x', delim => ';')\" AS t, f(1), \"read_parquet('s3://b/*')\""
         );
     }
 

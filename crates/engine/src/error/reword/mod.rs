@@ -1,6 +1,8 @@
 //! What DataFusion and its parser say, in words for whoever typed the statement.
 
 mod operators;
+mod places;
+mod stray;
 mod syntax;
 mod unsupported;
 
@@ -13,14 +15,16 @@ use crate::url_tables::{COMPRESSIONS, TABS};
 use crate::written_files;
 
 use self::operators::operator;
+use self::places::misplaced;
 use self::syntax::syntax;
 pub(crate) use self::syntax::{are_similar, with_what_was_meant};
 use self::unsupported::unsupported;
 
 /// A message that says less, or more, than a user can use; none if it is good as it is.
 pub(super) fn reword(text: &str) -> Option<Description> {
-    const RULES: [fn(&str) -> Option<Description>; 18] = [
+    const RULES: [fn(&str) -> Option<Description>; 19] = [
         syntax,
+        misplaced,
         signature,
         function,
         operands,
@@ -59,6 +63,15 @@ fn signature(text: &str) -> Option<Description> {
     let candidates = rest.split_once("Candidate functions:").map_or("", |(_, these)| these.trim());
     let message = format!("there is no {call}");
     let hint = match candidates {
+        _ if ["max", "min"].contains(&name) && call.contains(',') => {
+            let of_row = if name == "max" { "greatest" } else { "least" };
+            format!(
+                "{name} takes one argument, over rows; of several values in a row: {of_row}(a, b)."
+            )
+        }
+        these if these.contains("UserDefined") || these.contains("Any(") => {
+            format!("Check the number of arguments of {name}, or convert them: CAST(… AS …).")
+        }
         "" => format!("Convert the argument of {name}: CAST(… AS …)."),
         these => format!("Convert the argument: CAST(… AS …). {name} takes: {these}."),
     };
@@ -67,12 +80,14 @@ fn signature(text: &str) -> Option<Description> {
 
 /// What functions are called in other systems, and here.
 #[rustfmt::skip]
-const SYNONYMS: [(&str, &str); 61] = [
+const SYNONYMS: [(&str, &str); 56] = [
     ("arg_max", "first_value(x ORDER BY y DESC)"),
     ("arg_min", "first_value(x ORDER BY y)"),
     ("array_agg_distinct", "array_agg(DISTINCT …)"),
+    ("cast", "CAST(x AS INT)"),
     ("charindex", "strpos"),
     ("collect_list", "array_agg"),
+    ("convert", "CAST(x AS INT)"),
     ("countif", "count(*) FILTER (WHERE …)"),
     ("curdate", "today()"),
     ("date_add", "d + INTERVAL '1' DAY"),
@@ -81,7 +96,6 @@ const SYNONYMS: [(&str, &str); 61] = [
     ("dateadd", "d + INTERVAL '1' DAY"),
     ("datediff", DATEDIFF),
     ("datepart", "date_part('year', …)"),
-    ("day", "date_part('day', …)"),
     ("dayofweek", "date_part('dow', …)"),
     ("dayofyear", "date_part('doy', …)"),
     ("epoch", "date_part('epoch', …)"),
@@ -90,32 +104,28 @@ const SYNONYMS: [(&str, &str); 61] = [
     ("get_json_object", "data['name'], a field of a column of JSON"),
     ("getdate", "now"),
     ("group_concat", "string_agg"),
-    ("hour", "date_part('hour', …)"),
     ("if", "CASE WHEN … THEN … ELSE … END"),
     ("iif", "CASE WHEN … THEN … ELSE … END"),
-    ("isnull", "x IS NULL"),
+    ("isnull", "coalesce(x, 0), or the condition x IS NULL"),
     ("json_extract", "data['name'], a field of a column of JSON"),
     ("json_extract_string", "data['name'], a field of a column of JSON"),
     ("json_value", "data['name'], a field of a column of JSON"),
     ("lcase", "lower"),
-    ("len", "length"),
     ("list", "array_agg"),
     ("listagg", "string_agg"),
     ("locate", "strpos"),
     ("log2", "log(2, …)"),
     ("max_by", "first_value(x ORDER BY y DESC)"),
     ("min_by", "first_value(x ORDER BY y)"),
-    ("minute", "date_part('minute', …)"),
     ("mod", "a % b"),
-    ("month", "date_part('month', …)"),
     ("newid", "uuid()"),
     ("parse_date", "to_date"),
     ("quantile", "percentile_cont"),
     ("quantile_cont", "percentile_cont"),
-    ("quarter", "date_part('quarter', …)"),
+    ("regexp", "x ~ 'pattern'"),
     ("regexp_extract", "regexp_match(text, pattern)[1]"),
     ("regexp_matches", "regexp_like"),
-    ("second", "date_part('second', …)"),
+    ("rlike", "x ~ 'pattern'"),
     ("str_split", "string_to_array, or split_part"),
     ("str_to_date", "to_date"),
     ("strftime", "to_char"),
@@ -126,9 +136,7 @@ const SYNONYMS: [(&str, &str); 61] = [
     ("to_number", "CAST(… AS DOUBLE)"),
     ("ucase", "upper"),
     ("unix_timestamp", "date_part('epoch', …)"),
-    ("week", "date_part('week', …)"),
     ("weekday", "date_part('dow', …)"),
-    ("year", "date_part('year', …)"),
 ];
 
 /// Days between two dates.
@@ -268,6 +276,10 @@ fn table(text: &str) -> Option<Description> {
         (true, false) => (
             format!("table '{name}' not found"),
             format!("Put the name of a file in quotes: FROM '{name}'."),
+        ),
+        (false, true) if std::path::Path::new(name).is_dir() => (
+            format!("table '{name}' not found"),
+            format!("A folder ends in a slash: FROM '{name}/'."),
         ),
         (false, _) => (
             format!("table '{name}' not found"),
@@ -416,8 +428,8 @@ mod tests {
     #[test]
     fn names_that_do_not_exist_are_named_with_what_may_be_meant() {
         said(
-            "Invalid function 'len'. Did you mean 'ln'?",
-            "there is no function `len`",
+            "Invalid function 'strlen'. Did you mean 'ln'?",
+            "there is no function `strlen`",
             Some("Here it is length."),
         );
         said(

@@ -22,14 +22,15 @@ const APPLY: &str =
     "Write CROSS JOIN LATERAL (SELECT …) AS t, or LEFT JOIN LATERAL (SELECT …) AS t ON true.";
 
 /// Operators as the parser or DataFusion call them, how they are written, and what to write instead.
-const OPERATORS: [(&[&str], &str, &str); 15] = [
+const OPERATORS: [(&[&str], &str, &str); 16] = [
+    (&[":", "Colon"], ":", FIELD),
     (&["->", "Arrow"], "->", FIELD),
     (&["->>", "LongArrow"], "->>", FIELD),
     (&["#>", "HashArrow"], "#>", FIELD),
     (&["#>>", "HashLongArrow"], "#>>", FIELD),
     (&["@>", "AtArrow"], "@>", ARRAYS),
     (&["<@", "ArrowAt"], "<@", ARRAYS),
-    (&["&&", "PGOverlap"], "&&", ARRAYS),
+    (&["&&", "PGOverlap"], "&&", "Write AND; of lists, array_has_any(list, other)."),
     (&["?", "?|", "?&", "Question", "QuestionPipe", "QuestionAnd"], "?", FIELD),
     (&["@?", "@@", "AtQuestion", "AtAt"], "@@", FIELD),
     (&["^@", "PGStartsWith"], "^@", PATTERNS),
@@ -39,7 +40,7 @@ const OPERATORS: [(&[&str], &str, &str); 15] = [
         "//",
         "Write a / b of whole numbers.",
     ),
-    (&["BitwiseNot", "PGBitwiseNot"], "~", "Write x # -1, which turns the bits of a whole number."),
+    (&["BitwiseNot", "PGBitwiseNot"], "~", "Write -x - 1, which turns the bits of a whole number."),
     (&["PGSquareRoot", "PGCubeRoot"], "|/", "Write sqrt(x), or cbrt(x)."),
     (&["PGAbs"], "@", "Write abs(x)."),
 ];

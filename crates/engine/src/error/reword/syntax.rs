@@ -6,6 +6,7 @@ use datafusion::sql::sqlparser::parser::ParserError;
 use super::super::ErrorKind;
 use super::super::describe::Description;
 use super::super::told::Told;
+use super::stray;
 
 /// The keywords with which statements begin.
 const STATEMENTS: [&str; 20] = [
@@ -84,7 +85,9 @@ pub(super) fn syntax(text: &str) -> Option<Description> {
     let said = Said::parse(text)?;
     let word = said.found.to_ascii_uppercase();
     let hint = match (said.expected, word.as_str()) {
-        ("an SQL statement", "PIVOT" | "UNPIVOT") => Some(super::unsupported::PIVOT.to_owned()),
+        ("an SQL statement", "PIVOT") => Some(super::unsupported::PIVOT.to_owned()),
+        ("an SQL statement", "UNPIVOT") => Some(super::unsupported::UNPIVOT.to_owned()),
+        ("an SQL statement", "TABLE") => Some("Write FROM t, or SELECT * FROM t.".to_owned()),
         ("an SQL statement", "EOF") => Some("Write a statement, such as SELECT 1.".to_owned()),
         ("an SQL statement", _) => STATEMENTS
             .into_iter()
@@ -127,7 +130,35 @@ fn open(text: &str) -> Option<Description> {
 /// the parser stopped, or one word before, which it took for another name.
 pub(crate) fn with_what_was_meant(sql: &str, error: DataFusionError) -> DataFusionError {
     let DataFusionError::SQL(parser, _) = error.find_root() else { return error };
-    let ParserError::ParserError(text) = parser.as_ref() else { return error };
+    let text = match parser.as_ref() {
+        ParserError::ParserError(text) => text,
+        ParserError::TokenizerError(text) => {
+            let place = match text.contains("multi-line comment") {
+                true => stray::open_comment(sql),
+                false => None,
+            };
+            let Some((line, column)) = place else { return error };
+            let (what, _) = with_place(text);
+            let text = format!("{what} at Line: {line}, Column: {column}");
+            return DataFusionError::SQL(Box::new(ParserError::TokenizerError(text)), None);
+        }
+        ParserError::RecursionLimitExceeded => return error,
+    };
+    // `No infix parser for token Word(…) at Line: 1, Column: 10`, `… found: x at Line: 1, Column: 10`
+    let stopped = with_place(text.trim_end_matches('`')).1;
+    if let Some(told) = stopped.and_then(|place| stray::at(sql, place)) {
+        return told.into();
+    }
+    let at_end = text.contains("found: EOF");
+    if let Some(told) = stray::unclosed(sql, at_end) {
+        return told.into();
+    }
+    if let (true, Some((line, column))) = (text.contains("No infix parser"), stopped) {
+        let message =
+            format!("syntax error at line {line}, column {column}: no operator is known here");
+        let hint = Some("Check what stands here and before.".to_owned());
+        return Told { kind: ErrorKind::Syntax, message, hint }.into();
+    }
     let Some(said) = Said::parse(text).filter(|it| it.expected != "an SQL statement") else {
         return error;
     };

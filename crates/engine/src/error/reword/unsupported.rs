@@ -10,6 +10,8 @@ const MARK: &str = "This feature is not implemented: ";
 pub(super) const PIVOT: &str =
     "Write a column for each value: sum(x) FILTER (WHERE name = 'apple') AS apple.";
 
+pub(super) const UNPIVOT: &str = "Put the columns below one another: SELECT 'a' AS name, a AS value FROM t UNION ALL SELECT 'b', b FROM t.";
+
 const STATEMENT: &str = "Unsupported SQL statement: ";
 
 /// Statements of other systems, and what there is instead.
@@ -141,6 +143,8 @@ fn node(what: &str) -> Option<Description> {
     let name = rest.split(|c: char| !c.is_alphanumeric()).next()?.to_ascii_uppercase();
     let hint = match name.as_str() {
         "PIVOT" => PIVOT,
+        "UNPIVOT" => UNPIVOT,
+        "CONVERT" => "Write CAST(x AS INT).",
         _ => "Leave it out; SHOW FUNCTIONS lists the functions that there are.",
     };
     Some(lacking(format!("{name} is not supported"), Some(hint)))

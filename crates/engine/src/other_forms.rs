@@ -1,23 +1,26 @@
-//! Forms of standard SQL that DataFusion does not plan, in words that it does.
+//! Forms of SQL that mean the same as others, and that DataFusion does not plan as they are.
 
 use std::ops::ControlFlow;
 
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{
-    Expr, GroupByExpr, Ident, LimitClause, ObjectName, Query, Select, Set,
-    Statement as SqlStatement, Value, ValueWithSpan, VisitorMut,
+    AccessExpr, BinaryOperator, Expr, FunctionArg, FunctionArgExpr, FunctionArgumentList,
+    FunctionArguments, GroupByExpr, Ident, LimitClause, ObjectName, Query, Select, Set,
+    Statement as Sql, Subscript, Value, ValueWithSpan, VisitorMut,
 };
 
-use crate::guards::visit;
+use crate::function_synonyms;
+use crate::guards;
 
-/// Rewrites FETCH FIRST, GROUP BY (), LIKE … ESCAPE and SET TIME ZONE.
+/// Writes them as DataFusion plans them: FETCH FIRST, GROUP BY (), LIKE … ESCAPE, SET TIME ZONE; `x REGEXP p` and
+/// `x RLIKE p` are `x ~ p`, and an element of `array_agg(x)`, which has none at 0, is one of any list.
 pub(crate) fn rewrite(statement: &mut Statement) {
     if let Statement::Statement(statement) = statement
-        && let SqlStatement::Set(set) = statement.as_mut()
+        && let Sql::Set(set) = statement.as_mut()
     {
         time_zone(set);
     }
-    let _ = visit(statement, &mut Forms);
+    let _ = guards::visit(statement, &mut Forms);
 }
 
 struct Forms;
@@ -36,11 +39,31 @@ impl VisitorMut for Forms {
     }
 
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
-        if let Expr::Like { pattern, escape_char, .. } | Expr::ILike { pattern, escape_char, .. } =
-            expr
-            && let Some(other) = with_backslashes(pattern, escape_char.as_ref())
-        {
-            (**pattern, *escape_char) = (other, None);
+        match expr {
+            Expr::Like { pattern, escape_char, .. } | Expr::ILike { pattern, escape_char, .. } => {
+                if let Some(other) = with_backslashes(pattern, escape_char.as_ref()) {
+                    (**pattern, *escape_char) = (other, None);
+                }
+            }
+            Expr::Function(call) => function_synonyms::rename(call),
+            Expr::RLike { negated, expr: text, pattern, .. } => {
+                let op = match negated {
+                    true => BinaryOperator::PGRegexNotMatch,
+                    false => BinaryOperator::PGRegexMatch,
+                };
+                let (left, right) = (taken(text), taken(pattern));
+                *expr = Expr::BinaryOp { left, op, right };
+            }
+            Expr::CompoundFieldAccess { root, access_chain } => {
+                if let Some(element) = element_of_array_agg(root, access_chain.first()) {
+                    **root = element;
+                    access_chain.remove(0);
+                    if access_chain.is_empty() {
+                        *expr = *taken(root);
+                    }
+                }
+            }
+            _ => {}
         }
         ControlFlow::Continue(())
     }
@@ -116,6 +139,36 @@ fn time_zone(set: &mut Set) {
     }
 }
 
+/// `array_element(array_agg(x), 0)` for `array_agg(x)[0]`, which DataFusion makes `nth_value(x, 0)`.
+fn element_of_array_agg(root: &Expr, access: Option<&AccessExpr>) -> Option<Expr> {
+    let Some(AccessExpr::Subscript(Subscript::Index { index })) = access else { return None };
+    let Expr::Value(value) = index else { return None };
+    if !matches!(&value.value, Value::Number(digits, _) if digits == "0") {
+        return None;
+    }
+    let Expr::Function(call) = root else { return None };
+    let name = &call.name.0.last()?.as_ident()?.value;
+    if !name.eq_ignore_ascii_case("array_agg") || call.over.is_some() {
+        return None;
+    }
+    let argument = |expr: Expr| FunctionArg::Unnamed(FunctionArgExpr::Expr(expr));
+    let mut element = call.clone();
+    element.name = ObjectName::from(vec![Ident::new("array_element")]);
+    element.args = FunctionArguments::List(FunctionArgumentList {
+        duplicate_treatment: None,
+        args: vec![argument(root.clone()), argument(index.clone())],
+        clauses: Vec::new(),
+    });
+    element.filter = None;
+    element.null_treatment = None;
+    element.within_group = Vec::new();
+    Some(Expr::Function(element))
+}
+
+fn taken(expr: &mut Expr) -> Box<Expr> {
+    Box::new(std::mem::replace(expr, Expr::Value(Value::Null.into())))
+}
+
 #[cfg(test)]
 mod tests {
     use datafusion::sql::parser::DFParser;
@@ -123,8 +176,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn standard_forms_are_written_as_datafusion_plans_them() {
-        for (text, expected) in [
+    fn other_forms_are_those_that_are_planned() {
+        for (sql, expected) in [
+            ("SELECT a REGEXP 'x' AND b NOT RLIKE c", "SELECT a ~ 'x' AND b !~ c"),
+            ("SELECT array_agg(x)[0]", "SELECT array_element(array_agg(x), 0)"),
+            ("SELECT array_agg(x)[1], a[0]", "SELECT array_agg(x)[1], a[0]"),
+            ("SELECT Year(d), len(t)", "SELECT date_part('year', d), length(t)"),
+            ("SELECT year(a, b), \"day\"(c), day", "SELECT year(a, b), \"day\"(c), day"),
             ("SELECT a FROM t FETCH FIRST 2 ROWS ONLY", "SELECT a FROM t LIMIT 2"),
             ("SELECT a FROM t OFFSET 3 FETCH NEXT ROW ONLY", "SELECT a FROM t LIMIT 1 OFFSET 3"),
             (
@@ -141,7 +199,7 @@ mod tests {
             ("SELECT a LIKE b ESCAPE '!'", "SELECT a LIKE b ESCAPE '!'"),
             ("SET TIME ZONE 'Europe/Berlin'", "SET timezone = 'Europe/Berlin'"),
         ] {
-            let mut statement = DFParser::parse_sql(text).unwrap().pop_front().unwrap();
+            let mut statement = DFParser::parse_sql(sql).unwrap().pop_front().unwrap();
             rewrite(&mut statement);
             assert_eq!(statement.to_string(), expected);
         }

@@ -1,0 +1,129 @@
+//! Where something may not stand, and values that are too large.
+
+use super::super::ErrorKind;
+use super::super::describe::Description;
+use super::description;
+
+/// What DataFusion says, what a user reads, and what helps.
+const SAID: [(&str, &str, &str); 9] = [
+    (
+        "Hive formats not supported",
+        "CREATE TABLE has no STORED AS and no LOCATION",
+        "Write CREATE EXTERNAL TABLE t (a INT) STORED AS PARQUET LOCATION 's3://bucket/folder/'.",
+    ),
+    (
+        "Unsupported LIMIT expression",
+        "LIMIT takes a number, not what a query answers",
+        "Write the number; or count the rows: row_number() OVER (ORDER BY …) in a sub-query, and compare it.",
+    ),
+    (
+        "Unsupported OFFSET expression",
+        "OFFSET takes a number, not what a query answers",
+        "Write the number; or count the rows: row_number() OVER (ORDER BY …) in a sub-query, and compare it.",
+    ),
+    (
+        "Unsupported logical plan: Statement(Transaction",
+        "transactions are not supported",
+        "Each statement stands for itself, and what COPY writes appears when it is complete.",
+    ),
+    (
+        "could not find config namespace for key \"all\"",
+        "RESET takes the name of one setting",
+        "RESET sluice.scan; SHOW ALL lists the settings.",
+    ),
+    (
+        "does not support logical expression WindowFunction",
+        "a function with OVER may only stand in the list of columns and in ORDER BY",
+        "Filter by it with QUALIFY: SELECT … FROM t QUALIFY row_number() OVER (ORDER BY a) = 1.",
+    ),
+    (
+        "Date arithmetic overflow",
+        "the date is beyond the years that a date can have",
+        "Take a smaller INTERVAL.",
+    ),
+    (
+        "is not supported in CSV",
+        "CSV has no place for lists and structs",
+        "Write JSON or Parquet: --format json, or COPY … TO 'file.parquet'; or make a text of a list: array_to_string(list, ';').",
+    ),
+    (
+        "is nested inside",
+        "an aggregate function may not stand in another",
+        "Aggregate the rows of a sub-query: SELECT sum(n) FROM (SELECT count(*) AS n FROM t GROUP BY a).",
+    ),
+];
+
+pub(super) fn misplaced(text: &str) -> Option<Description> {
+    if let Some(described) = condition(text).or_else(|| overflow(text)).or_else(|| parts(text)) {
+        return Some(described);
+    }
+    let (_, message, hint) = SAID.iter().find(|(theirs, ..)| text.contains(theirs))?;
+    Some(description(ErrorKind::Plan, *message, *hint))
+}
+
+/// `Cannot create filter with non-boolean predicate 'Int64(1)' returning Int64`
+fn condition(text: &str) -> Option<Description> {
+    let (_, rest) = text.split_once("non-boolean predicate '")?;
+    let (_, kind) = rest.rsplit_once("' returning ")?;
+    let message =
+        format!("the condition is a value of the type {kind}, which is neither true nor false");
+    Some(description(ErrorKind::Plan, message, "Compare it with something: WHERE x <> 0."))
+}
+
+/// `Int64Array overflow on abs(-9223372036854775808)`
+fn overflow(text: &str) -> Option<Description> {
+    let (before, call) = text.split_once("Array overflow on ")?;
+    let kind = before.rsplit(|c: char| !c.is_alphanumeric()).next()?;
+    let message = format!("{call} is beyond the values of {kind}");
+    Some(description(
+        ErrorKind::Data,
+        message,
+        "CAST to a wider type, such as DECIMAL(38, 0) or DOUBLE.",
+    ))
+}
+
+/// `compound identifier: ["a", "b", "c", "d", "e"]`
+fn parts(text: &str) -> Option<Description> {
+    let (_, rest) = text.split_once("compound identifier: [")?;
+    let names: Vec<&str> = rest.split('"').skip(1).step_by(2).collect();
+    let message = format!("{} has too many parts for the name of a column", names.join("."));
+    Some(description(
+        ErrorKind::Plan,
+        message,
+        "Write table.column, or a field as column['field'].",
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_may_not_stand_somewhere_is_said() {
+        for (text, message) in [
+            (
+                "Cannot create filter with non-boolean predicate 'Int64(1)' returning Int64",
+                "the condition is a value of the type Int64",
+            ),
+            (
+                "Compute error: Int64Array overflow on abs(-9)",
+                "abs(-9) is beyond the values of Int64",
+            ),
+            ("compound identifier: [\"a\", \"b\", \"c\"]", "a.b.c has too many parts"),
+            ("Hive formats not supported: Some(HiveFormat", "CREATE TABLE has no STORED AS"),
+            (
+                "Aggregate function calls cannot be nested: 'count(Int64(1))' is nested inside 'sum(",
+                "an aggregate function may not stand in another",
+            ),
+            (
+                "This feature is not implemented: Physical plan does not support logical expression WindowFunction(W {",
+                "a function with OVER",
+            ),
+        ] {
+            let described = misplaced(text).unwrap();
+            assert!(described.message.starts_with(message), "{}", described.message);
+            assert!(described.hint.is_some());
+        }
+        assert!(misplaced("something else").is_none());
+    }
+}

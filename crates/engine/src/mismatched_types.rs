@@ -1,0 +1,107 @@
+//! Types that DataFusion makes fit where other systems refuse, with an answer that nobody means: a date beside a number
+//! is compared with the days since 1970, and RANGE takes a number from a text.
+
+use arrow::datatypes::DataType;
+use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion::common::{Column, DFSchema, Result};
+use datafusion::logical_expr::expr::{Between, InList, WindowFunction};
+use datafusion::logical_expr::{
+    BinaryExpr, Expr, ExprSchemable, LogicalPlan, WindowFrameBound, WindowFrameUnits,
+};
+
+use crate::error::{ErrorKind, Told};
+
+/// Looks for them in a plan as it is before the optimizer.
+///
+/// # Errors
+///
+/// If there is one, with what to write instead.
+pub(crate) fn check(plan: &LogicalPlan) -> Result<()> {
+    plan.apply_with_subqueries(|node| {
+        let mut schema = DFSchema::empty();
+        for input in node.inputs() {
+            schema.merge(input.schema());
+        }
+        node.apply_expressions(|expr| {
+            expr.apply(|expr| check_expression(expr, &schema).map(|()| TreeNodeRecursion::Continue))
+        })
+    })?;
+    Ok(())
+}
+
+fn check_expression(expr: &Expr, schema: &DFSchema) -> Result<()> {
+    match expr {
+        Expr::BinaryExpr(BinaryExpr { left, op, right }) if op.supports_propagation() => {
+            compared(left, right, schema)
+        }
+        Expr::Between(Between { expr, low, high, .. }) => {
+            compared(expr, low, schema)?;
+            compared(expr, high, schema)
+        }
+        Expr::InList(InList { expr, list, .. }) => {
+            list.iter().try_for_each(|member| compared(expr, member, schema))
+        }
+        Expr::WindowFunction(window) => range(window, schema),
+        _ => Ok(()),
+    }
+}
+
+/// Refuses a date beside a number.
+fn compared(left: &Expr, right: &Expr, schema: &DFSchema) -> Result<()> {
+    // What has no type is refused elsewhere.
+    let (Ok(l), Ok(r)) = (left.get_type(schema), right.get_type(schema)) else { return Ok(()) };
+    let is_date = |kind: &DataType| matches!(kind, DataType::Date32 | DataType::Date64);
+    let (date, number) = match (is_date(&l), is_date(&r)) {
+        (true, false) if r.is_numeric() => (left, right),
+        (false, true) if l.is_numeric() => (right, left),
+        _ => return Ok(()),
+    };
+    let (date, number) = (short(date), short(number));
+    Err(Told {
+        kind: ErrorKind::Plan,
+        message: format!("a date, {date}, cannot be compared with a number, {number}"),
+        hint: Some(format!(
+            "Write a date: DATE '2024-01-31'; or compare a part of it: date_part('day', {date})."
+        )),
+    }
+    .into())
+}
+
+/// Refuses RANGE with a distance from a text.
+fn range(window: &WindowFunction, schema: &DFSchema) -> Result<()> {
+    let frame = &window.params.window_frame;
+    let has_distance = |bound: &WindowFrameBound| match bound {
+        WindowFrameBound::Preceding(distance) | WindowFrameBound::Following(distance) => {
+            !distance.is_null()
+        }
+        WindowFrameBound::CurrentRow => false,
+    };
+    if frame.units != WindowFrameUnits::Range
+        || !has_distance(&frame.start_bound) && !has_distance(&frame.end_bound)
+    {
+        return Ok(());
+    }
+    let Some(key) = window.params.order_by.first() else { return Ok(()) };
+    let Ok(kind) = key.expr.get_type(schema) else { return Ok(()) };
+    if !kind.is_string() && kind != DataType::Boolean {
+        return Ok(());
+    }
+    Err(Told {
+        kind: ErrorKind::Plan,
+        message: format!(
+            "RANGE with a distance needs a number or a time in ORDER BY, and {} is a text",
+            short(&key.expr)
+        ),
+        hint: Some("Count rows instead: ROWS BETWEEN 1 PRECEDING AND CURRENT ROW.".to_owned()),
+    }
+    .into())
+}
+
+/// An expression for a reader: columns without their tables, literals without their types.
+fn short(expr: &Expr) -> String {
+    match expr {
+        Expr::Column(Column { name, .. }) => name.clone(),
+        Expr::Literal(value, _) => value.to_string(),
+        other => other.human_display().to_string(),
+    }
+}
