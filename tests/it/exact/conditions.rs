@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use super::columns::{COLUMNS, DATES, Kind, NUMBERS, TIMES};
-use super::digits::{by_digits, by_value, instant, plain, rounded};
+use super::digits::{by_digits, by_value, instant, plain, rounded, shifted};
 use super::random::Random;
 
 /// What stands on a side of a comparison, and its value in each row.
@@ -70,6 +70,12 @@ pub(super) enum Operand {
     Rounded(usize, &'static str, usize),
     /// TRY_CAST to a narrower type of whole numbers: its name, least and greatest value.
     Narrowed(usize, &'static str, i128, i128),
+    /// A double less itself, which is NaN if it is not finite.
+    Difference(usize),
+    /// A decimal and so many tenths.
+    Shifted(usize, &'static str, i128),
+    /// A cast to whole seconds.
+    Whole(usize),
 }
 
 impl Operand {
@@ -106,6 +112,28 @@ impl Operand {
                     value: row[*at].filter(fits).map(str::to_owned),
                 }
             }
+            Self::Difference(at) => {
+                let name = COLUMNS[*at].name;
+                let difference = |text: &str| {
+                    let finite = text.parse::<f64>().unwrap().is_finite();
+                    if finite { "0.0" } else { "NaN" }.to_owned()
+                };
+                Side {
+                    sql: format!("{name} - {name}"),
+                    kind: Kind::Double,
+                    value: row[*at].map(difference),
+                }
+            }
+            Self::Shifted(at, sql, tenths) => Side {
+                sql: format!("{} {sql}", COLUMNS[*at].name),
+                kind: Kind::Exact,
+                value: row[*at].map(|text| shifted(text, *tenths)),
+            },
+            Self::Whole(at) => Side {
+                sql: format!("CAST({} AS TIMESTAMP(0))", COLUMNS[*at].name),
+                kind: Kind::Timestamp(0),
+                value: row[*at].map(|text| text.split('.').next().unwrap().to_owned()),
+            },
         }
     }
 
@@ -219,7 +247,11 @@ fn operand(random: &mut Random, at: usize) -> Operand {
     match COLUMNS[at].name {
         "i" => Operand::Narrowed(at, "SMALLINT", i128::from(i16::MIN), i128::from(i16::MAX)),
         "b" => Operand::Narrowed(at, "INT", i128::from(i32::MIN), i128::from(i32::MAX)),
+        "d1" => Operand::Shifted(at, "- 0.3", -3),
+        "d2" if random.below(2) == 0 => Operand::Shifted(at, "+ 0.1", 1),
         "d2" => Operand::Rounded(at, "DECIMAL(15,1)", 1),
+        "f" => Operand::Difference(at),
+        "t9" => Operand::Whole(at),
         "d4" => Operand::Rounded(at, "DECIMAL(18,2)", 2),
         "w" => Operand::Rounded(at, "DECIMAL(38,1)", 1),
         _ => Operand::Column(at),

@@ -53,6 +53,18 @@ pub(super) fn instant(text: &str) -> String {
     format!("{date} {time}.{places:0<9}")
 }
 
+/// A decimal and so many tenths.
+pub(super) fn shifted(text: &str, tenths: i128) -> String {
+    const PLACES: usize = 4;
+    let (negative, digits) = text.strip_prefix('-').map_or((false, text), |rest| (true, rest));
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    let count = format!("{whole}{fraction:0<PLACES$}").parse::<i128>().unwrap();
+    let sum = if negative { -count } else { count } + tenths * 1_000;
+    let sign = if sum < 0 { "-" } else { "" };
+    let (whole, fraction) = (sum.abs() / 10_000, sum.abs() % 10_000);
+    format!("{sign}{whole}.{fraction:0PLACES$}")
+}
+
 /// A decimal with fewer places, half away from zero.
 pub(super) fn rounded(text: &str, places: usize) -> String {
     let (negative, text) = text.strip_prefix('-').map_or((false, text), |rest| (true, rest));

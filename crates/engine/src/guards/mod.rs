@@ -58,7 +58,6 @@ mod repeated_keys;
 mod rounding;
 mod row_values;
 mod set_operations;
-mod set_operations;
 mod similar_to;
 mod soft_limits;
 mod sort_merge_filter;
@@ -158,7 +157,6 @@ pub const GUARDS: &[Guard] = &[
     set_operations::GUARD,
     similar_to::GUARD,
     row_values::GUARD,
-    set_operations::GUARD,
     soft_limits::GUARD,
     sort_merge_filter::GUARD,
     sorted_grouping_sets::GUARD,
