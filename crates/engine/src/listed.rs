@@ -50,7 +50,10 @@ pub(crate) struct Matching {
 /// The caches of a query for each pattern, with a listing of its own: DataFusion's keep listings by their folder, and
 /// other patterns list other objects of it.
 #[derive(Default)]
-pub(crate) struct PatternCaches(Mutex<HashMap<(String, Vec<Pattern>), Arc<CacheManager>>>);
+pub(crate) struct PatternCaches(Mutex<HashMap<Patterns, Arc<CacheManager>>>);
+
+/// A store and the patterns of names in it.
+type Patterns = (String, Vec<Pattern>);
 
 impl fmt::Debug for PatternCaches {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

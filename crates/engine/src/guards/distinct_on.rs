@@ -93,7 +93,7 @@ fn reorder(select: &mut Select, order: Option<&mut OrderBy>) {
                 None => break,
             }
         }
-        if order.len() == count_of_keys(order, &sorted, &text) {
+        if order.len() == count_of_keys(order, &sorted, text) {
             let missing = rest.iter().map(|key| OrderByExpr {
                 expr: key.clone(),
                 options: OrderByOptions { asc: None, nulls_first: None },

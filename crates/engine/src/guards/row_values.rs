@@ -207,7 +207,7 @@ fn fill(select: &mut Select, item: Expr, query: &Query, name: String, columns: V
     select.projection = vec![SelectItem::UnnamedExpr(item)];
     let relation = select.from.first_mut().map(|table| &mut table.relation);
     if let Some(TableFactor::Derived { subquery, alias, .. }) = relation {
-        *subquery = Box::new(query.clone());
+        **subquery = query.clone();
         let columns = columns.into_iter().map(TableAliasColumnDef::from_name).collect();
         *alias = Some(TableAlias { explicit: true, name: Ident::new(name), columns, at: None });
     }
