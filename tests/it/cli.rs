@@ -426,7 +426,6 @@ fn what_goes_wrong_is_said_in_a_sentence_with_a_hint() {
     };
     bad(&mut local(&["-f", "no/such.sql"]), "no/such.sql");
     bad(&mut local(&["-c", "SELECT 1", "--output", "no/such/folder.csv"]), "no folder");
-    bad(&mut local(&["-c", "SELECT [1, 2] AS l", "--format", "csv"]), "List");
 }
 
 #[test]

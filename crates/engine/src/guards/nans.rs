@@ -153,10 +153,19 @@ fn makes(expr: &Expr, schema: &DFSchema) -> bool {
     match expr {
         Expr::BinaryExpr(BinaryExpr { op, .. }) => is_arithmetic(*op) && !keeps(expr),
         Expr::Negative(_) => true,
-        // These return one of their arguments, or a number that is close to it.
+        // These return one of their arguments, a part of it, or a number that is close to it.
         Expr::ScalarFunction(call) => !matches!(
             call.func.name(),
-            NAME | "abs" | "ceil" | "coalesce" | "floor" | "greatest" | "least" | "nullif" | "nvl"
+            NAME | "abs"
+                | "array_element"
+                | "ceil"
+                | "coalesce"
+                | "floor"
+                | "get_field"
+                | "greatest"
+                | "least"
+                | "nullif"
+                | "nvl"
         ),
         // The text may be `-NaN`.
         Expr::Cast(Cast { expr, .. }) | Expr::TryCast(TryCast { expr, .. }) => {

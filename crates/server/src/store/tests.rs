@@ -286,8 +286,8 @@ fn put_part(store: &Store, id: &str, key: &str) -> PartReference {
 }
 
 fn complete(store: &Store, id: &str, key: &str, parts: &[PartReference]) {
-    let (expected, always) = (Expected::default(), WriteConditions::default());
-    store.complete_upload(id, ("bucket", key), parts, &expected, &always).unwrap();
+    let (stated, always) = (Stated::default(), WriteConditions::default());
+    store.complete_upload(id, ("bucket", key), parts, &stated, &always).unwrap();
 }
 
 /// However long it is, nothing of it is copied.

@@ -18,7 +18,7 @@ use self::imagined::{Imagined, Left, folder};
 use super::attributes::{self, Of};
 use super::disk::Disk;
 use super::{
-    Expected, Meta, OWN, PageRequest, PartReference, Store, Upload, WriteConditions, milliseconds,
+    Meta, OWN, PageRequest, PartReference, Stated, Store, Upload, WriteConditions, milliseconds,
 };
 
 /// A change of the folder.
@@ -221,13 +221,13 @@ fn complete(
     (id, part): &(String, Option<PartReference>),
 ) -> s3s::S3Result<()> {
     let parts: Vec<_> = part.iter().cloned().collect();
-    let expected = Expected::default();
+    let stated = Stated::default();
     // Asked for again, it must not fail because the object exists.
     let new = WriteConditions {
         if_none_match: Some(s3s::dto::ETagCondition::Any),
         ..WriteConditions::default()
     };
-    store.complete_upload(id, (BUCKET, key), &parts, &expected, &new).map(drop)
+    store.complete_upload(id, (BUCKET, key), &parts, &stated, &new).map(drop)
 }
 
 /// What a store did for its clients.
