@@ -137,10 +137,12 @@ fn a_process_that_is_killed_ends_the_run() {
     command.stdout(Stdio::null()).stderr(Stdio::piped());
     let mut run = command.spawn().unwrap();
     let parent = run.id();
+    // Of all threads: each has children of its own.
     let children = || {
-        let path = format!("/proc/{parent}/task/{parent}/children");
-        let text = std::fs::read_to_string(path).unwrap_or_default();
-        text.split_whitespace().map(str::to_owned).collect::<Vec<_>>()
+        let tasks = std::fs::read_dir(format!("/proc/{parent}/task")).into_iter().flatten();
+        let paths = tasks.flatten().map(|task| task.path().join("children"));
+        let texts: Vec<_> = paths.filter_map(|path| std::fs::read_to_string(path).ok()).collect();
+        texts.join(" ").split_whitespace().map(str::to_owned).collect::<Vec<_>>()
     };
     while children().len() < 5 && run.try_wait().unwrap().is_none() {
         std::thread::sleep(std::time::Duration::from_millis(20));
