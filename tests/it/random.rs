@@ -398,7 +398,9 @@ pub(crate) fn check(
             if partitioned {
                 let folders = theirs.replace("EXTERNAL TABLE x ", "EXTERNAL TABLE of_folders ");
                 stock_rows(&stock, &folders).await.unwrap();
-                let view = "CREATE VIEW x AS SELECT * REPLACE (nullif(p, 3) AS p) FROM of_folders";
+                // DataFusion reads folders for which a condition is NULL: the limit keeps it above.
+                let view = "CREATE VIEW x AS SELECT * REPLACE (nullif(p, 3) AS p) \
+                            FROM (SELECT * FROM of_folders LIMIT 9223372036854775807)";
                 stock_rows(&stock, view).await.unwrap();
             } else {
                 stock_rows(&stock, &theirs).await.unwrap();

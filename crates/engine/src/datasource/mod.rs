@@ -13,6 +13,7 @@ pub mod many_ranges;
 pub mod named;
 pub mod one_file;
 pub mod opener;
+pub(crate) mod over_output;
 pub mod partial_state;
 pub mod pinned;
 pub mod predicate;

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow::array::RecordBatch;
 use arrow::compute::{and, filter_record_batch, not};
-use datafusion::common::Result;
+use datafusion::common::{Result, internal_datafusion_err};
 use datafusion::datasource::listing::PartitionedFile;
 use datafusion::datasource::physical_plan::{
     FileGroup, FileScanConfig, FileScanConfigBuilder, FileSource,
@@ -22,6 +22,7 @@ use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties, collect}
 use futures::stream::{self, BoxStream, StreamExt, TryStreamExt};
 use tokio::sync::OnceCell;
 
+use crate::datasource::over_output::over_output;
 use crate::datasource::s3_scan::{S3Scan, as_select_scan};
 use crate::datasource::s3_select::S3SelectSource;
 use crate::metrics::TextMetric;
@@ -70,7 +71,10 @@ impl Bounded {
         bound: Arc<dyn PhysicalExpr>,
         parts: Option<&[bool]>,
     ) -> Result<Self> {
-        let project = |expr: &Arc<dyn PhysicalExpr>| source.output().project_expr(expr);
+        let project = |expr: &Arc<dyn PhysicalExpr>| {
+            let missing = || internal_datafusion_err!("the scan does not return {expr}");
+            over_output(source.output(), expr)?.ok_or_else(missing)
+        };
         let within = Bound {
             rows: project(&bound)?,
             filters: sampling.filters.iter().map(project).collect::<Result<_>>()?,

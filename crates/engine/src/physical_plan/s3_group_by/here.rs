@@ -170,7 +170,7 @@ impl Here {
         on_rows: impl Fn(usize) + Send + 'static,
     ) -> Result<Rows> {
         let count = self.groups.rows_left.clone();
-        let check = check.as_ref().map(|check| source.output().project_expr(check)).transpose()?;
+        let check = check.clone();
         let rows = self.rows(source, file, None)?.map(move |batch| match (&check, batch?) {
             (Some(check), batch) => Ok(filter_record_batch(&batch, &is_true(check, &batch)?)?),
             (None, batch) => Ok(batch),

@@ -16,6 +16,7 @@ use sluicegate_s3select::profile::{Exactness, Operation, TypeClass};
 
 use super::groups::{Group, Key, inside, is_group, outside};
 use crate::choice::Why;
+use crate::datasource::over_output::over_output;
 use crate::datasource::partial_state::{OverScan, PartialStates, StateExpr};
 use crate::datasource::predicate::Pushed;
 use crate::datasource::s3_select::S3SelectSource;
@@ -42,7 +43,7 @@ pub(super) enum Form {
 pub(super) struct Part {
     /// The scan that asks for them.
     pub(super) source: S3SelectSource,
-    /// Which of its rows these are, over the table's columns, if the store may send others.
+    /// Which of its rows these are, over what it returns, if the store may send others.
     pub(super) check: Option<Arc<dyn PhysicalExpr>>,
 }
 
@@ -320,13 +321,14 @@ impl GroupQuery {
         let filter = filter.map_err(|error| Why::new(error.to_string()))?;
         let rough = self.form == Form::Where
             && source.translate(endpoint, &filter)?.exactness != Exactness::Exact;
-        Ok(match rough {
-            true => Part {
-                source: source.with_arriving_filter(Arc::clone(&filter)),
-                check: Some(filter),
-            },
-            false => Part { source: source.with_exact_filter(endpoint, filter)?, check: None },
-        })
+        if !rough {
+            return Ok(Part { source: source.with_exact_filter(endpoint, filter)?, check: None });
+        }
+        let check = over_output(source.output(), &filter);
+        let check = check.map_err(|error| Why::new(error.to_string()))?;
+        let check =
+            check.ok_or_else(|| Why::new("the keys cannot be told from what the scan returns"))?;
+        Ok(Part { source: source.with_arriving_filter(filter), check: Some(check) })
     }
 
     /// The states of some groups, by a CASE for each, and how many rows there are.
