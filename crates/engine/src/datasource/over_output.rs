@@ -56,10 +56,12 @@ mod tests {
         let exprs = [(&triple, "t"), (&b, "b")];
         let exprs = exprs.map(|(expr, alias)| ProjectionExpr::new(Arc::clone(expr), alias));
         let output = ProjectionExprs::new(exprs);
-        let found = |expr| over_output(&output, expr).unwrap().map(|it| it.to_string());
+        let found = |expr: Arc<dyn PhysicalExpr>| {
+            over_output(&output, &expr).unwrap().map(|it| it.to_string())
+        };
         let sum = of(&triple, Operator::Plus, 1);
-        assert_eq!(found(&of(&sum, Operator::Gt, 4)).unwrap(), "t@0 + 1 > 4");
-        assert_eq!(found(&of(&b, Operator::Gt, 4)).unwrap(), "b@1 > 4");
-        assert_eq!(found(&of(&a, Operator::Gt, 4)), None);
+        assert_eq!(found(of(&sum, Operator::Gt, 4)).unwrap(), "t@0 + 1 > 4");
+        assert_eq!(found(of(&b, Operator::Gt, 4)).unwrap(), "b@1 > 4");
+        assert_eq!(found(of(&a, Operator::Gt, 4)), None);
     }
 }
