@@ -234,7 +234,7 @@ mod tests {
         check("select ';', 'it''s;';", &["select ';', 'it''s;'"], "");
         check("select \"a;b\" from `c;d`; x", &["select \"a;b\" from `c;d`"], "x");
         check("a -- b;\n c; -- d;", &["a -- b;\n c"], "");
-        check("a /* ; /* ; */ ; */ b; /*;", &["a /* ; /* ; */ ; */ b"], "");
+        check("a /* ; /* ; */ ; */ b; /*;", &["a /* ; /* ; */ ; */ b"], "/*;");
         check("select 'open;", &[], "select 'open;");
         check("é; 'ü;ö' ; 1/2*3;", &["é", "'ü;ö'", "1/2*3"], "");
         check("/*/ ; */ x;", &["/*/ ; */ x"], "");
