@@ -186,6 +186,16 @@ impl Merged {
         self.newer = self.fresh.accumulator()?;
         Ok(())
     }
+
+    /// An accumulator of all rows.
+    fn all(&mut self) -> Result<Box<dyn Accumulator>> {
+        let newer = self.newer.state()?;
+        let mut all = self.fresh.accumulator()?;
+        for state in self.older.last().into_iter().chain([&newer]) {
+            all.merge_batch(&state.iter().map(ScalarValue::to_array).collect::<Result<Vec<_>>>()?)?;
+        }
+        Ok(all)
+    }
 }
 
 impl Accumulator for Merged {
@@ -206,12 +216,7 @@ impl Accumulator for Merged {
     }
 
     fn evaluate(&mut self) -> Result<ScalarValue> {
-        let Some(older) = self.older.last() else { return self.newer.evaluate() };
-        let mut all = self.fresh.accumulator()?;
-        for state in [older, &self.newer.state()?] {
-            all.merge_batch(&state.iter().map(ScalarValue::to_array).collect::<Result<Vec<_>>>()?)?;
-        }
-        all.evaluate()
+        if self.older.is_empty() { self.newer.evaluate() } else { self.all()?.evaluate() }
     }
 
     fn supports_retract_batch(&self) -> bool {
@@ -224,11 +229,11 @@ impl Accumulator for Merged {
     }
 
     fn state(&mut self) -> Result<Vec<ScalarValue>> {
-        self.newer.state()
+        self.all()?.state()
     }
 
-    fn merge_batch(&mut self, states: &[ArrayRef]) -> Result<()> {
-        self.newer.merge_batch(states)
+    fn merge_batch(&mut self, _: &[ArrayRef]) -> Result<()> {
+        internal_err!("accumulators of frames are not merged")
     }
 }
 
