@@ -8,6 +8,7 @@ import struct
 
 # Relative, of sums of binary floating-point numbers in another order.
 TOLERANCE = 1e-9
+BEFORE_CHRIST = re.compile(r"(\d+)-(\d\d-\d\d) \(BC\)( \d\d:.*)?")
 
 
 class Answer:
@@ -44,10 +45,10 @@ def plain(value):
         return moment_text(value.isoformat())
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, str) and value.endswith(" (BC)"):
-        # A date before the year 1, which Python has not.
-        year, _, rest = value[:-len(" (BC)")].partition("-")
-        return moment_text(f"{1 - int(year):04}-{rest}")
+    if isinstance(value, str) and (before := BEFORE_CHRIST.fullmatch(value)):
+        # Python has no years before 1.
+        year, day, time = int(before[1]) - 1, before[2], before[3] or ""
+        return moment_text(f"{'-' if year else ''}{year:04}-{day}{time}")
     return value
 
 
