@@ -27,9 +27,9 @@ def words(name):
     return entry["sluice"], entry["duckdb"]
 
 
-def intended(error):
-    """The name of the difference that an error of ours is, if it is one."""
+def intended(error, statement):
+    """The name of the difference that an error of ours on a statement is, if it is one."""
     for entry in TABLE:
-        if any(words in error for words in entry.get("errors", ())):
+        if any(words in error for words in entry.get("errors", ())) and any(it in statement for it in entry.get("casts", [""])):
             return entry["name"]
     return None

@@ -111,7 +111,7 @@ class Scenario:
             error = error.rsplit("caused by\n", 1)[-1].strip()
             if error == "panic" or "panicked" in error:
                 return Outcome("panic", error, theirs, None, way)
-            name = differences.intended(error)
+            name = differences.intended(error, sql(statement.tree, "sluice"))
             if name:
                 return Outcome("intended", name, theirs, None, way)
             return Outcome("error", error, theirs, None, way)

@@ -16,6 +16,7 @@ fn mistakes_in_statements_are_named_with_the_way_out() {
         ("SELECT * FROM 's3://b/t.csv'", &["`b` cannot be the name", "3 to 63"]),
         ("selct 1", &["line 1, column 1", "`selct`", "Did you mean SELECT?"]),
         ("SELECT cast('abc' AS INT)", &["'abc'", "TRY_CAST"]),
+        ("SELECT CAST(DATE '9999-12-31' AS TIMESTAMP)", &["9999-12-31", "2262", "TIMESTAMP(6)"]),
         ("CREATE EXTERNAL TABLE o STORED AS ORC LOCATION 's3://bucket/'", &["ORC", "PARQUET"]),
         ("COPY (SELECT 1 AS a) TO 's3://bucket/o.csv' STORED AS ORC", &["ORC", "PARQUET"]),
         ("COPY (SELECT 1 AS a) TO 's3://bucket/../o.csv'", &["`..`"]),

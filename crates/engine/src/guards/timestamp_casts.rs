@@ -92,7 +92,7 @@ pub(super) fn differs(from: &DataType, to: &DataType) -> bool {
             places(*other) < places(*unit)
                 || match (from.as_deref(), to.as_deref()) {
                     (Some(from), None) => !is_utc(from),
-                    (None, Some(to)) => is_named(to),
+                    (None, Some(to)) => !is_utc(to),
                     _ => false,
                 }
         }
@@ -135,22 +135,30 @@ fn converted(array: &ArrayRef, to: &DataType, safe: bool) -> Result<ArrayRef, Ar
     };
     let counts = plain_cast(array, &DataType::Int64)?;
     let counts = counts.as_primitive::<Int64Type>();
-    let none = |count: i64| {
-        ArrowError::CastError(format!("the timestamp {count} ({unit:?}) has no value in {to}"))
+    let none = |count: i64, unit: TimeUnit| {
+        let from = DataType::Timestamp(unit, None);
+        ArrowError::CastError(format!("the timestamp of {from}: {count} has no value in {to}"))
     };
     let local = match (from, zone) {
         (Some(from), None) => {
             let zone: Tz = from.parse()?;
-            each(counts, safe, |count| local_of(count, *unit, &zone).ok_or_else(|| none(count)))?
+            each(counts, safe, |count| {
+                local_of(count, *unit, &zone).ok_or_else(|| none(count, *unit))
+            })?
         }
         _ => counts.clone(),
     };
     let scaled =
-        each(&local, safe, |count| scaled(count, *unit, *finer).ok_or_else(|| none(count)))?;
+        each(&local, safe, |count| scaled(count, *unit, *finer).ok_or_else(|| none(count, *unit)))?;
     let all = match (from, zone) {
         (None, Some(zone)) => {
             let zone: Tz = zone.parse()?;
-            each(&scaled, safe, |it| instant_of(it, *finer, &zone).ok_or_else(|| none(it)))?
+            let instant = |it| match it {
+                // What a comparison has in place of all earlier, or all later, instants.
+                i64::MIN | i64::MAX => Some(it),
+                it => instant_of(it, *finer, &zone),
+            };
+            each(&scaled, safe, |it| instant(it).ok_or_else(|| none(it, *finer)))?
         }
         _ => scaled,
     };

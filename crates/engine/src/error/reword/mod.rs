@@ -1,5 +1,6 @@
 //! What DataFusion and its parser say, in words for whoever typed the statement.
 
+mod instants;
 mod operators;
 mod places;
 mod stray;
@@ -14,6 +15,7 @@ use crate::missing;
 use crate::url_tables::{COMPRESSIONS, TABS};
 use crate::written_files;
 
+use self::instants::instant;
 use self::operators::operator;
 use self::places::misplaced;
 use self::syntax::syntax;
@@ -22,7 +24,7 @@ use self::unsupported::unsupported;
 
 /// A message that says less, or more, than a user can use; none if it is good as it is.
 pub(super) fn reword(text: &str) -> Option<Description> {
-    const RULES: [fn(&str) -> Option<Description>; 19] = [
+    const RULES: [fn(&str) -> Option<Description>; 20] = [
         syntax,
         misplaced,
         signature,
@@ -38,6 +40,7 @@ pub(super) fn reword(text: &str) -> Option<Description> {
         grouping,
         variable,
         operator,
+        instant,
         inserted,
         unsupported,
         nested,
