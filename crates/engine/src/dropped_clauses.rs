@@ -5,9 +5,9 @@ use std::ops::ControlFlow;
 use datafusion::common::Result;
 use datafusion::sql::parser::{CopyToSource, Statement};
 use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, DuplicateTreatment, Expr, Function, FunctionArg, FunctionArgExpr,
-    FunctionArguments, LockType, Query, Select, Statement as Sql, TableFactor, TableWithJoins,
-    Value, Visit, Visitor,
+    BinaryOperator, ColumnDef, ColumnOption, DuplicateTreatment, Expr, Function, FunctionArg,
+    FunctionArgExpr, FunctionArguments, LockType, OrderBy, OrderByKind, Query, Select,
+    Statement as Sql, TableFactor, TableWithJoins, Value, Visit, Visitor,
 };
 
 use crate::error::{ErrorKind, Told};
@@ -21,6 +21,10 @@ pub(crate) fn check(statement: &Statement) -> Result<()> {
     let found = match statement {
         Statement::Statement(statement) => match (statement.as_ref(), instead_of(statement)) {
             (_, Some((what, instead))) => refuse(what, instead),
+            (Sql::CreateTable(table), None) => match numbered(&table.columns) {
+                ControlFlow::Continue(()) => table.visit(&mut Dropped),
+                numbered => numbered,
+            },
             (statement, None) => statement.visit(&mut Dropped),
         },
         Statement::CopyTo(copy) => match &copy.source {
@@ -34,7 +38,8 @@ pub(crate) fn check(statement: &Statement) -> Result<()> {
             ),
             inner => return check(inner),
         },
-        Statement::CreateExternalTable(_) | Statement::Reset(_) => ControlFlow::Continue(()),
+        Statement::CreateExternalTable(table) => numbered(&table.columns),
+        Statement::Reset(_) => ControlFlow::Continue(()),
     };
     match found {
         ControlFlow::Continue(()) => Ok(()),
@@ -60,6 +65,25 @@ fn instead_of(statement: &Sql) -> Option<(&'static str, &'static str)> {
 const ALONE: &str =
     "Each statement stands for itself, and what COPY writes appears when it is complete.";
 
+/// A column that another system would number.
+fn numbered(columns: &[ColumnDef]) -> ControlFlow<Told> {
+    let is_numbered = |option: &ColumnOption| match option {
+        ColumnOption::Identity(_) => true,
+        ColumnOption::DialectSpecific(words) => {
+            let text: String = words.iter().map(|word| word.to_string().to_uppercase()).collect();
+            text.contains("INCREMENT")
+        }
+        _ => false,
+    };
+    match columns.iter().flat_map(|column| &column.options).any(|it| is_numbered(&it.option)) {
+        true => refuse(
+            "a column that numbers rows by itself",
+            "Number them in a query: row_number() OVER (ORDER BY …).",
+        ),
+        false => ControlFlow::Continue(()),
+    }
+}
+
 /// Whether a statement defines a table or a view, and has no physical plan.
 fn is_definition(statement: &Sql) -> bool {
     matches!(statement, Sql::CreateTable(_) | Sql::CreateView(_) | Sql::Drop { .. })
@@ -80,6 +104,13 @@ impl Visitor for Dropped {
     type Break = Told;
 
     fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<Told> {
+        if let Some(text) = query.order_by.as_ref().and_then(ordering_text) {
+            return ControlFlow::Break(Told {
+                kind: ErrorKind::Plan,
+                message: format!("ORDER BY '{text}' orders nothing: it is a text, and no column"),
+                hint: Some(format!("Write ORDER BY {text}, or ORDER BY \"{text}\".")),
+            });
+        }
         let Some(lock) = query.locks.first() else { return ControlFlow::Continue(()) };
         let clause = match lock.lock_type {
             LockType::Update => "FOR UPDATE",
@@ -146,6 +177,18 @@ impl Visitor for Dropped {
             )),
         })
     }
+}
+
+/// A text among what rows are ordered by.
+fn ordering_text(order: &OrderBy) -> Option<&str> {
+    let OrderByKind::Expressions(keys) = &order.kind else { return None };
+    keys.iter().find_map(|key| match &key.expr {
+        Expr::Value(value) => match &value.value {
+            Value::SingleQuotedString(text) => Some(text.as_str()),
+            _ => None,
+        },
+        _ => None,
+    })
 }
 
 /// `count(DISTINCT *)`, which would be 1, and `*` as the argument of another aggregate.

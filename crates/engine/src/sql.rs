@@ -21,6 +21,7 @@ use crate::from_first;
 use crate::guards;
 use crate::locations::{as_url, at_home, check_writable};
 use crate::mismatched_types;
+use crate::notes::Notes;
 use crate::option_values;
 use crate::other_forms;
 use crate::show_columns;
@@ -85,6 +86,13 @@ async fn planned(
         statement = from_first::parse(state, &query)?;
     }
     dropped_clauses::check(&statement)?;
+    if guards::declares_keys(&statement)
+        && let Some(notes) = state.config().get_extension::<Notes>()
+    {
+        notes.add(
+            "PRIMARY KEY and UNIQUE are not enforced: several rows may have one key".to_owned(),
+        );
+    }
     other_forms::rewrite(&mut statement);
     guards::rewrite(&mut statement)?;
     written_files::check(state, &statement)?;

@@ -52,6 +52,9 @@ fn types_that_do_not_fit_are_refused() {
         ("select * from 't.csv' where day in (1, 2)", ["a date, day,", "a number, 1"]),
         ("select * from 't.csv' positional join 't.csv' b", ["POSITIONAL JOIN", "row_number()"]),
         ("select to_char(day, 'YYYY-MM-DD') from 't.csv'", ["has no %", "'%Y-%m-%d'"]),
+        ("select * from 't.csv' order by 'id'", ["ORDER BY 'id' orders nothing", "ORDER BY id"]),
+        ("create table n (x int auto_increment, y int)", ["numbers rows", "row_number()"]),
+        ("from read_csv('t.csv', dateformat => 'DD.MM.YYYY')", ["DD.MM.YYYY", "a format of dates"]),
     ] {
         folder.fails(sql, &parts);
     }
@@ -89,4 +92,28 @@ fn what_glob_prints_can_be_read() {
     std::fs::copy(folder.0.path().join("t.csv"), folder.0.path().join("a b%41.csv")).unwrap();
     let urls = folder.rows("select url from glob('./a*.csv')");
     assert_eq!(folder.rows(&format!("select count(*) from '{}'", urls[0])), ["3"]);
+}
+
+/// A key that nothing enforces makes no two rows one.
+#[test]
+fn rows_of_one_key_are_all_there() {
+    let folder = Folder::new();
+    for key in ["x int primary key, y int", "x int unique, y int", "x int, y int, primary key (x)"]
+    {
+        let table = format!("create table t ({key}); insert into t values (1, 2), (1, 1); select ");
+        assert_eq!(folder.rows(&format!("{table} distinct x from t")).last().unwrap(), "1");
+        let both = folder.rows(&format!("{table} x, y from t order by x, y"));
+        assert_eq!(both[both.len() - 2..], ["1,1", "1,2"], "{key}");
+        let files = format!(
+            "create external table f (id int primary key, v varchar) stored as csv location 't.csv'; {table}"
+        );
+        let counted =
+            folder.rows(&format!("{files} count(*) from (select x, y from t group by x, y)"));
+        assert_eq!(counted.last().unwrap(), "2");
+    }
+    let output =
+        folder.command(&["sql", "create table t (x int primary key); from t"]).output().unwrap();
+    assert!(
+        String::from_utf8_lossy(&output.stderr).contains("PRIMARY KEY and UNIQUE are not enforced")
+    );
 }

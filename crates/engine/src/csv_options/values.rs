@@ -91,7 +91,7 @@ impl Values {
 
     fn set_plain(&mut self, name: &str, value: &str) -> Result<()> {
         let format = |allowed: &str| {
-            let bad = value.is_empty()
+            let bad = !value.contains('%')
                 || StrftimeItems::new(value).any(|item| matches!(item, Item::Error));
             if bad { Err(wrong(name, value, allowed)) } else { Ok(Some(value.to_owned())) }
         };
@@ -216,6 +216,7 @@ mod tests {
             ("decimal_separator", ";", "but must be ',' or '.'"),
             ("dateformat", "%Q", "a format of dates"),
             ("dateformat", "", "a format of dates"),
+            ("dateformat", "DD.MM.YYYY", "a format of dates"),
             ("timestampformat", "%", "a format of time stamps"),
             ("types", "INT", "by their names"),
             ("types", "{\"a\": \"NUMBR\"}", "'NUMBR', which is no type"),

@@ -24,7 +24,7 @@ use super::{Answer, Case, Guard, LogicalRule, rule};
 pub(super) const GUARD: Guard = Guard {
     title: "DISTINCT, ORDER BY, GROUP BY and LEFT JOIN take for keys what are none",
     upstream: &["datafusion#23634", "datafusion#23818", "datafusion#23819"],
-    ours: "A key is what GROUP BY makes one, and a PRIMARY KEY. A key is none any more after unnest, and on the side \
+    ours: "A key is what GROUP BY makes one. A key is none any more after unnest, and on the side \
            of an outer join that may be NULL. Neither is a column that is only UNIQUE, for NULL may be there twice.",
     cases: &[
         Case {

@@ -67,6 +67,7 @@ mod timestamp_casts;
 mod timestamp_comparisons;
 mod top_k_aggregation;
 mod truncated_dates;
+mod unchecked_keys;
 mod unlike;
 mod using;
 mod window_shifts;
@@ -74,6 +75,7 @@ mod wrapped;
 mod years;
 
 pub(crate) use self::kept_casts::keep_casts;
+pub(crate) use self::unchecked_keys::declares_keys;
 pub(crate) use self::using::merge_other_capitals;
 
 /// A class of wrong answers, and what keeps them from our users.
@@ -168,6 +170,7 @@ pub const GUARDS: &[Guard] = &[
     timestamp_comparisons::GUARD,
     top_k_aggregation::GUARD,
     truncated_dates::GUARD,
+    unchecked_keys::GUARD,
     using::GUARD,
     window_shifts::GUARD,
     years::GUARD,
@@ -258,6 +261,7 @@ fn insert_after(rules: &mut Vec<PhysicalRule>, name: &str, after: PhysicalRule) 
 ///
 /// If a guard refuses the statement.
 pub fn rewrite(statement: &mut Statement) -> Result<()> {
+    unchecked_keys::rewrite(statement);
     subqueries::name_items(statement);
     row_values::rewrite(statement)?;
     decimal_comparisons::rewrite(statement);
