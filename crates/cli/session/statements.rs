@@ -67,9 +67,11 @@ pub(crate) fn steps(text: &str) -> Vec<Step<'_>> {
 /// The first line from `from` on that is a command.
 pub(crate) fn command_line(text: &str, from: usize) -> Option<Piece<'_>> {
     let mut is_begun = false;
+    let (mut line, mut seen) = (text[..from].rfind('\n').map_or(0, |end| end + 1), from);
     for piece in pieces(&text[from..]) {
         let at = from + piece.start;
-        let line = text[..at].rfind('\n').map_or(0, |end| end + 1);
+        line = text[seen..at].rfind('\n').map_or(line, |end| seen + end + 1);
+        seen = at;
         let is_first = line < from || text[line..at].trim().is_empty();
         // Within a statement, a point may come before the name of a column.
         if is_first && (is_command(&text[at..]) || !is_begun && is_dotted(&text[at..])) {

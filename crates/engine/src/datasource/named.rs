@@ -179,6 +179,11 @@ impl FileSource for NamedSource {
     }
 
     fn with_batch_size(&self, batch_size: usize) -> Arc<dyn FileSource> {
+        let columns = self.inner.table_schema().file_schema().fields().len();
+        let batch_size = match self.layout {
+            TextLayout::Csv => batch_size.min(VALUES_AT_ONCE / columns.max(1)).max(1),
+            _ => batch_size,
+        };
         Arc::new(Self { inner: self.inner.with_batch_size(batch_size), ..self.clone() })
     }
 
@@ -260,6 +265,9 @@ impl FileSource for NamedSource {
         self.inner.apply_expressions(f)
     }
 }
+
+/// The most values in a batch of CSV: the reader reserves memory for all of them, whether it reads them or not.
+const VALUES_AT_ONCE: usize = 4 << 20;
 
 /// In how many groups many small files are read, at least: each waits for one file at a time, or two.
 const SMALL_AT_ONCE: usize = 8;
