@@ -189,7 +189,8 @@ async fn whole_numbers_and_others_are_one_column() {
     store.put("no/a.csv", "k,v\n1,10\n");
     store.put("no/b.csv", "k,v\n1,0.5\n");
     store.put("no/c.csv", "k,v\n1,x\n");
-    let said = "column `v` is BIGINT in `n/a.csv` and DOUBLE in `n/b.csv`: it is read as DOUBLE";
+    let said = "column `v` is BIGINT in `n/a.csv` and DOUBLE in `n/b.csv`: it is read as DOUBLE, \
+                which rounds whole numbers beyond 2^53";
     let mut answers = Vec::new();
     for scan in SCANS {
         let engine = store.engine(scan).await;

@@ -1,7 +1,7 @@
 //! The columns of the objects of one table, which have to agree on their types.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use arrow::datatypes::{DECIMAL128_MAX_PRECISION, DataType, Field, Schema, TimeUnit};
 use datafusion::common::{DataFusionError, Result};
@@ -46,9 +46,14 @@ impl MergedColumns {
     ///
     /// # Errors
     ///
-    /// If one of them has another type than in an object before, with both objects and the way out.
+    /// If one of them has another type than in an object before, with both objects and the way out; if two of them
+    /// have one name.
     pub(crate) fn add(&mut self, object: &ObjectMeta, columns: &Schema) -> Result<()> {
+        let mut names = HashSet::new();
         for field in columns.fields() {
+            if !names.insert(field.name()) {
+                return Err(two_of(field.name(), object));
+            }
             let Some(place) = self.places.get(field.name()) else {
                 self.places.insert(field.name().clone(), self.fields.len());
                 self.fields.push((field.as_ref().clone(), object.location.clone()));
@@ -62,8 +67,15 @@ impl MergedColumns {
                 continue;
             }
             if let Some(wider) = wider {
+                let digits = match (known.data_type(), field.data_type()) {
+                    (DataType::Int64 | DataType::UInt64, DataType::Float64)
+                    | (DataType::Float64, DataType::Int64 | DataType::UInt64) => {
+                        ", which rounds whole numbers beyond 2^53"
+                    }
+                    _ => "",
+                };
                 let note = format!(
-                    "column `{}` is {} in `{first}` and {} in `{}`: it is read as {}",
+                    "column `{}` is {} in `{first}` and {} in `{}`: it is read as {}{digits}",
                     known.name(),
                     sql_type(known.data_type()),
                     sql_type(field.data_type()),
@@ -104,6 +116,19 @@ impl MergedColumns {
     pub(crate) fn into_schema(self) -> Schema {
         Schema::new(self.fields.into_iter().map(|(field, _)| field).collect::<Vec<_>>())
     }
+}
+
+/// A file in which a name does not say which column is meant.
+fn two_of(name: &str, object: &ObjectMeta) -> DataFusionError {
+    Told {
+        kind: ErrorKind::Plan,
+        message: format!("`{}` has two columns `{name}`", object.location),
+        hint: Some(
+            "Columns are read by their names: write the file again with another name for one."
+                .to_owned(),
+        ),
+    }
+    .into()
 }
 
 /// The type of whole numbers in one text and of others in the next, or of times that are told more or less exactly.
@@ -336,7 +361,7 @@ mod tests {
         ] {
             all.add(&object(name), &schema("x", data_type)).unwrap();
         }
-        let said = "column `x` is BIGINT in `b` and DOUBLE in `c`: it is read as DOUBLE";
+        let said = "column `x` is BIGINT in `b` and DOUBLE in `c`: it is read as DOUBLE, which rounds whole numbers beyond 2^53";
         assert_eq!(all.take_widened(), [said]);
         let error = Error::from(all.add(&object("f"), &schema("x", DataType::Utf8)).unwrap_err());
         assert_eq!(error.to_string(), "column `x` is DOUBLE in `c` and VARCHAR in `f`");
@@ -415,5 +440,13 @@ mod tests {
         let error = Error::from(all.add(&object("b"), &nested(DataType::Utf8)).unwrap_err());
         assert_eq!(error.to_string(), "column `x.item.in` is BIGINT in `a` and VARCHAR in `b`");
         assert_eq!(error.hint(), Some(LEAVE_OUT));
+    }
+
+    #[test]
+    fn two_columns_of_one_name_are_refused() {
+        let field = |data_type| Field::new("a", data_type, true);
+        let twice = Schema::new(vec![field(DataType::Int64), field(DataType::Int64)]);
+        let refused = MergedColumns::of_typed().add(&object("x.parquet"), &twice).unwrap_err();
+        assert!(Error::from(refused).to_string().contains("`x.parquet` has two columns `a`"));
     }
 }
