@@ -29,6 +29,7 @@ mod generate;
 mod group_by;
 mod guards;
 mod harness;
+mod headerless;
 mod html;
 mod index;
 mod index_inside;

@@ -11,7 +11,6 @@ use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::common::{
     Column, DataFusionError, Result, ToDFSchema, plan_datafusion_err, plan_err,
 };
-use datafusion::datasource::file_format::csv::CsvFormat;
 use datafusion::datasource::listing::{ListingTable, ListingTableConfig, ListingTableUrl};
 use datafusion::datasource::provider::DefaultTableFactory;
 use datafusion::execution::SessionState;
@@ -21,8 +20,8 @@ use object_store::ObjectMeta;
 use object_store::path::Path;
 
 use crate::catalog::S3Format;
-use crate::csv_dialect::headers;
 use crate::csv_options::{self, Values};
+use crate::declared_headers::{check_headers, without_header};
 use crate::declared_names;
 use crate::files_table::FilesTable;
 use crate::index::found::Foreseen;
@@ -84,6 +83,9 @@ impl TableProviderFactory for ExternalTables {
             Err(error) => return Err(no_columns(state, command, &error).await?.unwrap_or(error)),
         };
         let Some(listing) = table.downcast_ref::<ListingTable>() else { return Ok(table) };
+        if let Some(without) = without_header(state, command, listing).await? {
+            return self.create(state, &without).await;
+        }
         let (indexes, objects) = look(state, command, listing).await?;
         let is_declared = !command.schema.fields().is_empty();
         let mut called = HashMap::new();
@@ -310,7 +312,19 @@ async fn no_columns(
         }
     }
     if names.is_empty() || names.iter().any(|name| says_kind(name, &command.file_type)) {
-        return Ok(None);
+        let folder = ListingTableUrl::parse(as_url(location)?)?;
+        if names.is_empty() || names.iter().any(|name| folder.contains(name, true)) {
+            return Ok(None);
+        }
+        let told = Told {
+            kind: ErrorKind::NotFound,
+            message: format!(
+                "there is no object in {location} itself, only in its subfolders: {}",
+                some_of(&names)
+            ),
+            hint: Some(format!("Name one of them, or read all: SET {SUBFOLDERS}.")),
+        };
+        return Ok(Some(told.into()));
     }
     Ok(Some(plan_datafusion_err!(
         "there is no {} at {location}: by their names, its objects are others: {}",
@@ -444,32 +458,8 @@ pub(crate) fn without_bytes(location: &str) -> String {
     format!("what is at {location} has no bytes: as a table, it has neither columns nor rows")
 }
 
-/// Compares the headers of CSV objects at a location with the columns that the table declares.
-async fn check_headers(
-    state: &dyn Session,
-    command: &CreateExternalTable,
-    table: &ListingTable,
-    location: &ListingTableUrl,
-    read: &[ObjectMeta],
-) -> Result<()> {
-    let format = table.options().format.downcast_ref::<S3Format>();
-    let names = command.schema.fields().iter().map(|field| field.name());
-    let declared: Vec<String> =
-        names.filter(|name| !command.table_partition_cols.contains(name)).cloned().collect();
-    let Some(format) = format.filter(|_| !declared.is_empty()) else { return Ok(()) };
-    let objects: Vec<ObjectMeta> = read.iter().filter(|object| object.size > 0).cloned().collect();
-    let (format, store) = format.text_of(&state.runtime_env().object_store(location)?);
-    match format.downcast_ref::<CsvFormat>() {
-        Some(csv) => {
-            let some = &objects[..objects.len().min(headers::MOST)];
-            headers::check_declared(state, csv, &store, some, &declared).await
-        }
-        None => Ok(()),
-    }
-}
-
 /// Those of the objects at a location that its table reads.
-fn objects_read(
+pub(crate) fn objects_read(
     state: &dyn Session,
     table: &ListingTable,
     location: &ListingTableUrl,

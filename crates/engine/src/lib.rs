@@ -56,6 +56,7 @@ mod csv_dialect;
 mod csv_options;
 #[doc(hidden)]
 pub mod datasource;
+mod declared_headers;
 mod declared_names;
 mod decompressed;
 mod direct;

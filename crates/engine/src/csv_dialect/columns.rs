@@ -13,7 +13,8 @@ use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt};
 
 use super::at_fault;
 use super::beginning::Beginning;
-use super::headers::name_of;
+use super::headers::{has_header, name_of};
+use super::real_dates;
 use crate::beginnings::Looks;
 use crate::merged_columns::MergedColumns;
 use crate::notes::Notes;
@@ -74,9 +75,12 @@ async fn of_object(
         let mut wanted = most.saturating_add(1);
         loop {
             beginning.read(wanted).await?;
-            let text = stream::iter([Ok(beginning.records())]);
-            let (schema, records) = csv.infer_schema_from_stream(state, most, text).await?;
+            let text = beginning.records();
+            let parts = stream::iter([Ok(text.clone())]);
+            let (schema, records) = csv.infer_schema_from_stream(state, most, parts).await?;
             if records >= most || beginning.is_enough() {
+                let has_header = has_header(state, csv.options());
+                let schema = real_dates::checked(schema, csv.options(), has_header, &text, most)?;
                 return Ok((schema, records));
             }
             // Some of the lines were comments.

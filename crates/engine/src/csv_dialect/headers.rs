@@ -17,6 +17,7 @@ use futures::future::try_join_all;
 use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt};
 
 use super::text_of;
+use super::told::{Dialect, has_values};
 use crate::beginnings::{LOOKS, Remembered};
 use crate::contents;
 use crate::notes::Notes;
@@ -141,9 +142,42 @@ pub(crate) async fn check_declared(
         return Ok(());
     }
     each(state, options, store, objects, &declared.into(), |object, header| {
+        if options.has_header.is_none() && is_row(header, declared) {
+            return plan_err!(
+                "`{}` begins with a row ({}), and not with names as other objects of its table; OPTIONS \
+                 ('format.has_header' 'false') reads all first lines as rows, and 'true' takes them for names",
+                object.location,
+                Names(header)
+            );
+        }
         compare_declared(declared, object, header)
     })
     .await
+}
+
+/// Whether what should be a header has values, and none of the names that its table declares.
+fn is_row(header: &[String], declared: &[String]) -> bool {
+    let is_declared = |name: &String| declared.iter().any(|it| it.eq_ignore_ascii_case(name));
+    !header.iter().any(is_declared) && has_values(header)
+}
+
+/// The first record of the first object of a table that declares its columns, if it is a row, while the format and
+/// the session take it for a header without having been told so. `beginning` is that of the object, and whether it
+/// is all of it.
+pub(super) fn row_first(
+    state: &dyn Session,
+    options: &CsvOptions,
+    (text, is_whole): &(Bytes, bool),
+    declared: &[String],
+) -> Option<String> {
+    if options.has_header.is_some() || !has_header(state, options) {
+        return None;
+    }
+    let first = header(text, *is_whole, options).filter(|first| is_row(first, declared))?;
+    let written =
+        Dialect { delimiter: options.delimiter, quote: options.quote, ..Dialect::default() };
+    let has_header = Dialect::of(text, *is_whole, &written.said()).has_header;
+    (!has_header).then(|| Names(&first).to_string())
 }
 
 pub(super) fn has_header(state: &dyn Session, options: &CsvOptions) -> bool {

@@ -6,6 +6,7 @@ mod beginning;
 mod begun;
 mod columns;
 pub(crate) mod headers;
+mod real_dates;
 mod told;
 
 use std::collections::BTreeMap;
@@ -146,6 +147,24 @@ pub(crate) async fn columns(
     let (beginning, sampled) = begin(sampled, objects, compression).await?;
     check_headers(state, format, all, objects, &beginning).await?;
     schema(state, format, &sampled, objects, values).await
+}
+
+/// The first record of the first object of a CSV table that declares its columns, if it is a row that would be taken
+/// for a header.
+///
+/// # Errors
+///
+/// If the object cannot be read.
+pub(crate) async fn row_first(
+    state: &dyn Session,
+    format: &CsvFormat,
+    store: &Arc<dyn ObjectStore>,
+    objects: &[ObjectMeta],
+    declared: &[String],
+) -> Result<Option<String>> {
+    let compression = FileCompressionType::from(format.options().compression);
+    let (beginning, _) = begin(store, objects, compression).await?;
+    Ok(headers::row_first(state, format.options(), &beginning, declared))
 }
 
 async fn check_headers(

@@ -93,6 +93,14 @@ impl Dialect {
         Self { has_header: true, ..self }
     }
 
+    /// Options of the format that say what separates and quotes fields.
+    pub(super) fn said(self) -> BTreeMap<String, String> {
+        let text = |byte| char::from(byte).to_string();
+        [(DELIMITER, self.delimiter), (QUOTE, self.quote)]
+            .map(|(name, byte)| (name.to_owned(), text(byte)))
+            .into()
+    }
+
     /// Options of the format with what is unusual.
     pub(crate) fn options(self, given: &BTreeMap<String, String>) -> BTreeMap<String, String> {
         let usual = Self::default();
@@ -236,6 +244,12 @@ impl Records {
         }
         firsts.is_empty() || are_years(&firsts)
     }
+}
+
+/// Whether a record has values in which no names are: numbers, dates or truth values, but not years alone.
+pub(super) fn has_values(record: &[String]) -> bool {
+    let typed: Vec<&String> = record.iter().filter(|value| is_typed(value)).collect();
+    !typed.is_empty() && !are_years(&typed)
 }
 
 /// Whether a text is a number, a date, a time or a truth value.
