@@ -97,7 +97,8 @@ fn a_column_that_is_not_null_is_named() {
     for insert in ["insert into n values (1, 2), (null, 1)", "insert into n (b) values (1)"] {
         folder.fails(&format!("{create}; {insert}"), &["the column `a` of n is NOT NULL"]);
     }
-    assert_eq!(folder.rows(&format!("{create}; insert into n values (1, null); from n")), ["1,"]);
+    let rows = folder.rows(&format!("{create}; insert into n values (1, null); from n"));
+    assert_eq!(rows.last().map(String::as_str), Some("1,"));
 }
 
 /// An endpoint that is none, half a key pair: files of this machine need neither.
