@@ -91,7 +91,18 @@ fn a_named_aws_profile_beats_the_keys_of_the_environment() {
     assert_eq!(good(ask("my secret", &[]).env("AWS_PROFILE", "wrong")), "n\n3\n");
     bad(
         &mut ask("my secret", &["--aws-profile", "nobody"]),
-        "no AWS profile `nobody`: there is right, wrong",
+        "no AWS profile `nobody`: there is right, wrong in ",
+    );
+    // The environment's own are named, too, and half a pair of keys is.
+    let mut alone = ask("my secret", &[]);
+    alone.env_remove("AWS_ACCESS_KEY_ID").env_remove("AWS_SECRET_ACCESS_KEY");
+    bad(alone.env("AWS_PROFILE", "nobody"), "no AWS profile `nobody`: there is right, wrong in ");
+    let mut half = ask("my secret", &[]);
+    bad(half.env_remove("AWS_SECRET_ACCESS_KEY"), "AWS_SECRET_ACCESS_KEY is not");
+    let mut half = ask("my secret", &[]);
+    bad(
+        half.env_remove("AWS_ACCESS_KEY_ID"),
+        "AWS_SECRET_ACCESS_KEY is set, and AWS_ACCESS_KEY_ID",
     );
 }
 

@@ -5,10 +5,11 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 use arrow::array::{
-    ArrayRef, BinaryArray, DictionaryArray, FixedSizeBinaryArray, Float64Array, Int64Array,
-    StringArray, Time64MicrosecondArray, TimestampMicrosecondArray, TimestampNanosecondArray,
+    ArrayRef, AsArray, BinaryArray, DictionaryArray, FixedSizeBinaryArray, Float64Array,
+    Int64Array, StringArray, Time64MicrosecondArray, TimestampMicrosecondArray,
+    TimestampNanosecondArray,
 };
-use arrow::datatypes::Int32Type;
+use arrow::datatypes::{Int32Type, Int64Type};
 use arrow::record_batch::RecordBatch;
 use datafusion::parquet::arrow::ArrowWriter;
 use sluicegate_engine::config::Scan;
@@ -134,15 +135,84 @@ async fn of_many_files_no_header_is_taken_for_another() {
         let read = |place: &str| format!("SELECT id, v FROM '{place}' WHERE v > 3");
         let found = try_rows(&engine, &read(&format!("s3://{BUCKET}/many/"))).await;
         says(found, &["f9999.csv", "v, id"]);
-        if scan == Scan::Get {
-            rows(&engine, &declared).await;
-            says(
-                try_rows(&engine, "SELECT id, v FROM t WHERE v > 3").await,
-                &["f9999.csv", "v, id"],
-            );
+        rows(&engine, &declared).await;
+        for sql in [
+            "SELECT id, v FROM t WHERE v > 3",
+            "SELECT sum(id) FROM t",
+            "SELECT id, sum(v) FROM t GROUP BY id",
+            "SELECT id, v FROM t ORDER BY v DESC LIMIT 3",
+        ] {
+            says(try_rows(&engine, sql).await, &["f9999.csv", "v, id"]);
         }
         let found = try_rows(&engine, &read(&format!("{}/", here.path().display()))).await;
         says(found, &["f9999.csv", "v, id"]);
+    }
+}
+
+/// What later rows have beside a date is not dropped, and seconds may be left out.
+#[tokio::test(flavor = "multi_thread")]
+async fn late_times_of_day_are_read_or_refused() {
+    let store = Store::start().await;
+    let here = tempfile::tempdir().unwrap();
+    for (name, usual, last) in [
+        ("late", "2024-01-01", "2024-01-02 10:00:00"),
+        ("midnight", "2024-01-01", "2024-01-02 00:00:00"),
+        ("minutes", "2024-01-01 10:00:00", "2024-01-02 11:30"),
+    ] {
+        let text = format!("id,d\n{}7,{last}\n", format!("1,{usual}\n").repeat(1500));
+        store.put(&format!("{name}.csv"), text.clone());
+        std::fs::write(here.path().join(format!("{name}.csv")), text).unwrap();
+    }
+    for scan in SCANS {
+        let engine = store.engine(scan).await;
+        rows(&engine, "SET datafusion.optimizer.repartition_file_min_size = 10000").await;
+        for place in [format!("s3://{BUCKET}"), here.path().display().to_string()] {
+            let newest = |name: &str| format!("SELECT max(d), count(d) FROM '{place}/{name}.csv'");
+            for sql in [newest("late"), format!("SELECT * FROM '{place}/late.csv'")] {
+                let found = try_rows(&engine, &sql).await;
+                says(
+                    found,
+                    &["2024-01-02 10:00:00", "has a time of day", "column `d`", "TIMESTAMP"],
+                );
+            }
+            let expected = [r#""2024-01-02" | "1501""#];
+            assert_eq!(rows(&engine, &newest("midnight")).await, expected, "{scan}, {place}");
+            let expected = [r#""2024-01-02T11:30:00" | "1501""#];
+            assert_eq!(rows(&engine, &newest("minutes")).await, expected, "{scan}, {place}");
+            let typed = format!(
+                "SELECT max(d) FROM read_csv('{place}/late.csv', types => {{'d': 'TIMESTAMP'}})"
+            );
+            assert_eq!(
+                rows(&engine, &typed).await,
+                [r#""2024-01-02T10:00:00""#],
+                "{scan}, {place}"
+            );
+        }
+    }
+}
+
+/// Other programs begin JSON with a byte order mark, too.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_byte_order_mark_is_no_part_of_json() {
+    let store = Store::start().await;
+    let here = tempfile::tempdir().unwrap();
+    let lines = "\u{feff}{\"a\":1,\"s\":\"x\"}\n{\"a\":2,\"s\":\"\u{feff}y\"}\n";
+    let array = "\u{feff}[{\"a\":1,\"s\":\"x\"},\n{\"a\":2,\"s\":\"\u{feff}y\"}]\n";
+    for (name, text) in [("lines.json", lines), ("array.json", array)] {
+        store.put(name, text);
+        std::fs::write(here.path().join(name), text).unwrap();
+    }
+    for scan in SCANS {
+        let engine = store.engine(scan).await;
+        for place in [format!("s3://{BUCKET}"), here.path().display().to_string()] {
+            for name in ["lines.json", "array.json"] {
+                let sql = format!("SELECT sum(a), max(length(s)), count(*) FROM '{place}/{name}'");
+                let expected = [r#""3" | "2" | "2""#];
+                assert_eq!(rows(&engine, &sql).await, expected, "{scan}, {place}, {name}");
+                let sql = format!("SELECT s FROM '{place}/{name}' WHERE a = 1");
+                assert_eq!(rows(&engine, &sql).await, [r#""x""#], "{scan}, {place}, {name}");
+            }
+        }
     }
 }
 
@@ -293,9 +363,31 @@ async fn uuids_and_times_are_compared_with_what_is_written() {
             ("t = TIME '10:30:00'", "1"),
             ("t < TIME '10:30:00'", "2"),
             ("t = '10:30:00'", "1"),
+            ("CAST(u AS VARCHAR) = '00000000-0000-0000-0000-000000000005'", "1"),
+            ("u::text LIKE '%-0000-%6'", "2"),
         ] {
             let sql = format!("SELECT i FROM 's3://{BUCKET}/ids.parquet' WHERE {condition}");
             assert_eq!(rows(&engine, &sql).await, [format!("\"{expected}\"")], "{scan}: {sql}");
         }
+        let sql = format!("SELECT CAST(u AS VARCHAR) FROM 's3://{BUCKET}/ids.parquet' WHERE i > 1");
+        let expected = [r#""00000000-0000-0000-0000-000000000006""#];
+        assert_eq!(rows(&engine, &sql).await, expected, "{scan}");
     }
+}
+
+/// A folder of this machine is read in the order of the names in it.
+#[tokio::test(flavor = "multi_thread")]
+async fn folders_are_read_in_the_order_of_their_names() {
+    let here = tempfile::tempdir().unwrap();
+    for name in [7, 3, 9, 1, 4, 8, 2, 6, 5] {
+        std::fs::write(here.path().join(format!("{name}.csv")), format!("a\n{name}\n")).unwrap();
+    }
+    let engine = Store::start().await.engine(Scan::Auto).await;
+    let sql = format!("SELECT * FROM '{}/'", here.path().display());
+    let batches = engine.collect(&sql).await.unwrap();
+    let found: Vec<i64> = batches
+        .iter()
+        .flat_map(|batch| batch.column(0).as_primitive::<Int64Type>().values().to_vec())
+        .collect();
+    assert_eq!(found, (1..10).collect::<Vec<_>>());
 }

@@ -306,7 +306,7 @@ fn summaries_can_be_read_on_80_columns() {
     assert_eq!(table.len(), 4, "{summary}");
     assert!(table.iter().all(|line| line.chars().count() <= 80), "{summary}");
     // Names of columns are cut to ten letters, before columns of the middle are left out.
-    for whole in ["column_name", "min", "max", "…", "Float64", "apple"] {
+    for whole in ["column_name", "min", "max", "…", "DOUBLE", "apple"] {
         assert!(table.iter().any(|line| line.contains(&format!("| {whole} "))), "{summary}");
     }
     prompt.quit();
@@ -375,7 +375,7 @@ fn commands_change_how_answers_are_shown() {
     prompt.line("\\ls s3://bucket/", "s3://bucket/fruit.csv  ");
     prompt.line("\\ls s3://bucket/none", "there is nothing at s3://bucket/none");
     let columns = prompt.line("\\d s3://bucket/fruit.csv", "price");
-    assert!(columns.contains("Float64"), "{columns}");
+    assert!(columns.contains("DOUBLE"), "{columns}");
     prompt.line("\\nonsense", "there is no command `\\nonsense`");
     prompt.line("\\?", "\\timing");
     prompt.quit();

@@ -165,9 +165,9 @@ async fn a_summary_has_a_row_for_each_column() {
     let store = Store::start().await;
     store.put("t.csv", "n,Name,d\n1,a,2024-01-01\n2,b,2024-01-02\n3,b,\n,a,2024-01-04\n");
     let expected = [
-        "\"Name\" | \"Utf8\" | \"a\" | \"b\" | \"2\" | \"NULL\" | \"NULL\" | \"0.0\"",
-        "\"d\" | \"Date32\" | \"2024-01-01\" | \"2024-01-04\" | \"3\" | \"NULL\" | \"NULL\" | \"25.0\"",
-        "\"n\" | \"Int64\" | \"1\" | \"3\" | \"3\" | \"2.0\" | \"2.0\" | \"25.0\"",
+        "\"Name\" | \"VARCHAR\" | \"a\" | \"b\" | \"2\" | \"NULL\" | \"NULL\" | \"0.0\"",
+        "\"d\" | \"DATE\" | \"2024-01-01\" | \"2024-01-04\" | \"3\" | \"NULL\" | \"NULL\" | \"25.0\"",
+        "\"n\" | \"BIGINT\" | \"1\" | \"3\" | \"3\" | \"2.0\" | \"2.0\" | \"25.0\"",
     ];
     for scan in [Scan::Get, Scan::Select, Scan::Auto] {
         let engine = store.engine(scan).await;
@@ -183,7 +183,7 @@ async fn a_summary_has_a_row_for_each_column() {
             assert_eq!(crate::harness::text(&picked), expected, "{of}, {scan}");
         }
         let described = rows(&engine, &format!("DESCRIBE '{url}'")).await;
-        assert!(described.iter().any(|row| row.starts_with("\"n\" | \"Int64\"")), "{described:?}");
+        assert!(described.iter().any(|row| row.starts_with("\"n\" | \"BIGINT\"")), "{described:?}");
     }
     let engine = store.engine(Scan::Auto).await;
     says(try_rows(&engine, "SUMMARIZE nothing").await, &["nothing"]);

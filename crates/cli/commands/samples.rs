@@ -82,6 +82,8 @@ impl<'a> Samples<'a> {
                 | Error::NoTls { .. }
                 | Error::NoStore { .. }
                 | Error::NoCredentials
+                | Error::HalfKeyPair { .. }
+                | Error::NoProfile { .. }
                 | Error::WrongRegion { .. }),
             ) => Err(sluicegate_engine::Error::from(error).into()),
             // It is not there, of course; and what else there may be, writing will show.

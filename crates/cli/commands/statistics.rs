@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::json;
+use sluicegate_engine::sql_types::readable;
 use sluicegate_engine::statistics::ObjectStatistics;
 use sluicegate_engine::statistics::known::KnownStatistics;
 use sluicegate_engine::statistics::summary::Summary;
@@ -43,6 +44,16 @@ fn list(args: &StatisticsListArgs, known: &KnownStatistics) -> Result<()> {
 
 fn show(args: &StatisticsShowArgs, known: &KnownStatistics) -> Result<()> {
     let objects = of_url(known, &args.url);
+    if objects.is_empty() && !args.url.contains("://") {
+        return Err(Failure::new(format!(
+            "statistics are kept of objects in a store, which URLs name, and `{}` is none",
+            args.url
+        ))
+        .with_hint(format!(
+            "`sluice sql -c \"SUMMARIZE '{}'\"` computes those of a file.",
+            args.url
+        )));
+    }
     if objects.is_empty() {
         return Err(Failure::new(format!("nothing is remembered about {}", args.url)).with_hint(
             format!("`sluice sql -c \"ANALYZE TABLE '{}'\"` would change that.", args.url),
@@ -55,7 +66,7 @@ fn show(args: &StatisticsShowArgs, known: &KnownStatistics) -> Result<()> {
     for column in Summary::of_all(&objects) {
         listing.push(vec![
             json!(column.column),
-            json!(column.data_type),
+            json!(readable(&column.data_type)),
             tenths(100.0 * column.nulls),
             json!(column.distinct as u64),
             json!(column.min),

@@ -25,11 +25,23 @@ pub(crate) async fn ask(client: &Client) -> Result<Option<usize>, (String, &'sta
     }
 }
 
+fn is_of_no_store(error: &Error) -> bool {
+    matches!(
+        error,
+        Error::NoCredentials
+            | Error::HalfKeyPair { .. }
+            | Error::NoProfile { .. }
+            | Error::InvalidEndpoint
+            | Error::NoScheme { .. }
+            | Error::NoHost { .. }
+    )
+}
+
 /// The error of a request to a store, which it names.
 pub(crate) fn named(place: &str, error: &Error) -> String {
     let text = error.to_string();
     // Some errors are of no store, others name it themselves.
-    match text.contains(place) || matches!(error, Error::NoCredentials | Error::NoHost { .. }) {
+    match text.contains(place) || is_of_no_store(error) {
         true => text,
         false => format!("{place}: {text}"),
     }

@@ -106,7 +106,9 @@ impl ConnectArgs {
     /// The settings of the engine that these arguments mean.
     async fn builder(&self) -> Result<EngineBuilder> {
         let named = self.store.named()?;
-        let options = self.store.options_over(named.clone());
+        // What reads files of this machine alone needs no endpoint.
+        let options =
+            ConnectOptions { defer_endpoint: true, ..self.store.options_over(named.clone()) };
         self.store.check(&options).await?;
         tell_path(options.endpoint.as_deref());
         if self.profile.is_some() {

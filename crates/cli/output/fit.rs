@@ -10,7 +10,7 @@ use arrow::util::pretty::pretty_format_batches_with_options;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::failure::Result;
-use crate::output::visible::visible;
+use crate::output::visible::in_cell;
 
 /// The least width of a column whose cells are cut.
 const LEAST: usize = 10;
@@ -26,7 +26,7 @@ const FRAME: (usize, usize) = (3, 1);
 pub(crate) fn framed(batches: &[RecordBatch], width: Option<usize>) -> Result<String> {
     let options = FormatOptions::default().with_null("NULL");
     let whole = pretty_format_batches_with_options(batches, &options)?.to_string();
-    let whole = match visible(&whole) {
+    let whole = match in_cell(&whole) {
         Cow::Borrowed(_) => whole,
         // Escapes take room that the frame does not have yet.
         Cow::Owned(_) => table(&columns(batches, &options)?, &[])?,
@@ -136,12 +136,12 @@ pub(super) fn columns(batches: &[RecordBatch], options: &FormatOptions<'_>) -> R
         for batch in batches {
             let cell = ArrayFormatter::try_new(batch.column(index), options)?;
             for row in 0..batch.num_rows() {
-                cells.push(visible(&cell.value(row).try_to_string()?).into_owned());
+                cells.push(in_cell(&cell.value(row).try_to_string()?).into_owned());
             }
         }
         let kind = field.data_type();
         let is_whole = kind.is_numeric() || kind.is_temporal() || kind.is_null();
-        let name = visible(field.name()).into_owned();
+        let name = in_cell(field.name()).into_owned();
         Ok(Column { name, cells, may_be_cut: !is_whole && *kind != DataType::Boolean })
     };
     fields.map(column).collect()

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::failure::Result;
 use crate::output::Format;
 use crate::output::grid::align;
-use crate::output::visible::visible;
+use crate::output::visible::in_cell;
 
 /// How rows are written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
@@ -102,7 +102,7 @@ impl Listing {
 }
 
 fn shown(value: &Value) -> String {
-    visible(&cell(value)).into_owned()
+    in_cell(&cell(value)).into_owned()
 }
 
 fn cell(value: &Value) -> String {

@@ -10,6 +10,7 @@ use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::sql::parser::{DFParser, Statement};
 use datafusion::sql::sqlparser::ast::{self, Expr, SelectItem, SetExpr};
 use futures::TryStreamExt;
+use sluicegate_engine::sql_types::readable;
 
 /// The answer to a statement, with columns called as they were typed: `sum(a)` where the engine says
 /// `sum(s3://bucket/t.csv.a)`. Names that the statement gives, and those of columns, stay.
@@ -34,27 +35,45 @@ pub(crate) fn titled(
 
 /// The schema with other names; none if they would not be other ones, or not be told apart.
 fn retitled(schema: &SchemaRef, statement: &str) -> Option<SchemaRef> {
-    let items = items(statement)?;
     let count = schema.fields().len();
+    let items = match items(statement) {
+        Some(items) => items,
+        // What was prepared was typed before.
+        None => return with_names(schema, plain_names(schema, statement)),
+    };
     // What `*` stands for lies between those before it and those after it.
     let star = items.iter().position(is_star).unwrap_or(items.len());
     let end = items.iter().rposition(is_star).map_or(items.len(), |last| last + 1);
     if star == items.len() && items.len() != count || star + items.len() - end > count {
-        return None;
+        return with_names(schema, plain_names(schema, statement));
     }
     let before = items[..star].iter().enumerate();
     let after = items[end..].iter().enumerate();
     let first_after = count - (items.len() - end);
     let after = after.map(|(index, item)| (first_after + index, item));
-    let mut names: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
+    let mut names = plain_names(schema, statement);
     for (index, item) in before.chain(after) {
         if let Some(text) = typed(item, &names[index]) {
             names[index] = text;
         }
     }
+    with_names(schema, names)
+}
+
+/// The names of columns as one types them, but for those that the statement has.
+fn plain_names(schema: &SchemaRef, statement: &str) -> Vec<String> {
+    let names = schema.fields().iter().map(|field| match field.name() {
+        name if statement.contains(name.as_str()) => name.clone(),
+        name => readable(name).into_owned(),
+    });
+    names.collect()
+}
+
+/// The schema with these names; none if they are no other ones, or are not told apart.
+fn with_names(schema: &SchemaRef, names: Vec<String>) -> Option<SchemaRef> {
     let distinct: HashSet<&String> = names.iter().collect();
     let is_new = schema.fields().iter().zip(&names).any(|(field, name)| field.name() != name);
-    if !is_new || distinct.len() < count {
+    if !is_new || distinct.len() < names.len() {
         return None;
     }
     let fields = schema.fields().iter().zip(names);
@@ -148,6 +167,14 @@ mod tests {
             Some(&["1", "1:1", "a", "a:1"]),
         );
         check("(SELECT max(a) FROM t) UNION SELECT 1", &["max(t.a)"], Some(&["max(a)"]));
+    }
+
+    /// Those that were typed elsewhere, or as the parser does not read them.
+    #[test]
+    fn literals_have_no_types() {
+        check("EXECUTE p(2)", &["$1 + Int64(1)", "a"], Some(&["$1 + 1", "a"]));
+        check("SELECT 1_000", &["Int64(1000)"], Some(&["1000"]));
+        check("SELECT a AS \"Int64(1)\" FROM t", &["Int64(1)"], None);
     }
 
     #[test]

@@ -22,9 +22,23 @@ pub(crate) fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
+/// The same for a cell of a table, which a tab would make as wide as the terminal likes.
+pub(crate) fn in_cell(text: &str) -> Cow<'_, str> {
+    match visible(text) {
+        shown if shown.contains('\t') => Cow::Owned(shown.replace('\t', "\\t")),
+        shown => shown,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_cell_has_no_tabs() {
+        assert_eq!(in_cell("a\tb\nc\u{7}"), "a\\tb\nc\\u{7}");
+        assert!(matches!(in_cell("plain"), Cow::Borrowed("plain")));
+    }
 
     #[test]
     fn control_characters_are_escaped() {

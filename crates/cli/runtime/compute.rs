@@ -7,16 +7,13 @@ use std::time::Duration;
 use datafusion::execution::SendableRecordBatchStream;
 use datafusion::physical_plan::stream::RecordBatchReceiverStreamBuilder;
 use futures::StreamExt;
+pub(crate) use sluicegate_engine::STACK_BYTES;
 use sluicegate_engine::{Engine, Query};
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinHandle;
 
 use crate::failure::{Failure, Result};
 
-/// Stack of a worker: planning recurses with the depth of a statement. At the limits of the engine, 2000 operators take
-/// some 9 MiB where crates are optimised, as do 500 parts of UNION, and several times as much where they are not. Pages
-/// that are not used take no memory.
-pub(crate) const STACK_BYTES: usize = 64 << 20;
 /// The name of each of them.
 const THREADS: &str = "sluice-compute";
 /// How long work that was stopped may take to notice.

@@ -27,6 +27,9 @@ pub struct SelectCall {
     pub schema: SchemaRef,
     /// The most rows in a batch; at least 1.
     pub batch_size: usize,
+    /// Whether the types of the columns were told by a sample of a CSV object, so that a date with a time of day is no
+    /// date. Otherwise its time is dropped.
+    pub sampled_types: bool,
     /// How long the store may say nothing; that of
     /// [`ConnectOptions::idle_timeout`](super::ConnectOptions::idle_timeout) if none is given.
     pub idle_timeout: Option<Duration>,
@@ -52,6 +55,7 @@ impl SelectCall {
             e_tag: None,
             schema,
             batch_size: 8192,
+            sampled_types: false,
             idle_timeout: None,
             retry: RetryPolicy::default(),
             metrics: Arc::default(),

@@ -12,6 +12,7 @@ use bytes::{Buf, Bytes};
 use sluicegate_s3select::request::{CsvOutput, OutputSerialization};
 
 use super::fractions::{Fraction, Fractions};
+use super::text_times::TextTimes;
 
 /// The longest record accepted. The service's own limit is 1 MiB.
 const MAX_RECORD_BYTES: usize = 16 << 20;
@@ -36,17 +37,18 @@ pub(super) struct RowDecoder {
 }
 
 enum Format {
-    Csv(Box<csv::reader::Decoder>),
+    Csv(Box<csv::reader::Decoder>, Option<TextTimes>),
     Json(Box<json::reader::Decoder>, Option<Fractions>),
 }
 
 impl RowDecoder {
-    /// `coerce` says whether numbers and booleans in a JSON answer may be read as text.
+    /// `coerce` says whether numbers and booleans in a JSON answer may be read as text, and `sampled_types` whether a
+    /// date in CSV must not have a time of day.
     pub(super) fn new(
         output: &OutputSerialization,
         schema: SchemaRef,
         batch_size: usize,
-        coerce: bool,
+        (coerce, sampled_types): (bool, bool),
     ) -> Result<Self, ArrowError> {
         let batch_size = batch_size.min(BATCH_VALUES / schema.fields().len().max(1)).max(1);
         let read_schema = if schema.fields().is_empty() {
@@ -56,7 +58,13 @@ impl RowDecoder {
             Arc::clone(&schema)
         };
         let (format, terminator) = match output {
-            OutputSerialization::Csv(options) => csv_decoder(options, read_schema, batch_size)?,
+            OutputSerialization::Csv(options) => {
+                let times = TextTimes::of(&read_schema);
+                let times = times.map(|times| times.refusing_times_of_day(sampled_types));
+                let as_text = times.as_ref().map_or(&read_schema, TextTimes::read);
+                let (decoder, terminator) = csv_decoder(options, Arc::clone(as_text), batch_size)?;
+                (Format::Csv(Box::new(decoder), times), terminator)
+            }
             OutputSerialization::Json { record_delimiter } => {
                 let terminator = match record_delimiter.as_bytes() {
                     [b'\n'] | [b'\r', b'\n'] => b'\n',
@@ -91,7 +99,7 @@ impl RowDecoder {
             };
             let whole = slice.len();
             let used = match &mut self.format {
-                Format::Csv(decoder) => decoder.decode(slice)?,
+                Format::Csv(decoder, _) => decoder.decode(slice)?,
                 Format::Json(decoder, fractions) => {
                     let used = decoder.decode(slice)?;
                     if let Some(fractions) = fractions {
@@ -120,7 +128,7 @@ impl RowDecoder {
     /// The remaining rows, once the answer is complete.
     pub(super) fn finish(&mut self) -> Result<Option<RecordBatch>, ArrowError> {
         match &mut self.format {
-            Format::Csv(decoder) => {
+            Format::Csv(decoder, _) => {
                 decoder.decode(&[])?;
             }
             Format::Json(decoder, fractions) => {
@@ -139,7 +147,7 @@ impl RowDecoder {
     /// The number of complete records that have not been returned yet.
     fn rows(&self) -> usize {
         match &self.format {
-            Format::Csv(decoder) => self.batch_size - decoder.capacity(),
+            Format::Csv(decoder, _) => self.batch_size - decoder.capacity(),
             // The decoder counts a record from its beginning.
             Format::Json(decoder, _) => decoder.len() - usize::from(decoder.has_partial_record()),
         }
@@ -148,7 +156,7 @@ impl RowDecoder {
     fn is_partial(&self) -> bool {
         match &self.format {
             // The terminator that completes a record is the last byte of the slice.
-            Format::Csv(_) => false,
+            Format::Csv(..) => false,
             Format::Json(decoder, _) => decoder.has_partial_record(),
         }
     }
@@ -156,7 +164,13 @@ impl RowDecoder {
     fn flush(&mut self) -> Result<Option<RecordBatch>, ArrowError> {
         self.batch_bytes = 0;
         let batch = match &mut self.format {
-            Format::Csv(decoder) => decoder.flush()?,
+            Format::Csv(decoder, times) => match (decoder.flush()?, times) {
+                (Some(batch), Some(times)) => {
+                    // The object has the same value, about which its reader has more to say.
+                    Some(times.parsed(&batch).map_err(|bad| bad.at(bad.row))?)
+                }
+                (batch, _) => batch,
+            },
             Format::Json(decoder, _) => decoder.flush()?,
         };
         match batch {
@@ -179,7 +193,7 @@ fn csv_decoder(
     options: &CsvOutput,
     schema: SchemaRef,
     batch_size: usize,
-) -> Result<(Format, u8), ArrowError> {
+) -> Result<(csv::reader::Decoder, u8), ArrowError> {
     // The decoder compares single bytes, so these must be ASCII.
     let one_byte = |what, text: &str| match text.as_bytes() {
         [byte] if byte.is_ascii() => Ok(*byte),
@@ -200,7 +214,7 @@ fn csv_decoder(
     // It skips a byte-order mark at the start, where an answer has a value that begins so. The start
     // is an empty line.
     decoder.decode(&[terminator])?;
-    Ok((Format::Csv(Box::new(decoder)), terminator))
+    Ok((decoder, terminator))
 }
 
 fn unusable(what: &str, text: &str) -> ArrowError {
@@ -240,7 +254,7 @@ mod tests {
         text: &[u8],
         cuts: &[usize],
     ) -> Result<Vec<RecordBatch>, ArrowError> {
-        let mut decoder = RowDecoder::new(output, schema, batch_size, true)?;
+        let mut decoder = RowDecoder::new(output, schema, batch_size, (true, false))?;
         let mut batches = Vec::new();
         let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut % (text.len() + 1)).collect();
         cuts.extend([0, text.len()]);
@@ -360,7 +374,7 @@ mod tests {
 
     #[test]
     fn an_endless_record_is_refused() {
-        let mut decoder = RowDecoder::new(&csv_output(), schema(), 10, true).unwrap();
+        let mut decoder = RowDecoder::new(&csv_output(), schema(), 10, (true, false)).unwrap();
         let mut refused = false;
         for _ in 0..40 {
             let mut payload = Bytes::from(vec![b'x'; 1 << 20]);
@@ -384,12 +398,13 @@ mod tests {
         let csv = |change: fn(&mut CsvOutput)| {
             let mut options = CsvOutput::default();
             change(&mut options);
-            RowDecoder::new(&OutputSerialization::Csv(options), schema(), 10, true).is_err()
+            RowDecoder::new(&OutputSerialization::Csv(options), schema(), 10, (true, false))
+                .is_err()
         };
         assert!(csv(|options| options.field_delimiter = "é".to_owned()));
         assert!(csv(|options| options.record_delimiter = "\r\n".to_owned()));
         assert!(csv(|options| options.quote = '☃'));
         let json = OutputSerialization::Json { record_delimiter: ",".to_owned() };
-        assert!(RowDecoder::new(&json, schema(), 10, true).is_err());
+        assert!(RowDecoder::new(&json, schema(), 10, (true, false)).is_err());
     }
 }

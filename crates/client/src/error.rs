@@ -45,12 +45,22 @@ pub enum Error {
     #[error("no credentials were found")]
     NoCredentials,
     /// The AWS profile files have no such section.
-    #[error("there is no AWS profile `{name}`{}", others(known))]
+    #[error("there is no AWS profile `{name}`{}", others(known, files))]
     NoProfile {
         /// The name.
         name: String,
         /// The sections that there are, in order.
         known: Vec<String>,
+        /// The files that were looked into.
+        files: String,
+    },
+    /// The environment has one half of a key pair, and there are no other credentials.
+    #[error("{set} is set, and {missing} is not")]
+    HalfKeyPair {
+        /// The variable that is there.
+        set: &'static str,
+        /// The one that is not.
+        missing: &'static str,
     },
     /// The endpoint does not answer.
     #[error("the store at {endpoint} cannot be reached: {reason}")]
@@ -178,10 +188,10 @@ fn denied(bucket: &str, key: &str, code: &str) -> String {
 }
 
 /// Which profiles there are, in words.
-fn others(known: &[String]) -> String {
+fn others(known: &[String], files: &str) -> String {
     match known {
-        [] => ": the profile files are empty, or not there".to_owned(),
-        known => format!(": there is {}", known.join(", ")),
+        [] => format!(": {files} are empty, or not there"),
+        known => format!(": there is {} in {files}", known.join(", ")),
     }
 }
 
@@ -200,7 +210,12 @@ impl Error {
                 "Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or name an AWS profile."
             }
             Self::NoProfile { .. } => {
-                "Check the name, and the files that AWS_CONFIG_FILE and AWS_SHARED_CREDENTIALS_FILE name."
+                "Check the name in --aws-profile, the connection or AWS_PROFILE; AWS_CONFIG_FILE and \
+                 AWS_SHARED_CREDENTIALS_FILE name other files."
+            }
+            Self::HalfKeyPair { .. } => {
+                "A key pair is AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY: set both, or neither and name an AWS \
+                 profile."
             }
             Self::Unreachable { .. } => {
                 "Check the endpoint and the network, and that the store is running."

@@ -51,6 +51,7 @@ mod resume;
 mod sdk_error;
 mod stream;
 pub mod surrogate_pairs;
+pub mod text_times;
 mod wire;
 
 #[cfg(test)]
@@ -103,6 +104,12 @@ struct Shared {
     sdk: aws_sdk_s3::Client,
     config: SdkConfig,
     endpoint: Option<String>,
+    /// Why there is no endpoint that requests could be sent to.
+    bad_endpoint: Option<Error>,
+    /// That the AWS profile of the environment is not there.
+    no_profile: Option<Error>,
+    /// Whether credentials come from the environment and what else the SDK asks.
+    uses_chain: bool,
     region: String,
     path_style: bool,
     profile: EndpointProfile,
@@ -158,8 +165,19 @@ impl Client {
                 loader.credentials_provider(aws_credential_types::Credentials::from(credentials));
         }
         let config = loader.load().await;
-        let endpoint = options.endpoint.clone().or_else(|| configured_endpoint(&config));
-        check_endpoint(endpoint.as_deref())?;
+        let mut endpoint = options.endpoint.clone().or_else(|| configured_endpoint(&config));
+        let mut bad_endpoint = None;
+        if let Err(error) = check_endpoint(endpoint.as_deref()) {
+            // Without credentials to refuse, nothing would hold a request back.
+            if !options.defer_endpoint || options.endpoint.is_some() || options.anonymous {
+                return Err(error);
+            }
+            (bad_endpoint, endpoint) = (Some(error), None);
+        }
+        let no_profile = match env::var("AWS_PROFILE").ok().filter(|name| !name.trim().is_empty()) {
+            Some(name) if options.uses_chain() => profiles::check(&name).await.err(),
+            _ => None,
+        };
         check_region(region.as_ref())?;
         let path_style = options.path_style.unwrap_or(endpoint.is_some());
         // A store sends little while it scans; our own time-out allows for that.
@@ -168,7 +186,8 @@ impl Client {
             .stalled_stream_protection(StalledStreamProtectionConfig::disabled());
         s3.set_endpoint_url(endpoint.clone());
         if let Some(provider) = config.credentials_provider() {
-            s3 = s3.credentials_provider(CheckedCredentials(provider));
+            let refused = bad_endpoint.clone();
+            s3 = s3.credentials_provider(CheckedCredentials { provider, refused });
         }
         if options.anonymous {
             s3 = s3.allow_no_auth();
@@ -177,6 +196,9 @@ impl Client {
             sdk: aws_sdk_s3::Client::from_conf(s3.build()),
             config,
             endpoint,
+            bad_endpoint,
+            no_profile,
+            uses_chain: options.uses_chain(),
             region: region.as_ref().to_owned(),
             path_style,
             profile,
@@ -264,13 +286,28 @@ impl Client {
         let Some(provider) = self.shared.config.credentials_provider() else {
             return Ok(None);
         };
+        if let Some(error) = &self.shared.bad_endpoint {
+            return Err(error.clone());
+        }
         let credentials = provider.provide_credentials().await.map_err(|error| {
             tracing::debug!(%error, "no credentials");
-            Error::NoCredentials
+            self.no_credentials()
         })?;
         let credentials = Credentials::from(&credentials);
         credentials.check()?;
         Ok(Some(credentials))
+    }
+
+    /// Why there are no credentials, as far as that is known.
+    fn no_credentials(&self) -> Error {
+        let (id, secret) = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY");
+        let is_set = |name| env::var(name).is_ok_and(|value| !value.trim().is_empty());
+        match (is_set(id), is_set(secret)) {
+            _ if !self.shared.uses_chain => Error::NoCredentials,
+            (true, false) => Error::HalfKeyPair { set: id, missing: secret },
+            (false, true) => Error::HalfKeyPair { set: secret, missing: id },
+            _ => self.shared.no_profile.clone().unwrap_or(Error::NoCredentials),
+        }
     }
 
     fn sdk(&self) -> &aws_sdk_s3::Client {

@@ -21,6 +21,9 @@ pub struct ConnectOptions {
     /// Whether the bucket is part of the path (`http://host/bucket/key`) instead of the host name;
     /// `None` means yes if an endpoint is given.
     pub path_style: Option<bool>,
+    /// Whether an endpoint of the environment or the AWS profile that is none fails the requests, each for itself,
+    /// rather than [`Client::connect`](crate::Client::connect): for those who may need no store.
+    pub defer_endpoint: bool,
     /// Whether to send requests unsigned. Like AWS, most stores then refuse Select.
     pub anonymous: bool,
     /// Credentials to use instead of those of the chain.
@@ -43,12 +46,20 @@ impl Default for ConnectOptions {
             region: None,
             aws_profile: None,
             path_style: None,
+            defer_endpoint: false,
             anonymous: false,
             credentials: None,
             connect_timeout: Duration::from_secs(3),
             idle_timeout: Duration::from_secs(30),
             request_attempts: 3,
         }
+    }
+}
+
+impl ConnectOptions {
+    /// Whether credentials come from the environment and what else the SDK asks.
+    pub(super) fn uses_chain(&self) -> bool {
+        self.credentials.is_none() && self.aws_profile.is_none() && !self.anonymous
     }
 }
 
@@ -63,6 +74,7 @@ impl fmt::Debug for ConnectOptions {
             .field("region", &self.region)
             .field("aws_profile", &self.aws_profile)
             .field("path_style", &self.path_style)
+            .field("defer_endpoint", &self.defer_endpoint)
             .field("anonymous", &self.anonymous)
             .field("credentials", &self.credentials)
             .field("connect_timeout", &self.connect_timeout)

@@ -1,5 +1,7 @@
 //! Sections of the AWS profile files.
 
+use std::env;
+
 use aws_config::Region;
 use aws_config::profile::ProfileFileCredentialsProvider;
 use aws_config::provider_config::ProviderConfig;
@@ -7,6 +9,16 @@ use aws_types::os_shim_internal::{Env, Fs};
 
 use super::error::Error;
 use super::https;
+
+/// The files in which sections are looked for.
+fn looked_into() -> String {
+    let of = |variable: &str, usual: &str| {
+        let named = env::var(variable).ok().filter(|path| !path.is_empty());
+        named.unwrap_or_else(|| usual.to_owned()).escape_debug().to_string()
+    };
+    let (config, credentials) = ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE");
+    format!("{} and {}", of(config, "~/.aws/config"), of(credentials, "~/.aws/credentials"))
+}
 
 /// Whether there is such a section.
 ///
@@ -22,7 +34,7 @@ pub(super) async fn check(name: &str) -> Result<(), Error> {
     }
     let mut known: Vec<String> = sections.profiles().map(str::to_owned).collect();
     known.sort_unstable();
-    Err(Error::NoProfile { name: name.to_owned(), known })
+    Err(Error::NoProfile { name: name.to_owned(), known, files: looked_into() })
 }
 
 /// The credentials of a section, and of no other place.

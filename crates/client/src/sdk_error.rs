@@ -50,11 +50,11 @@ impl Client {
                 _ => store_error.sort(subject, self.profile(), attempts),
             };
         }
-        if let Some(unusable @ Error::InvalidCredentials { .. }) = find::<Error>(&error) {
+        if let Some(unusable) = find::<Error>(&error) {
             return unusable.clone();
         }
         if find::<CredentialsError>(&error).is_some() {
-            return Error::NoCredentials;
+            return self.no_credentials();
         }
         match error {
             SdkError::ConstructionFailure(_) => {

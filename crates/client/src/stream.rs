@@ -108,7 +108,8 @@ fn row_decoder(call: &SelectCall) -> Result<RowDecoder, Error> {
     // JSON is decoded as strictly as the object itself would be.
     let coerce = !matches!(call.request.input.format, InputFormat::Json(_));
     let schema = Arc::clone(&call.schema);
-    RowDecoder::new(&call.request.output, schema, call.batch_size, coerce).map_err(|error| {
+    let how = (coerce, call.sampled_types);
+    RowDecoder::new(&call.request.output, schema, call.batch_size, how).map_err(|error| {
         Error::Refused { code: "InvalidRequestParameter".to_owned(), message: error.to_string() }
     })
 }

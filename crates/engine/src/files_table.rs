@@ -9,9 +9,8 @@ use datafusion::catalog::{ScanArgs, ScanResult, Session, TableProvider};
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Constraints, Result, plan_err};
 use datafusion::datasource::TableType;
-use datafusion::datasource::file_format::csv::CsvFormat;
-use datafusion::datasource::listing::{ListingTable, ListingTableUrl};
-use datafusion::datasource::physical_plan::FileScanConfig;
+use datafusion::datasource::listing::{ListingTable, ListingTableUrl, PartitionedFile};
+use datafusion::datasource::physical_plan::{FileGroup, FileScanConfig, FileScanConfigBuilder};
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::execution::SessionState;
 use datafusion::logical_expr::dml::InsertOp;
@@ -21,7 +20,9 @@ use futures::TryStreamExt;
 use object_store::ObjectMeta;
 
 use crate::catalog::S3Format;
-use crate::csv_dialect::headers;
+use crate::csv_dialect::expected::ExpectedHeader;
+use crate::csv_dialect::headers::KnownHeaders;
+use crate::datasource::csv_times::SampledTypes;
 use crate::datasource::named::NamedSource;
 use crate::index::found::Foreseen;
 use crate::listed::Listed;
@@ -84,36 +85,32 @@ impl FilesTable {
         ["json", "ndjson", "jsonl"].contains(&self.table.options().format.get_ext().as_str())
     }
 
-    /// Compares the headers of CSV objects that a plan reads with the table's columns. Those of objects that were
-    /// compared before are known.
-    ///
-    /// # Errors
-    ///
-    /// If columns of an object are in other places.
-    async fn check_headers(
+    /// The same plan, which compares the headers of CSV objects with the table's columns when it opens them, unless
+    /// they were compared before.
+    fn expecting_headers(
         &self,
         state: &dyn Session,
-        plan: &Arc<dyn ExecutionPlan>,
-    ) -> Result<()> {
-        let options = self.table.options();
-        let format = options.format.downcast_ref::<S3Format>();
-        let (Some(format), Some(location)) = (format, self.table.table_paths().first()) else {
-            return Ok(());
-        };
-        let (format, store) = format.text_of(&state.runtime_env().object_store(location)?);
-        let Some(csv) = format.downcast_ref::<CsvFormat>() else { return Ok(()) };
-        let mut objects = Vec::new();
-        each_file(plan, |object| {
-            if object.size > 0 {
-                objects.push(object.clone());
-            }
-            TreeNodeRecursion::Continue
-        })?;
+        plan: Arc<dyn ExecutionPlan>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let known = state.config().get_extension::<KnownHeaders>().unwrap_or_default();
         let names = self.columns.in_files();
-        match self.is_declared {
-            true => headers::check_declared(state, csv, &store, &objects, &names).await,
-            false => headers::check_new(state, csv, &store, &objects, &names).await,
-        }
+        let format = self.table.options().format.downcast_ref::<S3Format>();
+        let csv = format.and_then(S3Format::csv);
+        let says_header = csv.is_some_and(|csv| csv.options().has_header.is_some());
+        with_scans(plan, |scan| {
+            let expected = ExpectedHeader::of(scan, &names, self.is_declared, Arc::clone(&known))?;
+            let expected = if says_header { expected } else { expected.by_default() };
+            expected.attach(scan, |_| true)
+        })
+    }
+
+    /// The same plan, which reads files of this machine in the order of their names.
+    fn in_order(
+        state: &dyn Session,
+        plan: Arc<dyn ExecutionPlan>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let least_cut = state.config_options().optimizer.repartition_file_min_size as u64;
+        with_scans(plan, |scan| in_order_of_names(scan, least_cut))
     }
 
     /// # Errors
@@ -150,12 +147,42 @@ fn noting_keys(
     state: &dyn Session,
     plan: Arc<dyn ExecutionPlan>,
 ) -> Result<Arc<dyn ExecutionPlan>> {
-    let Some(notes) = state.config().get_extension::<Notes>() else { return Ok(plan) };
+    match state.config().get_extension::<Notes>() {
+        Some(notes) => with_scans(plan, |files| NamedSource::noting_keys(files, &notes)),
+        None => Ok(plan),
+    }
+}
+
+/// The same scan of files of this machine, which a folder lists in any order, in that of their names; nothing of
+/// another scan. Those that are too small to be cut, all of them together, are read one after the other.
+fn in_order_of_names(scan: &FileScanConfig, least_cut: u64) -> Option<FileScanConfig> {
+    let files = || scan.file_groups.iter().flat_map(FileGroup::iter);
+    let is_here = scan.object_store_url.as_str().starts_with("file:");
+    if !is_here || !scan.output_ordering.is_empty() || files().count() < 2 {
+        return None;
+    }
+    let mut all: Vec<PartitionedFile> = files().cloned().collect();
+    all.sort_by(|one, other| {
+        let key = |file: &PartitionedFile| (file.object_meta.location.clone(), file.range());
+        key(one).cmp(&key(other))
+    });
+    let bytes: u64 = files().map(PartitionedFile::effective_size).sum();
+    let groups = if bytes < least_cut { 1 } else { scan.file_groups.len() };
+    let each = all.len().div_ceil(groups);
+    let groups = all.chunks(each).map(|files| FileGroup::new(files.to_vec())).collect();
+    Some(FileScanConfigBuilder::from(scan.clone()).with_file_groups(groups).build())
+}
+
+/// The same plan with other scans of files, where there is to be another one.
+fn with_scans(
+    plan: Arc<dyn ExecutionPlan>,
+    other: impl Fn(&FileScanConfig) -> Option<FileScanConfig>,
+) -> Result<Arc<dyn ExecutionPlan>> {
     plan.transform_up(|node| {
         let files = node
             .downcast_ref::<DataSourceExec>()
             .and_then(|scan| scan.data_source().downcast_ref::<FileScanConfig>());
-        Ok(match files.and_then(|files| NamedSource::noting_keys(files, &notes)) {
+        Ok(match files.and_then(&other) {
             Some(files) => {
                 let scan: Arc<dyn ExecutionPlan> = DataSourceExec::from_data_source(files);
                 Transformed::yes(scan)
@@ -251,7 +278,10 @@ impl TableProvider for FilesTable {
             None => scan.await?,
         };
         self.are_there(state, &plan).await?;
-        self.check_headers(state, &plan).await?;
+        let mut plan = Self::in_order(state, self.expecting_headers(state, plan)?)?;
+        if !self.is_declared {
+            plan = with_scans(plan, SampledTypes::attach)?;
+        }
         Ok(ScanResult::new(plan))
     }
 

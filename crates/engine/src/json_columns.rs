@@ -46,9 +46,6 @@ pub(crate) fn is_array(error: &DataFusionError) -> bool {
 pub(crate) const APART: &str = "Read files of one kind at a time, arrays by read_json('…', newline_delimited => false), and put them together with \
      UNION ALL BY NAME.";
 
-/// What text may begin with, that is no JSON.
-const BYTE_ORDER_MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
-
 /// The columns of files in which JSON objects follow each other, as their first records tell them.
 ///
 /// # Errors
@@ -177,8 +174,6 @@ enum Fault {
     Array,
     /// The same, beside files that are none.
     OnlyArray,
-    /// It begins with a mark of its byte order.
-    Mark,
     /// It is no JSON, by the words of the parser.
     Json(String),
     /// A column has values that no type takes together.
@@ -207,10 +202,6 @@ impl Fault {
                 hint: Some(APART.to_owned()),
             }
             .into(),
-            Self::Mark => plan_datafusion_err!(
-                "`{object}` begins with a byte order mark, which JSON has none of; store it without its first \
-                 three bytes"
-            ),
             Self::Json(why) | Self::Cut(why) => {
                 plan_datafusion_err!("`{object}` is no JSON: {why}")
             }
@@ -233,9 +224,6 @@ impl Fault {
 
 /// The schema of at most so many records, and how many they were.
 fn of_records(text: &[u8], most: usize) -> Result<(Schema, usize), Fault> {
-    if text.starts_with(&BYTE_ORDER_MARK) {
-        return Err(Fault::Mark);
-    }
     // Its end may be far.
     if text.trim_ascii_start().starts_with(b"[") {
         return Err(Fault::Array);
@@ -380,7 +368,6 @@ mod tests {
                 ))
             }
             Err(Fault::Array | Fault::OnlyArray) => Err("array".to_owned()),
-            Err(Fault::Mark) => Err("mark".to_owned()),
             Err(Fault::Json(why) | Fault::Number(why) | Fault::Cut(why)) => Err(why),
             Err(Fault::Value(what)) => Err(what.to_owned()),
             Err(Fault::Types(conflict)) => Err(conflict.of("it")),
@@ -397,7 +384,6 @@ mod tests {
         for array in ["[{\"a\": 1}]", " [{", "{}\n[{}]"] {
             assert_eq!(fields(array, 10), Err("array".to_owned()));
         }
-        assert_eq!(fields("\u{feff}{\"a\": 1}", 10), Err("mark".to_owned()));
         let why = fields("{\"a\": 1}\n{\"a\": 2\n{\"a\": 3}", 10).unwrap_err();
         assert!(why.contains("line 3 column 1"), "{why}");
         assert_eq!(fields("{}\n7\n8", 10), Err("a number".to_owned()));

@@ -11,6 +11,7 @@ use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt};
 
 use crate::beginnings::{LOOKS, Remembered};
 use crate::config::SluiceOptions;
+use crate::datasource::byte_order_mark::MARK;
 use crate::datasource::named::TextLayout;
 use crate::index::json_records::JsonRecords;
 
@@ -73,7 +74,7 @@ async fn look(store: &Arc<dyn ObjectStore>, object: &ObjectMeta) -> Result<TextL
 
 /// The layout that the beginning of a text tells: nothing if it has no line.
 fn layout(beginning: &[u8]) -> Option<TextLayout> {
-    let beginning = beginning.trim_ascii_start();
+    let beginning = beginning.strip_prefix(&MARK).unwrap_or(beginning).trim_ascii_start();
     let lines =
         || beginning.split_inclusive(|byte| *byte == b'\n').filter(|it| it.ends_with(b"\n"));
     lines().next()?;
@@ -107,6 +108,7 @@ mod tests {
             ("\n {\"a\":[1,\n2]}", Some(JsonRecords)),
             ("{}\n{}\n{\"a\":\n1}\n", Some(JsonRecords)),
             ("[\n{\n}\n]", Some(JsonLines)),
+            ("\u{feff}{\n}\n", Some(JsonRecords)),
         ] {
             assert_eq!(layout(text.as_bytes()), expected, "{text:?}");
         }

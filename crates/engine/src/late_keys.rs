@@ -15,7 +15,8 @@ pub(crate) async fn told(context: &SessionContext, sql: &str, error: Error) -> E
         DataFusionError::SchemaError(error, _)
             if matches!(error.as_ref(), SchemaError::FieldNotFound { .. })
     );
-    if !is_missing {
+    // `ORDER BY ALL` names no column.
+    if !is_missing || !error.to_string().starts_with("No field named") {
         return error;
     }
     let tables = sql::tables(&context.state(), sql).unwrap_or_default();

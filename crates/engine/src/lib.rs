@@ -34,6 +34,19 @@
 //! - [`guards`] lists where DataFusion's answers are wrong and ours differ.
 //! - [`Error`] has a kind, a sentence and mostly a hint, also where a query fails while it runs.
 //!
+//! Chains of up to 2,000 operators are planned and run recursively, so the threads that poll an engine's futures and
+//! streams, and those of a worker, need stacks of [`STACK_BYTES`] for them; Tokio's have 2 MiB otherwise:
+//!
+//! ```
+//! let threads = tokio::runtime::Builder::new_multi_thread()
+//!     .enable_all()
+//!     .thread_stack_size(sluicegate_engine::STACK_BYTES)
+//!     .build()?;
+//! // `block_on` polls on the thread that calls it: spawn what queries.
+//! threads.block_on(threads.spawn(async { /* … */ }))?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! Modules that are not documented here are public for the project's own tests and may change.
 
 mod alias_in_where;
@@ -88,6 +101,7 @@ mod misanswer;
 mod mismatched_types;
 mod missing;
 pub mod model_tables;
+mod not_null;
 pub mod notes;
 mod object_names;
 mod one_version;
@@ -117,6 +131,7 @@ mod silence;
 pub mod skyline;
 mod spellings;
 mod sql;
+pub mod sql_types;
 pub mod stages;
 pub mod staging;
 pub mod statistics;
@@ -130,6 +145,7 @@ pub mod timeline;
 mod unquoted_names;
 #[doc(hidden)]
 pub mod url_tables;
+mod uuid_text;
 mod why_refused;
 mod written_files;
 
@@ -175,6 +191,11 @@ use self::url_tables::UrlTables;
 pub use sluicegate_client::{ConnectOptions, Credentials};
 pub use sluicegate_costmodel::{HardwareProfile, Objective, PriceBook};
 pub use sluicegate_s3select::profile::EndpointProfile;
+
+/// The stack of a thread that plans or runs queries, so that no statement that is answered overflows it. At the limit, 2,000
+/// operators that follow one another take some 9 MiB where crates are optimised, as do 500 parts of UNION, and several times
+/// as much where they are not. Pages that are not used take no memory.
+pub const STACK_BYTES: usize = 64 << 20;
 
 /// SQL over S3 stores: one, and those that are registered for buckets of their own.
 #[derive(Clone)]

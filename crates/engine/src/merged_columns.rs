@@ -3,12 +3,12 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-use arrow::datatypes::{DECIMAL128_MAX_PRECISION, DataType, Field, Schema, TimeUnit};
+use arrow::datatypes::{DECIMAL128_MAX_PRECISION, DataType, Field, Schema};
 use datafusion::common::{DataFusionError, Result};
 use object_store::ObjectMeta;
 use object_store::path::Path;
 
-use crate::{ErrorKind, Told};
+use crate::{ErrorKind, Told, sql_types};
 
 /// What to do where values of one column have types that no column has together.
 pub(crate) const LEAVE_OUT: &str = "Declare the other columns, CREATE EXTERNAL TABLE t (…), which leaves this one \
@@ -288,32 +288,18 @@ fn as_typed(name: &str) -> Cow<'_, str> {
     }
 }
 
-/// A type as SQL names it, where it has a name there.
+/// A type in words, as SQL names it.
 fn sql_type(data_type: &DataType) -> Cow<'static, str> {
-    let name = match data_type {
-        DataType::Boolean => "BOOLEAN",
-        DataType::Int8 => "TINYINT",
-        DataType::Int16 => "SMALLINT",
-        DataType::Int32 => "INT",
-        DataType::Int64 => "BIGINT",
-        DataType::Float32 => "REAL",
-        DataType::Float64 => "DOUBLE",
-        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => "VARCHAR",
-        DataType::Date32 => "DATE",
-        DataType::Timestamp(TimeUnit::Second, None) => "TIMESTAMP(0)",
-        DataType::Timestamp(TimeUnit::Millisecond, None) => "TIMESTAMP(3)",
-        DataType::Timestamp(TimeUnit::Microsecond, None) => "TIMESTAMP(6)",
-        DataType::Timestamp(TimeUnit::Nanosecond, None) => "TIMESTAMP(9)",
-        DataType::Dictionary(_, values) => return sql_type(values),
-        DataType::Struct(_) => "an object (STRUCT)",
-        DataType::List(_) | DataType::LargeList(_) => "a list",
-        other => return other.to_string().into(),
-    };
-    name.into()
+    match data_type {
+        DataType::Struct(_) => "an object (STRUCT)".into(),
+        DataType::List(_) | DataType::LargeList(_) => "a list".into(),
+        other => sql_types::sql_type(other),
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use arrow::datatypes::TimeUnit;
     use chrono::DateTime;
 
     use super::*;

@@ -19,6 +19,7 @@ use crate::optimizer;
 use crate::short_times;
 use crate::skyline::skyline;
 use crate::statistics::known::KnownStatistics;
+use crate::uuid_text;
 
 /// Adds everything of ours to a session that is being built: the endpoints, the options under
 /// `sluice`, the optimizer rules, the CSV and JSON formats with statistics, the reasons in
@@ -84,6 +85,7 @@ pub fn with_pushdown(
         .with_config(config)
         .with_query_planner(planner)
         .with_analyzer_rule(short_times::rule())
+        .with_analyzer_rule(uuid_text::rule())
         .with_physical_optimizer_rules(rules)
         .with_file_formats(formats))
 }

@@ -9,6 +9,7 @@ use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::{Expr, LogicalPlan};
 use datafusion::optimizer::AnalyzerRule;
 use datafusion::optimizer::utils::NamePreserver;
+use sluicegate_client::text_times::with_seconds;
 
 /// Completes text that becomes a time stamp: literals, casts of them, what columns of time stamps are compared with,
 /// and arguments of `to_timestamp`. It comes after the rule that adds casts.
@@ -72,44 +73,7 @@ fn complete_text(expr: &mut Expr) -> bool {
     true
 }
 
-/// `2026-01-01 10:00`, with a zone behind it or not, with seconds; nothing for any other text.
-fn with_seconds(text: &str) -> Option<String> {
-    const SHAPE: &[u8] = b"0000-00-00 00:00";
-    let is_like = |(shape, byte): (&u8, &u8)| match shape {
-        b'0' => byte.is_ascii_digit(),
-        b' ' => matches!(byte, b' ' | b'T' | b't'),
-        other => byte == other,
-    };
-    let (time, rest) = text.split_at_checked(SHAPE.len())?;
-    let is_short = SHAPE.iter().zip(time.as_bytes()).all(is_like) && !rest.starts_with(':');
-    is_short.then(|| format!("{time}:00{rest}"))
-}
-
 /// The rule, as sessions take it.
 pub(crate) fn rule() -> Arc<dyn AnalyzerRule + Send + Sync> {
     Arc::new(ShortTimes)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_times_without_seconds_are_completed() {
-        for (text, expected) in [
-            ("2026-01-01 10:00", Some("2026-01-01 10:00:00")),
-            ("2026-01-01T10:00", Some("2026-01-01T10:00:00")),
-            ("2026-01-01T10:00Z", Some("2026-01-01T10:00:00Z")),
-            ("2026-01-01 10:00+02:00", Some("2026-01-01 10:00:00+02:00")),
-            ("2026-01-01 10:00 Europe/Berlin", Some("2026-01-01 10:00:00 Europe/Berlin")),
-            ("2026-01-01 10:00:30", None),
-            ("2026-01-01", None),
-            ("2026-01-01 10", None),
-            ("2026-01-01_10:00", None),
-            ("yesterday at 10:00", None),
-            ("é026-01-01 10:00", None),
-        ] {
-            assert_eq!(with_seconds(text).as_deref(), expected, "{text}");
-        }
-    }
 }

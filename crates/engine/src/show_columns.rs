@@ -1,8 +1,16 @@
-//! SHOW COLUMNS and SHOW FIELDS: what DESCRIBE shows. DataFusion looks for a table of that name in
-//! `information_schema`, where files and URLs are not.
+//! SHOW COLUMNS and SHOW FIELDS: what DESCRIBE shows, with types as SQL names them. DataFusion looks for a table of that
+//! name in `information_schema`, where files and URLs are not.
 
+use std::sync::Arc;
+
+use arrow::datatypes::{Field, Schema};
+use datafusion::common::Result;
+use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, col, lit};
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::Statement as Sql;
+
+use crate::sql_types::sql_type;
+use crate::summarize::after_comments;
 
 /// The DESCRIBE that SHOW COLUMNS stands for; nothing if a statement is another one.
 pub(crate) fn query(statement: &Statement) -> Option<String> {
@@ -17,11 +25,74 @@ pub(crate) fn query(statement: &Statement) -> Option<String> {
     place.parent_name.as_ref().map(|name| format!("DESCRIBE {name}"))
 }
 
+/// The query whose columns are asked for, if the statement is DESCRIBE of a call: `DESCRIBE read_csv('t.csv')`, which the
+/// parser does not know.
+pub(crate) fn of_call(sql: &str) -> Option<String> {
+    let sql = after_comments(sql);
+    let (word, of) = sql.split_once(char::is_whitespace)?;
+    let of = after_comments(of).trim_end().trim_end_matches(';');
+    let (name, _) = of.split_once('(')?;
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let is_call = !name.is_empty() && name.chars().all(is_name) && of.ends_with(')');
+    let is_described = ["describe", "desc"].iter().any(|it| word.eq_ignore_ascii_case(it));
+    (is_described && is_call).then(|| format!("SELECT * FROM {of}"))
+}
+
+/// The plan that shows the columns of a query.
+///
+/// # Errors
+///
+/// If it has none.
+pub(crate) fn columns(schema: &Schema) -> Result<LogicalPlan> {
+    let names = ["column_name", "data_type", "is_nullable"];
+    shown(schema, names.map(str::to_owned).to_vec())
+}
+
+/// The plan of a statement; that of DESCRIBE has types as SQL names them.
+///
+/// # Errors
+///
+/// None that is known.
+pub(crate) fn described(plan: LogicalPlan) -> Result<LogicalPlan> {
+    let LogicalPlan::DescribeTable(described) = &plan else { return Ok(plan) };
+    if described.schema.fields().is_empty() {
+        return Ok(plan);
+    }
+    let names = described.output_schema.fields().iter().map(|field| field.name().clone());
+    shown(&described.schema, names.collect())
+}
+
+/// A row for each column, under these names.
+fn shown(schema: &Schema, names: Vec<String>) -> Result<LogicalPlan> {
+    let row = |field: &Arc<Field>| -> Vec<Expr> {
+        let nullable = if field.is_nullable() { "YES" } else { "NO" };
+        vec![lit(field.name().as_str()), lit(&*sql_type(field.data_type())), lit(nullable)]
+    };
+    let rows: Vec<Vec<Expr>> = schema.fields().iter().map(row).collect();
+    let names = names.into_iter().enumerate();
+    let names = names.map(|(index, name)| col(format!("column{}", index + 1)).alias(name));
+    let names: Vec<Expr> = names.collect();
+    LogicalPlanBuilder::values(rows)?.project(names)?.build()
+}
+
 #[cfg(test)]
 mod tests {
     use datafusion::sql::parser::DFParser;
 
     use super::*;
+
+    #[test]
+    fn columns_of_calls_are_those_of_queries() {
+        for (sql, expected) in [
+            ("DESCRIBE read_csv('t.csv');", Some("SELECT * FROM read_csv('t.csv')")),
+            ("-- which\ndesc  glob('*')", Some("SELECT * FROM glob('*')")),
+            ("DESCRIBE t", None),
+            ("DESCRIBE 'a(b)'", None),
+            ("SELECT f(x)", None),
+        ] {
+            assert_eq!(of_call(sql).as_deref(), expected, "{sql}");
+        }
+    }
 
     #[test]
     fn columns_are_described() {

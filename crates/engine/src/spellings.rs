@@ -19,6 +19,18 @@ pub(crate) fn respelled(sql: &str) -> Option<Vec<TokenWithSpan>> {
     while let Some(TokenWithSpan { token, span }) = tokens.next() {
         let follows_operand = respelled.iter().rev().find(|it| !is_space(&it.token));
         let follows_operand = follows_operand.is_some_and(|it| ends_operand(&it.token));
+        // `1_000.5`: what the parser takes for a name behind a number keeps the point from it.
+        if let (
+            Token::Number(places, _),
+            Some(TokenWithSpan { token: Token::Number(number, _), .. }),
+        ) = (&token, respelled.last_mut())
+            && places.starts_with('.')
+            && !number.contains('.')
+        {
+            number.push_str(places);
+            is_new = true;
+            continue;
+        }
         let added = match &token {
             Token::Word(word) if word.quote_style.is_none() && word.value.starts_with('_') => {
                 match (respelled.last_mut(), grouped(&word.value)) {
@@ -122,6 +134,8 @@ mod tests {
     fn what_others_write_is_what_the_parser_knows() {
         for (sql, expected) in [
             ("select 1_000", Some("select 1000")),
+            ("select 1_000.5, 1_000.000_5", Some("select 1000.5, 1000.0005")),
+            ("select 1 .5", None),
             ("select 1_000_000 + 1_0 as a_1_0", Some("select 1000000 + 10 as a_1_0")),
             ("a < 1_00", Some("a < 100")),
             ("x isnull or (y) NotNull", Some("x IS NULL or ( y ) IS NOT NULL")),

@@ -21,6 +21,7 @@ use crate::from_first;
 use crate::guards;
 use crate::locations::{as_url, at_home, check_writable};
 use crate::mismatched_types;
+use crate::not_null;
 use crate::notes::Notes;
 use crate::option_values;
 use crate::other_forms;
@@ -61,6 +62,11 @@ pub(crate) async fn plan_of(state: &SessionState, sql: &str) -> Result<(LogicalP
         let summary = summarize::statement(rows.schema(), &table);
         let summary = from_first::parse(state, &summary)?;
         return Box::pin(planned(state, summary)).await;
+    }
+    if let Some(query) = show_columns::of_call(sql) {
+        let rows = from_first::parse(state, &query)?;
+        let (rows, existing) = Box::pin(planned(state, rows)).await?;
+        return Ok((show_columns::columns(rows.schema().as_arrow())?, existing));
     }
     let statement = from_first::parse(state, sql)?;
     planned(state, statement).await
@@ -103,7 +109,8 @@ async fn planned(
         match state.statement_to_plan(statement.clone()).await {
             Ok(plan) => {
                 mismatched_types::check(&plan)?;
-                return Ok((plan, existing));
+                not_null::check(&plan)?;
+                return Ok((show_columns::described(plan)?, existing));
             }
             // Each time, a name is put into quotes that had none.
             Err(error) if unquoted_names::quote(&mut statement, &error)? => {}

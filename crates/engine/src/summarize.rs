@@ -6,6 +6,8 @@
 use arrow::datatypes::DataType;
 use datafusion::common::DFSchema;
 
+use crate::sql_types::sql_type;
+
 /// The query of what is to be summarized, if the statement is SUMMARIZE.
 pub(crate) fn table(sql: &str) -> Option<String> {
     const WORD: &str = "summarize";
@@ -22,7 +24,7 @@ pub(crate) fn table(sql: &str) -> Option<String> {
 }
 
 /// The text without the spaces and comments before its first word.
-fn after_comments(sql: &str) -> &str {
+pub(crate) fn after_comments(sql: &str) -> &str {
     let mut rest = sql.trim_start();
     loop {
         let after = match (rest.strip_prefix("--"), rest.strip_prefix("/*")) {
@@ -90,7 +92,7 @@ fn of_column(name: &str, kind: &DataType) -> String {
     );
     let values = [
         quoted(name),
-        quoted(&kind.to_string()),
+        quoted(&sql_type(kind)),
         text("min"),
         text("max"),
         unique,

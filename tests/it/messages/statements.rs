@@ -31,7 +31,7 @@ fn mistakes_in_statements_are_named_with_the_way_out() {
     for (of, parts) in [
         ("SELECT user.name FROM", &["`.name`", "no fields", "\"user\".name"][..]),
         ("SELECT fruit.name.x FROM", &["no fields"]),
-        ("SELECT sum(name) FROM", &["there is no sum(Utf8)", "CAST("]),
+        ("SELECT sum(name) FROM", &["there is no sum(VARCHAR)", "CAST("]),
         ("SELECT nam FROM", &["No field named nam"]),
     ] {
         let sql = format!("{of} {fruit} AS fruit");
@@ -98,7 +98,7 @@ fn what_sql_there_is_not_is_said_with_what_there_is() {
         ("SELECT * FROM s3://bucket/fruit.csv", &["in quotes: FROM 's3://bucket/file.csv'"]),
         ("SELECT strlen(name) FROM f", &["no function `strlen`", "length"]),
         ("SELECT foo(name) FROM f", &["no function `foo`", "SHOW FUNCTIONS"]),
-        ("SELECT name - 1.5 FROM f", &["there is no Utf8 - ", "CAST("]),
+        ("SELECT name - 1.5 FROM f", &["there is no VARCHAR - ", "CAST("]),
         ("SELECT id FROM f a, f b", &["Ambiguous", "a.id"]),
         ("SELECT * FROM f JOIN f ON true", &["duplicate", "FROM t AS a"]),
         ("SELECT * FROM f WHERE name = \"apple\"", &["No field named apple", "single quotes"]),

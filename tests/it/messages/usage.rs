@@ -124,7 +124,7 @@ fn a_statement_without_an_option_runs() {
     let output = sluice(&["sql", "SELECT 41 + 1 AS n", "--format", "csv"]).output().unwrap();
     assert_eq!(text(&output.stdout), "n\n42\n");
     let wrong = ["sql", "SELECT sum('a')"];
-    says(&mut sluice(&wrong), 1, &["there is no sum(Utf8)"]);
+    says(&mut sluice(&wrong), 1, &["there is no sum(VARCHAR)"]);
     let verbose = sluice(&wrong).arg("--verbose").output().unwrap();
     let said = text(&verbose.stderr);
     assert!(said.contains("\norigin: ") && said.contains("Candidate functions"), "{said}");

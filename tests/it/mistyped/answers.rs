@@ -1,6 +1,7 @@
 //! Statements that were answered, with something that nobody means.
 
 use super::Folder;
+use crate::cli::text;
 
 #[test]
 fn intervals_have_units_that_there_are() {
@@ -37,6 +38,86 @@ fn columns_are_shown_as_described() {
     assert_eq!(described.len(), 5);
     assert_eq!(folder.rows("show columns from 't.csv'"), described);
     assert_eq!(folder.rows("show fields in 't.csv'"), described);
+    let types = ["id,BIGINT,YES", "name,VARCHAR,YES", "amount,DOUBLE,YES", "day,DATE,YES"];
+    assert_eq!(described[..4], types);
+    assert_eq!(folder.rows("describe read_csv('t.csv')"), described);
+    let summary = folder.rows("summarize 't.csv'");
+    assert!(summary[0].starts_with("id,BIGINT,1,3,"), "{summary:?}");
+}
+
+/// Titles and errors have no names of another program's types.
+#[test]
+fn what_is_shown_is_as_it_was_typed() {
+    let folder = Folder::new();
+    let shown = |format: &str, sql: &str| {
+        let output = folder.command(&["sql", "--format", format, "-c", sql]).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{sql}: {}", text(&output.stderr));
+        text(&output.stdout)
+    };
+    for (sql, expected) in [
+        ("select 1_000", "1000\n1000\n"),
+        ("select 1_000.5", "1000.5\n1000.5\n"),
+        ("prepare p as select $1 + 1; execute p(2)", "$1 + 1\n3\n"),
+    ] {
+        assert_eq!(shown("csv", sql), expected, "{sql}");
+    }
+    folder.fails("select sum(name) from 't.csv'", &["there is no sum(VARCHAR)"]);
+    folder.fails("select id from 't.csv' where id", &["a value of the type BIGINT"]);
+    let table = shown("table", "select concat('a', chr(9), 'b') as t, 1 as n");
+    assert!(table.contains("| a\\tb | 1 |"), "{table}");
+}
+
+#[test]
+fn constants_and_columns_are_named_without_the_file() {
+    let folder = Folder::new();
+    for (sql, parts) in [
+        (
+            "select id from 't.csv' where day = '01.05.2020'",
+            ["'01.05.2020' is no DATE", "to_date("],
+        ),
+        (
+            "select id from 't.csv' where day > '2020-13-45'",
+            ["'2020-13-45' is no DATE", "TRY_CAST"],
+        ),
+        ("select id from 't.csv' where id = 'abc'", ["'abc' is no BIGINT", "AS VARCHAR"]),
+        ("select id from 't.csv' where id = '1,5'", ["'1,5' is no BIGINT", "decimal_separator"]),
+        ("select paid from 't.csv'", ["No field named paid", "Valid fields are id, name,"]),
+    ] {
+        folder.fails(sql, &parts);
+    }
+    let late = format!("a\n{}1.5\n", "1\n".repeat(2000));
+    std::fs::write(folder.0.path().join("late.csv"), late).unwrap();
+    folder.fails("select sum(a) from 'late.csv'", &["'1.5'", "sample_size => ", "types => {"]);
+}
+
+#[test]
+fn a_column_that_is_not_null_is_named() {
+    let folder = Folder::new();
+    let create = "create table n (a int not null, b int)";
+    for insert in ["insert into n values (1, 2), (null, 1)", "insert into n (b) values (1)"] {
+        folder.fails(&format!("{create}; {insert}"), &["the column `a` of n is NOT NULL"]);
+    }
+    let rows = folder.rows(&format!("{create}; insert into n values (1, null); from n"));
+    assert_eq!(rows.last().map(String::as_str), Some("1,"));
+}
+
+/// An endpoint that is none, half a key pair: files of this machine need neither.
+#[test]
+fn files_are_read_whatever_is_wrong_with_the_store() {
+    let folder = Folder::new();
+    for (name, value) in [
+        ("AWS_ENDPOINT_URL", "localhost:9000"),
+        ("AWS_ENDPOINT_URL_S3", "htp://x"),
+        ("AWS_PROFILE", "nope"),
+        ("AWS_ACCESS_KEY_ID", "half"),
+    ] {
+        let mut here = folder.command(&["sql", "--format", "csv", "select max(id) from 't.csv'"]);
+        let output = here.env(name, value).output().unwrap();
+        assert_eq!(text(&output.stdout), "max(id)\n3\n", "{name}: {}", text(&output.stderr));
+    }
+    let output = folder.command(&["statistics", "show", "t.csv"]).output().unwrap();
+    let said = text(&output.stderr);
+    assert!(said.contains("objects in a store") && said.contains("SUMMARIZE 't.csv'"), "{said}");
 }
 
 #[test]

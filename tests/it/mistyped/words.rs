@@ -81,5 +81,5 @@ fn columns_are_listed_once() {
     let folder = Folder::new();
     let output = folder.command(&["sql", "select id from 't.csv' order by nope"]).output().unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(said.matches("\"t.csv\".id").count(), 1, "{said}");
+    assert_eq!(said.matches("id, name, amount").count(), 1, "{said}");
 }

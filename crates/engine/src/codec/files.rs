@@ -18,7 +18,9 @@ use prost::Message;
 
 use super::turning_scan::InsteadMessage;
 use super::{Decoder, Encoder};
+use crate::csv_dialect::expected::ExpectedHeader;
 use crate::csv_options::Recoding;
+use crate::datasource::csv_times::SampledTypes;
 use crate::datasource::named::{NamedSource, TextLayout};
 
 /// A scan with one of DataFusion's sources, or a [`NamedSource`] around it.
@@ -53,6 +55,15 @@ pub(super) struct FilesMessage {
     /// The encoding of the text, if it is not UTF-8.
     #[prost(string, tag = "10")]
     encoding: String,
+    /// What the headers of CSV files have to name, if some are compared when they are opened.
+    #[prost(string, repeated, tag = "11")]
+    header: Vec<String>,
+    /// Whether these names were declared.
+    #[prost(bool, tag = "12")]
+    is_declared: bool,
+    /// Whether a sample told the types of CSV.
+    #[prost(bool, tag = "13")]
+    has_sampled_types: bool,
 }
 
 /// The version of an object, as its listing says.
@@ -62,6 +73,9 @@ struct VersionMessage {
     e_tag: Option<String>,
     #[prost(string, optional, tag = "2")]
     version: Option<String>,
+    /// Whether its header is compared with that of the scan.
+    #[prost(bool, tag = "3")]
+    is_compared: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, prost::Enumeration)]
@@ -80,9 +94,16 @@ impl Encoder<'_> {
         let terminator = source.downcast_ref::<CsvSource>().and_then(CsvSource::terminator);
         let versions = config.file_groups.iter().flat_map(FileGroup::files).map(|file| {
             let meta = &file.object_meta;
-            VersionMessage { e_tag: meta.e_tag.clone(), version: meta.version.clone() }
+            VersionMessage {
+                e_tag: meta.e_tag.clone(),
+                version: meta.version.clone(),
+                is_compared: file.extension::<ExpectedHeader>().is_some(),
+            }
         });
         let versions = versions.collect();
+        let mut files = config.file_groups.iter().flat_map(FileGroup::files);
+        let expected = files.find_map(|file| file.extension::<ExpectedHeader>());
+        let (header, is_declared) = expected.map(ExpectedHeader::columns).unwrap_or_default();
         let plain: Arc<dyn ExecutionPlan> = DataSourceExec::from_data_source(
             FileScanConfigBuilder::from(config.clone()).with_source(Arc::clone(source)).build(),
         );
@@ -99,6 +120,13 @@ impl Encoder<'_> {
             instead: None,
             skip,
             encoding,
+            header: header.to_vec(),
+            is_declared,
+            has_sampled_types: config
+                .file_groups
+                .iter()
+                .flat_map(FileGroup::files)
+                .any(SampledTypes::are_of),
         })
     }
 }
@@ -149,6 +177,16 @@ impl Decoder<'_> {
             .with_limit(limit)
             .build();
         config.preserve_order = message.preserve_order;
+        let known = Arc::default();
+        let header = ExpectedHeader::of(&config, &message.header, message.is_declared, known);
+        if let Some(header) = header.filter(|_| !message.header.is_empty()) {
+            let mut versions = message.versions.iter();
+            let is_compared = |_: &_| versions.next().is_some_and(|it| it.is_compared);
+            config = header.attach(&config, is_compared).unwrap_or(config);
+        }
+        if message.has_sampled_types {
+            config = SampledTypes::attach(&config).unwrap_or(config);
+        }
         let recoding = Recoding::from_text(message.skip, &message.encoding);
         let recoding = recoding
             .ok_or_else(|| plan_datafusion_err!("no encoding is called `{}`", message.encoding))?;

@@ -21,14 +21,16 @@ use super::told::{Dialect, has_values};
 use crate::beginnings::{LOOKS, Remembered};
 use crate::contents;
 use crate::notes::Notes;
+use crate::{ErrorKind, Told};
 
-/// How many objects are compared when a table is made, at most. Others are when a query reads them.
+/// How many objects are compared when a table is made, at most. Others are when a query opens them
+/// ([`ExpectedHeader`](super::expected::ExpectedHeader)).
 pub(crate) const MOST: usize = 1024;
 /// How many at the same time.
 const AT_ONCE: usize = 32;
 
 /// The names of columns, as a file has them.
-type Header = Arc<[String]>;
+pub(super) type Header = Arc<[String]>;
 
 /// The objects whose header a session has compared with that of another one or of a table, with that.
 pub(crate) type KnownHeaders = Remembered<Header>;
@@ -68,32 +70,8 @@ pub(crate) async fn check(
     .await
 }
 
-/// Looks whether objects that a table reads, and that were not there or were others when it was made, have the
-/// header of those that told its columns.
-///
-/// # Errors
-///
-/// If they have not, or an object cannot be read.
-pub(crate) async fn check_new(
-    state: &dyn Session,
-    format: &CsvFormat,
-    store: &Arc<dyn ObjectStore>,
-    objects: &[ObjectMeta],
-    columns: &[String],
-) -> Result<()> {
-    let options = format.options();
-    if !has_header(state, options) {
-        return Ok(());
-    }
-    each(state, options, store, objects, &columns.into(), |object, header| {
-        let header: Vec<String> = called(header).collect();
-        compare(("its table", columns), (object, &header), options)
-    })
-    .await
-}
-
 /// What the columns of a header are called.
-fn called(header: &[String]) -> impl Iterator<Item = String> {
+pub(super) fn called(header: &[String]) -> impl Iterator<Item = String> {
     header.iter().enumerate().map(|(place, name)| name_of(place, name))
 }
 
@@ -142,17 +120,31 @@ pub(crate) async fn check_declared(
         return Ok(());
     }
     each(state, options, store, objects, &declared.into(), |object, header| {
-        if options.has_header.is_none() && is_row(header, declared) {
-            return plan_err!(
-                "`{}` begins with a row ({}), and not with names as other objects of its table; OPTIONS \
-                 ('format.has_header' 'false') reads all first lines as rows, and 'true' takes them for names",
-                object.location,
-                Names(header)
-            );
-        }
+        check_names(declared, object, header, options)?;
         compare_declared(declared, object, header)
     })
     .await
+}
+
+/// What should be a header must not be a row, unless options say that there is a header.
+pub(super) fn check_names(
+    declared: &[String],
+    object: &ObjectMeta,
+    header: &[String],
+    options: &CsvOptions,
+) -> Result<()> {
+    if options.has_header.is_some() || !is_row(header, declared) {
+        return Ok(());
+    }
+    let message = format!(
+        "`{}` begins with a row ({}), and not with names as other objects of its table",
+        object.location,
+        Names(header)
+    );
+    Err(refused(
+        message,
+        "OPTIONS ('format.has_header' 'false') reads all first lines as rows, and 'true' takes them for names.",
+    ))
 }
 
 /// Whether what should be a header has values, and none of the names that its table declares.
@@ -214,7 +206,11 @@ async fn each(
 }
 
 /// A column of the table must not be read from one place of a file that has it, by name, in another.
-fn compare_declared(declared: &[String], object: &ObjectMeta, header: &[String]) -> Result<()> {
+pub(super) fn compare_declared(
+    declared: &[String],
+    object: &ObjectMeta,
+    header: &[String],
+) -> Result<()> {
     let is_called = |place: usize, name: &str| {
         header.get(place).is_some_and(|other| other.eq_ignore_ascii_case(name))
     };
@@ -223,18 +219,25 @@ fn compare_declared(declared: &[String], object: &ObjectMeta, header: &[String])
         (!is_called(place, name)).then_some((name, place, found))
     });
     let Some((name, place, found)) = elsewhere else { return Ok(()) };
-    plan_err!(
-        "`{}` has the column `{name}` in place {} ({}), and the table declares it in place {}: columns of CSV are \
-         read by their places, so declare all of them in the order of the file",
+    let message = format!(
+        "`{}` has the column `{name}` in place {} ({}), and the table declares it in place {}",
         object.location,
         found + 1,
         Names(header),
         place + 1
-    )
+    );
+    Err(refused(
+        message,
+        "Columns of CSV are read by their places: declare all of them in the order of the file.",
+    ))
+}
+
+fn refused(message: String, hint: &str) -> DataFusionError {
+    Told { kind: ErrorKind::Data, message, hint: Some(hint.to_owned()) }.into()
 }
 
 /// Compares the header of an object with what that of another one, or its table, has.
-fn compare(
+pub(super) fn compare(
     (first, header): (&str, &[String]),
     (object, other): (&ObjectMeta, &[String]),
     options: &CsvOptions,
@@ -249,13 +252,16 @@ fn compare(
         true => "its columns in another order",
         false => "other columns",
     };
-    plan_err!(
-        "`{}` has {what} ({}) than {first} ({}); read files of one header at a time, and put them together with \
-         UNION ALL BY NAME",
+    let message = format!(
+        "`{}` has {what} ({}) than {first} ({})",
         object.location,
         Names(other),
         Names(header)
-    )
+    );
+    Err(refused(
+        message,
+        "Read files of one header at a time, and put them together with UNION ALL BY NAME.",
+    ))
 }
 
 /// The first names of a header.
@@ -264,14 +270,19 @@ struct Names<'a>(&'a [String]);
 impl fmt::Display for Names<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const SHOWN: usize = 12;
-        let shown: Vec<&str> = self.0.iter().take(SHOWN).map(String::as_str).collect();
+        // Blanks around a name are a part of it.
+        let shown = self.0.iter().take(SHOWN).map(|name| match name.trim() == name {
+            true => name.clone(),
+            false => format!("\"{name}\""),
+        });
+        let shown: Vec<String> = shown.collect();
         f.write_str(&shown.join(", "))?;
         if self.0.len() > SHOWN { f.write_str(", …") } else { Ok(()) }
     }
 }
 
 /// The header of an object; nothing if it has none that is of reasonable length.
-async fn look(
+pub(super) async fn look(
     store: &Arc<dyn ObjectStore>,
     object: &ObjectMeta,
     options: &CsvOptions,
@@ -300,7 +311,7 @@ async fn look(
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
 /// The first record of a text, if all of it is there.
-fn header(text: &[u8], is_whole: bool, options: &CsvOptions) -> Option<Vec<String>> {
+pub(super) fn header(text: &[u8], is_whole: bool, options: &CsvOptions) -> Option<Vec<String>> {
     first_record(text, is_whole, options).map(|(names, _)| names)
 }
 
@@ -386,7 +397,7 @@ mod tests {
     fn a_declared_column_is_in_its_place() {
         let said = |declared: &[&str], header: &[&str]| {
             let compared = compare_declared(&owned(declared), &meta("a.csv"), &owned(header));
-            compared.map_err(|error| error.strip_backtrace()).err().unwrap_or_default()
+            compared.map_err(|error| error.to_string()).err().unwrap_or_default()
         };
         let alike: [(&[&str], &[&str]); 7] = [
             (&["a", "b"], &["a", "b"]),
@@ -414,7 +425,7 @@ mod tests {
             let options = CsvOptions { truncated_rows, ..CsvOptions::default() };
             let (one, two) = (owned(one), owned(two));
             let compared = compare(("`a.csv`", &one), (&other, &two), &options);
-            compared.map_err(|error| error.strip_backtrace()).err().unwrap_or_default()
+            compared.map_err(|error| error.to_string()).err().unwrap_or_default()
         };
         assert_eq!(said(&["a", "b"], &["a", "b"], None), "");
         assert!(

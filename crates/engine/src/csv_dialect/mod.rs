@@ -5,6 +5,7 @@ mod at_fault;
 mod beginning;
 mod begun;
 mod columns;
+pub(crate) mod expected;
 pub(crate) mod headers;
 mod real_dates;
 mod told;
@@ -30,6 +31,7 @@ use self::begun::Begun;
 use self::told::Dialect;
 use crate::contents;
 use crate::csv_options::{self, CsvOptions, Values};
+use crate::datasource::byte_order_mark::blanked;
 use crate::decompressed;
 use crate::json_columns;
 use crate::layered::Layered;
@@ -196,6 +198,7 @@ async fn schema(
         return Ok(sampled_schema::with_text_for_nothing(&schema));
     }
     let json = format.downcast_ref::<JsonFormat>();
+    let store = blanked(store);
     let schema = match json {
         Some(json) if json.is_newline_delimited() => {
             json_columns::columns(state, json, &store, objects).await?

@@ -30,14 +30,16 @@ use sluicegate_index::ranges::coalesced;
 use sluicegate_index::span::Spans;
 
 use super::borders::Borders;
+use super::csv_times;
 use super::float_bounds::distrusting;
 use super::many_ranges::{Fetch, ManyRanges, RangesRead};
-use super::named::with_place;
+use super::named::{BATCH_SIZE, with_place};
 use super::one_file::one_file;
 use super::record_ranges::{RecordRanges, within_record};
 use super::surrogate_pairs::mended;
 use crate::choice::Why;
 use crate::counters::Counters;
+use crate::csv_dialect::expected::ExpectedHeader;
 use crate::endpoints::Endpoints;
 use crate::index::estimate::{Selected, Shape, best_together, selected};
 use crate::index::filter::spans_of;
@@ -331,6 +333,9 @@ impl FileOpener for IndexedOpener {
             if file.range.is_some() {
                 return shared.whole(file);
             }
+            if let Some(expected) = file.extension::<ExpectedHeader>() {
+                expected.check(&shared.store, &file.object_meta).await?;
+            }
             match shared.find(&file).await {
                 Found::Records(records) => shared.read(file, &records).await,
                 Found::Rows(rows) => {
@@ -532,7 +537,8 @@ impl Shared {
         if matches!(self.source.format, Format::JsonLines) {
             some = mended(some);
         }
-        let opener = source.create_file_opener(some, &self.config, self.partition)?;
+        let (config, partition) = (&self.config, self.partition);
+        let opener = csv_times::opener(&source, some, config, partition, BATCH_SIZE)?;
         let rows = opener.open(file)?.await?;
         let columns = Arc::clone(source.table_schema().file_schema());
         Ok(rows.map_err(move |error: DataFusionError| with_place(error, &place, &columns)).boxed())

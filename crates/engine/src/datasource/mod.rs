@@ -3,6 +3,8 @@
 pub(crate) mod again;
 pub mod arriving;
 pub mod borders;
+pub(crate) mod byte_order_mark;
+pub(crate) mod csv_times;
 pub mod float_bounds;
 pub mod footer_statistics;
 pub mod format;

@@ -24,7 +24,10 @@ use futures::{StreamExt, TryStreamExt};
 use object_store::ObjectStore;
 
 use super::quotes::Quotes;
-use super::{surrogate_pairs, undeclared_keys, whole_numbers, whole_records};
+use super::{
+    byte_order_mark, csv_times, surrogate_pairs, undeclared_keys, whole_numbers, whole_records,
+};
+use crate::csv_dialect::expected::ExpectedHeader;
 use crate::csv_options::Recoding;
 use crate::decompressed::Members;
 use crate::notes::Notes;
@@ -40,8 +43,13 @@ pub struct NamedSource {
     notes: Option<Arc<Notes>>,
     /// What is done to the bytes before.
     recoding: Recoding,
+    /// The most rows in a batch.
+    batch_size: usize,
     metrics: ExecutionPlanMetricsSet,
 }
+
+/// The most rows in a batch, until a scan says so.
+pub(crate) const BATCH_SIZE: usize = 8192;
 
 /// How rows are separated in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,8 +95,14 @@ impl NamedSource {
     ) -> FileScanConfig {
         let inner = Arc::clone(config.file_source());
         let metrics = ExecutionPlanMetricsSet::new();
-        let named: Arc<dyn FileSource> =
-            Arc::new(Self { inner, layout, notes: None, recoding, metrics });
+        let named: Arc<dyn FileSource> = Arc::new(Self {
+            inner,
+            layout,
+            notes: None,
+            recoding,
+            batch_size: BATCH_SIZE,
+            metrics,
+        });
         FileScanConfigBuilder::from(config.clone()).with_source(named).build()
     }
 
@@ -171,7 +185,8 @@ impl FileSource for NamedSource {
         let source = Arc::clone(&self.inner);
         let notes = self.notes.clone().filter(|_| reads_all(source.as_ref()));
         let notes = notes.map(|notes| (notes, self.layout));
-        Ok(Arc::new(NamedOpener { source, config, partition, store, place, notes }))
+        let batch_size = self.batch_size;
+        Ok(Arc::new(NamedOpener { source, config, partition, batch_size, store, place, notes }))
     }
 
     fn table_schema(&self) -> &TableSchema {
@@ -184,7 +199,8 @@ impl FileSource for NamedSource {
             TextLayout::Csv => batch_size.min(VALUES_AT_ONCE / columns.max(1)).max(1),
             _ => batch_size,
         };
-        Arc::new(Self { inner: self.inner.with_batch_size(batch_size), ..self.clone() })
+        let inner = self.inner.with_batch_size(batch_size);
+        Arc::new(Self { inner, batch_size, ..self.clone() })
     }
 
     fn filter(&self) -> Option<Arc<dyn PhysicalExpr>> {
@@ -302,6 +318,7 @@ struct NamedOpener {
     /// The scan, without its files.
     config: FileScanConfig,
     partition: usize,
+    batch_size: usize,
     store: Arc<dyn ObjectStore>,
     /// The URL of the store.
     place: String,
@@ -316,6 +333,7 @@ impl NamedOpener {
     fn store_of(&self, file: &PartitionedFile, object: &str, place: &str) -> Arc<dyn ObjectStore> {
         let store = Arc::clone(&self.store);
         let Some(csv) = self.source.downcast_ref::<CsvSource>() else {
+            let store = byte_order_mark::blanked(store);
             let store = match &self.notes {
                 Some((notes, layout)) => {
                     let columns = self.source.table_schema().file_schema();
@@ -346,11 +364,23 @@ impl FileOpener for NamedOpener {
                 format!("{object}, {PART} {start} to {end}")
             }
         };
-        let store = self.store_of(&file, &object, &place);
-        let inner = self.source.create_file_opener(store, &self.config, self.partition)?;
+        let mut store = self.store_of(&file, &object, &place);
+        let expected = file.extension::<ExpectedHeader>();
+        let begins = file.range.is_none() || file.range().0 == 0;
+        if let Some(expected) = expected.filter(|_| begins) {
+            store = expected.watched(store, &file.object_meta);
+        }
+        // The header of a part that begins later is elsewhere.
+        let elsewhere = expected.filter(|_| !begins).cloned();
+        let (all, meta) = (Arc::clone(&self.store), file.object_meta.clone());
+        let (partition, batch_size) = (self.partition, self.batch_size);
+        let inner = csv_times::opener(&self.source, store, &self.config, partition, batch_size)?;
         let opened = inner.open(file)?;
         let columns = Arc::clone(self.source.table_schema().file_schema());
         Ok(Box::pin(async move {
+            if let Some(expected) = elsewhere {
+                expected.check(&all, &meta).await?;
+            }
             let rows = opened.await?;
             Ok(rows.map_err(move |error| with_place(error, &place, &columns)).boxed())
         }))

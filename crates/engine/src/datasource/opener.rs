@@ -11,9 +11,12 @@ use datafusion::datasource::listing::PartitionedFile;
 use datafusion::datasource::physical_plan::{FileOpenFuture, FileOpener, FileScanConfig};
 use datafusion::execution::TaskContext;
 use datafusion::physical_expr::projection::ProjectionExprs;
+use futures::future::join;
 use futures::stream::{BoxStream, StreamExt, TryStreamExt};
+use object_store::ObjectStore;
 use sluicegate_client::{Error, SelectCall, SelectStream};
 
+use super::csv_times::SampledTypes;
 use super::format::TableFormat;
 use super::get::FileGet;
 use super::keys::{KeysAtOpen, Opening};
@@ -22,6 +25,7 @@ use super::snapshot::ScanSnapshot;
 use super::statement::Statement;
 use super::stored_types;
 use crate::config::SluiceOptions;
+use crate::csv_dialect::expected::ExpectedHeader;
 use crate::endpoint::Endpoint;
 use crate::endpoints::bucket_of;
 use crate::metrics::{NodeMetrics, Tally};
@@ -31,6 +35,8 @@ use crate::metrics::{NodeMetrics, Tally};
 pub struct FileSelect {
     /// The store.
     pub endpoint: Arc<Endpoint>,
+    /// The same, for what is fetched beside statements.
+    pub store: Arc<dyn ObjectStore>,
     /// The bucket.
     pub bucket: String,
     /// What the files look like.
@@ -53,7 +59,17 @@ impl FileSelect {
         bucket.ok_or_else(|| exec_datafusion_err!("{} is not an S3 bucket", url.as_str()))
     }
 
-    /// Sends a statement about one file or the range of it.
+    /// The store of a scan.
+    ///
+    /// # Errors
+    ///
+    /// If the task has none for the scan's bucket.
+    pub fn store(config: &FileScanConfig, context: &TaskContext) -> Result<Arc<dyn ObjectStore>> {
+        context.runtime_env().object_store(&config.object_store_url)
+    }
+
+    /// Sends a statement about one file or the range of it. A file of CSV whose header is not known is looked at
+    /// at the same time.
     ///
     /// # Errors
     ///
@@ -73,6 +89,7 @@ impl FileSelect {
         let call = SelectCall {
             e_tag: file.object_meta.e_tag.clone(),
             batch_size: self.batch_size,
+            sampled_types: SampledTypes::are_of(file),
             idle_timeout: self.idle_timeout,
             metrics: Arc::clone(&tally.call),
             ..SelectCall::new(
@@ -82,7 +99,17 @@ impl FileSelect {
                 Arc::clone(&statement.answer),
             )
         };
-        self.endpoint.client.select(call).await
+        let answer = self.endpoint.client.select(call);
+        let Some(expected) = file.extension::<ExpectedHeader>() else { return answer.await };
+        let object = &file.object_meta;
+        let (answer, header) = join(answer, expected.check(&self.store, object)).await;
+        // A GET in its place says so, too.
+        let wrong = |error: DataFusionError| Error::BadAnswer {
+            bucket: self.bucket.clone(),
+            key: object.location.to_string(),
+            message: error.to_string(),
+        };
+        header.map_err(wrong).and(answer)
     }
 }
 
@@ -167,6 +194,7 @@ impl S3SelectOpener {
         let columns = ProjectionExprs::from_indices(source.columns(), source.file_schema());
         let select = FileSelect {
             endpoint: Arc::clone(endpoint),
+            store: FileSelect::store(config, &context)?,
             bucket: FileSelect::bucket(config)?,
             format: source.format().clone(),
             batch_size: source.batch_size(),

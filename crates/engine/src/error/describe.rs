@@ -7,6 +7,7 @@ use std::io;
 use arrow::error::ArrowError;
 use datafusion::common::{Column, DataFusionError, SchemaError};
 use datafusion::sql::sqlparser::parser::ParserError;
+use sluicegate_client::text_times::TIME_OF_DAY;
 use sluicegate_client::{Error as StoreError, access_fault};
 
 use super::ErrorKind;
@@ -99,8 +100,12 @@ pub(super) fn describe(error: &DataFusionError) -> Description {
             // value that is wrong.
             false if bad.is_json() && message.contains(PART) && !message.contains(DECODED) => LINES,
             // A part of a file may begin within a value, and then has records of any length.
+            false if message.contains(TIME_OF_DAY) => TIME,
             true if message.contains(PART) => LINE_ENDS_OR_FIELDS,
             true => BAD_FIELDS,
+            false if !bad.is_json() && message.contains("Error while parsing value") => {
+                UNLIKE_SAMPLE
+            }
             false => BAD_VALUE,
         };
         return Description { kind: ErrorKind::Data, message, hint: Some(hint.into()) };
@@ -200,9 +205,17 @@ fn each_once(error: &SchemaError) -> String {
         return error.to_string();
     };
     let mut once: Vec<Column> = Vec::with_capacity(valid_fields.len());
+    let relation = valid_fields.first().and_then(|valid| valid.relation.as_ref());
+    // Of the columns of one file, its path says nothing.
+    let is_of_file = relation.is_some_and(|it| it.table().contains(['/', '.', '(']))
+        && valid_fields.iter().all(|valid| valid.relation.as_ref() == relation);
     for valid in valid_fields {
-        if !once.contains(valid) {
-            once.push(valid.clone());
+        let valid = match is_of_file {
+            true => Column::new_unqualified(valid.name()),
+            false => valid.clone(),
+        };
+        if !once.contains(&valid) {
+            once.push(valid);
         }
     }
     SchemaError::FieldNotFound { field: field.clone(), valid_fields: once }.to_string()
@@ -235,6 +248,13 @@ const DAMAGED: &str = "Run the query again: what was damaged on the way is not d
 const NO_STORE: &str = "Check the endpoint, and what is between it and this machine.";
 const SILENT: &str =
     "Check that the store is up, or wait longer: SET sluice.idle_timeout = '2min'.";
+
+const TIME: &str = "Read the column as TIMESTAMP: read_csv('…', types => {'column': 'TIMESTAMP'}), or CREATE EXTERNAL TABLE \
+     t (column TIMESTAMP, …); CAST(column AS DATE) then leaves the time of day out.";
+
+const UNLIKE_SAMPLE: &str = "Correct the value; or have more records tell the types, read_csv('…', sample_size => 1000000), or say one: \
+     types => {'column': 'VARCHAR'}, and TRY_CAST gives NULL for what is no number. Where the columns are declared, declare it \
+     as VARCHAR.";
 
 const BAD_VALUE: &str = "Correct the value, or convert it with TRY_CAST, which gives NULL; a column of a file is declared as VARCHAR for that.";
 
@@ -364,8 +384,10 @@ fn of_client(error: &StoreError) -> Description {
         StoreError::NotFound { .. } | StoreError::NoSuchBucket { .. } => ErrorKind::NotFound,
         StoreError::AccessDenied { .. }
         | StoreError::NoCredentials
+        | StoreError::HalfKeyPair { .. }
         | StoreError::InvalidCredentials { .. } => ErrorKind::Access,
         StoreError::InvalidEndpoint
+        | StoreError::NoProfile { .. }
         | StoreError::NoScheme { .. }
         | StoreError::NoStore { .. }
         | StoreError::NoTls { .. }

@@ -4,7 +4,6 @@ mod describe;
 mod reword;
 mod told;
 
-use std::borrow::Cow;
 use std::error::Error as StdError;
 use std::fmt;
 
@@ -17,6 +16,7 @@ pub(crate) use self::describe::{is_damage, is_of_store};
 pub(crate) use self::reword::{WITH_POINT, are_similar, with_what_was_meant};
 pub use self::told::Told;
 use crate::panics;
+use crate::sql_types::readable;
 
 /// Why a query failed, when it was planned or while it ran.
 #[derive(Debug)]
@@ -117,7 +117,9 @@ impl From<StoreError> for Error {
 impl From<DataFusionError> for Error {
     fn from(source: DataFusionError) -> Self {
         let Description { kind, message, hint } = describe::describe(&source);
-        Self { kind, message, hint: hint.map(Cow::into_owned), source }
+        let message = readable(&message).into_owned();
+        let hint = hint.map(|hint| readable(&hint).into_owned());
+        Self { kind, message, hint, source }
     }
 }
 

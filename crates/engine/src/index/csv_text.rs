@@ -10,6 +10,8 @@ use datafusion::datasource::physical_plan::{CsvSource, FileSource};
 
 use sluicegate_index::layout::FormatMessage;
 
+use crate::datasource::csv_times::options_of;
+
 /// How a CSV table reads its objects.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CsvText {
@@ -83,17 +85,7 @@ impl CsvText {
     /// The same source for records without the header.
     #[must_use]
     pub fn headless(csv: &CsvSource) -> CsvSource {
-        csv.clone().with_csv_options(CsvOptions {
-            has_header: Some(false),
-            delimiter: csv.delimiter(),
-            quote: csv.quote(),
-            escape: csv.escape(),
-            comment: csv.comment(),
-            terminator: csv.terminator(),
-            newlines_in_values: Some(csv.newlines_in_values()),
-            truncated_rows: Some(csv.truncate_rows()),
-            ..CsvOptions::default()
-        })
+        csv.clone().with_csv_options(CsvOptions { has_header: Some(false), ..options_of(csv) })
     }
 
     /// A record of no fields, which every reader of such text skips.

@@ -208,6 +208,7 @@ impl ExecutionPlan for S3AggregateExec {
         let shared = Arc::new(Shared {
             select: FileSelect {
                 endpoint: Arc::clone(&endpoint),
+                store: FileSelect::store(&self.config, &context)?,
                 bucket: FileSelect::bucket(&self.config)?,
                 format: source.format().clone(),
                 batch_size,

@@ -9,6 +9,7 @@ use datafusion::common::{Result, ScalarValue};
 
 use super::sketch::Sketch;
 use super::{ColumnStatistics, ObjectStatistics};
+use crate::sql_types::readable;
 
 /// What is shown of a column.
 #[derive(Debug, Clone, PartialEq)]
@@ -97,7 +98,7 @@ impl Summary {
             lines.iter().map(|line| Some((line.width * 10.0).round() / 10.0)).collect();
         let columns: [(&str, ArrayRef); 10] = [
             ("column", text(&|line| Some(line.column.clone()))),
-            ("type", text(&|line| Some(line.data_type.clone()))),
+            ("type", text(&|line| Some(readable(&line.data_type).into_owned()))),
             ("rows", count(&|_| rows as f64)),
             ("nulls", count(&|line| line.nulls * rows as f64)),
             ("distinct", count(&|line| line.distinct)),

@@ -1,5 +1,6 @@
 //! What DataFusion and its parser say, in words for whoever typed the statement.
 
+mod casts;
 mod instants;
 mod operators;
 mod places;
@@ -15,6 +16,7 @@ use crate::missing;
 use crate::url_tables::{COMPRESSIONS, TABS};
 use crate::written_files;
 
+use self::casts::cast;
 use self::instants::instant;
 use self::operators::operator;
 use self::places::misplaced;
@@ -24,7 +26,7 @@ use self::unsupported::unsupported;
 
 /// A message that says less, or more, than a user can use; none if it is good as it is.
 pub(super) fn reword(text: &str) -> Option<Description> {
-    const RULES: [fn(&str) -> Option<Description>; 20] = [
+    const RULES: [fn(&str) -> Option<Description>; 21] = [
         syntax,
         misplaced,
         signature,
@@ -45,6 +47,7 @@ pub(super) fn reword(text: &str) -> Option<Description> {
         unsupported,
         nested,
         with_point,
+        cast,
     ];
     RULES.into_iter().find_map(|rule| rule(text))
 }
@@ -134,7 +137,7 @@ const SYNONYMS: [(&str, &str); 56] = [
     ("strftime", "to_char"),
     ("string_split", "string_to_array, or split_part"),
     ("strlen", "length"),
-    ("strptime", "to_timestamp"),
+    ("strptime", "to_timestamp, or to_date"),
     ("sysdate", "now"),
     ("to_number", "CAST(… AS DOUBLE)"),
     ("ucase", "upper"),

@@ -120,6 +120,7 @@ impl Here {
             partial: Arc::clone(&exec.partial),
             select: FileSelect {
                 endpoint: Arc::clone(&endpoint),
+                store: FileSelect::store(&exec.config, &context)?,
                 bucket: FileSelect::bucket(&exec.config)?,
                 format: source.format().clone(),
                 batch_size,

@@ -1,0 +1,65 @@
+//! Texts that are no value of a type: constants of the statement, or values of a column.
+
+use super::super::ErrorKind;
+use super::super::describe::Description;
+use super::description;
+use crate::sql_types::readable;
+
+/// `Cannot cast string '01.05.2020' to value of Date32 type`
+pub(super) fn cast(text: &str) -> Option<Description> {
+    let (value, to) = text.strip_prefix("Cannot cast string '")?.rsplit_once("' to value of ")?;
+    let to = to.strip_suffix(" type").unwrap_or(to);
+    let kind = readable(to);
+    let form = if kind.starts_with("DATE") {
+        "A date is written as '2024-01-31'; to_date('31.01.2024', '%d.%m.%Y') reads other forms."
+    } else if kind.starts_with("TIME") {
+        "A time is written as '2024-01-31 10:00:00'; to_timestamp('31.01.2024 10:00', '%d.%m.%Y %H:%M') reads other \
+         forms."
+    } else if value.contains(',')
+        && value.trim().starts_with(|c: char| c.is_ascii_digit() || c == '-')
+    {
+        "A number has a point, 1.5; CSV with decimal commas is read by read_csv('…', decimal_separator => ',')."
+    } else if kind == "BOOLEAN" {
+        "A truth value is TRUE or FALSE."
+    } else {
+        "To compare with text, convert the other side: CAST(x AS VARCHAR) = '…'."
+    };
+    let message = format!("the text '{value}' is no {kind}");
+    let hint = format!("{form} If it is a value of a column, TRY_CAST(x AS …) gives NULL for it.");
+    Some(description(ErrorKind::Data, message, hint))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_no_value_of_a_type() {
+        for (text, message, hint) in [
+            (
+                "Cannot cast string '01.05.2020' to value of Date32 type",
+                "'01.05.2020' is no DATE",
+                "to_date(",
+            ),
+            (
+                "Cannot cast string '1,5' to value of Int64 type",
+                "'1,5' is no BIGINT",
+                "decimal_separator",
+            ),
+            (
+                "Cannot cast string 'it's' to value of Int64 type",
+                "'it's' is no BIGINT",
+                "AS VARCHAR",
+            ),
+            (
+                "Cannot cast string 'x' to value of Decimal128(15, 2) type",
+                "'x' is no DECIMAL(15, 2)",
+                "TRY_CAST",
+            ),
+        ] {
+            let described = cast(text).unwrap();
+            assert!(described.message.contains(message), "{}", described.message);
+            assert!(described.hint.unwrap().contains(hint), "{text}");
+        }
+    }
+}

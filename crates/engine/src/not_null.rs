@@ -1,0 +1,59 @@
+//! INSERT of NULL into a column that is NOT NULL: DataFusion's errors call the column `column1`, or by its number.
+
+use datafusion::common::{Result, ScalarValue};
+use datafusion::logical_expr::expr::{Alias, Cast, TryCast};
+use datafusion::logical_expr::{Expr, LogicalPlan, WriteOp};
+
+use crate::error::{ErrorKind, Told};
+
+/// Looks for a NULL that an INSERT writes out, or leaves out, for such a column.
+///
+/// # Errors
+///
+/// If there is one, with the name of the column.
+pub(crate) fn check(plan: &LogicalPlan) -> Result<()> {
+    let LogicalPlan::Dml(insert) = plan else { return Ok(()) };
+    let (WriteOp::Insert(_), LogicalPlan::Projection(given)) = (&insert.op, &*insert.input) else {
+        return Ok(());
+    };
+    let schema = insert.target.schema();
+    let columns = schema.fields().iter().zip(&given.expr);
+    for (field, expr) in columns.filter(|(field, _)| !field.is_nullable()) {
+        if is_null(expr, &given.input) {
+            return Err(Told {
+                kind: ErrorKind::Data,
+                message: format!(
+                    "the column `{}` of {} is NOT NULL, and a row has NULL there, or nothing",
+                    field.name(),
+                    insert.table_name
+                ),
+                hint: Some("Give it a value in each row.".to_owned()),
+            }
+            .into());
+        }
+    }
+    Ok(())
+}
+
+/// Whether an expression is NULL, or a column of VALUES that has one.
+fn is_null(expr: &Expr, input: &LogicalPlan) -> bool {
+    match expr {
+        Expr::Alias(Alias { expr, .. })
+        | Expr::Cast(Cast { expr, .. })
+        | Expr::TryCast(TryCast { expr, .. }) => is_null(expr, input),
+        Expr::Literal(value, _) => ScalarValue::is_null(value),
+        Expr::Column(column) => match input {
+            LogicalPlan::Values(values) => {
+                let place = values.schema.maybe_index_of_column(column);
+                place.is_some_and(|place| {
+                    values
+                        .values
+                        .iter()
+                        .any(|row| row.get(place).is_some_and(|it| is_null(it, input)))
+                })
+            }
+            _ => false,
+        },
+        _ => false,
+    }
+}

@@ -1,0 +1,259 @@
+//! Types as SQL names them: DataFusion and Arrow have names of their own, `Utf8View`, `Int64`, which nobody types.
+
+use std::borrow::Cow;
+
+use arrow::datatypes::{DataType, TimeUnit};
+
+/// A type as SQL names it, where it has a name there.
+#[must_use]
+pub fn sql_type(data_type: &DataType) -> Cow<'static, str> {
+    let name = match data_type {
+        DataType::Null => "NULL",
+        DataType::Boolean => "BOOLEAN",
+        DataType::Int8 => "TINYINT",
+        DataType::Int16 => "SMALLINT",
+        DataType::Int32 => "INT",
+        DataType::Int64 => "BIGINT",
+        DataType::UInt8 => "TINYINT UNSIGNED",
+        DataType::UInt16 => "SMALLINT UNSIGNED",
+        DataType::UInt32 => "INT UNSIGNED",
+        DataType::UInt64 => "BIGINT UNSIGNED",
+        DataType::Float16 | DataType::Float32 => "REAL",
+        DataType::Float64 => "DOUBLE",
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => "VARCHAR",
+        DataType::Binary
+        | DataType::LargeBinary
+        | DataType::BinaryView
+        | DataType::FixedSizeBinary(_) => "BYTEA",
+        DataType::Date32 | DataType::Date64 => "DATE",
+        DataType::Time32(_) | DataType::Time64(_) => "TIME",
+        DataType::Interval(_) => "INTERVAL",
+        DataType::Decimal32(precision, scale)
+        | DataType::Decimal64(precision, scale)
+        | DataType::Decimal128(precision, scale)
+        | DataType::Decimal256(precision, scale) => {
+            return format!("DECIMAL({precision}, {scale})").into();
+        }
+        DataType::Timestamp(unit, zone) => {
+            let zone = if zone.is_some() { " WITH TIME ZONE" } else { "" };
+            return format!("TIMESTAMP({}){zone}", digits(*unit)).into();
+        }
+        DataType::Dictionary(_, values) => return sql_type(values),
+        DataType::List(item)
+        | DataType::LargeList(item)
+        | DataType::ListView(item)
+        | DataType::LargeListView(item)
+        | DataType::FixedSizeList(item, _) => {
+            return format!("{}[]", sql_type(item.data_type())).into();
+        }
+        DataType::Struct(fields) => {
+            let fields = fields.iter();
+            let fields = fields.map(|it| format!("{} {}", it.name(), sql_type(it.data_type())));
+            return format!("STRUCT<{}>", fields.collect::<Vec<_>>().join(", ")).into();
+        }
+        other => return other.to_string().into(),
+    };
+    name.into()
+}
+
+/// How many digits of a second a unit has.
+fn digits(unit: TimeUnit) -> u8 {
+    match unit {
+        TimeUnit::Second => 0,
+        TimeUnit::Millisecond => 3,
+        TimeUnit::Microsecond => 6,
+        TimeUnit::Nanosecond => 9,
+    }
+}
+
+/// A text of DataFusion with types as SQL names them, and literals as they are typed: `sum(Utf8)` as `sum(VARCHAR)`, and
+/// `Int64(1)` as `1`. What is in quotes stays.
+#[must_use]
+pub fn readable(text: &str) -> Cow<'_, str> {
+    if !NAMES.iter().any(|(name, _)| text.contains(name)) && !text.contains("Timestamp(") {
+        return text.into();
+    }
+    let mut read = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let length = match first {
+            '`' | '"' | '\'' => quoted(rest),
+            _ if is_of_word(first) => {
+                let end = rest.find(|c| !is_of_word(c)).unwrap_or(rest.len());
+                if let Some((words, length)) = of_word(&rest[..end], &rest[end..]) {
+                    read.push_str(&words);
+                    rest = &rest[end + length..];
+                    continue;
+                }
+                end
+            }
+            _ => first.len_utf8(),
+        };
+        read.push_str(&rest[..length]);
+        rest = &rest[length..];
+    }
+    read.into()
+}
+
+/// Names of types in texts.
+static NAMES: [(&str, DataType); 18] = [
+    ("Boolean", DataType::Boolean),
+    ("Int8", DataType::Int8),
+    ("Int16", DataType::Int16),
+    ("Int32", DataType::Int32),
+    ("Int64", DataType::Int64),
+    ("UInt8", DataType::UInt8),
+    ("UInt16", DataType::UInt16),
+    ("UInt32", DataType::UInt32),
+    ("UInt64", DataType::UInt64),
+    ("Float16", DataType::Float16),
+    ("Float32", DataType::Float32),
+    ("Float64", DataType::Float64),
+    ("Utf8", DataType::Utf8),
+    ("LargeUtf8", DataType::Utf8),
+    ("Utf8View", DataType::Utf8),
+    ("Date32", DataType::Date32),
+    ("Date64", DataType::Date64),
+    // With its digits.
+    ("Decimal", DataType::Null),
+];
+
+fn is_of_word(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
+/// The bytes of what is in quotes at the beginning of a text; those of the quote alone if it does not close.
+fn quoted(text: &str) -> usize {
+    let quote = text.chars().next().map_or(1, char::len_utf8);
+    let end = text[quote..].find(&text[..quote]);
+    end.map_or(quote, |end| quote + end + quote)
+}
+
+/// What a word is called if it is a type, or a literal with what is in the parentheses behind it; and how many bytes of
+/// the text behind it that takes.
+fn of_word(word: &str, behind: &str) -> Option<(String, usize)> {
+    let inner = behind.strip_prefix('(').and_then(|it| Some(&it[..closing(it)?]));
+    let with_inner = |words: String| Some((words, inner.map_or(0, |inner| inner.len() + 2)));
+    if word.starts_with("Decimal") && word["Decimal".len()..].parse::<u16>().is_ok() {
+        let inner = inner?;
+        let parts: Vec<&str> = inner.split([',', ' ']).filter(|it| !it.is_empty()).collect();
+        return match parts.as_slice() {
+            [precision, scale] if [precision, scale].iter().all(|it| it.parse::<i8>().is_ok()) => {
+                with_inner(format!("DECIMAL({precision}, {scale})"))
+            }
+            [value, _, scale] => {
+                let value = value.strip_prefix("Some(")?.strip_suffix(')')?;
+                with_inner(decimal(value, scale.parse().ok()?))
+            }
+            _ => None,
+        };
+    }
+    if word == "Timestamp" {
+        let (unit, zone) = inner?.split_once(',').map_or((inner?, false), |(unit, _)| (unit, true));
+        let unit = match unit {
+            "s" | "Second" => TimeUnit::Second,
+            "ms" | "Millisecond" => TimeUnit::Millisecond,
+            "µs" | "Microsecond" => TimeUnit::Microsecond,
+            "ns" | "Nanosecond" => TimeUnit::Nanosecond,
+            _ => return None,
+        };
+        let zone = zone && inner.is_some_and(|it| !it.ends_with("None"));
+        let zone = zone.then(|| "+00:00".into());
+        return with_inner(sql_type(&DataType::Timestamp(unit, zone)).into_owned());
+    }
+    let (_, data_type) = NAMES.iter().find(|(name, _)| *name == word && *name != "Decimal")?;
+    let text = inner.and_then(|it| it.strip_prefix('"')?.strip_suffix('"'));
+    match (inner, text) {
+        (Some(_), Some(text)) if *data_type == DataType::Utf8 => {
+            with_inner(format!("'{}'", text.replace('\'', "''")))
+        }
+        (Some(value), _) if is_value(value) => with_inner(value.to_owned()),
+        _ => Some((sql_type(data_type).into_owned(), 0)),
+    }
+}
+
+/// Whether what is behind the name of a type makes it a literal.
+fn is_value(text: &str) -> bool {
+    ["NULL", "true", "false"].contains(&text) || text.parse::<f64>().is_ok()
+}
+
+/// Where the parentheses close that have opened before a text.
+fn closing(text: &str) -> Option<usize> {
+    let (mut depth, mut at) = (0_usize, 0);
+    while let Some(next) = text[at..].chars().next() {
+        match next {
+            '"' => {
+                at += quoted(&text[at..]);
+                continue;
+            }
+            '(' => depth += 1,
+            ')' if depth == 0 => return Some(at),
+            ')' => depth -= 1,
+            _ => {}
+        }
+        at += next.len_utf8();
+    }
+    None
+}
+
+/// A number of so many places behind its point.
+fn decimal(digits: &str, scale: usize) -> String {
+    let (sign, digits) = digits.strip_prefix('-').map_or(("", digits), |digits| ("-", digits));
+    if scale == 0 {
+        return format!("{sign}{digits}");
+    }
+    let digits = format!("{digits:0>width$}", width = scale + 1);
+    let (whole, places) = digits.split_at(digits.len() - scale);
+    format!("{sign}{whole}.{places}")
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow::datatypes::Field;
+
+    use super::*;
+
+    #[test]
+    fn types_have_names_of_sql() {
+        let item = |data_type| Field::new("item", data_type, true).into();
+        for (data_type, expected) in [
+            (DataType::Utf8View, "VARCHAR"),
+            (DataType::Decimal128(15, 2), "DECIMAL(15, 2)"),
+            (DataType::Timestamp(TimeUnit::Microsecond, None), "TIMESTAMP(6)"),
+            (
+                DataType::Timestamp(TimeUnit::Second, Some("+00:00".into())),
+                "TIMESTAMP(0) WITH TIME ZONE",
+            ),
+            (DataType::List(item(DataType::Int64)), "BIGINT[]"),
+            (
+                DataType::Struct(vec![Field::new("a", DataType::Date32, true)].into()),
+                "STRUCT<a DATE>",
+            ),
+            (DataType::Dictionary(DataType::Int8.into(), DataType::Utf8.into()), "VARCHAR"),
+        ] {
+            assert_eq!(sql_type(&data_type), expected);
+        }
+    }
+
+    #[test]
+    fn texts_are_as_one_types_them() {
+        for (text, expected) in [
+            ("there is no sum(Utf8)", "there is no sum(VARCHAR)"),
+            ("$1 + Int64(1)", "$1 + 1"),
+            ("a = Utf8(\"it's\")", "a = 'it''s'"),
+            ("Int64(NULL), Boolean(true), Float64(1.5e3)", "NULL, true, 1.5e3"),
+            ("Decimal128(Some(-115),3,2) and Decimal128(15, 2)", "-1.15 and DECIMAL(15, 2)"),
+            ("Decimal128(Some(5),3,2)", "0.05"),
+            (
+                "Timestamp(ns) - Timestamp(µs, \"+00:00\")",
+                "TIMESTAMP(9) - TIMESTAMP(6) WITH TIME ZONE",
+            ),
+            ("column `Int64` or \"Utf8\" or 'Date32'", "column `Int64` or \"Utf8\" or 'Date32'"),
+            ("CAST(a AS Int64), MyInt64, Int64x", "CAST(a AS BIGINT), MyInt64, Int64x"),
+            ("it isn't Utf8View", "it isn't VARCHAR"),
+            ("Int64(", "BIGINT("),
+        ] {
+            assert_eq!(readable(text), expected);
+        }
+    }
+}
