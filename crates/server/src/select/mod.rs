@@ -10,6 +10,7 @@
 mod answer;
 mod frames;
 mod indexed;
+mod reader;
 mod request;
 mod turns;
 mod watch;
