@@ -1,6 +1,8 @@
 """Clients that are many, slow, silent, or gone."""
 
+import contextlib
 import socket
+import threading
 import time
 
 from arena import attack, in_parallel, milliseconds, others_are_served, rows, timed
@@ -127,6 +129,42 @@ def stalled_readers(arena):
         f"others within {milliseconds(slowest)}, grows by {grown:.0f} MiB, given up after {seconds:.1f} s, "
         f"then {left:.0f} MiB"
     )
+
+
+@attack("400 Select readers of 3 KB/s")
+def trickling_readers(arena):
+    """They keep the least rate, hold all statements that may begin, and give way to others."""
+    bucket, client = arena.bucket(), arena.client()
+    path = arena.made(bucket, "million.csv", rows(1_000_000))
+    arena.server.forget_peak()
+    before = arena.server.peak
+    connections, stopped = [], threading.Event()
+    for _ in range(400):
+        connection = socket.socket()
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 10)
+        connection.connect((client.host, client.port))
+        connection.sendall(client.select_bytes(path, "SELECT * FROM S3Object"))
+        connection.setblocking(False)
+        connections.append(connection)
+
+    def trickle():
+        while not stopped.wait(1):
+            for connection in connections:
+                with contextlib.suppress(OSError):
+                    connection.recv(3000)
+
+    reader = threading.Thread(target=trickle)
+    reader.start()
+    try:
+        time.sleep(3)
+        slowest = others_are_served(arena, 20)
+    finally:
+        stopped.set()
+        reader.join()
+    grown = arena.server.peak - before
+    close_all(arena, connections)
+    check(grown < 800, f"it grows by {grown:.0f} MiB")
+    return f"others within {milliseconds(slowest)}, grows by {grown:.0f} MiB"
 
 
 @attack("a client that goes away")

@@ -3,6 +3,9 @@
 use crate::error::{Error, Subject};
 use bytes::{Buf, Bytes};
 
+/// The most bytes of a record delimiter that are compared: S3 Select allows two characters.
+const TAIL: usize = 8;
+
 /// Counts the bytes of records received so far and skips the same bytes of a repeated answer.
 /// Because bytes are counted and not rows, the decoder can continue within a record; a checksum
 /// detects a store that answers differently the second time.
@@ -11,6 +14,8 @@ pub(super) struct Progress {
     /// How many bytes of records were passed to the decoder, over all answers.
     received: u64,
     digest: crc32fast::Hasher,
+    /// The last of these bytes, as many as a record delimiter has, if there are so many.
+    tail: Vec<u8>,
     repeating: Option<Repeated>,
 }
 
@@ -31,6 +36,17 @@ impl Progress {
         self.received
     }
 
+    /// How many bytes of records the current answer has had.
+    pub(super) fn answered(&self) -> u64 {
+        self.repeating.as_ref().map_or(self.received, |repeated| repeated.passed_over)
+    }
+
+    /// Whether what was received ends with a record delimiter, if anything was.
+    pub(super) fn ends_with(&self, delimiter: &[u8]) -> bool {
+        self.received == 0
+            || self.tail.ends_with(&delimiter[delimiter.len().saturating_sub(TAIL)..])
+    }
+
     /// Returns the part of a payload that is new.
     pub(super) fn take(&mut self, mut payload: Bytes, subject: &Subject) -> Result<Bytes, Error> {
         if let Some(repeated) = &mut self.repeating {
@@ -47,6 +63,8 @@ impl Progress {
             }
         }
         self.digest.update(&payload);
+        self.tail.extend_from_slice(&payload[payload.len().saturating_sub(TAIL)..]);
+        self.tail.drain(..self.tail.len().saturating_sub(TAIL));
         self.received += payload.len() as u64;
         Ok(payload)
     }

@@ -28,7 +28,7 @@ use super::raw::Events;
 use super::resume::Progress;
 use super::sdk_error::{Failure, sort_stream_error};
 use sluicegate_s3select::profile::Extension;
-use sluicegate_s3select::request::InputFormat;
+use sluicegate_s3select::request::{InputFormat, OutputSerialization};
 
 /// How long to wait for the end of the HTTP message after the End event. A connection can only be
 /// reused if its message was read to the end; it is no error if that does not arrive.
@@ -85,6 +85,7 @@ pub(super) async fn select(client: Client, call: SelectCall) -> Result<SelectStr
         encoded,
         answer: None,
         reported: false,
+        counted: None,
         attested: false,
         all_attested: true,
         rows,
@@ -122,6 +123,8 @@ struct Scan {
     answer: Option<Events>,
     /// Whether this answer has sent its Stats event.
     reported: bool,
+    /// The bytes of records that it counted there.
+    counted: Option<i64>,
     /// The version that all answers must come from, once it is known.
     version: Option<String>,
     /// Whether this answer's head named that version.
@@ -181,13 +184,7 @@ impl Scan {
             return Err(Failure::Again("there is no answer".to_owned()));
         };
         let event = match self.patience.hear(answer.recv()).await {
-            Err(silent) => {
-                self.call.metrics.silence();
-                return Err(match silent {
-                    Silent::AskAgain => Failure::Again("the store fell silent".to_owned()),
-                    Silent::GiveUp => Failure::Final(self.patience.error(&self.subject)),
-                });
-            }
+            Err(silent) => return Err(self.silence(silent)),
             Ok(Err(error)) => {
                 return Err(sort_stream_error(&error, &self.subject, self.client.profile()));
             }
@@ -200,6 +197,10 @@ impl Scan {
             Event::Records(records) => {
                 let payload =
                     records.payload.map_or_else(Bytes::new, |blob| blob.into_inner().into());
+                if payload.is_empty() {
+                    return self.patience.continues().map_err(|silent| self.silence(silent));
+                }
+                self.patience.goes_on();
                 self.payload = self.progress.take(payload, &self.subject)?;
                 if self.progress.received() > self.furthest {
                     self.furthest = self.progress.received();
@@ -208,7 +209,9 @@ impl Scan {
             }
             Event::Stats(stats) if !self.reported => {
                 self.reported = true;
+                self.patience.goes_on();
                 if let Some(stats) = stats.details() {
+                    self.counted = stats.bytes_returned();
                     self.call.metrics.answer_reported(
                         stats.bytes_scanned(),
                         stats.bytes_processed(),
@@ -224,14 +227,51 @@ impl Scan {
                     let error = self.subject.bad_answer("more follows its End event");
                     return Err(Failure::Final(error));
                 }
+                self.check_count()?;
                 self.progress.end(&self.subject)?;
                 if !self.all_attested {
                     self.verify_version().await?;
                 }
                 self.complete = true;
             }
-            // Cont, Progress and unknown events carry no rows.
-            _ => {}
+            Event::Progress(_) if self.call.request.progress => self.patience.goes_on(),
+            // Cont and unknown events say nothing.
+            _ => return self.patience.continues().map_err(|silent| self.silence(silent)),
+        }
+        Ok(())
+    }
+
+    /// What a silence means for the answer.
+    fn silence(&self, silent: Silent) -> Failure {
+        self.call.metrics.silence();
+        match silent {
+            Silent::AskAgain => Failure::Again("the store fell silent".to_owned()),
+            Silent::GiveUp => Failure::Final(self.patience.error(&self.subject)),
+        }
+    }
+
+    /// Compares the records of an answer that ended with what it says of them: a message may have been lost
+    /// or repeated as a whole, with its checksums.
+    fn check_count(&self) -> Result<(), Failure> {
+        if !self.client.profile().counts_returned_bytes {
+            return Ok(());
+        }
+        let received = self.progress.answered();
+        let Some(counted) = self.counted else {
+            return Err(Failure::Again("the answer ended without its Stats event".to_owned()));
+        };
+        if u64::try_from(counted) != Ok(received) {
+            return Err(Failure::Again(format!(
+                "the answer has {received} bytes of records, and its Stats event counts {counted}"
+            )));
+        }
+        let delimiter = match &self.call.request.output {
+            OutputSerialization::Csv(csv) => &csv.record_delimiter,
+            OutputSerialization::Json { record_delimiter } => record_delimiter,
+        };
+        if !self.progress.ends_with(delimiter.as_bytes()) {
+            let reason = "the answer ended within a record, without the record delimiter";
+            return Err(Failure::Again(reason.to_owned()));
         }
         Ok(())
     }
@@ -301,7 +341,8 @@ impl Scan {
         };
         self.check_extensions(&head.extensions)?;
         self.answer = Some(answer);
-        self.reported = false;
+        (self.reported, self.counted) = (false, None);
+        self.patience.goes_on();
         self.attest(head.e_tag)
     }
 

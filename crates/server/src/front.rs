@@ -27,7 +27,8 @@ use crate::preflight::refuse_preflights;
 use crate::received::{BodyState, watch};
 use crate::signed::{
     refuse_foreign_scopes, refuse_long_lived, refuse_odd_names, refuse_odd_times, refuse_old,
-    refuse_other_algorithms, refuse_unsigned_headers, refuse_version_2, signed_headers,
+    refuse_other_algorithms, refuse_two_signatures, refuse_unsigned_headers, refuse_version_2,
+    signed_headers,
 };
 use crate::store::Store;
 use crate::target;
@@ -163,6 +164,7 @@ impl Front {
             refuse_old(request)?;
             refuse_long_lived(request)?;
             refuse_other_hashes(request)?;
+            refuse_two_signatures(request)?;
         }
         refuse_unknown(request)
     }

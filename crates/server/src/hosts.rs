@@ -60,16 +60,22 @@ pub(crate) fn refuse_odd_hosts<B>(request: &Request<B>) -> Result<(), S3Error> {
         (None, _) if request.version() == Version::HTTP_11 => "the request names no host",
         (_, Some(_)) => "the request names two hosts",
         (Some(host), None) if !is_host(host.as_bytes()) => "the Host header has no host in it",
+        (Some(host), None) if !is_target(request, host) => {
+            "the target of the request and its Host header name two hosts"
+        }
         _ => return Ok(()),
     };
     Err(s3_error!(InvalidRequest, "{wrong}"))
 }
 
-/// Whether it is a host, with a port or without. Nothing is one, too: that of a target without any.
+/// Whether the target of a request, if it is a whole URL, is of the host that its header names.
+fn is_target<B>(request: &Request<B>, host: &HeaderValue) -> bool {
+    let target = request.uri().authority().map(|it| it.as_str().as_bytes());
+    target.is_none_or(|target| target.eq_ignore_ascii_case(host.as_bytes()))
+}
+
+/// Whether it is a host, with a port or without.
 fn is_host(host: &[u8]) -> bool {
-    if host.is_empty() {
-        return true;
-    }
     Authority::try_from(host).is_ok_and(|authority| {
         let port = authority.as_str().strip_prefix(authority.host());
         let port = port.map(|port| port.strip_prefix(':').unwrap_or(port));
@@ -229,10 +235,10 @@ mod tests {
         };
         check(&[], Version::HTTP_11, false);
         check(&[], Version::HTTP_10, true);
-        for good in ["", "a", "a_1:9000", "127.0.0.1:80", "[::1]:9000", "[::1]", "a.:1", "a:"] {
+        for good in ["a", "a_1:9000", "127.0.0.1:80", "[::1]:9000", "[::1]", "a.:1", "a:"] {
             check(&[good], Version::HTTP_11, true);
         }
-        for bad in ["me@a", "a:b", "a:99999", "a b", "a/b", "[::1", "a:80:80", "a,b@c"] {
+        for bad in ["", "me@a", "a:b", "a:99999", "a b", "a/b", "[::1", "a:80:80", "a,b@c"] {
             check(&[bad], Version::HTTP_11, false);
         }
         check(&["a", "a"], Version::HTTP_11, false);
@@ -261,7 +267,6 @@ mod tests {
     #[test]
     fn names_that_are_likely_its_own_are_accepted_from_who_signs() {
         for host in [
-            "",
             "store",
             "store:9000",
             "sluice_1",
@@ -311,6 +316,20 @@ mod tests {
             check(&[host], signed, DENIED);
         }
         check(&["localhost", "evil.example"], INVALID, DENIED);
+    }
+
+    #[test]
+    fn a_target_is_of_the_host_that_is_named() {
+        for (target, host, expected) in [
+            ("http://localhost:9000/bucket", "localhost:9000", true),
+            ("http://LOCALHOST:9000/bucket", "localhost:9000", true),
+            ("http://localhost:9000/bucket", "localhost:9001", false),
+            ("http://store/bucket", "localhost", false),
+            ("/bucket", "localhost", true),
+        ] {
+            let request = Request::get(target).header(header::HOST, host).body(()).unwrap();
+            assert_eq!(refuse_odd_hosts(&request).is_ok(), expected, "{target} {host}");
+        }
     }
 
     #[test]

@@ -31,9 +31,14 @@ pub(crate) struct Pace {
 
 impl Pace {
     pub(crate) fn new(limits: &Limits) -> Self {
+        Self::of(limits.least_rate, limits.client_timeout)
+    }
+
+    /// Of a client that owes so many bytes per second, and may be so far behind.
+    pub(crate) fn of(least_rate: u64, patience: Duration) -> Self {
         Self {
-            least_rate: limits.least_rate.max(1),
-            patience: limits.client_timeout,
+            least_rate: least_rate.max(1),
+            patience,
             behind: Duration::ZERO,
             waiting_since: None,
             timer: None,
@@ -51,6 +56,17 @@ impl Pace {
         }
         let allowed = Duration::from_secs_f64(bytes as f64 / self.least_rate as f64);
         self.behind = self.behind.saturating_sub(allowed);
+    }
+
+    /// How far the client is behind, if the server waits for it now, and if that is too far.
+    pub(crate) fn overdue(&self) -> Option<Duration> {
+        let behind = self.behind + self.waiting_since?.elapsed();
+        (behind >= self.patience).then_some(behind)
+    }
+
+    /// The server waits for the client from now on.
+    pub(crate) fn waits(&mut self) {
+        self.waiting_since.get_or_insert_with(Instant::now);
     }
 
     /// When the client is to be given up, which is waited for now. As long as it moves nothing that does

@@ -194,6 +194,26 @@ pub(crate) fn refuse_other_algorithms<B>(request: &Request<B>) -> Result<(), S3E
     Ok(())
 }
 
+/// Refuses a request with a signature in the query and another one in its headers: which one is meant is not known.
+///
+/// # Errors
+///
+/// S3's `InvalidArgument`.
+pub(crate) fn refuse_two_signatures<B>(request: &Request<B>) -> Result<(), S3Error> {
+    let mut in_query = parameters(request.uri());
+    let names = ["X-Amz-Algorithm", "X-Amz-Credential", "X-Amz-Signature", "Signature"];
+    if request.headers().contains_key(header::AUTHORIZATION)
+        && in_query.any(|(name, _)| names.contains(&&*name))
+    {
+        return Err(s3_error!(
+            InvalidArgument,
+            "Only one auth mechanism allowed; only the X-Amz-Algorithm query parameter, Signature query string \
+             parameter or the Authorization header should be specified"
+        ));
+    }
+    Ok(())
+}
+
 /// Refuses signatures of version 2, in headers or in the query.
 ///
 /// # Errors
@@ -228,7 +248,10 @@ pub(crate) fn refuse_long_lived<B>(request: &Request<B>) -> Result<(), S3Error> 
             "Expires" => now + MAX_LIFE + MAX_SKEW,
             _ => continue,
         };
+        // A number may begin with a plus, which AWS refuses.
+        let digits = value.bytes().all(|byte| byte.is_ascii_digit());
         let message = match value.parse::<u64>() {
+            Ok(seconds) if !digits => format!("{name} is a number of seconds, not {seconds:+}"),
             Ok(seconds) if seconds <= most => continue,
             Ok(_) => format!("a presigned URL holds for at most {MAX_LIFE} seconds, a week"),
             Err(_) => format!("{name} is a number of seconds"),
@@ -346,6 +369,43 @@ mod tests {
         }
         check("X-Amz-Algorithm=AWS4-HMAC-SHA256", None, false);
         check("X-Amz-Algorithm=AWS4-HMAC-SHA1", None, true);
+    }
+
+    #[test]
+    fn a_request_is_signed_once() {
+        for (query, authorization, expected) in [
+            ("X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Signature=0", None, true),
+            (
+                "X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Signature=0",
+                Some("AWS4-HMAC-SHA256 x"),
+                false,
+            ),
+            ("X%2DAmz-Signature=0", Some("AWS me:signature"), false),
+            ("AWSAccessKeyId=me&Signature=x", Some("AWS4-HMAC-SHA256 x"), false),
+            ("x-id=GetObject", Some("AWS4-HMAC-SHA256 x"), true),
+        ] {
+            let mut request = Request::get(format!("/bucket/key?{query}"));
+            if let Some(authorization) = authorization {
+                request = request.header(header::AUTHORIZATION, authorization);
+            }
+            let accepted = refuse_two_signatures(&request.body(()).unwrap()).is_ok();
+            assert_eq!(accepted, expected, "{query} {authorization:?}");
+        }
+    }
+
+    #[test]
+    fn the_life_of_a_presigned_url_is_digits() {
+        for (life, expected) in [
+            ("60", true),
+            ("604800", true),
+            ("604801", false),
+            ("%2B60", false),
+            ("", false),
+            ("-1", false),
+        ] {
+            let request = Request::get(format!("/bucket/key?X-Amz-Expires={life}")).body(());
+            assert_eq!(refuse_long_lived(&request.unwrap()).is_ok(), expected, "{life}");
+        }
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The client against a store that answers from a script, over a real connection.
 
+mod counts;
 mod endpoints;
 mod negotiation;
 mod script;
@@ -93,7 +94,12 @@ fn five() -> Vec<Row> {
 }
 
 fn complete(text: &str) -> Vec<Vec<u8>> {
-    vec![records(text.as_bytes()), stats(1000, 2000, text.len() as i64), end()]
+    vec![records(text.as_bytes()), counted(text), end()]
+}
+
+/// The Stats event of an answer of this text.
+fn counted(text: &str) -> Vec<u8> {
+    stats(1000, 2000, text.len() as i64)
 }
 
 async fn run(store: &Store, call: SelectCall) -> Result<Vec<RecordBatch>, Error> {
@@ -449,7 +455,7 @@ async fn who_says_nothing_new_is_not_asked_again() {
 #[tokio::test]
 async fn a_call_may_be_more_patient_than_its_client() {
     let text = csv(&five());
-    let late = stream(&[records(text.as_bytes()), stats(1, 1, 1), end()]).late();
+    let late = stream(&complete(&text)).late();
     let store = Store::start(vec![late.clone(), late.clone(), late], &[]).await;
     let hasty = ConnectOptions { idle_timeout: Duration::from_millis(100), ..options(&store) };
     let error = run_with(&hasty, EndpointProfile::sluice(), call()).await.unwrap_err();
@@ -463,7 +469,7 @@ async fn a_call_may_be_more_patient_than_its_client() {
 #[tokio::test]
 async fn a_flipped_bit_of_an_answer_is_noticed() {
     let text = csv(&five());
-    let good = [records(text.as_bytes()), event("Cont", b""), stats(1, 1, 1), end()].concat();
+    let good = [records(text.as_bytes()), event("Cont", b""), counted(&text), end()].concat();
     let (runtime, whole) = (tokio::runtime::Handle::current(), good.clone());
     tokio::task::spawn_blocking(move || {
         let store = runtime.block_on(Store::start(vec![], &[]));
@@ -545,7 +551,7 @@ proptest! {
             frames.extend([records(payload), event("Cont", b"")]);
             left = rest;
         }
-        frames.extend([stats(1, 1, 1), end()]);
+        frames.extend([counted(&text), end()]);
         let bytes = frames.concat();
         let mut replies: Vec<Reply> = cuts
             .iter()

@@ -32,10 +32,14 @@ enum Finish {
     Silent,
     /// It is as it should be, after a while.
     Late,
+    /// The body is sent again and again.
+    Dripping,
 }
 
 /// How long an answer is late.
 const LATE: std::time::Duration = std::time::Duration::from_millis(500);
+/// How often what drips comes.
+const DRIP: std::time::Duration = std::time::Duration::from_millis(2);
 
 impl Reply {
     fn new(head: &str, body: &[u8], finish: Finish) -> Self {
@@ -60,6 +64,11 @@ impl Reply {
     /// The same, and nothing more ever comes.
     pub(super) fn silent(body: &[u8]) -> Self {
         Self::new(OK, body, Finish::Silent)
+    }
+
+    /// The same for ever.
+    pub(super) fn dripping(body: &[u8]) -> Self {
+        Self::new(OK, body, Finish::Dripping)
     }
 
     /// Nothing ever comes.
@@ -121,6 +130,11 @@ impl Reply {
         }
         to.write_all(&bytes).await?;
         to.flush().await?;
+        while self.finish == Finish::Dripping {
+            tokio::time::sleep(DRIP).await;
+            let length = format!("{:x}\r\n", self.body.len());
+            to.write_all(&[length.as_bytes(), &self.body, b"\r\n"].concat()).await?;
+        }
         if self.finish == Finish::Silent {
             std::future::pending::<()>().await;
         }

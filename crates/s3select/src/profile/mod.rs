@@ -75,6 +75,10 @@ pub struct EndpointProfile {
     pub internal_error_is_final: bool,
     /// Whether the head of an answer names the version of the object that it is about.
     pub answers_name_version: bool,
+    /// Whether each answer counts the bytes of its records in its Stats event, and ends each of them with
+    /// its delimiter. One that does not has lost or repeated a message, as if it had broken off.
+    #[serde(default)]
+    pub counts_returned_bytes: bool,
     /// Whether a GET may ask for several ranges of an object, as [`Extension::ManyRanges`] has it.
     #[serde(default)]
     pub many_ranges: bool,

@@ -15,7 +15,7 @@ use sluicegate_s3select::byteranges::{Asked, Parts};
 use crate::counters::Operation;
 use crate::credentials::random_text;
 use crate::store::{
-    Algorithm, Checksums, Crc64, Head, Meta, Object, Since, Store, base64_of_crc64, storage_error,
+    Algorithm, Checksums, Crc64, Head, Meta, Object, Store, base64_of_crc64, storage_error,
 };
 
 use super::body::{self, Piece};
@@ -234,11 +234,13 @@ impl Api {
         check_version(input.version_id.as_deref())?;
         check_customer_key(input.sse_customer_algorithm.as_ref())?;
         let conditions = conditions!(input);
-        let head = self.blocking(move |store| store.head(&input.bucket, &input.key)).await?;
-        if head.meta.since == Since::Cut {
-            // The size is not the object's.
-            return Err(storage_error(std::io::ErrorKind::InvalidData.into()));
-        }
+        // What is damaged may have another size.
+        let head = self.blocking(move |store| {
+            let head = store.head(&input.bucket, &input.key)?;
+            let checked = head.meta.check_since(&input.bucket, &input.key, head.size);
+            checked.map(|()| head).map_err(storage_error)
+        });
+        let head = head.await?;
         conditions.check(&head.meta.etag, head.modified)?;
         let asking = input.range.map(Asking::One);
         let slice = slice(&head, asking, input.part_number, content_type_of(&head.meta))?;

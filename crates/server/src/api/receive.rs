@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures::StreamExt as _;
-use http::HeaderMap;
+use http::{HeaderMap, HeaderName};
 use s3s::dto::{ChecksumAlgorithm, StreamingBlob};
 use s3s::{S3Error, S3ErrorCode, S3Result, TrailingHeaders, s3_error};
 use tokio::task::{JoinHandle, spawn_blocking};
@@ -24,6 +24,9 @@ const BATCH_BYTES: usize = 512 * 1024;
 const BATCH_PIECES: usize = 64;
 /// How long a batch waits to become full.
 const BATCH_TIME: Duration = Duration::from_millis(5);
+
+/// What follows a body whose trailers are signed.
+const TRAILER_SIGNATURE: HeaderName = HeaderName::from_static("x-amz-trailer-signature");
 
 /// An upload: the body, and what is known of it.
 pub(super) struct Incoming {
@@ -51,8 +54,18 @@ pub(super) fn announced(headers: &HeaderMap) -> Vec<Algorithm> {
     names.filter_map(algorithm).collect()
 }
 
-/// Adds the checksums behind a body to those before it. Two of a kind must be the same.
-fn add_trailers(expected: &mut Expected, headers: &HeaderMap) -> S3Result<()> {
+/// Adds the checksums behind a body, which are announced, to those before it. Two of a kind must be the same.
+fn add_trailers(
+    expected: &mut Expected,
+    announced: &[Algorithm],
+    headers: &HeaderMap,
+) -> S3Result<()> {
+    let is_announced = |name: &HeaderName| {
+        *name == TRAILER_SIGNATURE || announced.iter().any(|it| name == it.header())
+    };
+    if let Some(name) = headers.keys().find(|name| !is_announced(name)) {
+        return Err(malformed_trailer(format!("x-amz-trailer does not announce {name}")));
+    }
     for algorithm in Algorithm::ALL {
         for value in headers.get_all(algorithm.header()) {
             let value = value.to_str().map_err(|_| s3_error!(InvalidDigest))?;
@@ -63,6 +76,13 @@ fn add_trailers(expected: &mut Expected, headers: &HeaderMap) -> S3Result<()> {
         }
     }
     Ok(())
+}
+
+fn malformed_trailer(message: String) -> S3Error {
+    let code = S3ErrorCode::Custom("MalformedTrailerError".into());
+    let mut error = S3Error::with_message(code, message);
+    error.set_status_code(http::StatusCode::BAD_REQUEST);
+    error
 }
 
 impl Api {
@@ -95,18 +115,16 @@ impl Api {
             None => joined(draft).await?,
         };
         if let Some(trailers) = &trailers {
-            let followed = trailers.read(|headers| add_trailers(&mut expected, headers));
+            let followed =
+                trailers.read(|headers| add_trailers(&mut expected, &announced, headers));
             followed.transpose()?;
         }
         if let Some(trailers) = state.trailers() {
-            add_trailers(&mut expected, trailers)?;
+            add_trailers(&mut expected, &announced, trailers)?;
         }
         if announced.iter().any(|name| expected.checksums.get(*name).is_none()) {
-            let code = S3ErrorCode::Custom("MalformedTrailerError".into());
             let message = "a checksum that x-amz-trailer announces does not follow the body";
-            let mut error = S3Error::with_message(code, message);
-            error.set_status_code(http::StatusCode::BAD_REQUEST);
-            return Err(error);
+            return Err(malformed_trailer(message.to_owned()));
         }
         self.blocking(move |store| {
             if length.is_some_and(|length| length != draft.size()) {

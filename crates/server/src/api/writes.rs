@@ -153,6 +153,7 @@ impl Api {
             .blocking(move |store| {
                 let source = store.get(&from_bucket, &from_key)?;
                 conditions.check_source(&source.meta.etag, source.modified)?;
+                source.check_length().map_err(storage_error)?;
                 let kept = |a: &Algorithm| {
                     wanted == Some(*a)
                         || wanted.is_none() && source.meta.checksums.get(*a).is_some()

@@ -3,7 +3,7 @@
 use std::io;
 use std::ops::ControlFlow;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -17,8 +17,8 @@ use s3s::{S3Error, S3Result, s3_error};
 use sluicegate_evaluator::{
     Cancellation, Evaluation, MAX_RECORDS_BYTES, ObjectSource, Sink, Stats,
 };
-use sluicegate_s3select::SelectError;
 use sluicegate_s3select::request::SelectRequest;
+use sluicegate_s3select::{SelectError, SelectErrorCode};
 use tokio::runtime::Handle;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
@@ -28,6 +28,7 @@ use tokio::time::{Instant, Sleep, sleep};
 use crate::integrity::{Check, awaits};
 use crate::store::{Object, storage_error};
 
+use super::reader::Reader;
 use super::select_error;
 use super::turns::Turn;
 use super::watch::Watch;
@@ -150,9 +151,13 @@ impl Sink for Rest<'_> {
     }
 }
 
+/// The events that wait for the client.
+type Events = Mutex<Receiver<S3Result<SelectObjectContentEvent>>>;
+
 /// The events of one answer.
 pub(super) struct Answer {
-    events: Receiver<S3Result<SelectObjectContentEvent>>,
+    events: Arc<Events>,
+    reader: Arc<Reader>,
     idle: Pin<Box<Sleep>>,
     idle_after: Duration,
     /// Whether the last event was sent: `End`, or an error.
@@ -160,8 +165,8 @@ pub(super) struct Answer {
 }
 
 impl Answer {
-    fn new(events: Receiver<S3Result<SelectObjectContentEvent>>, idle_after: Duration) -> Self {
-        Self { events, idle: Box::pin(sleep(idle_after)), idle_after, done: false }
+    fn new(events: Arc<Events>, reader: Arc<Reader>, idle_after: Duration) -> Self {
+        Self { events, reader, idle: Box::pin(sleep(idle_after)), idle_after, done: false }
     }
 
     /// Starts the evaluation, which ends early when the answer is dropped.
@@ -173,15 +178,17 @@ impl Answer {
         watch: Arc<Watch>,
     ) -> Self {
         let (sender, events) = channel(QUEUE);
+        let (events, reader) = (Arc::new(Mutex::new(events)), Arc::clone(turn.reader()));
+        let queue = Arc::downgrade(&events);
         let queued = Instant::now();
         spawn_blocking(move || {
             watch.waited(queued.elapsed());
             let index_bytes = source.indexed.as_ref().map_or(0, |indexed| indexed.bytes);
             let progress = progress.then(Instant::now);
-            let sink = EventSink::new(sender, turn, watch, progress, index_bytes);
+            let sink = EventSink::new(sender, queue, turn, watch, progress, index_bytes);
             evaluate(evaluation, &source, sink);
         });
-        Self::new(events, IDLE)
+        Self::new(events, reader, IDLE)
     }
 }
 
@@ -224,6 +231,7 @@ fn evaluate(evaluation: Evaluation, source: &Source, mut sink: EventSink) {
 /// Sends events to the client's side, at its pace.
 struct EventSink {
     sender: Sender<S3Result<SelectObjectContentEvent>>,
+    queue: Weak<Events>,
     turn: Turn,
     watch: Arc<Watch>,
     /// Stops the evaluation when there is nothing to go on for: the client is gone, or it took too long.
@@ -239,14 +247,18 @@ struct EventSink {
 impl EventSink {
     fn new(
         sender: Sender<S3Result<SelectObjectContentEvent>>,
+        queue: Weak<Events>,
         turn: Turn,
         watch: Arc<Watch>,
         progress: Option<Instant>,
         index_bytes: u64,
     ) -> Self {
         let (client, time) = (sender.clone(), Arc::clone(&watch));
-        let cancellation = Cancellation::when(move || client.is_closed() || time.is_overdue());
-        Self { sender, turn, watch, cancellation, progress, index_bytes, sent: 0 }
+        let reader = Arc::clone(turn.reader());
+        let cancellation = Cancellation::when(move || {
+            client.is_closed() || reader.is_ended() || time.is_overdue()
+        });
+        Self { sender, queue, turn, watch, cancellation, progress, index_bytes, sent: 0 }
     }
 
     fn send(&mut self, event: S3Result<SelectObjectContentEvent>) -> ControlFlow<()> {
@@ -258,16 +270,34 @@ impl EventSink {
         // Nobody reads; meanwhile others may run.
         let since = Instant::now();
         self.turn.pause();
+        let bytes = records_of(&event).map_or(0, Bytes::len);
+        let reader = Arc::clone(self.turn.reader());
+        reader.is_awaited();
         let (sender, turn) = (&self.sender, &mut self.turn);
         let sent = Handle::current().block_on(async {
-            sender.send(event).await.is_ok()
-                && tokio::select! {
-                    () = turn.resume() => true,
-                    () = sender.closed() => false,
-                }
+            let sent = tokio::select! {
+                sent = sender.send(event) => sent.is_ok(),
+                () = reader.ended() => false,
+            };
+            reader.took(bytes);
+            sent && tokio::select! {
+                () = turn.resume() => true,
+                () = sender.closed() => false,
+            }
         });
         self.watch.waited(since.elapsed());
+        if reader.is_ended() {
+            self.drop_queue();
+            return ControlFlow::Break(());
+        }
         if sent { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    }
+
+    /// Drops what was not read: those who read slowly may be many, one after the other.
+    fn drop_queue(&self) {
+        let Some(queue) = self.queue.upgrade() else { return };
+        let mut events = queue.lock().unwrap_or_else(PoisonError::into_inner);
+        while events.try_recv().is_ok() {}
     }
 
     /// Waits until the object is checked, or nobody wants the answer any more. Meanwhile others may run.
@@ -332,6 +362,14 @@ impl Sink for EventSink {
     }
 }
 
+/// The bytes of records of an event.
+fn records_of(event: &S3Result<SelectObjectContentEvent>) -> Option<&Bytes> {
+    match event {
+        Ok(SelectObjectContentEvent::Records(records)) => records.payload.as_ref(),
+        _ => None,
+    }
+}
+
 fn count(bytes: u64) -> Option<i64> {
     i64::try_from(bytes).ok()
 }
@@ -343,7 +381,14 @@ impl Stream for Answer {
         if self.done {
             return Poll::Ready(None);
         }
-        let event = match self.events.poll_recv(cx) {
+        let next = self.events.lock().unwrap_or_else(PoisonError::into_inner).poll_recv(cx);
+        let event = match next {
+            // What it has not read is gone.
+            _ if self.reader.is_ended() => {
+                let message =
+                    "the answer is read too slowly while other statements wait; retry later";
+                Err(select_error(SelectError::new(SelectErrorCode::Busy, message)))
+            }
             Poll::Ready(Some(event)) => event,
             // The evaluation's thread ended without `End`: the answer must not look complete.
             Poll::Ready(None) => Err(s3_error!(InternalError, "the evaluation stopped early")),
@@ -373,14 +418,39 @@ mod tests {
 
     fn answer() -> (Sender<S3Result<SelectObjectContentEvent>>, Answer) {
         let (sender, events) = channel(QUEUE);
-        (sender, Answer::new(events, Duration::from_millis(1)))
+        let reader = Arc::new(Reader::new(Duration::ZERO));
+        (sender, Answer::new(Arc::new(Mutex::new(events)), reader, Duration::from_millis(1)))
     }
 
     async fn sink(sender: Sender<S3Result<SelectObjectContentEvent>>) -> (Arc<Turns>, EventSink) {
         let turns = Arc::new(Turns::new(1));
         let (turn, watch) = (turns.take().await.unwrap(), Watch::new(None));
-        let sink = EventSink::new(sender, turn, watch, None, 0);
+        let sink = EventSink::new(sender, Weak::new(), turn, watch, None, 0);
         (turns, sink)
+    }
+
+    /// An answer that nobody reads ends with an error at once, and nothing of it is kept.
+    #[tokio::test]
+    async fn a_statement_that_is_ended_for_others_says_so() {
+        let (sender, mut answer) = answer();
+        let (_turns, mut sink) = sink(sender).await;
+        answer.reader = Arc::clone(sink.turn.reader());
+        sink.queue = Arc::downgrade(&answer.events);
+        let reader = Arc::clone(&answer.reader);
+        let cancellation = sink.cancellation.clone();
+        let sent = spawn_blocking(move || {
+            let mut rows = (0..=QUEUE).map(|_| Bytes::from_static(b"1\n"));
+            rows.all(|row| sink.records(row).is_continue())
+        });
+        while answer.events.lock().unwrap().len() < QUEUE {
+            tokio::task::yield_now().await;
+        }
+        reader.end();
+        assert!(!sent.await.unwrap() && cancellation.is_cancelled());
+        assert!(answer.events.lock().unwrap().is_empty());
+        let error = answer.next().await.unwrap().unwrap_err();
+        assert_eq!(error.code().as_str(), "Busy");
+        assert!(answer.next().await.is_none());
     }
 
     #[tokio::test]

@@ -10,6 +10,7 @@
 mod answer;
 mod frames;
 mod indexed;
+mod reader;
 mod request;
 mod turns;
 mod watch;
@@ -30,6 +31,7 @@ use sluicegate_s3select::{SelectError, SelectErrorCode};
 use crate::api::Api;
 use crate::counters::Operation;
 use crate::documents::{Documents, verify};
+use crate::messages::is_no_xml;
 use crate::store::storage_error;
 
 use answer::{Answer, Snapshot, Source};
@@ -94,6 +96,7 @@ impl SelectRoute {
         let body = self.documents.read(&mut request).await.map_err(too_long)?;
         let trailers = request.trailing_headers.as_ref();
         verify(&body, &request.uri, &request.headers, trailers)?;
+        refuse_controls(&body.bytes)?;
         let mut parsed = request::parse(&body.bytes).map_err(select_error)?;
         drop(body);
         if let InputFormat::Csv(csv) = &mut parsed.input.format {
@@ -188,6 +191,18 @@ fn check_headers(headers: &HeaderMap) -> S3Result<()> {
     Ok(())
 }
 
+/// Refuses characters that XML cannot hold.
+fn refuse_controls(body: &[u8]) -> S3Result<()> {
+    let text = std::str::from_utf8(body).unwrap_or_default();
+    match text.chars().find(|c| is_no_xml(*c)) {
+        None => Ok(()),
+        Some(c) => {
+            let message = format!("U+{:04X} is a character that XML cannot hold", u32::from(c));
+            Err(select_error(SelectError::new(SelectErrorCode::MalformedXML, message)))
+        }
+    }
+}
+
 /// The body of a statement is too long only because of its expression.
 fn too_long(error: S3Error) -> S3Error {
     if *error.code() != S3ErrorCode::MaxMessageLengthExceeded {
@@ -207,4 +222,26 @@ fn select_error(error: SelectError) -> S3Error {
     let mut answer = S3Error::with_message(code, message);
     answer.set_status_code(status.unwrap_or(http::StatusCode::BAD_REQUEST));
     answer
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn characters_that_xml_cannot_hold_are_refused() {
+        for (body, expected) in [
+            ("<Expression>SELECT '\t\r\n é\u{7f}'</Expression>", None),
+            ("<Expression>SELECT '\u{1}'</Expression>", Some("MalformedXML")),
+            ("<Expression>SELECT '\u{ffff}'</Expression>", Some("MalformedXML")),
+            ("<Select\0Request>", Some("MalformedXML")),
+        ] {
+            let refused = refuse_controls(body.as_bytes()).err();
+            assert_eq!(
+                refused.map(|it| it.code().as_str().to_owned()).as_deref(),
+                expected,
+                "{body:?}"
+            );
+        }
+    }
 }

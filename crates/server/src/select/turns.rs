@@ -1,19 +1,25 @@
 //! Which statements run, and which wait: for their turn, or for whoever reads their answer.
 
 use std::num::NonZeroUsize;
-use std::sync::Arc;
+use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use s3s::{S3Error, S3Result};
 use sluicegate_s3select::{SelectError, SelectErrorCode};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::sleep;
 
+use super::reader::{PATIENCE, Reader};
 use super::select_error;
 
 /// Statements that may wait for each one that runs.
 const QUEUE: usize = 4;
 /// The most statements that are begun, unless more may run: each has a thread, and some MiB.
 const MAX_BEGUN: usize = 128;
+/// How often a statement that waits to begin looks for one that may be ended for it.
+const LOOK: Duration = Duration::from_millis(250);
 
 /// Bounds the statements that run, those that were begun, and those that wait to begin.
 pub(super) struct Turns {
@@ -24,6 +30,10 @@ pub(super) struct Turns {
     cores: Arc<Semaphore>,
     waiting: AtomicUsize,
     max_waiting: usize,
+    /// Those who read the answers of begun statements.
+    readers: Mutex<Vec<Arc<Reader>>>,
+    /// How slow a reader may be while others wait.
+    patience: Duration,
 }
 
 /// A statement that was begun, and has its turn unless it is paused.
@@ -32,6 +42,7 @@ pub(super) struct Turn {
     slot: Option<OwnedSemaphorePermit>,
     cores: Option<OwnedSemaphorePermit>,
     threads: usize,
+    reader: Arc<Reader>,
     _begun: OwnedSemaphorePermit,
 }
 
@@ -45,6 +56,30 @@ impl Turns {
             cores: Arc::new(Semaphore::new(cores)),
             waiting: AtomicUsize::new(0),
             max_waiting: queue,
+            readers: Mutex::default(),
+            patience: PATIENCE,
+        }
+    }
+
+    /// Ends the begun statement whose reader is the slowest, if that is too slow to keep others waiting.
+    fn end_slowest(&self) {
+        let readers = self.readers.lock().unwrap_or_else(PoisonError::into_inner);
+        let overdue = readers.iter().filter_map(|it| Some((it.overdue()?, it)));
+        if let Some((_, slowest)) = overdue.max_by_key(|(behind, _)| *behind) {
+            tracing::debug!("a statement is ended whose answer is read too slowly: others wait");
+            slowest.end();
+        }
+    }
+
+    /// Waits until another statement may begin.
+    async fn begin(&self) -> S3Result<OwnedSemaphorePermit> {
+        let mut begun = pin!(acquire(&self.begun));
+        loop {
+            self.end_slowest();
+            tokio::select! {
+                begun = &mut begun => return begun,
+                () = sleep(LOOK) => {}
+            }
         }
     }
 
@@ -65,13 +100,16 @@ impl Turns {
                 })?;
                 let begun = match begun {
                     Some(begun) => begun,
-                    None => acquire(&self.begun).await?,
+                    None => self.begin().await?,
                 };
                 (begun, acquire(&self.running).await?)
             }
         };
         let turns = Arc::clone(self);
-        Ok(Turn { turns, slot: Some(slot), cores: None, threads: 1, _begun: begun })
+        let reader = Arc::new(Reader::new(self.patience));
+        let mut readers = self.readers.lock().unwrap_or_else(PoisonError::into_inner);
+        readers.push(Arc::clone(&reader));
+        Ok(Turn { turns, slot: Some(slot), cores: None, threads: 1, reader, _begun: begun })
     }
 }
 
@@ -87,6 +125,11 @@ impl Turn {
         let wanted = u32::try_from(cores.available_permits().min(most)).unwrap_or(u32::MAX);
         self.cores = Arc::clone(cores).try_acquire_many_owned(wanted).ok();
         self.threads = self.cores.as_ref().map_or(1, OwnedSemaphorePermit::num_permits);
+    }
+
+    /// Who reads its answer.
+    pub(super) fn reader(&self) -> &Arc<Reader> {
+        &self.reader
     }
 
     /// The threads that the statement was given.
@@ -106,6 +149,13 @@ impl Turn {
         self.slot = acquire(&self.turns.running).await.ok();
         let threads = u32::try_from(self.threads).unwrap_or(u32::MAX);
         self.cores = Arc::clone(&self.turns.cores).try_acquire_many_owned(threads).ok();
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        let mut readers = self.turns.readers.lock().unwrap_or_else(PoisonError::into_inner);
+        readers.retain(|reader| !Arc::ptr_eq(reader, &self.reader));
     }
 }
 
@@ -187,5 +237,38 @@ mod tests {
         assert!(futures::poll!(&mut next).is_pending());
         begun.pop();
         next.await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn the_slowest_reader_gives_way_to_who_waits_to_begin() {
+        let turns = Arc::new(Turns { patience: Duration::ZERO, ..Turns::new(1) });
+        let mut begun = Vec::new();
+        for _ in 0..QUEUE {
+            let mut turn = turns.take().await.unwrap();
+            turn.pause();
+            begun.push(turn);
+        }
+        // None is waited for, but one that has read on since.
+        begun[1].reader().is_awaited();
+        begun[1].reader().took(1);
+        let mut next = Box::pin(turns.take());
+        assert!(futures::poll!(&mut next).is_pending());
+        assert!(begun.iter().all(|turn| !turn.reader().is_ended()));
+        drop(next);
+        for slow in [2, 0] {
+            begun[slow].reader().is_awaited();
+            sleep(Duration::from_millis(1)).await;
+        }
+        let mut next = Box::pin(turns.take());
+        assert!(futures::poll!(&mut next).is_pending());
+        let ended: Vec<_> = begun.iter().map(|turn| turn.reader().is_ended()).collect();
+        assert_eq!(ended, [false, false, true, false]);
+        begun[2].reader().ended().await;
+        drop(begun.remove(2));
+        drop(next.await.unwrap());
+        assert_eq!(turns.readers.lock().unwrap().len(), 3);
+        // Nobody waits: who is slow goes on.
+        drop(turns.take().await.unwrap());
+        assert!(begun.iter().all(|turn| !turn.reader().is_ended()));
     }
 }

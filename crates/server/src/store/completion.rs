@@ -1,8 +1,8 @@
 //! What a multipart upload becomes: one object of its parts, once.
 //!
-//! Bytes are not read again. A single part gets a second name, several are copied by the kernel
-//! (which shares blocks where the file system can); the checksums of the whole are combined of those of
-//! the parts. A client that asks again gets the same answer: the object says which upload it was, and
+//! A single part gets a second name, several are copied by the kernel (which shares blocks where the file
+//! system can). The bytes are then read once, and each part is compared with its checksum: it may have
+//! been damaged while it lay there. The checksums of the whole are combined of those of the parts. A client that asks again gets the same answer: the object says which upload it was, and
 //! a note in `completed` does when the object was replaced or removed since.
 
 use std::fs::{self, File};
@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use tempfile::NamedTempFile;
 
 use super::checksum::{
-    Algorithm, Checksums, Hasher, base64_of_crc64, combine, combine_crc64, composite,
+    Algorithm, Checksums, Crc64, Hasher, base64_of_crc64, combine, combine_crc64, composite,
 };
 use super::condition::WriteConditions;
 use super::meta::Meta;
@@ -99,6 +99,7 @@ impl Store {
             ));
         }
         let Assembled { file, checksums, crc64 } = self.assemble(&directory, &upload, &parts)?;
+        check_parts(file.as_file(), &parts, place).map_err(storage_error)?;
         let mut others = Vec::new();
         for (algorithm, said) in stated.checksums.each() {
             match checksums.get(algorithm) {
@@ -201,7 +202,7 @@ impl Store {
         Ok(Assembled { file, checksums, crc64 })
     }
 
-    /// The bytes of the parts in a file, without reading them.
+    /// The bytes of the parts in a file.
     fn concatenate(&self, directory: &Path, parts: &[PartInfo]) -> io::Result<NamedTempFile> {
         if let [only] = parts
             && let Ok(linked) = self.disk.link(&directory.join(&only.file))
@@ -287,6 +288,41 @@ fn check_sum(algorithm: Algorithm, said: &str, found: &str, composite: bool) -> 
     }
     let header = algorithm.header();
     Err(s3_error!(BadDigest, "the object does not match {header}"))
+}
+
+/// Refuses parts that are not what was stored, in the file that they were put together in.
+fn check_parts(mut file: &File, parts: &[PartInfo], (bucket, key): (&str, &str)) -> io::Result<()> {
+    let mut buffer = vec![0; 1 << 20];
+    file.rewind()?;
+    for part in parts {
+        let (mut crc64, mut md5) = (Crc64::default(), Md5::new());
+        let mut left = part.size;
+        while left > 0 {
+            let most = buffer.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+            let read = match file.read(&mut buffer[..most]) {
+                Ok(0) => return Err(changed(part)),
+                Ok(read) => read,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error),
+            };
+            match part.crc64 {
+                Some(_) => crc64.update(&buffer[..read]),
+                // Of earlier releases.
+                None => md5.update(&buffer[..read]),
+            }
+            left -= read as u64;
+        }
+        let is_whole = match part.crc64 {
+            Some(stored) => stored == crc64.finish(),
+            None => hex(md5.finalize().as_ref()) == part.etag,
+        };
+        if !is_whole {
+            let number = part.number;
+            tracing::error!(bucket, key, number, "a part of an upload is damaged on disk");
+            return Err(changed(part));
+        }
+    }
+    Ok(())
 }
 
 /// The checksums of all of a file.

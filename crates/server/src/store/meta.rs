@@ -13,6 +13,8 @@
 //! have read it, that the name still leads to the file that they have. Earlier releases kept all
 //! metadata like that; when they are read it becomes an attribute, too.
 //!
+//! An attribute that is there and cannot be read is damage: what the bytes should be is not known.
+//!
 //! A file that was put into the folder by hand has neither. Its ETag is derived from inode, size
 //! and modification time: nothing is read, and it changes when the file does. It ends in `-1`, which
 //! tells clients that it is not an MD5.
@@ -29,7 +31,7 @@ use tempfile::NamedTempFile;
 use super::attributes::{self, Of};
 use super::checksum::Checksums;
 use super::paths::{hash, hex};
-use super::{Store, object::inode};
+use super::{Store, object::damaged, object::inode};
 
 /// The coarsest time stamps that a file system keeps (FAT's).
 const COARSE: Duration = Duration::from_secs(2);
@@ -82,6 +84,21 @@ pub(crate) enum Since {
     Changed,
     /// Fewer or more are there, and no time says so: the disk or the file system failed.
     Cut,
+    /// It is not known: the metadata is there, and cannot be read.
+    Unreadable,
+}
+
+impl Meta {
+    /// Refuses the metadata of an object that the disk or the file system has damaged.
+    pub(crate) fn check_since(&self, bucket: &str, key: &str, size: u64) -> io::Result<()> {
+        let what = match self.since {
+            Since::Stored | Since::Changed => return Ok(()),
+            Since::Cut => "an object has another length on disk than was stored",
+            Since::Unreadable => "the metadata of an object cannot be read",
+        };
+        tracing::error!(bucket, key, size, "{what}");
+        Err(damaged())
+    }
 }
 
 /// Metadata as an attribute, with the bytes that it is about.
@@ -119,8 +136,12 @@ impl Store {
     ) -> io::Result<Known> {
         let (size, modified) = (metadata.len(), metadata.modified()?);
         let attribute = if self.attributes { attributes::get(of) } else { None };
+        let is_attached = attribute.is_some();
         let attribute = attribute.and_then(|json| serde_json::from_slice::<Attribute>(&json).ok());
         let mut since = Since::Stored;
+        if is_attached && attribute.is_none() {
+            since = Since::Unreadable;
+        }
         if let Some(Attribute { size: its_size, modified: its_time, meta }) = attribute {
             match (size == its_size, nanoseconds(modified) == its_time) {
                 (true, true) => return Ok(Known::Attached(meta)),
@@ -151,7 +172,11 @@ impl Store {
             }
             None => {
                 let etag = derived_etag(metadata)?;
-                Ok(Known::ByName(Meta { etag, since, ..Meta::default() }))
+                let meta = Meta { etag, since, ..Meta::default() };
+                Ok(match since {
+                    Since::Unreadable => Known::Attached(meta),
+                    _ => Known::ByName(meta),
+                })
             }
         }
     }

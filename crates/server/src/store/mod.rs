@@ -54,7 +54,7 @@ pub(crate) use completion::Stated;
 pub(crate) use condition::{Conditions, WriteConditions};
 pub(crate) use draft::{Draft, Written};
 pub(crate) use listing::{Entry, Page, PageRequest};
-pub(crate) use meta::{Meta, Since};
+pub(crate) use meta::Meta;
 pub(crate) use multipart::{PartReference, Upload, milliseconds};
 pub(crate) use object::{Head, Object};
 pub(crate) use paths::MAX_KEY;

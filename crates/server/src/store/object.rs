@@ -11,7 +11,7 @@ use s3s::{S3Result, s3_error};
 use super::attributes::Of;
 use super::condition::WriteConditions;
 use super::draft::ATTEMPTS;
-use super::meta::{Known, Meta, Since, leads_to};
+use super::meta::{Known, Meta, leads_to};
 use super::paths::{KeyPath, directory_name};
 use super::{Store, storage_error};
 
@@ -50,19 +50,14 @@ impl Object {
         }
     }
 
-    /// Refuses an object that has another length than was stored.
+    /// Refuses an object that has another length than was stored, or whose metadata cannot be read.
     pub(crate) fn check_length(&self) -> io::Result<()> {
-        if self.meta.since != Since::Cut {
-            return Ok(());
-        }
-        let Self { bucket, key, size, .. } = self;
-        tracing::error!(bucket, key, size, "an object has another length on disk than was stored");
-        Err(self.damaged())
+        self.meta.check_since(&self.bucket, &self.key, self.size)
     }
 
     /// The error of an object whose bytes are not those that were stored.
     pub(crate) fn damaged(&self) -> io::Error {
-        io::Error::new(ErrorKind::InvalidData, "the object is damaged on disk")
+        damaged()
     }
 
     /// The same version, with a file handle of its own.
@@ -80,6 +75,11 @@ impl Object {
             now.len() == self.size && now.modified().is_ok_and(|time| time == self.modified)
         })
     }
+}
+
+/// The error of an object whose bytes are not those that were stored.
+pub(super) fn damaged() -> io::Error {
+    io::Error::new(ErrorKind::InvalidData, "the object is damaged on disk")
 }
 
 #[cfg(test)]

@@ -13,6 +13,8 @@ use super::{Object, PageRequest, Store};
 const CHUNK: usize = 1 << 20;
 /// What is said of an object that was changed.
 const CHANGED: &str = "it was changed by hand since it was stored, and has no checksum any more";
+/// What is said of an object of which nothing is known.
+const UNREADABLE: &str = "its metadata, the attribute user.sluice of the file, cannot be read";
 /// Objects that are listed at a time.
 const PAGE: usize = 1000;
 
@@ -54,10 +56,11 @@ impl Store {
             loop {
                 let page = self.list(&bucket.name, &wanted).map_err(failed)?;
                 for entry in page.entries {
-                    let mut is_changed = false;
+                    let (mut is_changed, mut is_unreadable) = (false, false);
                     let found = match self.get(&bucket.name, &entry.key) {
                         Ok(object) => {
                             is_changed = object.meta.since == Since::Changed;
+                            is_unreadable = object.meta.since == Since::Unreadable;
                             check(&object, &mut scrubbed.bytes)
                         }
                         Err(error) if error.code().as_str() == "NoSuchKey" => continue,
@@ -74,7 +77,11 @@ impl Store {
                         Err(error) => {
                             scrubbed.damaged += 1;
                             let (bucket, key) = (bucket.name.clone(), entry.key);
-                            report(Damage { bucket, key, reason: reason(&error) });
+                            let reason = match is_unreadable {
+                                true => UNREADABLE.to_owned(),
+                                false => reason(&error),
+                            };
+                            report(Damage { bucket, key, reason });
                         }
                     }
                 }
@@ -178,6 +185,12 @@ mod tests {
             let modified = short.metadata().unwrap().modified().unwrap();
             short.set_len(4).unwrap();
             short.set_modified(modified).unwrap();
+            drop(short);
+            if attributes && store.attributes {
+                put(&store, "unreadable", "some text");
+                let file = fs::File::open(bucket.join("unreadable")).unwrap();
+                super::super::attributes::set(&file, b"{").unwrap();
+            }
             let mut listed = Vec::new();
             let scrubbed = store
                 .scrub(|damage| {
@@ -187,8 +200,8 @@ mod tests {
             // Without attributes nothing tells a file that was changed from one that was put there.
             let (expected, wanted) = match attributes {
                 true => (
-                    Scrubbed { whole: 1, damaged: 2, changed: 1, unknown: 1, bytes: 18 },
-                    &["a/rottenits byt", "editedit was ", "shortits byt"][..],
+                    Scrubbed { whole: 1, damaged: 3, changed: 1, unknown: 1, bytes: 18 },
+                    &["a/rottenits byt", "editedit was ", "shortits byt", "unreadableits met"][..],
                 ),
                 false => (
                     Scrubbed { whole: 1, damaged: 1, changed: 0, unknown: 3, bytes: 18 },

@@ -220,3 +220,77 @@ fn a_flipped_bit_at_rest_is_never_answered() {
     });
     result.unwrap();
 }
+
+/// A part lies on the disk until the upload is completed.
+#[tokio::test]
+async fn a_part_that_is_damaged_does_not_become_an_object() {
+    let fixture = Fixture::new().await;
+    let object = lines(6 << 20);
+    for damaged in [1, 2] {
+        let upload = fixture.client.create_multipart_upload().bucket("bucket").key("parts");
+        let id = upload.send().await.unwrap().upload_id.unwrap();
+        let send = async |number: i32| {
+            let bytes = object[(number as usize - 1) * (5 << 20)..].iter().take(5 << 20);
+            let part = fixture.client.upload_part().bucket("bucket").key("parts").upload_id(&id);
+            let part = part.part_number(number).body(bytes.copied().collect::<Vec<_>>().into());
+            let e_tag = part.send().await.unwrap().e_tag;
+            CompletedPart::builder().part_number(number).set_e_tag(e_tag).build()
+        };
+        let parts = [send(1).await, send(2).await];
+        let folder = fixture.folder.path().join(".sluice/uploads").join(&id);
+        let files = std::fs::read_dir(&folder).unwrap().map(|it| it.unwrap().file_name());
+        let mut files = files.map(|name| name.into_string().unwrap());
+        let is_it =
+            |name: &String| name.starts_with(&format!("{damaged:05}-")) && !name.ends_with(".json");
+        let file = files.find(is_it).unwrap();
+        rot(&fixture, &format!("../.sluice/uploads/{id}/{file}"), 1000);
+        let complete = async |parts: &[CompletedPart]| {
+            let parts = Some(parts.to_vec());
+            let parts = CompletedMultipartUpload::builder().set_parts(parts).build();
+            let complete = fixture.client.complete_multipart_upload().bucket("bucket").key("parts");
+            complete.upload_id(&id).multipart_upload(parts).send().await
+        };
+        // One part gets another name, several are put together.
+        for wanted in [&parts[damaged - 1..damaged], &parts[..]] {
+            let error = complete(wanted).await.unwrap_err();
+            assert_eq!(code(&error), "500 InternalError", "{damaged}");
+            assert!(fixture.keys().await.is_empty());
+        }
+        // It is sent again, and all is well.
+        send(i32::try_from(damaged).unwrap()).await;
+        complete(&parts).await.unwrap();
+        assert_eq!(fixture.get("parts").await, object);
+        fixture.client.delete_object().bucket("bucket").key("parts").send().await.unwrap();
+    }
+}
+
+/// What was stored is not known, so nothing else is taken for it.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn nothing_is_answered_from_an_object_whose_metadata_cannot_be_read() {
+    use rustix::fs::{XattrFlags, fsetxattr};
+    let fixture = Fixture::new().await;
+    for odd in [&b""[..], b"\xff\xff", b"{\"size\": 1", b"{}", &[b'['; 2000]] {
+        for key in ["k", "copy", "select"] {
+            fixture.put(key, lines(1000)).await;
+            let file = File::open(fixture.folder.path().join("bucket").join(key)).unwrap();
+            if fsetxattr(&file, "user.sluice", odd, XattrFlags::empty()).is_err() {
+                return;
+            }
+        }
+        const DAMAGED: &str = "500 InternalError";
+        assert_eq!(range(&fixture, "k", "bytes=0-9").await, Err(DAMAGED.to_owned()));
+        assert_eq!(run(select(&fixture, "select", COUNT)).await, Err(DAMAGED.to_owned()));
+        let get = fixture.client.get_object().bucket("bucket").key("k").send().await;
+        assert_eq!(code(&get.unwrap_err()), DAMAGED);
+        let copy = fixture.client.copy_object().bucket("bucket").key("new");
+        assert_eq!(code(&copy.copy_source("bucket/copy").send().await.unwrap_err()), DAMAGED);
+        let head = fixture.client.head_object().bucket("bucket").key("k").send().await;
+        assert_eq!(head.unwrap_err().raw_response().unwrap().status().as_u16(), 500);
+        // It can be replaced, and removed.
+        fixture.put("k", "new").await;
+        assert_eq!(fixture.get("k").await, b"new");
+        fixture.client.delete_object().bucket("bucket").key("copy").send().await.unwrap();
+        assert_eq!(fixture.keys().await, ["k", "select"]);
+    }
+}

@@ -223,6 +223,40 @@ async fn an_answer_that_nobody_reads_ends() {
     assert!(cut > 0);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_slowest_reader_gives_way_to_who_waits_to_begin() {
+    // Nobody is given up for being slow.
+    let limits = Limits { client_timeout: Duration::from_secs(3600), ..Limits::default() };
+    let fixture = Fixture::with(|builder| builder.select_slots(1).limits(limits)).await;
+    fixture.put("long.csv", "a row that is returned\n".repeat(4 << 20)).await;
+    let mut slow = Vec::new();
+    // As many as may be begun.
+    for _ in 0..4 {
+        let all = plain(&fixture, "long.csv", "SELECT * FROM S3Object");
+        let mut events = all.send().await.unwrap().payload;
+        assert!(events.recv().await.unwrap().is_some());
+        slow.push(events);
+    }
+    let count = ask(plain(&fixture, "long.csv", "SELECT COUNT(*) FROM S3Object"));
+    assert_eq!(timeout(FOREVER, count).await.unwrap().unwrap(), "4194304\n");
+    let mut ended = 0;
+    for mut events in slow {
+        ended += usize::from(loop {
+            match timeout(FOREVER, events.recv()).await.unwrap() {
+                Ok(Some(SelectObjectContentEventStream::End(_))) => break false,
+                Ok(Some(_)) => {}
+                Ok(None) => panic!("an answer without its end"),
+                Err(error) => {
+                    let why = format!("{error:?}");
+                    assert!(why.contains("Busy") && why.contains("read too slowly"), "{why}");
+                    break true;
+                }
+            }
+        });
+    }
+    assert!((1..4).contains(&ended), "{ended}");
+}
+
 #[tokio::test]
 async fn silent_connections_give_way_to_new_ones() {
     let limits = Limits { connections: 4, ..Limits::default() };

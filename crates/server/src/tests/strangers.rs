@@ -256,6 +256,10 @@ async fn check_trailing_checksums(fixture: &Fixture) {
     assert_eq!(put(None, &trailer(wrong)).await, "BadDigest");
     assert_eq!(put(Some(wrong), &trailer(right)).await, "BadDigest");
     assert_eq!(put(None, &(trailer(right) + &trailer(wrong))).await, "BadDigest");
+    // What is not announced does not follow.
+    for other in ["x-amz-checksum-crc32c:AAAAAA==\r\n", "x-amz-meta-a:b\r\n"] {
+        assert_eq!(put(None, &(trailer(right) + other)).await, "MalformedTrailerError", "{other}");
+    }
     // Nothing can follow such a body.
     let plain = SignableBody::UnsignedPayload;
     assert_eq!(send(None, plain, "abc").await, "MalformedTrailerError");

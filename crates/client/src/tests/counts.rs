@@ -1,0 +1,84 @@
+//! Answers whose messages are whole, and not all of them, or some twice.
+
+use super::*;
+
+#[tokio::test]
+async fn a_message_that_is_lost_or_repeated_is_noticed() {
+    let text = csv(&five());
+    let whole = complete(&text);
+    // The first message holds whole rows, and more or fewer of them than are handed on before the End.
+    for cut in [10, 20, 25, 40] {
+        let (head, tail) = text.as_bytes().split_at(cut);
+        let [head, tail] = [head, tail].map(records);
+        let rest = || [counted(&text), end()];
+        for messages in [vec![&tail], vec![&head], vec![&tail, &head, &tail], vec![]] {
+            let frames: Vec<_> = messages.into_iter().cloned().chain(rest()).collect();
+            let store =
+                Store::start(vec![stream(&frames).e_tag("v1"), stream(&whole).e_tag("v1")], &[]);
+            let store = store.await;
+            let answer = run(&store, call()).await;
+            // Rows that were handed on cannot be taken back.
+            match answer {
+                Ok(batches) => assert_eq!(rows(&batches), five(), "{cut}"),
+                Err(error) => assert!(matches!(error, Error::BadAnswer { .. }), "{cut}: {error:?}"),
+            }
+            assert!(store.requests().len() <= 2);
+        }
+    }
+    let [head, tail] = [&text[..30], &text[30..]].map(|part| records(part.as_bytes()));
+    let lost = [head.clone(), counted(&text), end()];
+    let again = || stream(&lost).e_tag("v1");
+    check_error(
+        vec![again(), again(), again(), again()],
+        "`key` in bucket `bucket` could not be read in 4 attempts: the answer has 30 bytes of records, \
+         and its Stats event counts 50",
+    )
+    .await;
+    // A repeated answer may lack a message, too.
+    let replies = vec![again(), stream(&[counted(&text), end()]), again(), stream(&whole)];
+    check_five(replies.into_iter().map(|reply| reply.e_tag("v1")).collect(), 4).await;
+    // Its rows come once, whether or not the Stats event was lost.
+    check_five(vec![stream(&[head, tail, end()]).e_tag("v1"), stream(&whole).e_tag("v1")], 2).await;
+}
+
+#[tokio::test]
+async fn a_last_record_without_its_delimiter_is_noticed() {
+    let text = csv(&five());
+    let cut = &text[..text.len() - 1];
+    check_five(vec![stream(&complete(cut)).e_tag("v1"), stream(&complete(&text)).e_tag("v1")], 2)
+        .await;
+}
+
+/// Stores differ in what they count, and in how they end an answer.
+#[tokio::test]
+async fn who_is_not_known_to_count_is_not_held_to_it() {
+    let text = csv(&five());
+    for profile in EndpointProfile::all() {
+        let lenient = profile.has_select() && profile.name != "sluice";
+        assert_eq!(profile.counts_returned_bytes, profile.name == "sluice");
+        if !lenient {
+            continue;
+        }
+        let cut = &text.as_bytes()[..text.len() - 1];
+        let frames = [records(cut), stats(-1, -1, -1), end()];
+        let replies = vec![stream(&frames), stream(&[records(cut), end()])];
+        let store = Store::start(replies, &[]).await;
+        for _ in 0..2 {
+            let answer = run_with(&options(&store), profile.clone(), call()).await;
+            assert_eq!(rows(&answer.unwrap()), five(), "{}", profile.name);
+        }
+    }
+}
+
+#[tokio::test]
+async fn who_only_says_that_it_goes_on_is_given_up() {
+    let quiet =
+        || [event("Cont", b""), event("Later", b"x"), records(b""), stats(1, 1, 1)].concat();
+    let store = Store::start(vec![Reply::dripping(&quiet()), Reply::dripping(&quiet())], &[]).await;
+    let options = ConnectOptions { idle_timeout: Duration::from_millis(50), ..options(&store) };
+    let call = call();
+    let metrics = Arc::clone(&call.metrics);
+    let error = run_with(&options, EndpointProfile::sluice(), call).await.unwrap_err();
+    assert!(matches!(error, Error::Silent { .. }), "{error:?}");
+    assert_eq!(metrics.counts().silences, 2);
+}
