@@ -42,10 +42,13 @@ impl Store {
     }
 
     async fn engine(&self) -> Engine {
-        let credentials = Credentials {
-            session_token: Some(TOKEN.to_owned()),
-            ..Credentials::new("id", "secret")
-        };
+        self.engine_with(Some(TOKEN)).await
+    }
+
+    /// An engine with the token of a session, or without one.
+    async fn engine_with(&self, token: Option<&str>) -> Engine {
+        let session_token = token.map(str::to_owned);
+        let credentials = Credentials { session_token, ..Credentials::new("id", "secret") };
         let options = ConnectOptions {
             credentials: Some(credentials),
             endpoint: Some(self.endpoint.clone()),
@@ -132,17 +135,21 @@ async fn fails(store: &Store, sql: &str, kind: ErrorKind, expected: &str) {
 
 const COUNT: &str = "SELECT count(*) FROM 's3://b/t/'";
 
+/// Whatever a request has to lose: another host's answer is not the store's.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_redirect_is_not_followed_with_the_token_of_a_session() {
+async fn a_redirect_is_not_followed() {
     for status in ["301 Moved", "302 Found", "303 See Other", "307 Temporary", "308 Permanent"] {
-        let other = Store::start(|head, _| object(head, "one", OBJECT)).await;
-        let location = format!("Location: {}/b/t/a.csv\r\n", other.endpoint);
-        let store = Store::start(move |_, _| reply(status, &location, "")).await;
-        let sql = "SELECT count(*) FROM 's3://b/t/a.csv'";
-        let error = store.engine().await.collect(sql).await.unwrap_err().to_string();
-        assert!(error.contains("redirects to another place"), "{status}: {error}");
-        assert!(store.heads().iter().any(|head| head.contains(TOKEN)), "{status}");
-        assert_eq!(other.heads(), Vec::<String>::new(), "{status}");
+        for token in [Some(TOKEN), None] {
+            let other = Store::start(|head, _| object(head, "one", OBJECT)).await;
+            let location = format!("Location: {}/b/t/a.csv\r\n", other.endpoint);
+            let store = Store::start(move |_, _| reply(status, &location, "")).await;
+            let sql = "SELECT count(*) FROM 's3://b/t/a.csv'";
+            let error = store.engine_with(token).await.collect(sql).await.unwrap_err().to_string();
+            assert!(error.contains("redirects to another place"), "{status}: {error}");
+            let has_token = store.heads().iter().any(|head| head.contains(TOKEN));
+            assert_eq!(has_token, token.is_some(), "{status}");
+            assert_eq!(other.heads(), Vec::<String>::new(), "{status}");
+        }
     }
 }
 
@@ -194,6 +201,29 @@ async fn half_a_listing_is_none() {
         fails(&store, COUNT, ErrorKind::Unavailable, expected).await;
         assert!(store.heads().len() < 10, "{:?}", store.heads());
     }
+}
+
+/// Pages that follow one another in a circle have an end, too.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_listing_in_a_circle_is_none() {
+    let next = |token: &str| {
+        let after = match token {
+            "a" => "b",
+            "b" => "c",
+            _ => "a",
+        };
+        page(&format!(
+            "<IsTruncated>true</IsTruncated><NextContinuationToken>{after}</NextContinuationToken>"
+        ))
+    };
+    let store = Store::start(move |head, _| {
+        let token = head.split("continuation-token=").nth(1);
+        let token = token.and_then(|it| it.split(['&', ' ']).next());
+        if lists(head) { next(token.unwrap_or("")) } else { object(head, "one", OBJECT) }
+    })
+    .await;
+    fails(&store, COUNT, ErrorKind::Unavailable, "that it has sent before").await;
+    assert!(store.heads().len() < 20, "{:?}", store.heads());
 }
 
 #[tokio::test(flavor = "multi_thread")]

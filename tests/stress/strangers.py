@@ -7,7 +7,7 @@ import time
 import zlib
 
 from arena import attack, in_parallel, milliseconds, others_are_served, timed
-from s3 import read_answer
+from s3 import REGION, read_answer
 from server import check
 
 HEADERS = {
@@ -193,6 +193,40 @@ def hosts(arena):
     check(client.get(f"{bucket}/k").body == b"k", "an object is removed")
     check(client.ask("GET", "/").body.count(b"<Bucket>") == before, "a bucket is made or removed")
     return f"{tried} signed requests, all refused with 400"
+
+
+@attack("signatures of something else")
+def signatures(arena):
+    """A signature proves the request that was signed: its payload, also if it has none, its headers, service and
+    algorithm."""
+    bucket, client = arena.bucket(), arena.client()
+    key = f"{bucket}/k"
+    client.put(key, b"k")
+    tried = 0
+    for method, path in (("GET", key), ("HEAD", key), ("GET", bucket), ("DELETE", key)):
+        answer = client.ask(method, path, payload=hashlib.sha256(b"x").hexdigest())
+        check(answer.status == 400, f"{method} of another payload: {answer.status} {answer.code}")
+        check(method == "HEAD" or answer.code == "XAmzContentSHA256Mismatch", f"{method}: {answer.code}")
+        tried += 1
+    changes = {
+        "a name with a blank": lambda it: it.replace("SignedHeaders=", "SignedHeaders=x-amz-copy-source ;"),
+        "a name twice": lambda it: it.replace("SignedHeaders=", "SignedHeaders=host;"),
+        "without the host": lambda it: it.replace("SignedHeaders=host;", "SignedHeaders="),
+        "another service": lambda it: it.replace("/s3/", "/sqs/"),
+        "no region": lambda it: it.replace(f"/{REGION}/", "//"),
+        "another algorithm": lambda it: it.replace("AWS4-HMAC-SHA256 ", "AWS4-ECDSA-P256-SHA256 "),
+        "another key": lambda it: it.replace("Credential=", "Credential=x"),
+    }
+    for what, change in changes.items():
+        target, lines = client.head("DELETE", key)
+        head = "".join(f"{n}: {change(v) if n == 'authorization' else v}\r\n" for n, v in lines)
+        with client.connect() as connection:
+            connection.sendall(f"DELETE {target} HTTP/1.1\r\n{head}content-length: 0\r\n\r\n".encode())
+            answer = read_answer(connection)
+        check(answer.status in (400, 403), f"{what}: {answer.status} {answer.code}")
+        tried += 1
+    check(client.get(key).body == b"k", "an object is removed")
+    return f"{tried} requests, all refused with 400 or 403"
 
 
 @attack("stalled forms")

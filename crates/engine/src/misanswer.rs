@@ -1,6 +1,8 @@
 //! Answers that are none: redirects to elsewhere, pages of listings that cannot be whole, and answers without an end.
 
+use std::collections::HashMap;
 use std::fmt;
+use std::sync::{Mutex, PoisonError};
 
 use bytes::Bytes;
 use http::{StatusCode, Uri, header};
@@ -27,6 +29,8 @@ pub(crate) enum Misanswer {
     NoToken,
     /// A page says that it is the next one itself.
     SameToken,
+    /// The pages of a listing come again.
+    Cycle,
     /// It does not end.
     Endless,
 }
@@ -48,6 +52,10 @@ impl fmt::Display for Misanswer {
             Self::SameToken => f.write_str(
                 "the store answers each page of its listing with the same page: the rest of the objects is not \
                  known",
+            ),
+            Self::Cycle => f.write_str(
+                "the store answers with pages of its listing that it has sent before: the rest of the objects is \
+                 not known",
             ),
             Self::Endless => {
                 write!(f, "the store answers with a document of more than {} MiB", DOCUMENT_BYTES >> 20)
@@ -131,26 +139,69 @@ pub(crate) async fn document(body: HttpResponseBody) -> Result<Bytes, HttpError>
     }
 }
 
-/// Whether a page of a listing, for this request, can be part of one that is whole.
-///
-/// # Errors
-///
-/// What it cannot be.
-pub(crate) fn check_page(request: &Uri, page: &[u8]) -> Result<(), Misanswer> {
+/// The listings of a bucket that go on, by what was asked for and the token of the page that comes next.
+#[derive(Debug, Default)]
+pub(crate) struct Listings(Mutex<HashMap<(String, String), Tokens>>);
+
+/// How many listings are known at a time. Those that were given up leave an entry each.
+const MOST_LISTINGS: usize = 4096;
+
+/// The tokens of one listing, of which one is remembered: each that is twice, four times, … as far as the one before,
+/// so that a cycle of any length meets it (Brent's algorithm).
+#[derive(Debug, Clone)]
+struct Tokens {
+    remembered: String,
+    /// How many pages followed that one, and how many may until another one is remembered.
+    passed: u64,
+    most: u64,
+}
+
+impl Listings {
+    /// Whether a page of a listing, for this request, can be part of one that is whole.
+    ///
+    /// # Errors
+    ///
+    /// What it cannot be.
+    pub(crate) fn check(&self, request: &Uri, page: &[u8]) -> Result<(), Misanswer> {
+        let Some((this, next)) = check_page(request, page)? else { return Ok(()) };
+        let parameters = request.query().unwrap_or_default().split('&');
+        let others = parameters.filter(|it| !it.starts_with("continuation-token="));
+        let asked = others.collect::<Vec<_>>().join("&");
+        let mut listings = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = this.and_then(|this| listings.remove(&(asked.clone(), this)));
+        let mut tokens = known.unwrap_or(Tokens { remembered: next.clone(), passed: 0, most: 0 });
+        if tokens.most > 0 && tokens.remembered == next {
+            return Err(Misanswer::Cycle);
+        }
+        tokens.passed += 1;
+        if tokens.passed > tokens.most {
+            tokens = Tokens { remembered: next.clone(), passed: 0, most: 2 * tokens.most.max(1) };
+        }
+        if listings.len() >= MOST_LISTINGS {
+            listings.clear();
+        }
+        listings.insert((asked, next), tokens);
+        Ok(())
+    }
+}
+
+/// The token of a page of a listing, if it is not the first, and that of the next one; nothing if there is no next one.
+fn check_page(request: &Uri, page: &[u8]) -> Result<Option<(Option<String>, String)>, Misanswer> {
     let page = String::from_utf8_lossy(page);
     if root(&page) != Some("ListBucketResult") {
         return Err(Misanswer::NoListing);
     }
     if element(&page, "IsTruncated").is_none_or(|it| it.trim() != "true") {
-        return Ok(());
+        return Ok(None);
     }
     let next = element(&page, "NextContinuationToken").filter(|token| !token.trim().is_empty());
     let next = unescaped(next.ok_or(Misanswer::NoToken)?);
     let mut parameters = request.query().unwrap_or_default().split('&');
     let this = parameters.find_map(|it| it.strip_prefix("continuation-token="));
-    match this.map(|this| percent_decode_str(this).decode_utf8_lossy()) {
+    let this = this.map(|this| percent_decode_str(this).decode_utf8_lossy().into_owned());
+    match this {
         Some(this) if this == next => Err(Misanswer::SameToken),
-        _ => Ok(()),
+        this => Ok(Some((this, next.to_string()))),
     }
 }
 
@@ -183,7 +234,8 @@ mod tests {
     fn a_page_is_part_of_a_whole_listing() {
         let check = |query: &str, page: &str, expected: Result<(), Misanswer>| {
             let uri: Uri = format!("http://h/bucket?list-type=2{query}").parse().unwrap();
-            assert_eq!(check_page(&uri, page.as_bytes()), expected, "{query} {page}");
+            let checked = Listings::default().check(&uri, page.as_bytes());
+            assert_eq!(checked, expected, "{query} {page}");
         };
         let page = |inner: &str| {
             format!(
@@ -208,6 +260,35 @@ mod tests {
         check("&continuation-token=b", &more("a"), Ok(()));
         check("&continuation-token=a", &more("a"), Err(Misanswer::SameToken));
         check("&continuation-token=a%2B%26&prefix=x", &more("a+&amp;"), Err(Misanswer::SameToken));
+    }
+
+    #[test]
+    fn pages_do_not_come_again() {
+        // The token of the page after this many; how many pages are asked for until the cycle is noticed, if it is.
+        let pages_of = |listings: &Listings, prefix: &str, next: &dyn Fn(u32) -> u32| {
+            let mut token = None;
+            (1..200_u32).find(|_| {
+                let this = token.map(|it: u32| format!("&continuation-token={it}"));
+                let uri = format!("http://h/b?prefix={prefix}{}", this.unwrap_or_default());
+                let after = next(token.unwrap_or(0));
+                let page = format!(
+                    "<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>{after}\
+                     </NextContinuationToken></ListBucketResult>"
+                );
+                token = Some(after);
+                listings.check(&uri.parse().unwrap(), page.as_bytes()).is_err()
+            })
+        };
+        let listings = Listings::default();
+        // Two listings of the same, and one of others.
+        for prefix in ["x", "x", "y"] {
+            assert_eq!(pages_of(&listings, prefix, &|token| token + 1), None);
+        }
+        for length in [2, 3, 7, 20] {
+            let cycle = |token| if token == length { 1 } else { token + 1 };
+            let noticed = pages_of(&listings, "z", &cycle).unwrap();
+            assert!(noticed <= 4 * length, "{noticed} pages of a cycle of {length}");
+        }
     }
 
     fn answer(status: u16, headers: &[(&str, &str)], body: &'static str) -> HttpResponse {

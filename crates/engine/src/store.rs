@@ -12,8 +12,7 @@ use http_body_util::BodyExt;
 use object_store::aws::{AmazonS3Builder, AwsCredential};
 use object_store::client::{
     ClientOptions, CredentialProvider, HttpClient, HttpConnector, HttpError, HttpErrorKind,
-    HttpRequest, HttpResponse, HttpResponseBody, HttpService, ReqwestConnector,
-    SpawnedReqwestConnector,
+    HttpRequest, HttpResponse, HttpResponseBody, HttpService,
 };
 use object_store::path::Path;
 use object_store::{BackoffConfig, ObjectStore, RetryConfig};
@@ -29,7 +28,7 @@ use crate::direct::direct;
 use crate::endpoint::Endpoint;
 use crate::endpoints::Endpoints;
 use crate::layered::Layered;
-use crate::misanswer::{asked_version, check_page, document, usable};
+use crate::misanswer::{Listings, asked_version, document, usable};
 use crate::notes::{Notes, some_of};
 use crate::object_names::nameable;
 use crate::one_version::{OneVersionStore, Versions};
@@ -45,8 +44,6 @@ const WRITE_TIMEOUT: Duration = Duration::from_secs(600);
 /// object may be asked for again at any time.
 const RETRIES: usize = 4;
 const RETRY_TIMEOUT: Duration = Duration::from_secs(24 * 3600);
-/// The header that has the token of temporary credentials.
-const SESSION_TOKEN: &str = "x-amz-security-token";
 
 /// The object store of every URL. Stores for buckets of our endpoints are created on first use; a
 /// store that is registered for a bucket takes precedence over them.
@@ -141,14 +138,16 @@ impl S3Stores {
             Some(query) => query.at(endpoint),
             None => Arc::clone(&endpoint.counters),
         };
-        let connected = self.http(endpoint).and_then(|http| {
-            let (bucket, notes) = (name.to_owned(), Arc::clone(&self.notes));
-            let path_style = endpoint.client.path_style();
-            let idle_timeout = self.idle_timeout.unwrap_or(endpoint.client.idle_timeout());
-            let service =
-                CountingService { bucket, path_style, http, counters, notes, idle_timeout };
-            connect(endpoint, name, &service)
-        });
+        let service = CountingService {
+            bucket: name.to_owned(),
+            path_style: endpoint.client.path_style(),
+            http: self.http(endpoint),
+            counters,
+            notes: Arc::clone(&self.notes),
+            listings: Arc::default(),
+            idle_timeout: self.idle_timeout.unwrap_or(endpoint.client.idle_timeout()),
+        };
+        let connected = connect(endpoint, name, &service);
         let store = connected.map_err(|e| DataFusionError::ObjectStore(Box::new(e)))?;
         let store = match &self.query {
             Some(_) => Arc::new(OneVersionStore::new(store, self.versions.of(name))),
@@ -159,20 +158,15 @@ impl S3Stores {
     }
 
     /// The connections to an endpoint, the same for all queries.
-    fn http(&self, endpoint: &Endpoint) -> object_store::Result<Connections> {
+    fn http(&self, endpoint: &Endpoint) -> Connections {
         let mut http = self.shared.http.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = http.get(&endpoint.name) {
-            return Ok(known.clone());
+            return known.clone();
         }
-        let reads = ReqwestConnector::default().connect(&options())?;
-        let writes = match &self.write_runtime {
-            Some(runtime) => SpawnedReqwestConnector::new(runtime.clone()).connect(&options())?,
-            None => reads.clone(),
-        };
-        let direct = direct(CONNECT_TIMEOUT, self.write_runtime.as_ref());
-        let connections = Connections { reads, writes, direct };
+        let (reads, writes) = direct(CONNECT_TIMEOUT, self.write_runtime.as_ref());
+        let connections = Connections { reads, writes };
         http.insert(endpoint.name.clone(), connections.clone());
-        Ok(connections)
+        connections
     }
 
     /// The endpoint and the bucket of a URL; `None` if neither is ours.
@@ -183,23 +177,20 @@ impl S3Stores {
 }
 
 /// The connections to an endpoint: those that read, and those that write and delete.
+///
+/// They follow no redirect: what another place answers is not the store's, and a session's token is for the store alone.
 #[derive(Debug, Clone)]
 struct Connections {
     reads: HttpClient,
     writes: HttpClient,
-    /// For requests with the token of a session, which the others would send wherever a store redirects to.
-    direct: (HttpClient, HttpClient),
 }
 
 impl Connections {
     /// The one for a request.
     fn of(&self, request: &HttpRequest) -> &HttpClient {
-        let writes = kind(request) == RequestKind::Put;
-        match request.headers().contains_key(SESSION_TOKEN) {
-            true if writes => &self.direct.1,
-            true => &self.direct.0,
-            false if writes => &self.writes,
-            false => &self.reads,
+        match kind(request) {
+            RequestKind::Put => &self.writes,
+            _ => &self.reads,
         }
     }
 }
@@ -322,6 +313,8 @@ struct CountingService {
     http: Connections,
     counters: Arc<Counters>,
     notes: Arc<Notes>,
+    /// Those that go on.
+    listings: Arc<Listings>,
     /// How long the store may say nothing.
     idle_timeout: Duration,
 }
@@ -427,7 +420,7 @@ impl CountingService {
     async fn nameable(&self, uri: &Uri, page: HttpResponse) -> Result<HttpResponse, HttpError> {
         let (head, body) = page.into_parts();
         let page = document(body).await?;
-        check_page(uri, &page)?;
+        self.listings.check(uri, &page)?;
         let (body, skipped) = nameable(page);
         if !skipped.is_empty() {
             self.notes.add(format!(

@@ -22,6 +22,7 @@ use crate::limits::Limits;
 use crate::messages::{escape_controls, explain, is_error};
 use crate::offered::refuse_unknown;
 use crate::origin::refuse_pages;
+use crate::payload_hash::refuse_other_hashes;
 use crate::preflight::refuse_preflights;
 use crate::received::{BodyState, watch};
 use crate::signed::{
@@ -163,6 +164,7 @@ impl Front {
             refuse_old(request)?;
             refuse_long_lived(request)?;
             refuse_two_signatures(request)?;
+            refuse_other_hashes(request)?;
         }
         refuse_unknown(request)
     }

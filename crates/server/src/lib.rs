@@ -29,6 +29,7 @@ mod messages;
 mod offered;
 mod origin;
 mod pace;
+mod payload_hash;
 mod preflight;
 mod received;
 mod routes;

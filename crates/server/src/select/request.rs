@@ -34,7 +34,10 @@ pub(super) fn parse(body: &[u8]) -> Result<SelectRequest> {
             Code::MissingRequiredParameter,
             "Expression, ExpressionType, InputSerialization and OutputSerialization are required",
         ),
-        Err(_) => refuse(Code::MalformedXML, "the body is not the XML of a select request"),
+        Err(_) => refuse(
+            Code::MalformedXML,
+            "the body is not the XML of a select request; its numbers are below 2^63",
+        ),
     }
 }
 
@@ -309,6 +312,13 @@ mod tests {
             &body(INPUT, OUTPUT, "<ScanRange><Start>-1</Start></ScanRange>"),
             Code::InvalidScanRange,
         );
+        // The schema's numbers have 64 bits, one of which is the sign.
+        for far in ["9223372036854775808", "18446744073709551616"] {
+            for side in ["Start", "End"] {
+                let range = format!("<ScanRange><{side}>{far}</{side}></ScanRange>");
+                check_refused(&body(INPUT, OUTPUT, &range), Code::MalformedXML);
+            }
+        }
         check_refused(
             &good.replace("SELECT", &"x".repeat(MAX_EXPRESSION)),
             Code::ExpressionTooLong,

@@ -170,6 +170,27 @@ async fn a_presigned_upload_copies_nothing() {
     assert!(fixture.get("drop").await.is_empty());
 }
 
+/// Without a body, too, the hash that was signed is that of the payload.
+#[tokio::test]
+async fn the_hash_of_another_payload_is_refused() {
+    let fixture = Fixture::new().await;
+    fixture.put("secret", "secret").await;
+    let server = &fixture.server;
+    for (payload, expected) in [(&b"x"[..], "XAmzContentSHA256Mismatch"), (b"", "secret")] {
+        for operation in [("GET", "/bucket/secret"), ("GET", "/bucket?list-type=2")] {
+            let (target, headers) =
+                signed_with(server, operation, &[], SignableBody::Bytes(payload));
+            let answer = say(server, operation.0, &target, &headers, &[]).await;
+            assert!(answer.contains(expected), "{operation:?}: {answer}");
+        }
+    }
+    let operation = ("DELETE", "/bucket/secret");
+    let (target, headers) = signed_with(server, operation, &[], SignableBody::Bytes(b"x"));
+    let answer = say(server, operation.0, &target, &headers, &[]).await;
+    assert!(answer.starts_with("HTTP/1.1 400"), "{answer}");
+    assert_eq!(fixture.keys().await, ["secret"]);
+}
+
 #[tokio::test]
 async fn unsigned_headers_are_refused_everywhere() {
     let fixture = Fixture::new().await;

@@ -1,0 +1,83 @@
+//! The hash of a payload in requests that have none. It is verified of bodies where these are received.
+
+use http::{HeaderMap, Method, Request, header};
+use s3s::{S3Error, S3ErrorCode};
+
+use crate::front::CONTENT_HASH;
+
+/// The SHA-256 of no bytes.
+const OF_NOTHING: &[u8] = b"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+
+/// Refuses a request without a body whose header says the hash of another payload.
+///
+/// # Errors
+///
+/// S3's `XAmzContentSHA256Mismatch`, and `InvalidArgument` of a header that is no hash.
+pub(crate) fn refuse_other_hashes<B>(request: &Request<B>) -> Result<(), S3Error> {
+    if ![Method::GET, Method::HEAD, Method::DELETE].contains(request.method())
+        || has_body(request.headers())
+    {
+        return Ok(());
+    }
+    for stated in request.headers().get_all(CONTENT_HASH) {
+        let stated = stated.as_bytes();
+        if stated.eq_ignore_ascii_case(OF_NOTHING)
+            || stated == b"UNSIGNED-PAYLOAD"
+            || stated.starts_with(b"STREAMING-")
+        {
+            continue;
+        }
+        let is_hash = stated.len() == OF_NOTHING.len() && stated.iter().all(u8::is_ascii_hexdigit);
+        let (code, message) = match is_hash {
+            true => (
+                S3ErrorCode::Custom("XAmzContentSHA256Mismatch".into()),
+                "The provided 'x-amz-content-sha256' header does not match what was computed: the request has no \
+                 payload.",
+            ),
+            false => (
+                S3ErrorCode::InvalidArgument,
+                "x-amz-content-sha256 must be UNSIGNED-PAYLOAD, the name of a streaming algorithm, or a valid sha256 \
+                 value.",
+            ),
+        };
+        let mut error = S3Error::with_message(code, message);
+        error.set_status_code(http::StatusCode::BAD_REQUEST);
+        return Err(error);
+    }
+    Ok(())
+}
+
+fn has_body(headers: &HeaderMap) -> bool {
+    headers.contains_key(header::TRANSFER_ENCODING)
+        || headers.get(header::CONTENT_LENGTH).is_some_and(|length| length.as_bytes() != b"0")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_payload_has_no_other_hash() {
+        let of_nothing = std::str::from_utf8(OF_NOTHING).unwrap();
+        let other = "0".repeat(64);
+        for (method, stated, length, refused) in [
+            ("GET", of_nothing, None, None),
+            ("GET", "UNSIGNED-PAYLOAD", None, None),
+            ("DELETE", &of_nothing.to_uppercase(), Some("0"), None),
+            ("GET", &other, None, Some("XAmzContentSHA256Mismatch")),
+            ("HEAD", &other, Some("0"), Some("XAmzContentSHA256Mismatch")),
+            ("DELETE", "abc", None, Some("InvalidArgument")),
+            // Whoever receives these compares.
+            ("GET", &other, Some("3"), None),
+            ("PUT", &other, Some("0"), None),
+        ] {
+            let mut request = Request::builder().method(method).header(CONTENT_HASH, stated);
+            if let Some(length) = length {
+                request = request.header(header::CONTENT_LENGTH, length);
+            }
+            let checked = refuse_other_hashes(&request.body(()).unwrap());
+            let code = checked.err().map(|error| error.code().as_str().to_owned());
+            assert_eq!(code.as_deref(), refused, "{method} {stated} {length:?}");
+        }
+    }
+}
