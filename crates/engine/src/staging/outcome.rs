@@ -1,6 +1,5 @@
 //! What became of an object whose write failed: it may be the answer that was lost, and not the request.
 
-use std::error::Error as _;
 use std::fmt;
 
 use object_store::client::{HttpError, HttpErrorKind};
