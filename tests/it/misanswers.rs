@@ -253,3 +253,51 @@ async fn an_error_has_an_end() {
     let error = store.engine().await.collect(COUNT).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Access, "{error}");
 }
+
+/// What is written has one outcome, whatever becomes of the answer that says so.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_write_whose_answer_is_lost_is_looked_for() {
+    const WRITTEN: &str = "a\n1\n";
+    const LOST: &str = "";
+    let no_e_tag = reply("200 OK", "", "");
+    let there = |head: &str| object(head, "one", WRITTEN);
+    let other = |head: &str| object(head, "one", "a\n2\n");
+    let longer = |head: &str| object(head, "one", "a\n1\n2\n");
+    let nothing = |_: &str| reply("404 Not Found", "", "");
+    let refused = |_: &str| reply("403 Forbidden", "", "<Error><Code>AccessDenied</Code></Error>");
+    type Answer = fn(&str) -> String;
+    let cases: [(&str, Answer, Option<bool>); 7] = [
+        (LOST, there, Some(true)),
+        (&no_e_tag, there, Some(true)),
+        (&no_e_tag, other, Some(false)),
+        (&no_e_tag, longer, Some(false)),
+        (LOST, nothing, Some(false)),
+        (&no_e_tag, nothing, Some(false)),
+        (&no_e_tag, refused, None),
+    ];
+    let copies = cases.map(async |(put, get, outcome)| {
+        let (put, sent) = (put.to_owned(), Mutex::new(false));
+        let store = Store::start(move |head, _| {
+            let mut sent = sent.lock().unwrap();
+            *sent |= head.starts_with("PUT ");
+            match *sent {
+                _ if lists(head) => reply("200 OK", "", "<ListBucketResult></ListBucketResult>"),
+                true if head.starts_with("PUT ") => put.clone(),
+                true => get(head),
+                false => reply("404 Not Found", "", ""),
+            }
+        });
+        let store = store.await;
+        let engine = store.engine().await;
+        let copied = engine.collect("COPY (SELECT 1 AS a) TO 's3://b/t/a.csv'").await;
+        match copied {
+            Ok(_) => assert_eq!(outcome, Some(true)),
+            Err(error) => {
+                let unknown = "whether `t/a.csv` was written is not known";
+                let is_unknown = error.to_string().contains(unknown);
+                assert_eq!(outcome, (!is_unknown).then_some(false), "{error}");
+            }
+        }
+    });
+    futures::future::join_all(copies).await;
+}

@@ -13,6 +13,7 @@ use tokio::time::timeout;
 use super::Client;
 use super::encode::{Encoded, encode};
 use super::error::{Error, Subject};
+use super::idle::Patience;
 use super::metrics::SelectMetrics;
 use super::sdk_error::{Failure, sort_stream_error};
 use super::wire::{AnswerHead, SelectTap};
@@ -42,6 +43,7 @@ impl Client {
         let encoded = encode(request, 2, self.profile())?;
         metrics.call();
         let silence = self.idle_timeout();
+        let mut patience = Patience::new(silence);
         let begun = Box::pin(self.begin(&subject, request, &encoded, metrics));
         let begun = timeout(silence, begun).await;
         let (mut events, head) = begun.map_err(|_| subject.silent(silence))??;
@@ -61,6 +63,9 @@ impl Client {
                     });
                 }
             };
+            if matches!(event, Event::Records(_) | Event::Progress(_) | Event::Stats(_)) {
+                patience.goes_on();
+            }
             match event {
                 Event::Records(records) => {
                     let payload = records.payload.map_or_else(Vec::new, |blob| blob.into_inner());
@@ -81,7 +86,7 @@ impl Client {
                     answer.reported = true;
                 }
                 Event::End(_) => return Ok(answer),
-                _ => {}
+                _ => patience.continues().map_err(|_| patience.error(&subject))?,
             }
         }
     }

@@ -18,6 +18,11 @@ const ERROR_BYTES: usize = 64 << 10;
 /// reference, takes less than a third.
 const DOCUMENT_BYTES: usize = 32 << 20;
 
+/// How many pages of a listing may have nothing in them, one after the other. Stores pass over removed objects.
+const EMPTY_PAGES: u32 = 1000;
+/// The most objects of a listing, of which each takes some hundred bytes of memory.
+const LISTED: u64 = 20_000_000;
+
 /// What is wrong with an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Misanswer {
@@ -31,6 +36,10 @@ pub(crate) enum Misanswer {
     SameToken,
     /// The pages of a listing come again.
     Cycle,
+    /// Page after page of a listing has nothing in it.
+    EmptyPages,
+    /// A listing has more objects than are held in memory.
+    TooMany,
     /// It does not end.
     Endless,
 }
@@ -56,6 +65,16 @@ impl fmt::Display for Misanswer {
             Self::Cycle => f.write_str(
                 "the store answers with pages of its listing that it has sent before: the rest of the objects is \
                  not known",
+            ),
+            Self::EmptyPages => write!(
+                f,
+                "the store answers with {EMPTY_PAGES} pages of its listing in a row that have nothing in them, and \
+                 says that it goes on: the rest of the objects is not known"
+            ),
+            Self::TooMany => write!(
+                f,
+                "the store lists more than {} million objects at one place: name a folder with fewer",
+                LISTED / 1_000_000
             ),
             Self::Endless => {
                 write!(f, "the store answers with a document of more than {} MiB", DOCUMENT_BYTES >> 20)
@@ -154,6 +173,10 @@ struct Tokens {
     /// How many pages followed that one, and how many may until another one is remembered.
     passed: u64,
     most: u64,
+    /// How many pages up to here have nothing in them.
+    empty: u32,
+    /// How many objects and folders the pages have.
+    listed: u64,
 }
 
 impl Listings {
@@ -169,13 +192,24 @@ impl Listings {
         let asked = others.collect::<Vec<_>>().join("&");
         let mut listings = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let known = this.and_then(|this| listings.remove(&(asked.clone(), this)));
-        let mut tokens = known.unwrap_or(Tokens { remembered: next.clone(), passed: 0, most: 0 });
+        let first = Tokens { remembered: next.clone(), passed: 0, most: 0, empty: 0, listed: 0 };
+        let mut tokens = known.unwrap_or(first);
         if tokens.most > 0 && tokens.remembered == next {
             return Err(Misanswer::Cycle);
         }
+        let entries = entries(page);
+        tokens.listed += entries;
+        tokens.empty = if entries == 0 { tokens.empty + 1 } else { 0 };
+        if tokens.empty >= EMPTY_PAGES {
+            return Err(Misanswer::EmptyPages);
+        }
+        if tokens.listed > LISTED {
+            return Err(Misanswer::TooMany);
+        }
         tokens.passed += 1;
         if tokens.passed > tokens.most {
-            tokens = Tokens { remembered: next.clone(), passed: 0, most: 2 * tokens.most.max(1) };
+            let most = 2 * tokens.most.max(1);
+            tokens = Tokens { remembered: next.clone(), passed: 0, most, ..tokens };
         }
         if listings.len() >= MOST_LISTINGS {
             listings.clear();
@@ -183,6 +217,13 @@ impl Listings {
         listings.insert((asked, next), tokens);
         Ok(())
     }
+}
+
+/// How many objects and folders a page has.
+fn entries(page: &[u8]) -> u64 {
+    let page = String::from_utf8_lossy(page);
+    let count = |element: &str| page.matches(element).count() as u64;
+    count("<Contents>") + count("<CommonPrefixes>")
 }
 
 /// The token of a page of a listing, if it is not the first, and that of the next one; nothing if there is no next one.
@@ -260,6 +301,41 @@ mod tests {
         check("&continuation-token=b", &more("a"), Ok(()));
         check("&continuation-token=a", &more("a"), Err(Misanswer::SameToken));
         check("&continuation-token=a%2B%26&prefix=x", &more("a+&amp;"), Err(Misanswer::SameToken));
+    }
+
+    /// However new each token is.
+    #[test]
+    fn a_listing_has_an_end() {
+        let given_up = |pages: u32, page: &dyn Fn(u32) -> String| {
+            let listings = Listings::default();
+            (1..=pages).find_map(|number| {
+                let uri = match number {
+                    1 => "http://h/b?list-type=2".to_owned(),
+                    _ => format!("http://h/b?list-type=2&continuation-token={number}"),
+                };
+                let xml = format!(
+                    "<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>{}\
+                     </NextContinuationToken>{}</ListBucketResult>",
+                    number + 1,
+                    page(number)
+                );
+                let checked = listings.check(&uri.parse().unwrap(), xml.as_bytes());
+                Some((number, checked.err()?))
+            })
+        };
+        let object = |_: u32| "<Contents><Key>k</Key></Contents>".to_owned();
+        assert_eq!(given_up(2 * EMPTY_PAGES, &object), None);
+        let empty = given_up(2 * EMPTY_PAGES, &|_| String::new());
+        assert_eq!(empty, Some((EMPTY_PAGES, Misanswer::EmptyPages)));
+        // Pages with something in them begin anew.
+        let some = |number: u32| match number % (EMPTY_PAGES - 1) {
+            0 => "<CommonPrefixes><Prefix>p/</Prefix></CommonPrefixes>".to_owned(),
+            _ => String::new(),
+        };
+        assert_eq!(given_up(3 * EMPTY_PAGES, &some), None);
+        let many = "<Contents>".repeat(400_000);
+        let pages = u32::try_from(LISTED).unwrap() / 400_000 + 1;
+        assert_eq!(given_up(2 * pages, &|_| many.clone()), Some((pages, Misanswer::TooMany)));
     }
 
     #[test]

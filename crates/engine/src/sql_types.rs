@@ -27,12 +27,12 @@ pub fn sql_type(data_type: &DataType) -> Cow<'static, str> {
         | DataType::FixedSizeBinary(_) => "BYTEA",
         DataType::Date32 | DataType::Date64 => "DATE",
         DataType::Time32(_) | DataType::Time64(_) => "TIME",
-        DataType::Interval(_) => "INTERVAL",
+        DataType::Interval(_) | DataType::Duration(_) => "INTERVAL",
         DataType::Decimal32(precision, scale)
         | DataType::Decimal64(precision, scale)
         | DataType::Decimal128(precision, scale)
         | DataType::Decimal256(precision, scale) => {
-            return format!("DECIMAL({precision}, {scale})").into();
+            return format!("DECIMAL({precision},{scale})").into();
         }
         DataType::Timestamp(unit, zone) => {
             let zone = if zone.is_some() { " WITH TIME ZONE" } else { "" };
@@ -139,7 +139,7 @@ fn of_word(word: &str, behind: &str) -> Option<(String, usize)> {
         let parts: Vec<&str> = inner.split([',', ' ']).filter(|it| !it.is_empty()).collect();
         return match parts.as_slice() {
             [precision, scale] if [precision, scale].iter().all(|it| it.parse::<i8>().is_ok()) => {
-                with_inner(format!("DECIMAL({precision}, {scale})"))
+                with_inner(format!("DECIMAL({precision},{scale})"))
             }
             [value, _, scale] => {
                 let value = value.strip_prefix("Some(")?.strip_suffix(')')?;
@@ -218,7 +218,7 @@ mod tests {
         let item = |data_type| Field::new("item", data_type, true).into();
         for (data_type, expected) in [
             (DataType::Utf8View, "VARCHAR"),
-            (DataType::Decimal128(15, 2), "DECIMAL(15, 2)"),
+            (DataType::Decimal128(15, 2), "DECIMAL(15,2)"),
             (DataType::Timestamp(TimeUnit::Microsecond, None), "TIMESTAMP(6)"),
             (
                 DataType::Timestamp(TimeUnit::Second, Some("+00:00".into())),
@@ -242,7 +242,7 @@ mod tests {
             ("$1 + Int64(1)", "$1 + 1"),
             ("a = Utf8(\"it's\")", "a = 'it''s'"),
             ("Int64(NULL), Boolean(true), Float64(1.5e3)", "NULL, true, 1.5e3"),
-            ("Decimal128(Some(-115),3,2) and Decimal128(15, 2)", "-1.15 and DECIMAL(15, 2)"),
+            ("Decimal128(Some(-115),3,2) and Decimal128(15, 2)", "-1.15 and DECIMAL(15,2)"),
             ("Decimal128(Some(5),3,2)", "0.05"),
             (
                 "Timestamp(ns) - Timestamp(µs, \"+00:00\")",

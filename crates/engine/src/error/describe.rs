@@ -23,6 +23,7 @@ use crate::json_columns::APART;
 use crate::merged_columns::LEAVE_OUT;
 use crate::misanswer::Misanswer;
 use crate::silence::Silence;
+use crate::staging::outcome::UnknownOutcome;
 
 /// An error as a user should read it.
 pub(super) struct Description {
@@ -65,6 +66,11 @@ pub(super) fn describe(error: &DataFusionError) -> Description {
     if let Some(text) = find::<BadEncoding>(error) {
         let (kind, message) = (ErrorKind::Data, text.to_string());
         return Description { kind, message, hint: Some(OTHER_ENCODING.into()) };
+    }
+    if let Some(unknown) = find::<UnknownOutcome>(error) {
+        let reason = of_object_store(&unknown.error).message;
+        let message = format!("{unknown}: {reason}");
+        return Description { kind: ErrorKind::Unavailable, message, hint: Some(OUTCOME.into()) };
     }
     if let Some(silence) = find::<Silence>(error) {
         let (kind, message) = (ErrorKind::Unavailable, silence.to_string());
@@ -246,6 +252,8 @@ const DAMAGED: &str = "Run the query again: what was damaged on the way is not d
      is, the store has the object damaged.";
 
 const NO_STORE: &str = "Check the endpoint, and what is between it and this machine.";
+/// What to do where it is not known whether an object was written.
+const OUTCOME: &str = "Look whether the object is there before it is written again.";
 const SILENT: &str =
     "Check that the store is up, or wait longer: SET sluice.idle_timeout = '2min'.";
 

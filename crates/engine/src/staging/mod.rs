@@ -11,6 +11,7 @@
 //! if the store fails during these last steps, some objects of the statement may be there and others not,
 //! or old ones beside them; each of them is whole.
 
+pub(crate) mod outcome;
 pub(crate) mod replaced;
 mod store;
 
@@ -26,6 +27,7 @@ use tokio::runtime::Handle;
 use tokio::sync::RwLock;
 use tokio::task::JoinHandle;
 
+use self::outcome::{Outcome, of_object, of_upload};
 pub use self::store::StagingStores;
 
 /// The statements of a session that are writing, so that their uploads can be aborted when the
@@ -99,7 +101,9 @@ impl OpenStaging {
     /// complete then is aborted.
     pub async fn commit(self) -> object_store::Result<()> {
         self.commit_replacing(Vec::new()).await.map_err(|error| match error {
-            CommitError::NotVisible(error) | CommitError::NotRemoved { error, .. } => error,
+            CommitError::NotVisible(error)
+            | CommitError::Unknown { error, .. }
+            | CommitError::NotRemoved { error, .. } => error,
             // Without anything to replace, nothing is left just as well.
             CommitError::NothingLeft => stopped(),
         })
@@ -283,20 +287,25 @@ impl Staging {
             return Err(CommitError::NothingLeft);
         }
         state.committed = true;
-        Self::complete(staged).await.map_err(CommitError::NotVisible)?;
+        Self::complete(staged).await?;
         remove(replaced).await
     }
 
     /// Makes all objects visible, or none: those that are visible already when one fails are removed. The names of
     /// a statement's objects are new ones where there are several.
-    async fn complete(staged: Staged) -> object_store::Result<()> {
+    async fn complete(staged: Staged) -> Result<(), CommitError> {
         let Staged { uploads, objects } = staged;
         let mut visible = Vec::new();
+        let is_only = uploads.len() + objects.len() == 1;
         match Self::complete_each(uploads, objects, &mut visible).await {
             Ok(()) => Ok(()),
-            Err(error) => match remove(visible).await {
-                Ok(()) => Err(error),
-                Err(left) => Err(partly(&error, &left)),
+            // It may have replaced another one, which then is not to be removed.
+            Err(Failed { location, error, outcome: Outcome::Unknown }) if is_only => {
+                Err(CommitError::Unknown { location, error })
+            }
+            Err(Failed { error, .. }) => match remove(visible).await {
+                Ok(()) => Err(CommitError::NotVisible(error)),
+                Err(left) => Err(CommitError::NotVisible(partly(&error, &left))),
             },
         }
     }
@@ -305,23 +314,28 @@ impl Staging {
         uploads: Vec<Arc<Upload>>,
         objects: Vec<Object>,
         visible: &mut Vec<Replaced>,
-    ) -> object_store::Result<()> {
+    ) -> Result<(), Failed> {
         let unfinished = uploads.iter().find(|upload| !upload.is_finished());
-        let mut failed = unfinished.map(|upload| unfinished_error(&upload.location));
+        let mut failed = unfinished.map(|upload| Failed {
+            location: upload.location.clone(),
+            error: unfinished_error(&upload.location),
+            outcome: Outcome::NotWritten,
+        });
         let mut uploads = uploads.into_iter();
         while failed.is_none()
             && let Some(upload) = uploads.next()
         {
             let Some(mut inner) = upload.take() else { continue };
-            match inner.complete().await {
-                Ok(_) => visible.push(Replaced {
-                    store: Arc::clone(&upload.store),
-                    location: upload.location.clone(),
-                }),
-                Err(error) => {
-                    abort(&upload.location, inner).await;
-                    failed = Some(error);
-                }
+            let (store, location) = (Arc::clone(&upload.store), upload.location.clone());
+            let Err(error) = inner.complete().await else {
+                visible.push(Replaced { store, location });
+                continue;
+            };
+            abort(&location, inner).await;
+            let outcome = of_upload(&*store, &location, &error).await;
+            failed = Some(Failed { location: location.clone(), error, outcome });
+            if outcome != Outcome::NotWritten {
+                visible.push(Replaced { store, location });
             }
         }
         if let Some(error) = failed {
@@ -333,8 +347,17 @@ impl Staging {
             return Err(error);
         }
         for Object { store, location, payload, options } in objects {
-            store.put_opts(&location, payload, options).await?;
-            visible.push(Replaced { store, location });
+            let outcome = match store.put_opts(&location, payload.clone(), options).await {
+                Ok(_) => Ok(()),
+                Err(error) => match of_object(&*store, &location, &payload, &error).await {
+                    Outcome::Written => Ok(()),
+                    outcome => Err(Failed { location: location.clone(), error, outcome }),
+                },
+            };
+            if !matches!(outcome, Err(Failed { outcome: Outcome::NotWritten, .. })) {
+                visible.push(Replaced { store, location });
+            }
+            outcome?;
         }
         Ok(())
     }
@@ -350,6 +373,13 @@ impl Staging {
         future::join_all(aborted).await;
         false
     }
+}
+
+/// An object that was not written, as far as is known.
+struct Failed {
+    location: Path,
+    error: object_store::Error,
+    outcome: Outcome,
 }
 
 /// An object that new ones replace.
@@ -368,6 +398,13 @@ pub enum CommitError {
     NothingLeft,
     /// Not all new objects are there.
     NotVisible(object_store::Error),
+    /// Whether the only new object is there is not known: the store's answer was lost.
+    Unknown {
+        /// The object.
+        location: Path,
+        /// What became of the answer.
+        error: object_store::Error,
+    },
     /// They are, and beside them so many of those that they replace, of which this is one.
     NotRemoved {
         /// How many.
@@ -405,7 +442,9 @@ async fn abort(location: &Path, mut upload: Box<dyn MultipartUpload>) {
 fn partly(error: &object_store::Error, left: &CommitError) -> object_store::Error {
     let (count, location) = match left {
         CommitError::NotRemoved { left, location, .. } => (*left, location.to_string()),
-        CommitError::NothingLeft | CommitError::NotVisible(_) => (0, String::new()),
+        CommitError::NothingLeft | CommitError::NotVisible(_) | CommitError::Unknown { .. } => {
+            (0, String::new())
+        }
     };
     let text = format!("{error}; {count} of its objects are left, such as `{location}`");
     object_store::Error::Generic { store: "staging", source: text.into() }

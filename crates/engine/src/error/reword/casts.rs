@@ -53,7 +53,7 @@ mod tests {
             ),
             (
                 "Cannot cast string 'x' to value of Decimal128(15, 2) type",
-                "'x' is no DECIMAL(15, 2)",
+                "'x' is no DECIMAL(15,2)",
                 "TRY_CAST",
             ),
         ] {

@@ -1,0 +1,97 @@
+//! What became of an object whose write failed: it may be the answer that was lost, and not the request.
+
+use std::fmt;
+
+use object_store::client::{HttpError, HttpErrorKind};
+use object_store::path::Path;
+use object_store::{Error, ObjectStore, ObjectStoreExt, PutPayload, Result};
+
+/// What is known of an object after its write failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Outcome {
+    /// It is there, with the bytes that were written.
+    Written,
+    /// It is not there, or others are.
+    NotWritten,
+    /// The store does not say.
+    Unknown,
+}
+
+/// Whether an object was written is not known: the answer was lost, and the store does not say.
+#[derive(Debug)]
+pub(crate) struct UnknownOutcome {
+    pub(crate) location: Path,
+    /// What became of the answer.
+    pub(crate) error: Error,
+}
+
+impl fmt::Display for UnknownOutcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "whether `{}` was written is not known", self.location)
+    }
+}
+
+impl std::error::Error for UnknownOutcome {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.error)
+    }
+}
+
+/// What became of an object that was sent in one request.
+pub(super) async fn of_object(
+    store: &dyn ObjectStore,
+    location: &Path,
+    payload: &PutPayload,
+    error: &Error,
+) -> Outcome {
+    if is_refused(error) {
+        return Outcome::NotWritten;
+    }
+    match is_there(store, location, payload).await {
+        Ok(true) => Outcome::Written,
+        Ok(false) | Err(Error::NotFound { .. }) => Outcome::NotWritten,
+        Err(_) => Outcome::Unknown,
+    }
+}
+
+/// What became of an object that was sent in parts, whose bytes are no longer there to be compared.
+pub(super) async fn of_upload(store: &dyn ObjectStore, location: &Path, error: &Error) -> Outcome {
+    if is_refused(error) {
+        return Outcome::NotWritten;
+    }
+    match store.head(location).await {
+        Err(Error::NotFound { .. }) => Outcome::NotWritten,
+        // It may be the one that it was to replace.
+        Ok(_) | Err(_) => Outcome::Unknown,
+    }
+}
+
+/// Whether an object has these bytes.
+async fn is_there(store: &dyn ObjectStore, location: &Path, payload: &PutPayload) -> Result<bool> {
+    let found = store.get(location).await?;
+    if found.meta.size != payload.content_length() as u64 {
+        return Ok(false);
+    }
+    let found = found.bytes().await?;
+    let mut rest = &found[..];
+    for piece in payload {
+        match rest.strip_prefix(&piece[..]) {
+            Some(behind) => rest = behind,
+            None => return Ok(false),
+        }
+    }
+    Ok(rest.is_empty())
+}
+
+/// Whether a store has refused the request, or was not reached.
+fn is_refused(error: &Error) -> bool {
+    let Error::Generic { source, .. } = error else { return true };
+    let mut next = Some(source.as_ref() as &(dyn std::error::Error + 'static));
+    while let Some(error) = next {
+        if let Some(error) = error.downcast_ref::<HttpError>() {
+            return error.kind() == HttpErrorKind::Connect;
+        }
+        next = error.source();
+    }
+    false
+}
