@@ -116,6 +116,7 @@ mod silence;
 pub mod skyline;
 mod spellings;
 mod sql;
+mod sql_types;
 pub mod stages;
 pub mod staging;
 pub mod statistics;
@@ -126,6 +127,7 @@ pub mod switch;
 mod table_columns;
 pub mod table_functions;
 pub mod timeline;
+mod type_of;
 mod unquoted_names;
 #[doc(hidden)]
 pub mod url_tables;

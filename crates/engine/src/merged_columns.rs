@@ -3,11 +3,12 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use arrow::datatypes::{DECIMAL128_MAX_PRECISION, DataType, Field, Schema, TimeUnit};
+use arrow::datatypes::{DECIMAL128_MAX_PRECISION, DataType, Field, Schema};
 use datafusion::common::{DataFusionError, Result};
 use object_store::ObjectMeta;
 use object_store::path::Path;
 
+use crate::sql_types::sql_type;
 use crate::{ErrorKind, Told};
 
 /// What to do where values of one column have types that no column has together.
@@ -65,10 +66,10 @@ impl MergedColumns {
                 let note = format!(
                     "column `{}` is {} in `{first}` and {} in `{}`: it is read as {}",
                     known.name(),
-                    sql_type(known.data_type()),
-                    sql_type(field.data_type()),
+                    kind_of_value(known.data_type()),
+                    kind_of_value(field.data_type()),
                     object.location,
-                    sql_type(&wider),
+                    kind_of_value(&wider),
                 );
                 let begins = format!("column `{}` is ", known.name());
                 if !self.widened.iter().any(|said| said.starts_with(&begins)) {
@@ -239,8 +240,8 @@ impl<'a> Conflict<'a> {
         let Self { column, types: (one, other) } = self;
         let message = format!(
             "column `{column}` is {} in `{first}` and {} in `{object}`",
-            sql_type(one),
-            sql_type(other)
+            kind_of_value(one),
+            kind_of_value(other)
         );
         let hint = match is_json || one.is_nested() || other.is_nested() {
             true => LEAVE_OUT.to_owned(),
@@ -263,28 +264,13 @@ fn as_typed(name: &str) -> Cow<'_, str> {
     }
 }
 
-/// A type as SQL names it, where it has a name there.
-fn sql_type(data_type: &DataType) -> Cow<'static, str> {
-    let name = match data_type {
-        DataType::Boolean => "BOOLEAN",
-        DataType::Int8 => "TINYINT",
-        DataType::Int16 => "SMALLINT",
-        DataType::Int32 => "INT",
-        DataType::Int64 => "BIGINT",
-        DataType::Float32 => "REAL",
-        DataType::Float64 => "DOUBLE",
-        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => "VARCHAR",
-        DataType::Date32 => "DATE",
-        DataType::Timestamp(TimeUnit::Second, None) => "TIMESTAMP(0)",
-        DataType::Timestamp(TimeUnit::Millisecond, None) => "TIMESTAMP(3)",
-        DataType::Timestamp(TimeUnit::Microsecond, None) => "TIMESTAMP(6)",
-        DataType::Timestamp(TimeUnit::Nanosecond, None) => "TIMESTAMP(9)",
-        DataType::Dictionary(_, values) => return sql_type(values),
-        DataType::Struct(_) => "an object (STRUCT)",
-        DataType::List(_) | DataType::LargeList(_) => "a list",
-        other => return other.to_string().into(),
-    };
-    name.into()
+/// What values are, as a user would say it.
+fn kind_of_value(data_type: &DataType) -> Cow<'static, str> {
+    match data_type {
+        DataType::Struct(_) => "an object (STRUCT)".into(),
+        DataType::List(_) | DataType::LargeList(_) => "a list".into(),
+        other => sql_type(other),
+    }
 }
 
 #[cfg(test)]
