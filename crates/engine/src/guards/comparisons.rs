@@ -25,7 +25,7 @@ use datafusion::optimizer::{
 use super::exact::{Counted, Number};
 use super::{
     array_has, decimal_comparisons, exclusive_or, flipped_comparisons, float_zeros, in_lists,
-    lossy_casts, mixed_instants, regular_expressions, rounding, timestamp_casts,
+    lossy_casts, mixed_instants, places, regular_expressions, rounding, timestamp_casts,
     timestamp_comparisons, truncated_dates, unlike, years,
 };
 
@@ -243,7 +243,7 @@ fn concerns_exact(expr: &Expr) -> bool {
                 || decimal_comparisons::concerns_arithmetic(left, *op, right)
         }
         Expr::ScalarFunction(call) => {
-            call.func.name() == "date_trunc"
+            matches!(call.func.name(), "date_trunc" | "round")
                 || decimal_comparisons::concerns(call)
                 || decimal_comparisons::as_double(expr).is_some()
         }
@@ -337,6 +337,7 @@ fn exact(expr: &Expr, schema: &DFSchema) -> Option<Expr> {
         }
         Expr::ScalarFunction(call) => null_if(call, schema)
             .or_else(|| decimal_comparisons::arguments(call, schema))
+            .or_else(|| places::fixed(expr, call, schema))
             .or_else(|| truncated_dates::of_date(expr, schema)),
         Expr::Cast(_) | Expr::TryCast(_) => decimal_comparisons::cast(expr),
         _ => None,

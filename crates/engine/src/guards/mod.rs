@@ -53,6 +53,7 @@ mod operators;
 mod order_of_offset;
 mod order_of_unions;
 mod piecewise_merge_join;
+mod places;
 mod regular_expressions;
 mod repeated_keys;
 mod rounding;
@@ -151,6 +152,7 @@ pub const GUARDS: &[Guard] = &[
     order_of_offset::GUARD,
     order_of_unions::GUARD,
     piecewise_merge_join::GUARD,
+    places::GUARD,
     regular_expressions::GUARD,
     repeated_keys::GUARD,
     rounding::GUARD,
@@ -192,9 +194,10 @@ pub fn with_guards(mut builder: SessionStateBuilder) -> Result<SessionStateBuild
     window_shifts::install(&mut builder);
     kept_casts::install(&mut builder);
     min_max_of_floats::install(&mut builder);
+    // The other guards of aggregates stand around it.
     moving_frames::install(&mut builder);
     dates_and_intervals::install(&mut builder);
-    nans::install(&mut builder);
+    nans::install(&mut builder)?;
     builder.scalar_functions().get_or_insert_default().push(names::function());
     set_operations::install(&mut builder.analyzer().get_or_insert_with(Analyzer::new).rules);
     subqueries::install(&mut builder);
@@ -229,6 +232,14 @@ pub fn with_guards(mut builder: SessionStateBuilder) -> Result<SessionStateBuild
 fn rule<'a>(rules: &'a mut [LogicalRule], name: &str) -> Result<&'a mut LogicalRule> {
     let found = rules.iter_mut().find(|rule| rule.name() == name);
     found.ok_or_else(|| internal_datafusion_err!("no optimizer rule is named {name}"))
+}
+
+/// Puts a logical rule before the one of DataFusion with this name.
+fn insert_before(rules: &mut Vec<LogicalRule>, name: &str, before: LogicalRule) -> Result<()> {
+    let found = rules.iter().position(|rule| rule.name() == name);
+    let at = found.ok_or_else(|| internal_datafusion_err!("no optimizer rule is named {name}"))?;
+    rules.insert(at, before);
+    Ok(())
 }
 
 /// Puts two physical rules around the one of DataFusion with this name.
