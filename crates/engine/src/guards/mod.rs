@@ -47,6 +47,7 @@ mod moving_frames;
 mod names;
 mod nans;
 mod negative_scales;
+mod nested_floats;
 mod null_equal_keys;
 mod offset_below_sort;
 mod operators;
@@ -146,6 +147,7 @@ pub const GUARDS: &[Guard] = &[
     mixed_instants::GUARD,
     nans::GUARD,
     negative_scales::GUARD,
+    nested_floats::GUARD,
     null_equal_keys::GUARD,
     offset_below_sort::GUARD,
     operators::GUARD,
@@ -198,6 +200,7 @@ pub fn with_guards(mut builder: SessionStateBuilder) -> Result<SessionStateBuild
     moving_frames::install(&mut builder);
     dates_and_intervals::install(&mut builder);
     nans::install(&mut builder)?;
+    nested_floats::install(&mut builder);
     builder.scalar_functions().get_or_insert_default().push(names::function());
     set_operations::install(&mut builder.analyzer().get_or_insert_with(Analyzer::new).rules);
     subqueries::install(&mut builder);
