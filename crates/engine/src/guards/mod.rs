@@ -53,6 +53,7 @@ mod offset_below_sort;
 mod operators;
 mod order_of_offset;
 mod order_of_unions;
+mod overflow;
 mod piecewise_merge_join;
 mod places;
 mod regular_expressions;
@@ -76,6 +77,7 @@ mod wrapped;
 mod years;
 
 pub(crate) use self::kept_casts::keep_casts;
+pub(crate) use self::overflow::{checked_operation, counted_digits, out_of_range};
 pub(crate) use self::using::merge_other_capitals;
 
 /// A class of wrong answers, and what keeps them from our users.
@@ -153,6 +155,7 @@ pub const GUARDS: &[Guard] = &[
     operators::GUARD,
     order_of_offset::GUARD,
     order_of_unions::GUARD,
+    overflow::GUARD,
     piecewise_merge_join::GUARD,
     places::GUARD,
     regular_expressions::GUARD,
@@ -200,6 +203,7 @@ pub fn with_guards(mut builder: SessionStateBuilder) -> Result<SessionStateBuild
     moving_frames::install(&mut builder);
     dates_and_intervals::install(&mut builder);
     nans::install(&mut builder)?;
+    overflow::install(&mut builder)?;
     nested_floats::install(&mut builder);
     builder.scalar_functions().get_or_insert_default().push(names::function());
     set_operations::install(&mut builder.analyzer().get_or_insert_with(Analyzer::new).rules);
