@@ -33,6 +33,7 @@ mod decimal_comparisons;
 mod distinct_from;
 mod distinct_on;
 mod exact;
+mod exact_sums;
 mod exclusive_or;
 mod flipped_comparisons;
 mod float_zeros;
@@ -133,6 +134,8 @@ pub const GUARDS: &[Guard] = &[
     decimal_comparisons::GUARD,
     distinct_from::GUARD,
     distinct_on::GUARD,
+    exact_sums::MEANS,
+    exact_sums::SUMS,
     exclusive_or::GUARD,
     flipped_comparisons::GUARD,
     float_zeros::GUARD,
@@ -200,6 +203,7 @@ pub fn with_guards(mut builder: SessionStateBuilder) -> Result<SessionStateBuild
     kept_casts::install(&mut builder);
     min_max_of_floats::install(&mut builder);
     // The other guards of aggregates stand around it.
+    exact_sums::install(&mut builder);
     moving_frames::install(&mut builder);
     dates_and_intervals::install(&mut builder);
     nans::install(&mut builder)?;
