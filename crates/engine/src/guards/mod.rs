@@ -38,6 +38,7 @@ mod exclusive_or;
 mod flipped_comparisons;
 mod float_zeros;
 mod functional_dependencies;
+mod guarded_conditions;
 mod in_lists;
 mod kept_casts;
 mod limit_below_aggregate;
@@ -140,6 +141,7 @@ pub const GUARDS: &[Guard] = &[
     flipped_comparisons::GUARD,
     float_zeros::GUARD,
     functional_dependencies::GUARD,
+    guarded_conditions::GUARD,
     in_lists::GUARD,
     limit_below_aggregate::GUARD,
     lossy_casts::GUARD,
@@ -231,6 +233,7 @@ pub fn with_guards(mut builder: SessionStateBuilder) -> Result<SessionStateBuild
     constants_of_outer_joins::install(physical);
     order_of_unions::install(physical);
     sorted_grouping_sets::install(physical);
+    guarded_conditions::install(physical)?;
     sort_merge_filter::install(physical);
     soft_limits::install(physical);
     let planners = builder.relation_planners().get_or_insert_with(Vec::new);
