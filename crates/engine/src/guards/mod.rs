@@ -30,6 +30,7 @@ mod constants_of_outer_joins;
 mod date_trunc;
 mod dates_and_intervals;
 mod decimal_comparisons;
+mod decimal_texts;
 mod distinct_from;
 mod distinct_on;
 mod exact;
@@ -133,6 +134,7 @@ pub const GUARDS: &[Guard] = &[
     dates_and_intervals::GUARD,
     date_trunc::GUARD,
     decimal_comparisons::GUARD,
+    decimal_texts::GUARD,
     distinct_from::GUARD,
     distinct_on::GUARD,
     exact_sums::MEANS,
