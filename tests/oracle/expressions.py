@@ -2,7 +2,7 @@
 
 import differences
 from tables import BIGINT, BOOLEAN, DATE, DECIMAL, DOUBLE, INT, TIMESTAMP, VARCHAR, constant, duckdb_name_of, edges, name_of, text_of
-from tree import ADD, AND, ATOM, COMPARE, IS, NOT, OR, RANGE, Shape, column, expression, literal
+from tree import ADD, AND, ATOM, COMPARE, IS, MULTIPLY, NOT, OR, RANGE, UNARY, Shape, column, expression, literal
 
 OPERATORS = ["=", "=", "<>", "<", "<=", ">", ">="]
 FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "<>": "<>"}
@@ -155,7 +155,7 @@ class Expressions:
         kinds = [(6, self.compare_literal), (2, self.compare_columns), (2, self.compare_cast), (2, self.compare_computed), (2, self.between),
                  (3, self.in_list), (2, self.like), (2, self.null_test), (2, self.distinct), (1, self.truth), (2, self.part_of_date),
                  (1, self.conditional_boolean), (1, self.compare_row_time), (2, self.compare_instant),
-                 (1, self.compare_span)]
+                 (1, self.compare_span), (1, self.guarded)]
         for _ in range(20):
             made = rng.choices([kind for _, kind in kinds], [weight for weight, _ in kinds])[0](scope)
             if made is not None:
@@ -322,6 +322,25 @@ class Expressions:
             other = literal("CAST('2020-06-01 10:00:00' AS TIMESTAMP(0))", TIMESTAMP(0))
         span = self.rng.choice(["1 day", "31 days", "1 month", "12 hours", "0 days", "-400 days", "1 year 1 day"])
         return self.compared(expression(Shape("({0} - {1})", demands=[ADD, ADD + 1]), one, other), literal(f"INTERVAL '{span}'"))
+
+    def guarded(self, scope):
+        """A condition that fails for some rows, beside one that excludes them."""
+        of = self.column(scope, lambda type: type[0] == "int")
+        if of is None:
+            return None
+        zero = literal("0", of.type)
+        # The other may compute it for all rows.
+        op, theirs = self.rng.choice([("/", "//"), ("%", "%")])
+        quotient = Shape(f"{{0}} {op} {{1}}", f"{{0}} {theirs} nullif({{1}}, 0)", MULTIPLY, [MULTIPLY, UNARY])
+        fails = self.compared(expression(quotient, literal(self.rng.choice(["10", "100", "-7"])), of, type=BIGINT), self.plain(INT, bare=True))
+        if self.chance(0.6):
+            parts = [expression(COMPARISONS[self.rng.choice(["<>", ">"])], of.copy(), zero, type=BOOLEAN), fails]
+            shape = BOTH
+        else:
+            parts, shape = [expression(COMPARISONS["="], of.copy(), zero, type=BOOLEAN), fails], EITHER
+        if self.chance(0.2):
+            parts.reverse()
+        return expression(shape, *parts, type=BOOLEAN)
 
     def simple(self, scope):
         return self.compare_literal(scope) or self.null_test(scope)

@@ -20,7 +20,9 @@ LENGTHS = ["length({0})", "char_length({0})", ("octet_length({0})", "strlen({0})
 WHOLES = ["({0} & {1})", "({0} | {1})", ("({0} ^ {1})", "xor({0}, {1})"), "gcd({0}, {1})", "({0} >> 1)", "({0} % nullif({1}, 0))",
           ("({0} / nullif({1}, 0))", "({0} // nullif({1}, 0))"), "CASE {0} WHEN {1} THEN 0 WHEN 1 THEN {1} ELSE {0} END"]
 # Functions of a DOUBLE.
-REALS = ["sqrt(abs({0}))", "cbrt({0})", "power({0}, 2)", "trunc({0})", "exp(least({0}, 9e0))", "ln(abs({0}) + 1e0)"]
+REALS = ["nullif({0}, 0)", "nullif({0}, -0.0)", "nullif({0}, CAST('NaN' AS DOUBLE))", "CASE {0} WHEN 0 THEN 1.5 WHEN CAST('NaN' AS DOUBLE) THEN -2e0 ELSE {0} END",
+         "CASE WHEN [{0}] = [0e0] THEN 7e0 ELSE {0} END", "CASE WHEN array_position([1.5, 0e0], {0}) = 2 THEN 7e0 ELSE {0} END",
+         "sqrt(abs({0}))", "cbrt({0})", "power({0}, 2)", "trunc({0})", "exp(least({0}, 9e0))", "ln(abs({0}) + 1e0)"]
 
 
 def both(made):
@@ -184,12 +186,12 @@ class Scalars(Expressions):
             return expression(function("abs"), again(), type=type)
         if draw < 0.75:
             return expression(Shape("-{0}", binds=UNARY, demands=ATOM), again(), type=type)
-        if draw < 0.9:
+        if draw < 0.86:
             of = again()
             scale = of.type[2] if of.type[0] == "decimal" else 0
             target = DECIMAL(38 if self.chance(0.3) else type[1], rng.randint(0, min(scale, type[2])))
             return expression(cast(target, of.type), of, type=target)
-        if draw < 0.94:
+        if draw < 0.96:
             return expression(Shape(f"round({{0}}, {rng.randint(0, 3)})", demands=0), again(), type=type)
         return expression(function(rng.choice(["round", "floor", "ceil"])), again(), type=type)
 

@@ -1,21 +1,33 @@
-//! Functions of other systems that are one of DataFusion's by another name, or with another argument.
+//! Functions of other systems that are one of DataFusion's by another name, or with another argument, or an operator.
 
+use datafusion::sql::sqlparser::ast::helpers::attached_token::AttachedToken;
 use datafusion::sql::sqlparser::ast::{
-    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, ObjectName, Value,
+    BinaryOperator, CaseWhen, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments,
+    Ident, ObjectName, Value,
 };
 
 /// Parts of a date or a time stamp, which `date_part` takes by name.
 const PARTS: [&str; 8] = ["year", "quarter", "month", "week", "day", "hour", "minute", "second"];
 
 /// Names, and what the same function is called here.
-const NAMES: [(&str, &str); 4] =
-    [("len", "length"), ("mid", "substr"), ("sign", "signum"), ("list_value", "make_array")];
+const NAMES: [(&str, &str); 5] = [
+    ("len", "length"),
+    ("mid", "substr"),
+    ("sign", "signum"),
+    ("list_value", "make_array"),
+    ("variance", "var"),
+];
+
+/// The name of a function as it is looked up, unless it is in quotes.
+fn typed(call: &Function) -> Option<String> {
+    let [name] = call.name.0.as_slice() else { return None };
+    let name = name.as_ident().filter(|name| name.quote_style.is_none())?;
+    Some(name.value.to_ascii_lowercase())
+}
 
 /// Makes a call one of a function that there is: `year(d)` is `date_part('year', d)`.
 pub(crate) fn rename(call: &mut Function) {
-    let [name] = call.name.0.as_slice() else { return };
-    let Some(typed) = name.as_ident().filter(|name| name.quote_style.is_none()) else { return };
-    let typed = typed.value.to_ascii_lowercase();
+    let Some(typed) = typed(call) else { return };
     let FunctionArguments::List(list) = &mut call.args else { return };
     if let Some((_, ours)) = NAMES.iter().find(|(theirs, _)| *theirs == typed) {
         call.name = ObjectName::from(vec![Ident::new(*ours)]);
@@ -23,5 +35,32 @@ pub(crate) fn rename(call: &mut Function) {
         let part = Expr::Value(Value::SingleQuotedString(typed).into());
         list.args.insert(0, FunctionArg::Unnamed(FunctionArgExpr::Expr(part)));
         call.name = ObjectName::from(vec![Ident::new("date_part")]);
+    }
+}
+
+/// What a call means that is no function here: `if(c, a, b)` is CASE, and `mod(a, b)` is `a % b`.
+pub(crate) fn operator(call: &Function) -> Option<Expr> {
+    let typed = typed(call)?;
+    let FunctionArguments::List(list) = &call.args else { return None };
+    let args = list.args.iter().map(|arg| match arg {
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => Some(expr.clone()),
+        _ => None,
+    });
+    let args = args.collect::<Option<Vec<_>>>()?;
+    match (typed.as_str(), args.as_slice()) {
+        ("if" | "iif", [condition, then, otherwise]) => Some(Expr::Case {
+            case_token: AttachedToken::empty(),
+            end_token: AttachedToken::empty(),
+            operand: None,
+            conditions: vec![CaseWhen { condition: condition.clone(), result: then.clone() }],
+            else_result: Some(Box::new(otherwise.clone())),
+        }),
+        ("mod", [left, right]) => {
+            let nested = |side: &Expr| Box::new(Expr::Nested(Box::new(side.clone())));
+            let (left, right) = (nested(left), nested(right));
+            let remainder = Expr::BinaryOp { left, op: BinaryOperator::Modulo, right };
+            Some(Expr::Nested(Box::new(remainder)))
+        }
+        _ => None,
     }
 }

@@ -142,6 +142,7 @@ pub mod switch;
 mod table_columns;
 pub mod table_functions;
 pub mod timeline;
+mod type_of;
 mod unquoted_names;
 #[doc(hidden)]
 pub mod url_tables;

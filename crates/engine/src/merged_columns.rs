@@ -8,7 +8,8 @@ use datafusion::common::{DataFusionError, Result};
 use object_store::ObjectMeta;
 use object_store::path::Path;
 
-use crate::{ErrorKind, Told, sql_types};
+use crate::sql_types::sql_type;
+use crate::{ErrorKind, Told};
 
 /// What to do where values of one column have types that no column has together.
 pub(crate) const LEAVE_OUT: &str = "Declare the other columns, CREATE EXTERNAL TABLE t (…), which leaves this one \
@@ -77,10 +78,10 @@ impl MergedColumns {
                 let note = format!(
                     "column `{}` is {} in `{first}` and {} in `{}`: it is read as {}{digits}",
                     known.name(),
-                    sql_type(known.data_type()),
-                    sql_type(field.data_type()),
+                    kind_of_value(known.data_type()),
+                    kind_of_value(field.data_type()),
                     object.location,
-                    sql_type(&wider),
+                    kind_of_value(&wider),
                 );
                 let begins = format!("column `{}` is ", known.name());
                 if !self.widened.iter().any(|said| said.starts_with(&begins)) {
@@ -264,8 +265,8 @@ impl<'a> Conflict<'a> {
         let Self { column, types: (one, other) } = self;
         let message = format!(
             "column `{column}` is {} in `{first}` and {} in `{object}`",
-            sql_type(one),
-            sql_type(other)
+            kind_of_value(one),
+            kind_of_value(other)
         );
         let hint = match is_json || one.is_nested() || other.is_nested() {
             true => LEAVE_OUT.to_owned(),
@@ -288,12 +289,12 @@ fn as_typed(name: &str) -> Cow<'_, str> {
     }
 }
 
-/// A type in words, as SQL names it.
-fn sql_type(data_type: &DataType) -> Cow<'static, str> {
+/// What values are, as a user would say it.
+fn kind_of_value(data_type: &DataType) -> Cow<'static, str> {
     match data_type {
         DataType::Struct(_) => "an object (STRUCT)".into(),
         DataType::List(_) | DataType::LargeList(_) => "a list".into(),
-        other => sql_types::sql_type(other),
+        other => sql_type(other),
     }
 }
 

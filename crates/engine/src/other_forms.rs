@@ -45,7 +45,10 @@ impl VisitorMut for Forms {
                     (**pattern, *escape_char) = (other, None);
                 }
             }
-            Expr::Function(call) => function_synonyms::rename(call),
+            Expr::Function(call) => match function_synonyms::operator(call) {
+                Some(other) => *expr = other,
+                None => function_synonyms::rename(call),
+            },
             Expr::RLike { negated, expr: text, pattern, .. } => {
                 let op = match negated {
                     true => BinaryOperator::PGRegexNotMatch,

@@ -19,6 +19,7 @@ use crate::optimizer;
 use crate::short_times;
 use crate::skyline::skyline;
 use crate::statistics::known::KnownStatistics;
+use crate::type_of::type_of;
 use crate::uuid_text;
 
 /// Adds everything of ours to a session that is being built: the endpoints, the options under
@@ -77,6 +78,7 @@ pub fn with_pushdown(
     let planner = Arc::new(ExplainPlanner::new(builder.query_planner().take()));
     let functions = builder.window_functions();
     functions.get_or_insert_with(SessionStateDefaults::default_window_functions).push(skyline());
+    builder.scalar_functions().get_or_insert_default().push(type_of());
     let tables = Arc::new(ExternalTables::default());
     for kind in KINDS {
         builder = builder.with_table_factory(kind.to_owned(), Arc::clone(&tables) as _);

@@ -2,6 +2,7 @@
 //!
 //! `PROPTEST_CASES=5000 cargo test --test it exact` runs more.
 
+mod arithmetic;
 mod columns;
 mod conditions;
 mod digits;

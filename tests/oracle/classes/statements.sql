@@ -1437,3 +1437,91 @@ SELECT a, b FROM t WHERE (a NOT IN (SELECT b FROM t)) = TRUE OR a IS NULL
 
 # value without a row
 SELECT l.c, (SELECT b FROM v WHERE b > 5) AS o FROM l WHERE (SELECT b FROM v WHERE b > 5) IS NULL AND c < 3
+
+# rounded decimal in case
+SELECT id, CASE WHEN id > 3 THEN round(d, 1) ELSE d END AS c, CASE WHEN id < 3 THEN d ELSE round(d, 1) END AS e FROM m
+
+# rounded decimal compared
+SELECT id FROM m WHERE round(d, 1) = 1.2 OR round(d, 1) > 67.35 AND round(d, 1) < 68
+
+# rounded decimal in
+SELECT id, round(d, 1) IN (1.2, 67.4) AS i FROM m WHERE round(d, 1) IN (1.2, 1.3, 67.4, -0.0)
+
+# rounded decimal as key
+SELECT round(d, 1) AS r, count(*) AS n FROM m GROUP BY round(d, 1) HAVING round(d, 1) > 1.2
+
+# rounded decimal joined
+SELECT a.id, b.id AS o FROM m a JOIN m b ON round(a.d, 1) = b.d
+
+# rounded decimal in union
+SELECT round(d, 1) AS r FROM m UNION SELECT d FROM m
+
+# rounded and cut decimals beside doubles
+SELECT id, round(d, 1) < x AS r, trunc(d) = d AS t, ceil(d) > floor(d) AS c, coalesce(round(d, 1), d) AS o, greatest(round(d, 1), d) AS g FROM m
+
+# nullif of zeros
+SELECT id, nullif(x, 0.0) AS n, nullif(x, 0) AS w, nullif(x, -0.0) AS m, nullif(r, 0) AS r FROM m
+
+# case of zeros
+SELECT id, CASE x WHEN 0 THEN 'zero' WHEN 1.5 THEN 'more' WHEN CAST('NaN' AS DOUBLE) THEN 'none' END AS c, CASE 0.0 WHEN x THEN 1 ELSE 2 END AS o FROM m
+
+# nullif of nan
+SELECT id, nullif(x, CAST('NaN' AS DOUBLE)) AS n, nullif(-x, CAST('NaN' AS DOUBLE)) AS m, nullif(-CAST('NaN' AS DOUBLE), x) AS c FROM m
+
+# lists of zeros
+SELECT id, [x] = [0.0] AS e, [0.0, x] <> [0.0, 0.0] AS n, array_position([0.0, 1.5], x) AS p, array_contains([1.5, 0.0], x) AS c FROM m WHERE x IS NOT NULL
+
+# distinct lists of zeros
+SELECT count(*) AS n FROM (SELECT DISTINCT [x] AS l FROM m) q
+
+# groups by lists of zeros
+SELECT count(*) AS n, max(n) AS o FROM (SELECT [x, 1] AS l, count(*) AS n FROM m GROUP BY [x, 1]) q
+
+# rows of zeros
+SELECT id FROM m WHERE (x, id) IN ((0.0, 1), (0.0, 2), (0.0, 3)) OR (x, 3) = (1.5, id)
+
+# mean of large whole numbers
+SELECT avg(i) AS a, avg(i) FILTER (WHERE id > 2) AS f, avg(DISTINCT i) AS d FROM m WHERE id IN (1, 2, 7, 10)
+
+# means of large whole numbers by group
+SELECT id > 4 AS g, avg(i) AS a, avg(id) AS o FROM m WHERE id IN (1, 2, 5, 7, 10) GROUP BY id > 4
+
+# mean of large whole numbers over
+SELECT id, avg(i) OVER (ORDER BY id ROWS BETWEEN 3 PRECEDING AND CURRENT ROW) AS a FROM m
+
+# sum that returns into the range
+SELECT id, sum(i) OVER (ORDER BY id ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) AS s FROM m WHERE id NOT IN (5)
+
+# and keeps a division
+SELECT id FROM m WHERE i <> 0 AND 100 / i > 10
+#duckdb SELECT id FROM m WHERE i <> 0 AND 100 // nullif(i, 0) > 10
+
+# and behind a division
+SELECT id FROM m WHERE 100 % i > 0 AND i <> 0 AND d <> 0 AND d / d = 1
+#duckdb SELECT id FROM m WHERE 100 % nullif(i, 0) > 0 AND i <> 0 AND d <> 0 AND d / d = 1
+
+# or keeps a division
+SELECT id, i = 0 OR 100 / i > 10 AS o, (i = 0 OR 100 / i > 10) IS NULL AS u FROM m
+#duckdb SELECT id, i = 0 OR 100 // nullif(i, 0) > 10 AS o, (i = 0 OR 100 // nullif(i, 0) > 10) IS NULL AS u FROM m
+
+# and keeps a division in an aggregate
+SELECT count(*) FILTER (WHERE i <> 0 AND 100 / i > 10) AS n, sum(CASE WHEN i <> 0 AND 100 / i > 10 THEN id END) AS s FROM m
+#duckdb SELECT count(*) FILTER (WHERE i <> 0 AND 100 // nullif(i, 0) > 10) AS n, sum(CASE WHEN i <> 0 AND 100 // nullif(i, 0) > 10 THEN id END) AS s FROM m
+
+# and keeps a cast
+SELECT s FROM (VALUES ('7'), ('x'), (NULL), ('12'), ('1.5')) v(s) WHERE s <> 'x' AND s NOT LIKE '%.%' AND CAST(s AS INT) > 8
+
+# decimals from exponents
+SELECT CAST('1e2' AS DECIMAL(9,2)) AS c, CAST(s AS DECIMAL(12,3)) AS d, TRY_CAST(s || 'x' AS DECIMAL(12,3)) AS t FROM (VALUES ('1.5E3'), ('-25e-2'), ('7'), (NULL)) v(s)
+
+# if and mod
+SELECT a, if(a > 1, s, 'none') AS i, mod(k, 4) AS m, mod(a + 5, b + 1) AS o FROM t
+
+# variance
+SELECT variance(a) AS v, variance(k) AS w FROM t
+
+# typeof
+SELECT typeof(k) AS k, typeof(p) AS p, typeof(s) AS s FROM t LIMIT 1
+
+# typeof of decimals
+SELECT typeof(d) AS d, typeof(x) AS x, typeof(n) AS n FROM m LIMIT 1

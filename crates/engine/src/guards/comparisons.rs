@@ -25,8 +25,8 @@ use datafusion::optimizer::{
 use super::exact::{Counted, Number};
 use super::{
     array_has, decimal_comparisons, exclusive_or, flipped_comparisons, float_zeros, in_lists,
-    lossy_casts, mixed_instants, regular_expressions, rounding, timestamp_casts,
-    timestamp_comparisons, truncated_dates, unlike, years,
+    lossy_casts, mixed_instants, nested_floats, places, regular_expressions, rounding,
+    timestamp_casts, timestamp_comparisons, truncated_dates, unlike, years,
 };
 
 /// Adds the rules and their functions to a session that is being built.
@@ -137,7 +137,7 @@ impl OptimizerRule for Prepare {
         plan: LogicalPlan,
         _config: &dyn OptimizerConfig,
     ) -> Result<Transformed<LogicalPlan>> {
-        let summed = float_zeros::summed(plan);
+        let summed = float_zeros::summed(plan)?;
         let floats = summed.transformed;
         let rewritten = rewritten(summed.data, concerns_preparation, |expr, schema| {
             expr.transform_up(|expr| {
@@ -151,10 +151,13 @@ impl OptimizerRule for Prepare {
                 ] {
                     all = all.transform_data(|expr| Ok(replaced(expr, rule)))?;
                 }
-                all.transform_data(|expr| Ok(replaced(expr, |it| float_zeros::both(it, schema))))?
-                    .transform_data(|expr| {
-                        Ok(replaced(expr, |it| float_zeros::summed_within(it, schema)))
-                    })
+                all.transform_data(|expr| {
+                    Ok(replaced(expr, |it| nested_floats::compared(it, schema)))
+                })?
+                .transform_data(|expr| Ok(replaced(expr, |it| float_zeros::both(it, schema))))?
+                .transform_data(|expr| {
+                    Ok(replaced(expr, |it| float_zeros::summed_within(it, schema)))
+                })
             })
         })?;
         Ok(Transformed { transformed: rewritten.transformed || floats, ..rewritten })
@@ -228,6 +231,11 @@ pub(super) fn rewritten(
     Ok(plan)
 }
 
+/// Whether an expression has one value for all rows.
+pub(super) fn is_constant(expr: &Expr) -> bool {
+    !expr.any_column_refs() && !expr.contains_outer()
+}
+
 fn replaced(expr: Expr, rule: impl FnOnce(&Expr) -> Option<Expr>) -> Transformed<Expr> {
     match rule(&expr) {
         Some(other) => Transformed::yes(other),
@@ -243,7 +251,7 @@ fn concerns_exact(expr: &Expr) -> bool {
                 || decimal_comparisons::concerns_arithmetic(left, *op, right)
         }
         Expr::ScalarFunction(call) => {
-            call.func.name() == "date_trunc"
+            matches!(call.func.name(), "date_trunc" | "round")
                 || decimal_comparisons::concerns(call)
                 || decimal_comparisons::as_double(expr).is_some()
         }
@@ -337,6 +345,7 @@ fn exact(expr: &Expr, schema: &DFSchema) -> Option<Expr> {
         }
         Expr::ScalarFunction(call) => null_if(call, schema)
             .or_else(|| decimal_comparisons::arguments(call, schema))
+            .or_else(|| places::fixed(expr, call, schema))
             .or_else(|| truncated_dates::of_date(expr, schema)),
         Expr::Cast(_) | Expr::TryCast(_) => decimal_comparisons::cast(expr),
         _ => None,
@@ -480,7 +489,10 @@ fn in_list(expr: &Expr, list: &[Expr], negated: bool, schema: &DFSchema) -> Opti
 fn searched(case: &Case, schema: &DFSchema) -> Option<Case> {
     let operand = case.expr.as_ref().filter(|it| !it.is_volatile())?;
     let equal = |when: &Expr| compared(operand, Operator::Eq, when, schema);
-    if !case.when_then_expr.iter().any(|(when, _)| equal(when).is_some()) {
+    // DataFusion compares their bits.
+    let is_float = |it: &Expr| it.get_type(schema).is_ok_and(|it| nested_floats::has_floats(&it));
+    let differs = |when: &Expr| is_float(when) || equal(when).is_some();
+    if !is_float(operand) && !case.when_then_expr.iter().any(|(when, _)| differs(when)) {
         return None;
     }
     let branches = case.when_then_expr.iter().map(|(when, then)| {

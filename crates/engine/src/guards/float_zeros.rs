@@ -2,14 +2,14 @@
 
 use arrow::datatypes::DataType;
 use datafusion::common::tree_node::Transformed;
-use datafusion::common::{DFSchema, ScalarValue};
+use datafusion::common::{DFSchema, Result, ScalarValue};
 use datafusion::logical_expr::expr::InList;
 use datafusion::logical_expr::{
     BinaryExpr, Expr, ExprSchemable, JoinConstraint, LogicalPlan, Operator, lit,
 };
 
 use super::comparisons::is_comparison;
-use super::{Answer, Case, Guard};
+use super::{Answer, Case, Guard, nested_floats};
 
 pub(super) const GUARD: Guard = Guard {
     title: "−0.0 is not found where 0.0 is asked for",
@@ -118,8 +118,9 @@ pub(super) fn both(expr: &Expr, schema: &DFSchema) -> Option<Expr> {
 }
 
 /// Sums with 0.0 where rows are brought together or put in order by a float.
-pub(super) fn summed(plan: LogicalPlan) -> Transformed<LogicalPlan> {
-    match plan {
+pub(super) fn summed(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
+    Ok(match plan {
+        LogicalPlan::Aggregate(aggregate) => nested_floats::grouped(aggregate)?,
         LogicalPlan::Join(mut join) => {
             let mut any = false;
             let (left, right) = (join.left.schema().clone(), join.right.schema().clone());
@@ -141,7 +142,7 @@ pub(super) fn summed(plan: LogicalPlan) -> Transformed<LogicalPlan> {
             Transformed::new_transformed(LogicalPlan::Sort(sort), any)
         }
         other => Transformed::no(other),
-    }
+    })
 }
 
 /// The same in a window, and in aggregates of distinct values.
@@ -180,6 +181,9 @@ fn sum(key: &mut Expr, schema: &DFSchema) -> bool {
         if matches!(right.as_ref(), Expr::Literal(value, _) if is_zero(value)));
     if summed || matches!(current, Expr::Literal(..)) {
         return false;
+    }
+    if nested_floats::make_plain(key, schema) {
+        return true;
     }
     let zero = key.get_type(schema).ok().and_then(|data_type| zero(&data_type));
     let Some(zero) = zero else { return false };

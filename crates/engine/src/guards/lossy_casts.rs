@@ -14,7 +14,7 @@ use datafusion::logical_expr::{
 
 use super::exact::places;
 use super::timestamp_comparisons::named_type;
-use super::{Answer, Case, Guard, timestamp_casts};
+use super::{Answer, Case, Guard, decimal_texts, timestamp_casts};
 
 pub(super) const GUARD: Guard = Guard {
     title: "Conditions on casts that round or fail are tested on the value before the cast",
@@ -74,7 +74,8 @@ pub(super) fn keep(expr: &Expr, schema: &DFSchema) -> Option<Expr> {
     };
     let from = inner.get_type(schema).ok()?;
     let constant = inner.column_refs().is_empty() && !inner.contains_outer();
-    if !timestamp_casts::differs(&from, &to) && (constant || !loses(&from, &to)) {
+    let read = timestamp_casts::differs(&from, &to) || decimal_texts::concerns(&from, &to);
+    if !read && (constant || !loses(&from, &to)) {
         return None;
     }
     let function = if safe { try_cast_function() } else { cast_function() };
@@ -208,6 +209,10 @@ impl ScalarUDFImpl for Kept {
             return exec_err!("{} takes a value and a type", self.name());
         };
         if let Some(cast) = timestamp_casts::cast(value, args.return_field.data_type(), self.safe)?
+        {
+            return Ok(cast);
+        }
+        if let Some(cast) = decimal_texts::casted(value, args.return_field.data_type(), self.safe)?
         {
             return Ok(cast);
         }

@@ -30,13 +30,16 @@ mod constants_of_outer_joins;
 mod date_trunc;
 mod dates_and_intervals;
 mod decimal_comparisons;
+mod decimal_texts;
 mod distinct_from;
 mod distinct_on;
 mod exact;
+mod exact_sums;
 mod exclusive_or;
 mod flipped_comparisons;
 mod float_zeros;
 mod functional_dependencies;
+mod guarded_conditions;
 mod in_lists;
 mod kept_casts;
 mod limit_below_aggregate;
@@ -47,12 +50,15 @@ mod moving_frames;
 mod names;
 mod nans;
 mod negative_scales;
+mod nested_floats;
 mod null_equal_keys;
 mod offset_below_sort;
 mod operators;
 mod order_of_offset;
 mod order_of_unions;
+mod overflow;
 mod piecewise_merge_join;
+mod places;
 mod regular_expressions;
 mod repeated_keys;
 mod rounding;
@@ -75,6 +81,7 @@ mod wrapped;
 mod years;
 
 pub(crate) use self::kept_casts::keep_casts;
+pub(crate) use self::overflow::{checked_operation, counted_digits, out_of_range};
 pub(crate) use self::unchecked_keys::declares_keys;
 pub(crate) use self::using::merge_other_capitals;
 
@@ -129,12 +136,16 @@ pub const GUARDS: &[Guard] = &[
     dates_and_intervals::GUARD,
     date_trunc::GUARD,
     decimal_comparisons::GUARD,
+    decimal_texts::GUARD,
     distinct_from::GUARD,
     distinct_on::GUARD,
+    exact_sums::MEANS,
+    exact_sums::SUMS,
     exclusive_or::GUARD,
     flipped_comparisons::GUARD,
     float_zeros::GUARD,
     functional_dependencies::GUARD,
+    guarded_conditions::GUARD,
     in_lists::GUARD,
     limit_below_aggregate::GUARD,
     lossy_casts::GUARD,
@@ -147,12 +158,15 @@ pub const GUARDS: &[Guard] = &[
     mixed_instants::GUARD,
     nans::GUARD,
     negative_scales::GUARD,
+    nested_floats::GUARD,
     null_equal_keys::GUARD,
     offset_below_sort::GUARD,
     operators::GUARD,
     order_of_offset::GUARD,
     order_of_unions::GUARD,
+    overflow::GUARD,
     piecewise_merge_join::GUARD,
+    places::GUARD,
     regular_expressions::GUARD,
     repeated_keys::GUARD,
     rounding::GUARD,
@@ -195,9 +209,13 @@ pub fn with_guards(mut builder: SessionStateBuilder) -> Result<SessionStateBuild
     window_shifts::install(&mut builder);
     kept_casts::install(&mut builder);
     min_max_of_floats::install(&mut builder);
+    // The other guards of aggregates stand around it.
+    exact_sums::install(&mut builder);
     moving_frames::install(&mut builder);
     dates_and_intervals::install(&mut builder);
-    nans::install(&mut builder);
+    nans::install(&mut builder)?;
+    overflow::install(&mut builder)?;
+    nested_floats::install(&mut builder);
     builder.scalar_functions().get_or_insert_default().push(names::function());
     set_operations::install(&mut builder.analyzer().get_or_insert_with(Analyzer::new).rules);
     subqueries::install(&mut builder);
@@ -220,6 +238,7 @@ pub fn with_guards(mut builder: SessionStateBuilder) -> Result<SessionStateBuild
     constants_of_outer_joins::install(physical);
     order_of_unions::install(physical);
     sorted_grouping_sets::install(physical);
+    guarded_conditions::install(physical)?;
     sort_merge_filter::install(physical);
     soft_limits::install(physical);
     let planners = builder.relation_planners().get_or_insert_with(Vec::new);
@@ -232,6 +251,14 @@ pub fn with_guards(mut builder: SessionStateBuilder) -> Result<SessionStateBuild
 fn rule<'a>(rules: &'a mut [LogicalRule], name: &str) -> Result<&'a mut LogicalRule> {
     let found = rules.iter_mut().find(|rule| rule.name() == name);
     found.ok_or_else(|| internal_datafusion_err!("no optimizer rule is named {name}"))
+}
+
+/// Puts a logical rule before the one of DataFusion with this name.
+fn insert_before(rules: &mut Vec<LogicalRule>, name: &str, before: LogicalRule) -> Result<()> {
+    let found = rules.iter().position(|rule| rule.name() == name);
+    let at = found.ok_or_else(|| internal_datafusion_err!("no optimizer rule is named {name}"))?;
+    rules.insert(at, before);
+    Ok(())
 }
 
 /// Puts two physical rules around the one of DataFusion with this name.

@@ -6,7 +6,7 @@ use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, PrimitiveArray};
 use arrow::datatypes::{
     ArrowPrimitiveType, DataType, Field, FieldRef, Float16Type, Float32Type, Float64Type,
 };
-use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{DFSchema, Result, ScalarValue, exec_err, internal_err};
 use datafusion::execution::SessionStateBuilder;
 use datafusion::logical_expr::expr::{AggregateFunction, Cast, ScalarFunction, TryCast};
@@ -18,9 +18,9 @@ use datafusion::logical_expr::{
 };
 use datafusion::optimizer::{ApplyOrder, Optimizer, OptimizerConfig, OptimizerRule};
 
-use super::comparisons::rewritten;
+use super::comparisons::{is_constant, rewritten};
 use super::wrapped::{AggregateChange, changed_aggregate};
-use super::{Answer, Case, Guard};
+use super::{Answer, Case, Guard, insert_before};
 
 pub(super) const GUARD: Guard = Guard {
     title: "NaN with its sign set is less than all numbers, and differs from NaN",
@@ -55,14 +55,20 @@ pub(super) const GUARD: Guard = Guard {
 };
 
 /// Adds the rule, the function and the aggregates to a session that is being built.
-pub(super) fn install(builder: &mut SessionStateBuilder) {
-    let optimizer = builder.optimizer().get_or_insert_with(Optimizer::new);
-    optimizer.rules.push(Arc::new(PositiveNan));
+///
+/// # Errors
+///
+/// If there is no rule that simplifies.
+pub(super) fn install(builder: &mut SessionStateBuilder) -> Result<()> {
+    let rules = &mut builder.optimizer().get_or_insert_with(Optimizer::new).rules;
+    insert_before(rules, "simplify_expressions", Arc::new(PositiveNan { constants: true }))?;
+    rules.push(Arc::new(PositiveNan { constants: false }));
     builder.scalar_functions().get_or_insert_default().push(function());
     let aggregates = builder.aggregate_functions().get_or_insert_default();
     for aggregate in aggregates.iter_mut().filter(|it| sums(it.name())) {
         *aggregate = changed_aggregate(aggregate, Positive);
     }
+    Ok(())
 }
 
 /// Whether an aggregate computes NaN from numbers. It does not look at the sign of NaN.
@@ -72,12 +78,15 @@ fn sums(name: &str) -> bool {
 }
 
 /// Removes the sign of NaN where an expression can have set it. Stands last: no other rule makes expressions later.
+/// Constants are rewritten before DataFusion computes them.
 #[derive(Debug)]
-struct PositiveNan;
+struct PositiveNan {
+    constants: bool,
+}
 
 impl OptimizerRule for PositiveNan {
     fn name(&self) -> &str {
-        "positive_nan"
+        if self.constants { "positive_nan_constants" } else { "positive_nan" }
     }
 
     fn apply_order(&self) -> Option<ApplyOrder> {
@@ -93,8 +102,23 @@ impl OptimizerRule for PositiveNan {
         plan: LogicalPlan,
         _config: &dyn OptimizerConfig,
     ) -> Result<Transformed<LogicalPlan>> {
-        rewritten(plan, concerns, |expr, schema| settled(expr, schema, true))
+        if !self.constants {
+            return rewritten(plan, concerns, |expr, schema| settled(expr, schema, true));
+        }
+        rewritten(plan, concerns_constants, |expr, schema| {
+            expr.transform_down(|expr| {
+                if !concerns_constants(&expr) {
+                    return Ok(Transformed::no(expr));
+                }
+                let settled = settled(expr, schema, true)?;
+                Ok(Transformed { tnr: TreeNodeRecursion::Jump, ..settled })
+            })
+        })
     }
+}
+
+fn concerns_constants(expr: &Expr) -> bool {
+    concerns(expr) && is_constant(expr)
 }
 
 fn concerns(expr: &Expr) -> bool {

@@ -150,6 +150,21 @@ impl<C: Change> ScalarUDFImpl for Wrapped<C> {
 
 /// What changes in an aggregate function.
 pub(super) trait AggregateChange: Debug + Copy + Eq + Hash + Send + Sync + 'static {
+    /// The types of the arguments.
+    fn signature(self, inner: &AggregateUDF) -> &Signature {
+        inner.signature()
+    }
+
+    /// The columns of a partial result.
+    fn state_fields(self, inner: &AggregateUDF, args: StateFieldsArgs) -> Result<Vec<FieldRef>> {
+        inner.state_fields(args)
+    }
+
+    /// Whether there is something that computes the results of groups together.
+    fn has_groups(self, inner: &AggregateUDF, args: AccumulatorArgs) -> bool {
+        inner.groups_accumulator_supported(args)
+    }
+
     /// What computes one result, in a window of growing frames, too.
     fn accumulator(
         self,
@@ -240,7 +255,7 @@ impl<C: AggregateChange> AggregateUDFImpl for WrappedAggregate<C> {
     }
 
     fn signature(&self) -> &Signature {
-        self.inner.signature()
+        self.change.signature(&self.inner)
     }
 
     fn return_type(&self, arg_types: &[DataType]) -> Result<DataType> {
@@ -280,11 +295,11 @@ impl<C: AggregateChange> AggregateUDFImpl for WrappedAggregate<C> {
     }
 
     fn state_fields(&self, args: StateFieldsArgs) -> Result<Vec<FieldRef>> {
-        self.inner.state_fields(args)
+        self.change.state_fields(&self.inner, args)
     }
 
     fn groups_accumulator_supported(&self, args: AccumulatorArgs) -> bool {
-        self.inner.groups_accumulator_supported(args)
+        self.change.has_groups(&self.inner, args)
     }
 
     fn create_groups_accumulator(
