@@ -57,6 +57,7 @@ mod regular_expressions;
 mod repeated_keys;
 mod rounding;
 mod row_values;
+mod running_extremes;
 mod set_operations;
 mod similar_to;
 mod soft_limits;
@@ -154,6 +155,7 @@ pub const GUARDS: &[Guard] = &[
     regular_expressions::GUARD,
     repeated_keys::GUARD,
     rounding::GUARD,
+    running_extremes::GUARD,
     set_operations::GUARD,
     similar_to::GUARD,
     row_values::GUARD,
