@@ -59,6 +59,7 @@ mod rounding;
 mod row_values;
 mod running_extremes;
 mod set_operations;
+mod signed_counts;
 mod similar_to;
 mod soft_limits;
 mod sort_merge_filter;
@@ -157,6 +158,7 @@ pub const GUARDS: &[Guard] = &[
     rounding::GUARD,
     running_extremes::GUARD,
     set_operations::GUARD,
+    signed_counts::GUARD,
     similar_to::GUARD,
     row_values::GUARD,
     soft_limits::GUARD,
@@ -194,6 +196,8 @@ pub fn with_guards(mut builder: SessionStateBuilder) -> Result<SessionStateBuild
     window_shifts::install(&mut builder);
     kept_casts::install(&mut builder);
     min_max_of_floats::install(&mut builder);
+    signed_counts::install(&mut builder);
+    // It makes frames of what the others have changed.
     moving_frames::install(&mut builder);
     dates_and_intervals::install(&mut builder);
     nans::install(&mut builder);
