@@ -52,6 +52,7 @@ mod offset_below_sort;
 mod operators;
 mod order_of_offset;
 mod order_of_unions;
+mod ordered_aggregates;
 mod piecewise_merge_join;
 mod regular_expressions;
 mod repeated_keys;
@@ -152,6 +153,7 @@ pub const GUARDS: &[Guard] = &[
     operators::GUARD,
     order_of_offset::GUARD,
     order_of_unions::GUARD,
+    ordered_aggregates::GUARD,
     piecewise_merge_join::GUARD,
     regular_expressions::GUARD,
     repeated_keys::GUARD,
@@ -197,6 +199,7 @@ pub fn with_guards(mut builder: SessionStateBuilder) -> Result<SessionStateBuild
     kept_casts::install(&mut builder);
     min_max_of_floats::install(&mut builder);
     signed_counts::install(&mut builder);
+    ordered_aggregates::install(&mut builder);
     // It makes frames of what the others have changed.
     moving_frames::install(&mut builder);
     dates_and_intervals::install(&mut builder);
