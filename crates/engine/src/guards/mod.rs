@@ -22,6 +22,7 @@ use datafusion::sql::sqlparser::ast::{VisitMut, VisitorMut};
 
 mod aggregate_schemas;
 mod array_has;
+mod at_time_zone;
 mod bounds_of_min_max;
 mod chain;
 mod comparisons;
@@ -124,6 +125,7 @@ pub enum Answer {
 pub const GUARDS: &[Guard] = &[
     aggregate_schemas::GUARD,
     array_has::GUARD,
+    at_time_zone::GUARD,
     bounds_of_min_max::GUARD,
     conditions_of_aggregates::GUARD,
     constants_of_outer_joins::GUARD,
@@ -202,6 +204,7 @@ pub fn with_guards(mut builder: SessionStateBuilder) -> Result<SessionStateBuild
     ordered_aggregates::install(&mut builder);
     // It makes frames of what the others have changed.
     moving_frames::install(&mut builder);
+    at_time_zone::install(&mut builder);
     dates_and_intervals::install(&mut builder);
     nans::install(&mut builder);
     builder.scalar_functions().get_or_insert_default().push(names::function());
@@ -273,6 +276,7 @@ pub fn rewrite(statement: &mut Statement) -> Result<()> {
     distinct_from::rewrite(statement);
     operators::rewrite(statement);
     similar_to::rewrite(statement)?;
+    at_time_zone::rewrite(statement);
     distinct_on::rewrite(statement);
     using::rewrite(statement)?;
     // It reads what the others have written.
