@@ -55,6 +55,7 @@ mod order_of_offset;
 mod order_of_unions;
 mod ordered_aggregates;
 mod piecewise_merge_join;
+mod quarters;
 mod regular_expressions;
 mod repeated_keys;
 mod rounding;
@@ -157,6 +158,7 @@ pub const GUARDS: &[Guard] = &[
     order_of_unions::GUARD,
     ordered_aggregates::GUARD,
     piecewise_merge_join::GUARD,
+    quarters::GUARD,
     regular_expressions::GUARD,
     repeated_keys::GUARD,
     rounding::GUARD,
@@ -277,6 +279,7 @@ pub fn rewrite(statement: &mut Statement) -> Result<()> {
     operators::rewrite(statement);
     similar_to::rewrite(statement)?;
     at_time_zone::rewrite(statement);
+    quarters::rewrite(statement);
     distinct_on::rewrite(statement);
     using::rewrite(statement)?;
     // It reads what the others have written.
