@@ -8,7 +8,7 @@ use datafusion::logical_expr::expr::Cast;
 use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlanBuilder, Subquery};
 
 use super::exact::places;
-use super::{Answer, Case, Guard};
+use super::{Answer, Case, Guard, spans};
 
 pub(super) const GUARD: Guard = Guard {
     title: "A date beside timestamps fails after the year 2262",
@@ -49,8 +49,13 @@ pub(super) const GUARD: Guard = Guard {
     ],
 };
 
-/// The type of dates and timestamps together, where DataFusion's choice is too narrow.
-pub(super) fn common<'a>(types: impl IntoIterator<Item = &'a DataType>) -> Option<DataType> {
+/// The type of dates and timestamps, or of intervals and differences of timestamps together, where DataFusion's choice is too narrow.
+pub(super) fn common<'a>(
+    types: impl IntoIterator<Item = &'a DataType> + Clone,
+) -> Option<DataType> {
+    if let Some(interval) = spans::common(types.clone()) {
+        return Some(interval);
+    }
     let (mut dates, mut finest) = (false, None::<TimeUnit>);
     for data_type in types {
         match data_type {
@@ -72,7 +77,9 @@ pub(super) fn unified(all: &[&Expr], schema: &DFSchema) -> Option<Vec<Expr>> {
         all.iter().map(|it| it.get_type(schema).ok()).collect::<Option<_>>()?;
     let to = common(&types)?;
     let all = all.iter().zip(&types).map(|(expr, data_type)| match data_type {
-        DataType::Date32 => Expr::Cast(Cast::new(Box::new(Expr::clone(expr)), to.clone())),
+        DataType::Date32 | DataType::Duration(_) => {
+            Expr::Cast(Cast::new(Box::new(Expr::clone(expr)), to.clone()))
+        }
         _ => Expr::clone(expr),
     });
     Some(all.collect())

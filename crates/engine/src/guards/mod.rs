@@ -67,6 +67,7 @@ mod similar_to;
 mod soft_limits;
 mod sort_merge_filter;
 mod sorted_grouping_sets;
+mod spans;
 mod subqueries;
 mod timestamp_casts;
 mod timestamp_comparisons;
@@ -170,6 +171,11 @@ pub const GUARDS: &[Guard] = &[
     soft_limits::GUARD,
     sort_merge_filter::GUARD,
     sorted_grouping_sets::GUARD,
+    spans::ARITHMETIC,
+    spans::COMPARED,
+    spans::ORDERED,
+    spans::PARTS,
+    spans::SUMS,
     subqueries::IN,
     subqueries::EXISTS,
     subqueries::CORRELATED,
@@ -202,6 +208,7 @@ pub fn with_guards(mut builder: SessionStateBuilder) -> Result<SessionStateBuild
     window_shifts::install(&mut builder);
     kept_casts::install(&mut builder);
     min_max_of_floats::install(&mut builder);
+    spans::install(&mut builder);
     signed_counts::install(&mut builder);
     ordered_aggregates::install(&mut builder);
     // It makes frames of what the others have changed.
