@@ -25,8 +25,8 @@ use datafusion::optimizer::{
 use super::exact::{Counted, Number};
 use super::{
     array_has, decimal_comparisons, exclusive_or, flipped_comparisons, float_zeros, in_lists,
-    lossy_casts, mixed_instants, regular_expressions, rounding, spans, timestamp_casts,
-    timestamp_comparisons, truncated_dates, unlike, years,
+    lossy_casts, mixed_instants, range_frames, regular_expressions, rounding, spans,
+    timestamp_casts, timestamp_comparisons, truncated_dates, unlike, years,
 };
 
 /// Adds the rules and their functions to a session that is being built.
@@ -259,7 +259,8 @@ fn concerns_exact(expr: &Expr) -> bool {
         | Expr::InSubquery(_)
         | Expr::SetComparison(_)
         | Expr::Cast(_)
-        | Expr::TryCast(_) => true,
+        | Expr::TryCast(_)
+        | Expr::WindowFunction(_) => true,
         _ => false,
     }
 }
@@ -345,6 +346,7 @@ fn exact(expr: &Expr, schema: &DFSchema) -> Option<Expr> {
             .or_else(|| decimal_comparisons::arguments(call, schema))
             .or_else(|| truncated_dates::of_date(expr, schema))
             .or_else(|| spans::of_duration(expr, schema)),
+        Expr::WindowFunction(_) => range_frames::widened(expr, schema),
         Expr::Cast(_) | Expr::TryCast(_) => decimal_comparisons::cast(expr),
         _ => None,
     }

@@ -56,6 +56,7 @@ mod order_of_unions;
 mod ordered_aggregates;
 mod piecewise_merge_join;
 mod quarters;
+mod range_frames;
 mod regular_expressions;
 mod repeated_keys;
 mod rounding;
@@ -160,6 +161,7 @@ pub const GUARDS: &[Guard] = &[
     ordered_aggregates::GUARD,
     piecewise_merge_join::GUARD,
     quarters::GUARD,
+    range_frames::GUARD,
     regular_expressions::GUARD,
     repeated_keys::GUARD,
     rounding::GUARD,
