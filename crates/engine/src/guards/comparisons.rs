@@ -24,8 +24,8 @@ use datafusion::optimizer::{
 
 use super::exact::{Counted, Number};
 use super::{
-    array_has, decimal_comparisons, exclusive_or, flipped_comparisons, float_zeros, in_lists,
-    lossy_casts, mixed_instants, range_frames, regular_expressions, rounding, spans,
+    array_has, decimal_comparisons, exclusive_or, far_dates, flipped_comparisons, float_zeros,
+    in_lists, lossy_casts, mixed_instants, range_frames, regular_expressions, rounding, spans,
     timestamp_casts, timestamp_comparisons, truncated_dates, unlike, years,
 };
 
@@ -53,6 +53,7 @@ pub(super) fn install(builder: &mut SessionStateBuilder) -> Result<()> {
         lossy_casts::cast_function(),
         lossy_casts::try_cast_function(),
         timestamp_comparisons::instant_function(),
+        far_dates::function(),
     ]);
     Ok(())
 }

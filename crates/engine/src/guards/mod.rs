@@ -35,6 +35,7 @@ mod distinct_from;
 mod distinct_on;
 mod exact;
 mod exclusive_or;
+mod far_dates;
 mod flipped_comparisons;
 mod float_zeros;
 mod functional_dependencies;
