@@ -97,6 +97,10 @@ pub(super) fn syntax(text: &str) -> Option<Description> {
             "OVER (…) takes PARTITION BY, ORDER BY and ROWS BETWEEN …; close it with `)` before what follows."
                 .to_owned(),
         ),
+        (")", "EXCLUDE") => Some(
+            "A frame of a window with EXCLUDE is not supported. A sum leaves the row out as sum(x) OVER (…) - x."
+                .to_owned(),
+        ),
         (_, ":" | "/") => Some(
             "Put the name of a file or an object in quotes: FROM 's3://bucket/file.csv'.".into(),
         ),
