@@ -1492,3 +1492,12 @@ SELECT count(*) OVER (ORDER BY t0 RANGE BETWEEN INTERVAL '500 milliseconds' PREC
 
 # two orders
 SELECT string_agg(s, '|' ORDER BY k, a) AS a, string_agg(s, '|' ORDER BY k DESC, a DESC) AS b, string_agg(DISTINCT s, ',' ORDER BY s) AS d FROM u
+
+# interval beside text
+SELECT INTERVAL '1 month' = '30 days' AS a, id, t6 - t3 > '1 day' AS b FROM c
+
+# far date in coalesce
+SELECT coalesce(t, DATE '9999-12-31') AS a, CASE WHEN t IS NULL THEN DATE '9999-12-31' ELSE t END AS b, t < coalesce(t, DATE '9999-12-31') AS d FROM (VALUES (TIMESTAMP '2020-01-01 10:00:00'), (NULL)) q(t)
+
+# at time zone of a local time
+SELECT id, t0 AT TIME ZONE 'America/New_York' AT TIME ZONE 'Asia/Tokyo' AS a FROM c WHERE id IN (1, 2, 5, 6)

@@ -229,6 +229,13 @@ mod tests {
             Some("Did you mean SELECT?"),
         );
         said(
+            "Expected: ), found: EXCLUDE at Line: 1, Column: 73",
+            "syntax error at line 1, column 73: expected ), found `EXCLUDE`",
+            Some(
+                "A frame of a window with EXCLUDE is not supported. A sum leaves the row out as sum(x) OVER (…) - x.",
+            ),
+        );
+        said(
             "Expected: an expression, found: EOF",
             "syntax error: expected an expression, found the end of the statement",
             None,
