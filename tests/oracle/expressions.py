@@ -309,11 +309,13 @@ class Expressions:
             ("CAST({0} AS TIMESTAMP WITH TIME ZONE) + INTERVAL '1 month'", f"TIMESTAMPTZ '{text}'"),
             ("date_trunc('day', CAST({0} AS TIMESTAMP WITH TIME ZONE))", f"TIMESTAMPTZ '{text}'"),
             ("extract(hour FROM CAST({0} AS TIMESTAMP WITH TIME ZONE))", "10"),
+            ("{0} AT TIME ZONE 'UTC' AT TIME ZONE 'Asia/Tokyo'", f"TIMESTAMP '{text[:19]}'"),
+            ("{0} AT TIME ZONE 'America/New_York'", f"TIMESTAMPTZ '{text}'"),
             ("CAST(CAST({0} AS TIMESTAMP WITH TIME ZONE) AS DATE)", f"DATE '{text[:10]}'")])
         return self.compared(expression(Shape(shape, binds=ADD, demands=ADD), of), literal(literals))
 
     def compare_span(self, scope):
-        """The time between two timestamps."""
+        """The time between two timestamps, a part or a multiple of it, or a constant one."""
         fits = lambda type: type[0] == "timestamp" and type[1] < 9
         one, other = self.column(scope, fits), self.column(scope, fits)
         if one is None or not self.allowed("span"):
@@ -321,7 +323,15 @@ class Expressions:
         if self.chance(0.5):
             other = literal("CAST('2020-06-01 10:00:00' AS TIMESTAMP(0))", TIMESTAMP(0))
         span = self.rng.choice(["1 day", "31 days", "1 month", "12 hours", "0 days", "-400 days", "1 year 1 day"])
-        return self.compared(expression(Shape("({0} - {1})", demands=[ADD, ADD + 1]), one, other), literal(f"INTERVAL '{span}'"))
+        if self.chance(0.3):
+            part, most = self.rng.choice([("day", 366), ("hour", 24), ("minute", 60), ("second", 60)])
+            number = literal(str(self.rng.randint(-most, most)))
+            return self.compared(expression(Shape(f"extract({part} FROM {{0}} - {{1}})", demands=[ADD, ADD + 1]), one, other), number)
+        shape = self.rng.choice(["({0} - {1})", "({0} - {1})", "2 * ({0} - {1})", "({0} - {1}) * 3"])
+        if self.chance(0.2):
+            one, other, shape = literal(f"INTERVAL '{span}'"), literal("INTERVAL '1 month'"), "{0} + {1}"
+            span = self.rng.choice(["30 days", "1 month", "61 days", "720 hours", "13 months"])
+        return self.compared(expression(Shape(shape, binds=ADD, demands=[ADD, ADD + 1]), one, other), literal(f"INTERVAL '{span}'"))
 
     def guarded(self, scope):
         """A condition that fails for some rows, beside one that excludes them."""

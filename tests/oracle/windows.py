@@ -1,7 +1,7 @@
 """Windows and their frames."""
 
 from aggregates import Aggregates
-from expressions import COMPARISONS, is_number
+from expressions import ADD, COMPARISONS, is_number
 from tables import BIGINT, BOOLEAN, DOUBLE
 from tree import QUALIFY, Node, Shape, by, column, expression, literal, many, select
 
@@ -38,6 +38,11 @@ class Windows(Aggregates):
         """A place among equals, which is the same for all of them."""
         name, type = self.rng.choice([("rank()", BIGINT), ("dense_rank()", BIGINT), ("cume_dist()", DOUBLE), ("percent_rank()", DOUBLE)])
         window = Node("window", [self.partition(scope), many([self.ordering(self.column(scope))])], None)
+        if type == BIGINT and self.chance(0.3):
+            # Their differences and signs.
+            other = Node("window", [self.partition(scope), many([self.ordering(self.column(scope))])], None)
+            shape = self.rng.choice(["{name} OVER ({{0}}) - rank() OVER ({{1}})", "{name} OVER ({{0}}) - 3", "-{name} OVER ({{0}})"]).format(name=name)
+            return expression(Shape(shape, binds=ADD), window, *([other] if "{1}" in shape else []), type=type)
         return expression(Shape(name + " OVER ({0})", approximate=type == DOUBLE), window, type=type)
 
     def framed(self, scope, ids):

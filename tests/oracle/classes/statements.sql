@@ -1525,3 +1525,67 @@ SELECT typeof(k) AS k, typeof(p) AS p, typeof(s) AS s FROM t LIMIT 1
 
 # typeof of decimals
 SELECT typeof(d) AS d, typeof(x) AS x, typeof(n) AS n FROM m LIMIT 1
+
+# span beside interval
+SELECT id, t6 - t3 > INTERVAL '5000 days' AS a, t6 - t0 <= INTERVAL '1 month' AS b, t3 - t0 BETWEEN INTERVAL '-1 day' AND INTERVAL '1 year' AS c, t6 - t3 IN (INTERVAL '0 days') AS d, CASE WHEN t0 - t3 > INTERVAL '1 day' THEN 'late' ELSE 'early' END AS e FROM c
+
+# span in where
+SELECT id FROM c WHERE t3 - t0 > INTERVAL '2 days' OR INTERVAL '100 years' < t0 - t6
+
+# span in join
+SELECT a.id, b.id AS o FROM c a JOIN c b ON a.t6 - b.t6 < INTERVAL '1 year' AND a.t6 - b.t6 > INTERVAL '-12 months'
+
+# intervals compared
+SELECT INTERVAL '1 month' = INTERVAL '30 days' AS a, INTERVAL '1 day' = INTERVAL '24 hours' AS b, INTERVAL '1 month' < INTERVAL '31 days' AS c, INTERVAL '1 year' > INTERVAL '361 days' AS d, INTERVAL '40 days' IN (INTERVAL '1 month 10 days') AS e, INTERVAL '1 month' IS DISTINCT FROM INTERVAL '30 days' AS f
+
+# intervals sorted
+#ordered
+SELECT b FROM (VALUES (1, INTERVAL '40 days'), (2, INTERVAL '1 month'), (3, INTERVAL '25 hours'), (4, INTERVAL '1 day')) q(b, x) ORDER BY x
+
+# intervals grouped
+SELECT count(*) AS n, max(x) = INTERVAL '40 days' AS a, min(x) = INTERVAL '1 day' AS b FROM (VALUES (INTERVAL '40 days'), (INTERVAL '1 month'), (INTERVAL '30 days'), (INTERVAL '1 day'), (INTERVAL '24 hours')) q(x) GROUP BY x > INTERVAL '29 days'
+
+# intervals distinct
+SELECT count(DISTINCT x) AS n FROM (VALUES (INTERVAL '40 days'), (INTERVAL '1 month'), (INTERVAL '30 days'), (INTERVAL '1 month 10 days')) q(x)
+
+# span parts
+SELECT id, extract(day FROM t6 - t3) AS d, extract(hour FROM t6 - t3) AS h, extract(minute FROM t6 - t3) AS m, extract(second FROM t6 - t3) AS s, extract(hour FROM t3 - t6) AS n FROM c
+
+# span times number
+SELECT id, t0 + 2 * (t0 - TIMESTAMP '2001-01-14 00:00:00') AS a, t0 - (t0 - TIMESTAMP '2001-01-14 00:00:00') * 3 AS b FROM c WHERE id IN (1, 2)
+
+# quarter
+SELECT id, t0 + INTERVAL '1 quarter' AS a, t0 - INTERVAL '2' QUARTER AS b FROM c WHERE id IN (1, 2, 5)
+
+# ranks less ranks
+SELECT l.v, rank() OVER (ORDER BY v) - dense_rank() OVER (ORDER BY v DESC) AS d, -rank() OVER (ORDER BY v) AS m, ntile(3) OVER (ORDER BY v, c) - 5 AS n FROM l WHERE c < 20
+
+# row numbers less row numbers
+SELECT c, r - lag(r, 1, 100) OVER (ORDER BY c DESC) AS d, r / 10 AS p FROM (SELECT c, row_number() OVER (ORDER BY c) AS r FROM l WHERE c < 20) q
+#duckdb SELECT c, r - lag(r, 1, 100) OVER (ORDER BY c DESC) AS d, r // 10 AS p FROM (SELECT c, row_number() OVER (ORDER BY c) AS r FROM l WHERE c < 20) q
+
+# running extreme sorted
+#ordered
+SELECT max(b) OVER (ORDER BY k, a ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS o FROM t ORDER BY o NULLS LAST LIMIT 4
+
+# running least sorted
+#ordered
+SELECT min(b) OVER (ORDER BY k, a ROWS BETWEEN 2 PRECEDING AND 1 PRECEDING) AS o FROM t ORDER BY o DESC NULLS LAST
+
+# range over a decimal without room
+SELECT count(*) OVER (ORDER BY d RANGE BETWEEN UNBOUNDED PRECEDING AND 1 FOLLOWING) AS n FROM (VALUES (CAST('0.5' AS DECIMAL(17, 17))), (CAST('-0.5' AS DECIMAL(17, 17)))) q(d)
+
+# range of a part of the unit
+SELECT count(*) OVER (ORDER BY t0 RANGE BETWEEN INTERVAL '500 milliseconds' PRECEDING AND CURRENT ROW) AS n FROM c
+
+# two orders
+SELECT string_agg(s, '|' ORDER BY k, a) AS a, string_agg(s, '|' ORDER BY k DESC, a DESC) AS b, string_agg(DISTINCT s, ',' ORDER BY s) AS d FROM u
+
+# interval beside text
+SELECT INTERVAL '1 month' = '30 days' AS a, id, t6 - t3 > '1 day' AS b FROM c
+
+# far date in coalesce
+SELECT coalesce(t, DATE '9999-12-31') AS a, CASE WHEN t IS NULL THEN DATE '9999-12-31' ELSE t END AS b, t < coalesce(t, DATE '9999-12-31') AS d FROM (VALUES (TIMESTAMP '2020-01-01 10:00:00'), (NULL)) q(t)
+
+# at time zone of a local time
+SELECT id, t0 AT TIME ZONE 'America/New_York' AT TIME ZONE 'Asia/Tokyo' AS a FROM c WHERE id IN (1, 2, 5, 6)

@@ -24,9 +24,10 @@ use datafusion::optimizer::{
 
 use super::exact::{Counted, Number};
 use super::{
-    array_has, decimal_comparisons, exclusive_or, flipped_comparisons, float_zeros, in_lists,
-    lossy_casts, mixed_instants, nested_floats, places, regular_expressions, rounding,
-    timestamp_casts, timestamp_comparisons, truncated_dates, unlike, years,
+    array_has, decimal_comparisons, exclusive_or, far_dates, flipped_comparisons, float_zeros,
+    in_lists, lossy_casts, mixed_instants, nested_floats, places, range_frames,
+    regular_expressions, rounding, spans, timestamp_casts, timestamp_comparisons, truncated_dates,
+    unlike, years,
 };
 
 /// Adds the rules and their functions to a session that is being built.
@@ -53,6 +54,7 @@ pub(super) fn install(builder: &mut SessionStateBuilder) -> Result<()> {
         lossy_casts::cast_function(),
         lossy_casts::try_cast_function(),
         timestamp_comparisons::instant_function(),
+        far_dates::function(),
     ]);
     Ok(())
 }
@@ -81,13 +83,16 @@ impl AnalyzerRule for Exact {
                 }
                 other => other,
             };
-            rewritten(plan, concerns_exact, |expr, schema| {
+            let keys = spans::ordered(plan)?;
+            retyped.set(retyped.get() || keys.transformed);
+            let plan = rewritten(keys.data, concerns_exact, |expr, schema| {
                 let compared =
                     expr.transform_up(|expr| Ok(replaced(expr, |it| exact(it, schema))))?;
                 compared.transform_data(|expr| {
                     expr.transform_up(|expr| Ok(replaced(expr, decimal_comparisons::as_double)))
                 })
-            })
+            })?;
+            Ok(Transformed { transformed: plan.transformed || keys.transformed, ..plan })
         })
         .data()
     }
@@ -107,7 +112,10 @@ impl AnalyzerRule for Casts {
             rewritten(plan, concerns_casts, |expr, schema| {
                 expr.transform_up(|expr| {
                     let kept = replaced(expr, |it| lossy_casts::keep(it, schema));
-                    kept.transform_data(|expr| Ok(replaced(expr, years::replace)))
+                    let days = kept.transform_data(|expr| {
+                        Ok(replaced(expr, |it| spans::cast_to_interval(it, schema)))
+                    })?;
+                    days.transform_data(|expr| Ok(replaced(expr, years::replace)))
                 })
             })
         })
@@ -251,7 +259,7 @@ fn concerns_exact(expr: &Expr) -> bool {
                 || decimal_comparisons::concerns_arithmetic(left, *op, right)
         }
         Expr::ScalarFunction(call) => {
-            matches!(call.func.name(), "date_trunc" | "round")
+            matches!(call.func.name(), "date_trunc" | "date_part" | "round")
                 || decimal_comparisons::concerns(call)
                 || decimal_comparisons::as_double(expr).is_some()
         }
@@ -261,7 +269,8 @@ fn concerns_exact(expr: &Expr) -> bool {
         | Expr::InSubquery(_)
         | Expr::SetComparison(_)
         | Expr::Cast(_)
-        | Expr::TryCast(_) => true,
+        | Expr::TryCast(_)
+        | Expr::WindowFunction(_) => true,
         _ => false,
     }
 }
@@ -346,7 +355,9 @@ fn exact(expr: &Expr, schema: &DFSchema) -> Option<Expr> {
         Expr::ScalarFunction(call) => null_if(call, schema)
             .or_else(|| decimal_comparisons::arguments(call, schema))
             .or_else(|| places::fixed(expr, call, schema))
-            .or_else(|| truncated_dates::of_date(expr, schema)),
+            .or_else(|| truncated_dates::of_date(expr, schema))
+            .or_else(|| spans::of_duration(expr, schema)),
+        Expr::WindowFunction(_) => range_frames::widened(expr, schema),
         Expr::Cast(_) | Expr::TryCast(_) => decimal_comparisons::cast(expr),
         _ => None,
     }
@@ -360,6 +371,10 @@ fn both_sides(expr: &Expr, subquery: &Subquery, schema: &DFSchema) -> Option<(Ex
         let subquery = as_type(subquery, &inner, &common)?;
         return Some((expr.clone().cast_to(&common, schema).ok()?, subquery));
     }
+    if spans::differ(&outer, &inner) {
+        let subquery = mixed_instants::projected(subquery, |it| spans::length(it, &inner))?;
+        return Some((spans::length(expr, &outer)?, subquery));
+    }
     let wide = timestamp_comparisons::widened(expr, &outer, &inner);
     let wider = |column: &Expr| timestamp_comparisons::widened(column, &inner, &outer);
     match (wide, mixed_instants::projected(subquery, wider)) {
@@ -371,14 +386,15 @@ fn both_sides(expr: &Expr, subquery: &Subquery, schema: &DFSchema) -> Option<(Ex
     }
 }
 
-/// `nullif` of a date and a timestamp.
+/// `nullif` of dates, timestamps and intervals.
 fn null_if(call: &ScalarFunction, schema: &DFSchema) -> Option<Expr> {
     let [value, other] = call.args.as_slice() else { return None };
     if call.func.name() != "nullif" || value.is_volatile() {
         return None;
     }
     let data_type = value.get_type(schema).ok()?;
-    if !matches!(data_type, DataType::Date32 | DataType::Timestamp(..)) {
+    use DataType as D;
+    if !matches!(data_type, D::Date32 | D::Timestamp(..) | D::Interval(_) | D::Duration(_)) {
         return None;
     }
     let equal = compared(value, Operator::Eq, other, schema)?;
@@ -410,6 +426,9 @@ fn compared(left: &Expr, op: Operator, right: &Expr, schema: &DFSchema) -> Optio
     }
     if let Some(alike) = unlike::compared(left, op, right, schema) {
         return Some(alike);
+    }
+    if let Some(lengths) = spans::compared(left, op, right, schema) {
+        return Some(lengths);
     }
     let wide_left = timestamp_comparisons::widened(left, &left_type, &right_type);
     let wide_right = timestamp_comparisons::widened(right, &right_type, &left_type);
@@ -513,6 +532,13 @@ fn join_keys(mut join: Join) -> Result<Join> {
         if let Some(common) = decimal_comparisons::common(&left_type, &right_type) {
             *left = std::mem::take(left).cast_to(&common, left_schema)?;
             *right = std::mem::take(right).cast_to(&common, right_schema)?;
+            continue;
+        }
+        if spans::differ(&left_type, &right_type)
+            && let (Some(one), Some(other)) =
+                (spans::length(left, &left_type), spans::length(right, &right_type))
+        {
+            (*left, *right) = (one, other);
             continue;
         }
         let wide_left = timestamp_comparisons::widened(left, &left_type, &right_type);

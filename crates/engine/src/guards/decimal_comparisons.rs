@@ -448,7 +448,11 @@ pub(super) fn union(union: Union) -> Result<Union> {
         let fields = schema.iter().zip(&floats).map(|((relation, field), float)| {
             let field = match float {
                 Some(float)
-                    if field.data_type().is_decimal() || *field.data_type() == DataType::Date32 =>
+                    if field.data_type().is_decimal()
+                        || matches!(
+                            field.data_type(),
+                            DataType::Date32 | DataType::Duration(_)
+                        ) =>
                 {
                     Arc::new(Field::clone(field).with_data_type(float.clone()))
                 }

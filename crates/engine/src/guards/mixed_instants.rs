@@ -8,14 +8,15 @@ use datafusion::logical_expr::expr::Cast;
 use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlanBuilder, Subquery};
 
 use super::exact::places;
-use super::{Answer, Case, Guard};
+use super::{Answer, Case, Guard, far_dates, spans};
 
 pub(super) const GUARD: Guard = Guard {
     title: "A date beside timestamps fails after the year 2262",
     upstream: &["datafusion#25135"],
     ours: "UNION, CASE, COALESCE and their like of dates and timestamps have the finest unit of the timestamps, and not \
            nanoseconds; IN and NOT IN over a subquery compare them as they are. Beside timestamps of nanoseconds, \
-           which TIMESTAMP without a number is, such a date remains an error where it is the result.",
+           which TIMESTAMP without a number is, a later date in the statement (`coalesce(t, DATE '9999-12-31')`) makes the \
+           result one of microseconds. A later date from a column remains an error there.",
     cases: &[
         Case {
             setup: &[
@@ -46,11 +47,26 @@ pub(super) const GUARD: Guard = Guard {
             ]),
             theirs: Answer::Error("Date32"),
         },
+        Case {
+            setup: &[],
+            sql: "SELECT coalesce(t, DATE '9999-12-31'), CASE WHEN t IS NULL THEN DATE '9999-12-31' ELSE t END \
+                  FROM (VALUES (TIMESTAMP '2020-01-01 00:00:00'), (NULL)) v(t)",
+            right: Answer::Rows(&[
+                "2020-01-01T00:00:00, 2020-01-01T00:00:00",
+                "9999-12-31T00:00:00, 9999-12-31T00:00:00",
+            ]),
+            theirs: Answer::Error("Date32"),
+        },
     ],
 };
 
-/// The type of dates and timestamps together, where DataFusion's choice is too narrow.
-pub(super) fn common<'a>(types: impl IntoIterator<Item = &'a DataType>) -> Option<DataType> {
+/// The type of dates and timestamps, or of intervals and differences of timestamps together, where DataFusion's choice is too narrow.
+pub(super) fn common<'a>(
+    types: impl IntoIterator<Item = &'a DataType> + Clone,
+) -> Option<DataType> {
+    if let Some(interval) = spans::common(types.clone()) {
+        return Some(interval);
+    }
     let (mut dates, mut finest) = (false, None::<TimeUnit>);
     for data_type in types {
         match data_type {
@@ -70,9 +86,14 @@ pub(super) fn common<'a>(types: impl IntoIterator<Item = &'a DataType>) -> Optio
 pub(super) fn unified(all: &[&Expr], schema: &DFSchema) -> Option<Vec<Expr>> {
     let types: Vec<DataType> =
         all.iter().map(|it| it.get_type(schema).ok()).collect::<Option<_>>()?;
+    if let Some(far) = far_dates::unified(all, &types) {
+        return Some(far);
+    }
     let to = common(&types)?;
     let all = all.iter().zip(&types).map(|(expr, data_type)| match data_type {
-        DataType::Date32 => Expr::Cast(Cast::new(Box::new(Expr::clone(expr)), to.clone())),
+        DataType::Date32 | DataType::Duration(_) => {
+            Expr::Cast(Cast::new(Box::new(Expr::clone(expr)), to.clone()))
+        }
         _ => Expr::clone(expr),
     });
     Some(all.collect())

@@ -22,6 +22,7 @@ use datafusion::sql::sqlparser::ast::{VisitMut, VisitorMut};
 
 mod aggregate_schemas;
 mod array_has;
+mod at_time_zone;
 mod bounds_of_min_max;
 mod chain;
 mod comparisons;
@@ -36,6 +37,7 @@ mod distinct_on;
 mod exact;
 mod exact_sums;
 mod exclusive_or;
+mod far_dates;
 mod flipped_comparisons;
 mod float_zeros;
 mod functional_dependencies;
@@ -56,18 +58,24 @@ mod offset_below_sort;
 mod operators;
 mod order_of_offset;
 mod order_of_unions;
+mod ordered_aggregates;
 mod overflow;
 mod piecewise_merge_join;
 mod places;
+mod quarters;
+mod range_frames;
 mod regular_expressions;
 mod repeated_keys;
 mod rounding;
 mod row_values;
+mod running_extremes;
 mod set_operations;
+mod signed_counts;
 mod similar_to;
 mod soft_limits;
 mod sort_merge_filter;
 mod sorted_grouping_sets;
+mod spans;
 mod subqueries;
 mod timestamp_casts;
 mod timestamp_comparisons;
@@ -130,6 +138,7 @@ pub enum Answer {
 pub const GUARDS: &[Guard] = &[
     aggregate_schemas::GUARD,
     array_has::GUARD,
+    at_time_zone::GUARD,
     bounds_of_min_max::GUARD,
     conditions_of_aggregates::GUARD,
     constants_of_outer_joins::GUARD,
@@ -164,18 +173,28 @@ pub const GUARDS: &[Guard] = &[
     operators::GUARD,
     order_of_offset::GUARD,
     order_of_unions::GUARD,
+    ordered_aggregates::GUARD,
     overflow::GUARD,
     piecewise_merge_join::GUARD,
     places::GUARD,
+    quarters::GUARD,
+    range_frames::GUARD,
     regular_expressions::GUARD,
     repeated_keys::GUARD,
     rounding::GUARD,
+    running_extremes::GUARD,
     set_operations::GUARD,
+    signed_counts::GUARD,
     similar_to::GUARD,
     row_values::GUARD,
     soft_limits::GUARD,
     sort_merge_filter::GUARD,
     sorted_grouping_sets::GUARD,
+    spans::ARITHMETIC,
+    spans::COMPARED,
+    spans::ORDERED,
+    spans::PARTS,
+    spans::SUMS,
     subqueries::IN,
     subqueries::EXISTS,
     subqueries::CORRELATED,
@@ -211,7 +230,12 @@ pub fn with_guards(mut builder: SessionStateBuilder) -> Result<SessionStateBuild
     min_max_of_floats::install(&mut builder);
     // The other guards of aggregates stand around it.
     exact_sums::install(&mut builder);
+    spans::install(&mut builder);
+    signed_counts::install(&mut builder);
+    ordered_aggregates::install(&mut builder);
+    // It makes frames of what the others have changed.
     moving_frames::install(&mut builder);
+    at_time_zone::install(&mut builder);
     dates_and_intervals::install(&mut builder);
     nans::install(&mut builder)?;
     overflow::install(&mut builder)?;
@@ -295,6 +319,8 @@ pub fn rewrite(statement: &mut Statement) -> Result<()> {
     distinct_from::rewrite(statement);
     operators::rewrite(statement);
     similar_to::rewrite(statement)?;
+    at_time_zone::rewrite(statement);
+    quarters::rewrite(statement);
     distinct_on::rewrite(statement);
     using::rewrite(statement)?;
     // It reads what the others have written.

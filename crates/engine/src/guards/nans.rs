@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, PrimitiveArray};
+use arrow::array::{Array, ArrayRef, AsArray, PrimitiveArray};
 use arrow::datatypes::{
     ArrowPrimitiveType, DataType, Field, FieldRef, Float16Type, Float32Type, Float64Type,
 };
@@ -12,14 +12,14 @@ use datafusion::execution::SessionStateBuilder;
 use datafusion::logical_expr::expr::{AggregateFunction, Cast, ScalarFunction, TryCast};
 use datafusion::logical_expr::function::AccumulatorArgs;
 use datafusion::logical_expr::{
-    Accumulator, AggregateUDF, BinaryExpr, ColumnarValue, EmitTo, Expr, ExprSchemable,
-    GroupsAccumulator, LogicalPlan, Operator, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF,
-    ScalarUDFImpl, Signature, Volatility,
+    Accumulator, AggregateUDF, BinaryExpr, ColumnarValue, Expr, ExprSchemable, GroupsAccumulator,
+    LogicalPlan, Operator, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl,
+    Signature, Volatility,
 };
 use datafusion::optimizer::{ApplyOrder, Optimizer, OptimizerConfig, OptimizerRule};
 
 use super::comparisons::{is_constant, rewritten};
-use super::wrapped::{AggregateChange, changed_aggregate};
+use super::wrapped::{AggregateChange, ChangedResult, ChangedResults, changed_aggregate};
 use super::{Answer, Case, Guard, insert_before};
 
 pub(super) const GUARD: Guard = Guard {
@@ -273,6 +273,10 @@ fn positive_scalar(value: &ScalarValue) -> Option<ScalarValue> {
     is_negative_nan(value).then(|| value.arithmetic_negate().ok())?
 }
 
+fn without_sign(value: ScalarValue) -> Result<ScalarValue> {
+    Ok(positive_scalar(&value).unwrap_or(value))
+}
+
 /// Floats without the sign of NaN; other arrays as they are.
 fn positive(array: ArrayRef) -> ArrayRef {
     match array.data_type() {
@@ -316,13 +320,13 @@ impl AggregateChange for Positive {
     ) -> Result<Box<dyn Accumulator>> {
         let floats = args.return_field.data_type().is_floating();
         let inner = inner.accumulator(args)?;
-        Ok(if floats { Box::new(PositiveResult(inner)) } else { inner })
+        Ok(if floats { Box::new(ChangedResult { inner, change: without_sign }) } else { inner })
     }
 
     fn sliding(self, inner: &AggregateUDF, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
         let floats = args.return_field.data_type().is_floating();
         let inner = inner.create_sliding_accumulator(args)?;
-        Ok(if floats { Box::new(PositiveResult(inner)) } else { inner })
+        Ok(if floats { Box::new(ChangedResult { inner, change: without_sign }) } else { inner })
     }
 
     fn groups(
@@ -332,79 +336,11 @@ impl AggregateChange for Positive {
     ) -> Result<Box<dyn GroupsAccumulator>> {
         let floats = args.return_field.data_type().is_floating();
         let inner = inner.create_groups_accumulator(args)?;
-        Ok(if floats { Box::new(PositiveResults(inner)) } else { inner })
-    }
-}
-
-#[derive(Debug)]
-struct PositiveResult(Box<dyn Accumulator>);
-
-impl Accumulator for PositiveResult {
-    fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
-        self.0.update_batch(values)
-    }
-
-    fn evaluate(&mut self) -> Result<ScalarValue> {
-        let value = self.0.evaluate()?;
-        Ok(positive_scalar(&value).unwrap_or(value))
-    }
-
-    fn size(&self) -> usize {
-        self.0.size()
-    }
-
-    fn state(&mut self) -> Result<Vec<ScalarValue>> {
-        self.0.state()
-    }
-
-    fn merge_batch(&mut self, states: &[ArrayRef]) -> Result<()> {
-        self.0.merge_batch(states)
-    }
-
-    fn retract_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
-        self.0.retract_batch(values)
-    }
-
-    fn supports_retract_batch(&self) -> bool {
-        self.0.supports_retract_batch()
-    }
-}
-
-struct PositiveResults(Box<dyn GroupsAccumulator>);
-
-impl GroupsAccumulator for PositiveResults {
-    fn update_batch(
-        &mut self,
-        values: &[ArrayRef],
-        groups: &[usize],
-        filter: Option<&BooleanArray>,
-        total: usize,
-    ) -> Result<()> {
-        self.0.update_batch(values, groups, filter, total)
-    }
-
-    fn evaluate(&mut self, emit_to: EmitTo) -> Result<ArrayRef> {
-        self.0.evaluate(emit_to).map(positive)
-    }
-
-    fn state(&mut self, emit_to: EmitTo) -> Result<Vec<ArrayRef>> {
-        self.0.state(emit_to)
-    }
-
-    fn merge_batch(&mut self, values: &[ArrayRef], groups: &[usize], total: usize) -> Result<()> {
-        self.0.merge_batch(values, groups, total)
-    }
-
-    fn convert_to_state(
-        &self,
-        values: &[ArrayRef],
-        filter: Option<&BooleanArray>,
-    ) -> Result<Vec<ArrayRef>> {
-        self.0.convert_to_state(values, filter)
-    }
-
-    fn size(&self) -> usize {
-        self.0.size()
+        Ok(if floats {
+            Box::new(ChangedResults { inner, change: |array| Ok(positive(array)) })
+        } else {
+            inner
+        })
     }
 }
 

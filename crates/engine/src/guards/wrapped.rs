@@ -4,7 +4,8 @@ use std::fmt::Debug;
 use std::hash::Hash;
 use std::sync::Arc;
 
-use arrow::datatypes::{DataType, FieldRef};
+use arrow::array::{ArrayRef, BooleanArray};
+use arrow::datatypes::{DataType, Field, FieldRef};
 use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;
 use datafusion::logical_expr::expr::{
@@ -19,7 +20,7 @@ use datafusion::logical_expr::simplify::{ExprSimplifyResult, SimplifyContext};
 use datafusion::logical_expr::sort_properties::{ExprProperties, SortProperties};
 use datafusion::logical_expr::utils::AggregateOrderSensitivity;
 use datafusion::logical_expr::{
-    Accumulator, AggregateUDF, AggregateUDFImpl, ColumnarValue, Documentation, Expr,
+    Accumulator, AggregateUDF, AggregateUDFImpl, ColumnarValue, Documentation, EmitTo, Expr,
     GroupsAccumulator, Operator, ReturnFieldArgs, ReversedUDAF, ScalarFunctionArgs, ScalarUDF,
     ScalarUDFImpl, SetMonotonicity, Signature, StatisticsArgs,
 };
@@ -155,14 +156,24 @@ pub(super) trait AggregateChange: Debug + Copy + Eq + Hash + Send + Sync + 'stat
         inner.signature()
     }
 
-    /// The columns of a partial result.
+    /// The type of the result, in place of that of the function.
+    fn result(self, _inner: &AggregateUDF, data_type: DataType) -> DataType {
+        data_type
+    }
+
+    /// What an accumulator hands over to another.
     fn state_fields(self, inner: &AggregateUDF, args: StateFieldsArgs) -> Result<Vec<FieldRef>> {
         inner.state_fields(args)
     }
 
-    /// Whether there is something that computes the results of groups together.
-    fn has_groups(self, inner: &AggregateUDF, args: AccumulatorArgs) -> bool {
+    /// Whether the results of groups are computed together.
+    fn groups_supported(self, inner: &AggregateUDF, args: AccumulatorArgs) -> bool {
         inner.groups_accumulator_supported(args)
+    }
+
+    /// Whether its rows must be sorted before it.
+    fn order_sensitivity(self, inner: &AggregateUDF) -> AggregateOrderSensitivity {
+        inner.order_sensitivity()
     }
 
     /// What computes one result, in a window of growing frames, too.
@@ -239,11 +250,15 @@ impl<C: AggregateChange> AggregateUDFImpl for WrappedAggregate<C> {
         beneficial_ordering: bool,
     ) -> Result<Option<Arc<dyn AggregateUDFImpl>>> {
         let ordered = Arc::clone(self.inner.inner());
-        let ordered = ordered.with_beneficial_ordering(beneficial_ordering)?;
-        Ok(ordered.map(|ordered| -> Arc<dyn AggregateUDFImpl> {
-            let inner = Arc::new(AggregateUDF::new_from_shared_impl(ordered));
-            Arc::new(Self { inner, change: self.change })
-        }))
+        Ok(match ordered.with_beneficial_ordering(beneficial_ordering)? {
+            Some(ordered) => {
+                let inner = Arc::new(AggregateUDF::new_from_shared_impl(ordered));
+                Some(Arc::new(Self { inner, change: self.change }))
+            }
+            // It sorts by itself in any case.
+            None if self.order_sensitivity().is_beneficial() => Some(self),
+            None => None,
+        })
     }
 
     fn supports_null_handling_clause(&self) -> bool {
@@ -259,11 +274,16 @@ impl<C: AggregateChange> AggregateUDFImpl for WrappedAggregate<C> {
     }
 
     fn return_type(&self, arg_types: &[DataType]) -> Result<DataType> {
-        self.inner.return_type(arg_types)
+        Ok(self.change.result(&self.inner, self.inner.return_type(arg_types)?))
     }
 
     fn return_field(&self, arg_fields: &[FieldRef]) -> Result<FieldRef> {
-        self.inner.return_field(arg_fields)
+        let field = self.inner.return_field(arg_fields)?;
+        let result = self.change.result(&self.inner, field.data_type().clone());
+        Ok(match result == *field.data_type() {
+            true => field,
+            false => Arc::new(Field::clone(&field).with_data_type(result)),
+        })
     }
 
     fn is_nullable(&self) -> bool {
@@ -271,7 +291,9 @@ impl<C: AggregateChange> AggregateUDFImpl for WrappedAggregate<C> {
     }
 
     fn default_value(&self, data_type: &DataType) -> Result<ScalarValue> {
-        self.inner.default_value(data_type)
+        let value = self.inner.default_value(data_type)?;
+        let result = self.change.result(&self.inner, value.data_type());
+        if result == value.data_type() { Ok(value) } else { value.cast_to(&result) }
     }
 
     fn simplify(&self) -> Option<AggregateFunctionSimplification> {
@@ -299,7 +321,7 @@ impl<C: AggregateChange> AggregateUDFImpl for WrappedAggregate<C> {
     }
 
     fn groups_accumulator_supported(&self, args: AccumulatorArgs) -> bool {
-        self.change.has_groups(&self.inner, args)
+        self.change.groups_supported(&self.inner, args)
     }
 
     fn create_groups_accumulator(
@@ -318,7 +340,7 @@ impl<C: AggregateChange> AggregateUDFImpl for WrappedAggregate<C> {
     }
 
     fn order_sensitivity(&self) -> AggregateOrderSensitivity {
-        self.inner.order_sensitivity()
+        self.change.order_sensitivity(&self.inner)
     }
 
     fn coerce_types(&self, arg_types: &[DataType]) -> Result<Vec<DataType>> {
@@ -342,7 +364,87 @@ impl<C: AggregateChange> AggregateUDFImpl for WrappedAggregate<C> {
         self.inner.documentation()
     }
 
-    fn set_monotonicity(&self, data_type: &DataType) -> SetMonotonicity {
-        self.inner.inner().set_monotonicity(data_type)
+    fn set_monotonicity(&self, _data_type: &DataType) -> SetMonotonicity {
+        // See `running_extremes`.
+        SetMonotonicity::NotMonotonic
+    }
+}
+
+/// An accumulator whose result is changed.
+#[derive(Debug)]
+pub(super) struct ChangedResult {
+    pub(super) inner: Box<dyn Accumulator>,
+    pub(super) change: fn(ScalarValue) -> Result<ScalarValue>,
+}
+
+impl Accumulator for ChangedResult {
+    fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
+        self.inner.update_batch(values)
+    }
+
+    fn evaluate(&mut self) -> Result<ScalarValue> {
+        self.inner.evaluate().and_then(self.change)
+    }
+
+    fn size(&self) -> usize {
+        self.inner.size()
+    }
+
+    fn state(&mut self) -> Result<Vec<ScalarValue>> {
+        self.inner.state()
+    }
+
+    fn merge_batch(&mut self, states: &[ArrayRef]) -> Result<()> {
+        self.inner.merge_batch(states)
+    }
+
+    fn retract_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
+        self.inner.retract_batch(values)
+    }
+
+    fn supports_retract_batch(&self) -> bool {
+        self.inner.supports_retract_batch()
+    }
+}
+
+/// An accumulator of groups whose results are changed.
+pub(super) struct ChangedResults {
+    pub(super) inner: Box<dyn GroupsAccumulator>,
+    pub(super) change: fn(ArrayRef) -> Result<ArrayRef>,
+}
+
+impl GroupsAccumulator for ChangedResults {
+    fn update_batch(
+        &mut self,
+        values: &[ArrayRef],
+        groups: &[usize],
+        filter: Option<&BooleanArray>,
+        total: usize,
+    ) -> Result<()> {
+        self.inner.update_batch(values, groups, filter, total)
+    }
+
+    fn evaluate(&mut self, emit_to: EmitTo) -> Result<ArrayRef> {
+        self.inner.evaluate(emit_to).and_then(self.change)
+    }
+
+    fn state(&mut self, emit_to: EmitTo) -> Result<Vec<ArrayRef>> {
+        self.inner.state(emit_to)
+    }
+
+    fn merge_batch(&mut self, values: &[ArrayRef], groups: &[usize], total: usize) -> Result<()> {
+        self.inner.merge_batch(values, groups, total)
+    }
+
+    fn convert_to_state(
+        &self,
+        values: &[ArrayRef],
+        filter: Option<&BooleanArray>,
+    ) -> Result<Vec<ArrayRef>> {
+        self.inner.convert_to_state(values, filter)
+    }
+
+    fn size(&self) -> usize {
+        self.inner.size()
     }
 }

@@ -97,6 +97,10 @@ pub(super) fn syntax(text: &str) -> Option<Description> {
             "OVER (…) takes PARTITION BY, ORDER BY and ROWS BETWEEN …; close it with `)` before what follows."
                 .to_owned(),
         ),
+        (")", "EXCLUDE") => Some(
+            "A frame of a window with EXCLUDE is not supported. A sum leaves the row out as sum(x) OVER (…) - x."
+                .to_owned(),
+        ),
         (_, ":" | "/") => Some(
             "Put the name of a file or an object in quotes: FROM 's3://bucket/file.csv'.".into(),
         ),
@@ -223,6 +227,13 @@ mod tests {
             "Expected: an SQL statement, found: selct at Line: 1, Column: 3",
             "syntax error at line 1, column 3: expected an SQL statement, found `selct`",
             Some("Did you mean SELECT?"),
+        );
+        said(
+            "Expected: ), found: EXCLUDE at Line: 1, Column: 73",
+            "syntax error at line 1, column 73: expected ), found `EXCLUDE`",
+            Some(
+                "A frame of a window with EXCLUDE is not supported. A sum leaves the row out as sum(x) OVER (…) - x.",
+            ),
         );
         said(
             "Expected: an expression, found: EOF",

@@ -162,7 +162,7 @@ impl AggregateChange for InFull {
         ])
     }
 
-    fn has_groups(self, inner: &AggregateUDF, args: AccumulatorArgs) -> bool {
+    fn groups_supported(self, inner: &AggregateUDF, args: AccumulatorArgs) -> bool {
         match self.amounts(args.expr_fields, args.return_type()) {
             Some(_) => !args.is_distinct,
             None => inner.groups_accumulator_supported(args),
