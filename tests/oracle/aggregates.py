@@ -1,6 +1,6 @@
 """Aggregates and GROUP BY."""
 
-from expressions import BOTH, EITHER, function, is_number
+from expressions import BOTH, EITHER, IS_NULL, function, is_number
 from subqueries import Subqueries
 from tables import BIGINT, BOOLEAN, DOUBLE, INT, SMALLINT, VARCHAR
 from tree import Node, Shape, by, column, expression, many, select
@@ -49,8 +49,9 @@ class Aggregates(Subqueries):
         return self.filtered(scope, made) if self.chance(0.2) else made
 
     def filtered(self, scope, made):
-        return expression(Shape("{0} FILTER (WHERE {1})", demands=0, approximate=made.value.approximate), made, self.predicate(scope, 1),
-                          type=made.type)
+        asked = self.asked(scope, 0) if self.chance(0.15) and self.allowed("aggregate-subquery") else None
+        kept = asked if asked is not None else self.predicate(scope, 1)
+        return expression(Shape("{0} FILTER (WHERE {1})", demands=0, approximate=made.value.approximate), made, kept, type=made.type)
 
     def in_order(self, scope, ids):
         """An aggregate of which the order of rows is a part; by all keys, it is the only one."""
@@ -86,6 +87,9 @@ class Aggregates(Subqueries):
         if draw > 0.95:
             made = self.casted(scope)
             return made if fits(made.type) else of
+        if draw < 0.03 and of.type != BOOLEAN and self.allowed("aggregate-subquery"):
+            asked = self.scalar_query(scope, of.type)
+            return asked if asked is not None and fits(asked.type) else of
         if draw < 0.12:
             return self.case(scope, [of, of.copy()] if self.chance(0.2) else [of], of.type)
         if draw < 0.25 and is_number(of.type):
@@ -113,8 +117,11 @@ class Aggregates(Subqueries):
             draw = rng.random()
             if draw < 0.75:
                 keys.append(self.column(scope))
-            elif draw < 0.87:
+            elif draw < 0.86:
                 keys.append(self.casted(scope))
+            elif draw < 0.88 and self.allowed("group-subquery"):
+                asked = self.scalar_query(scope, self.column(scope).type)
+                keys.append(asked if asked is not None else self.column(scope))
             else:
                 keys.append(self.scalar(scope, self.column(scope).type, 1))
         made = [self.aggregate(scope) for _ in range(rng.randint(0, 3))]
@@ -126,8 +133,26 @@ class Aggregates(Subqueries):
                 made.append(expression(function("grouping"), *[key.copy() for key in keys[:2]], type=INT))
         group = self.sets([key.copy() for key in keys], words)
         having = self.having(scope) if self.chance(0.25) else None
-        items, columns = self.outputs(keys + made)
+        shown = [self.over_key(key, words) if self.chance(0.25) and self.allowed("over-keys") else key for key in keys]
+        items, columns = self.outputs(shown + made)
         return select(items, source, where, group, having), columns
+
+    def over_key(self, key, words):
+        """An expression of a key of GROUP BY: what labels of totals are made of."""
+        if key.kind != "column":
+            return key
+        alias, name = key.value
+        draw = self.rng.random()
+        if draw < 0.4:
+            return self.casted([(alias, name, key.type)])
+        if draw < 0.55 and key.type == INT:
+            return expression(Shape("coalesce(CAST({0} AS VARCHAR), 'all')", demands=0), key.copy(), type=VARCHAR)
+        if draw < 0.75 and words in ("ROLLUP", "CUBE") and key.type == INT:
+            shape = Shape("CASE WHEN grouping({0}) = 1 THEN 'total' ELSE CAST({1} AS VARCHAR) END", demands=0)
+            return expression(shape, key.copy(), key.copy(), type=VARCHAR)
+        if draw < 0.85:
+            return expression(IS_NULL, key.copy(), type=BOOLEAN)
+        return expression(function("coalesce"), key.copy(), self.plain(key.type, bare=True), type=key.type)
 
     def having(self, scope):
         """A condition on a group: on an aggregate, twice on one, or on none."""

@@ -40,7 +40,8 @@ def arguments():
     parser.add_argument("--jobs", type=int, default=1, help="processes [default: %(default)s]")
     parser.add_argument("--without", default="", help="features not to generate, separated by commas: window, join, using, "
                         "subquery, exists, in-query, set-all, distinct-from, open-limit, distinct-on, text-number, decimal-float, nan, zero, "
-                        "edge-date, wide, zone, lateral, recursive, rollup, bitwise, range, groups, ignore-nulls, quantified, …")
+                        "edge-date, wide, zone, lateral, recursive, rollup, bitwise, range, groups, ignore-nulls, quantified, nested-exists, "
+                        "first-of-correlated, on-subquery, order-all, order-expression, shadow, star, …")
     parser.add_argument("--check", default="all", choices=["all", "duckdb", "tlp", "norec"], help="DuckDB, or an identity of "
                         "checks.py in this engine alone [default: %(default)s]")
     parser.add_argument("--known", help="a file of known causes, `NAME: PATTERN` a line, which are only counted")

@@ -1,9 +1,9 @@
 """Random statements."""
 
 import checks
-from expressions import BOTH, COMPARISONS, EXISTS
+from expressions import BOTH, COMPARISONS, EXISTS, function
 from tables import BIGINT, BOOLEAN, INT
-from tree import LIMIT, OFFSET, ORDER, WHERE, Node, Shape, by, column, expression, item, literal, many, select, sql
+from tree import ITEMS, LIMIT, OFFSET, ORDER, WHERE, Node, Shape, by, column, expression, item, literal, many, select, sql
 from windows import Windows
 
 
@@ -80,8 +80,15 @@ class Queries(Windows):
     def projection(self, source, scope, where):
         made = self.some_scalars(scope)
         if self.chance(0.08) and self.allowed("scalar-item"):
-            asked = self.scalar_query(scope, self.column(scope).type)
-            made += [asked] if asked is not None else []
+            draw = self.rng.random()
+            if draw < 0.3:
+                # Several conditions with subqueries have one name in DataFusion.
+                found = [self.asked(scope, 0) for _ in range(2)]
+            else:
+                found = [self.scalar_query(scope, self.column(scope).type)]
+                if draw < 0.5 and found[0] is not None:
+                    found = [expression(function("coalesce"), found[0], self.plain(found[0].type, bare=True), type=found[0].type)]
+            made += [it for it in found if it is not None]
         items, columns = self.outputs(made)
         return select(items, source, where), columns
 
@@ -111,6 +118,43 @@ class Queries(Windows):
             tree.kids[clauses[1]] = literal(str(self.rng.choice([0, 1, 1, 2, 3, 5, 10] if not large else [50, 200, 500])))
         if self.chance(offset):
             tree.kids[clauses[2]] = literal(str(self.rng.choice([0, 1, 1, 2, 3, 7] if not large else [3, 100, 700])))
+
+    def respell(self, tree, columns):
+        """ORDER BY ALL, numbers, or the expressions themselves, in place of names that may be left out then."""
+        rng = self.rng
+        clause = ORDER if tree.kind == "select" else 2
+        draw = rng.random()
+        if draw < 0.08 and self.allowed("order-all"):
+            tree.kids[clause] = many([by(expression(Shape("ALL")), *self.ordering(literal("1")).value)])
+        elif draw < 0.3 and self.allowed("order-number"):
+            at = {name: number for number, (name, _) in enumerate(columns, 1)}
+            for one in tree.kids[clause].kids:
+                one.kids[0] = literal(str(at[one.kids[0].value[1]]))
+            if tree.kind == "select" and self.chance(0.7):
+                for one in tree.kids[ITEMS].kids:
+                    one.value = None
+        elif draw < 0.5 and tree.kind == "select" and self.allowed("order-expression"):
+            made = {one.value: one.kids[0] for one in tree.kids[ITEMS].kids}
+            for one in tree.kids[clause].kids:
+                of = made[one.kids[0].value[1]]
+                # A literal would be a number or a constant.
+                if of.kind == "column" or of.kind == "expression" and any(it.kind == "column" for it in of.walk()):
+                    one.kids[0] = of.copy()
+            if not any(it.kind == "column" and it.value[0] is None for it in tree.kids[clause].walk()):
+                for one in tree.kids[ITEMS].kids:
+                    one.value = None
+        elif draw < 0.56 and tree.kind == "select" and self.allowed("taken-alias"):
+            # An alias that is the name of another column.
+            at = {name: number for number, (name, _) in enumerate(columns, 1)}
+            made = {one.value: one.kids[0] for one in tree.kids[ITEMS].kids}
+            spelled = self.chance(0.5)
+            for one in tree.kids[clause].kids:
+                name = one.kids[0].value[1]
+                of = made[name]
+                is_qualified = all(it.value[0] for it in of.walk() if it.kind == "column") and any(it.kind == "column" for it in of.walk())
+                one.kids[0] = of.copy() if spelled and is_qualified else literal(str(at[name]))
+            names = [name for table in self.tables for name, _ in table.columns]
+            rng.choice(tree.kids[ITEMS].kids).value = rng.choice(names)
 
     def set_operation(self, depth):
         rng = self.rng
@@ -160,6 +204,7 @@ class Queries(Windows):
         ordered = False
         if draw < 0.45:
             self.cut(tree, columns, limit=0.6, offset=0.35)
+            self.respell(tree, columns)
             ordered = True
         elif draw < 0.5 and tree.kind == "select":
             tree = self.named(tree, columns)
@@ -172,7 +217,11 @@ class Queries(Windows):
     def named(self, tree, columns):
         """The query as a WITH, once or twice."""
         name, alias = self.fresh("w"), self.fresh()
-        ctes = many([Node("cte", [tree], name)])
+        head = name
+        if self.chance(0.3) and self.allowed("cte-columns"):
+            columns = [(f"p{at}", type) for at, (_, type) in enumerate(columns, 1)]
+            head = f"{name} ({', '.join(column_name for column_name, _ in columns)})"
+        ctes = many([Node("cte", [tree], head)])
         scope = [(alias, column_name, type) for column_name, type in columns]
         source = Node("table", (), (name, alias))
         where = self.predicate(scope, 1)
@@ -180,7 +229,12 @@ class Queries(Windows):
         if self.chance(0.4):
             again = self.fresh()
             inner = [(again, *it[1:]) for it in scope]
-            tree = select([item(literal("1", INT), "one")], Node("table", (), (name, again)), self.correlation(scope, inner))
+            hiding = None
+            if self.chance(0.3) and self.allowed("shadow"):
+                hidden, found = self.block(0)
+                inner = [(again, *it) for it in found]
+                hiding = many([Node("cte", [hidden], name)])
+            tree = select([item(literal("1", INT), "one")], Node("table", (), (name, again)), self.correlation(scope, inner), ctes=hiding)
             where = expression(BOTH, where, expression(EXISTS, tree, type=BOOLEAN), type=BOOLEAN)
         return select(made, source, where, ctes=ctes)
 
@@ -191,16 +245,17 @@ class Queries(Windows):
         two, next, _ = self.table(small=True)
         name, alias = self.fresh("w"), self.fresh()
         key = self.column(next, lambda type: type in (INT, BIGINT))
-        start = select([item(column(first[0][0], "id", INT), "n"), item(literal("0"), "d")], one, self.predicate(first, 1))
-        step = [item(column(next[0][0], "id", INT), "n"), item(expression(Shape(f"{name}.d + 1")), "d")]
+        # The literals of the start are equal, and have no names but those of the list.
+        start = select([item(column(first[0][0], "id", INT), "n"), item(literal("0"), None), item(literal("0"), None)], one, self.predicate(first, 1))
+        step = [item(column(next[0][0], "id", INT), "n"), item(expression(Shape(f"{name}.d + 1")), None), item(expression(Shape(f"{name}.d")), None)]
         on = expression(COMPARISONS["="], key, column(name, "n", INT), type=BOOLEAN)
         more = select(step, Node("join", [two, Node("table", (), (name, None)), on], ("JOIN", "on", ())), expression(Shape(f"{name}.d < 3"), type=BOOLEAN))
         if self.chance(0.3):
             more.kids[WHERE] = expression(BOTH, more.kids[WHERE], self.predicate(next, 0), type=BOOLEAN)
         union = Node("setop", [start, more, None, None, None], rng.choice(["UNION ALL", "UNION"]))
-        scope = [(alias, "n", INT), (alias, "d", INT)]
+        scope = [(alias, "n", INT), (alias, "d", INT), (alias, "e", INT)]
         items, _ = self.outputs([column(*it) for it in scope])
-        ctes = many([Node("cte", [union], f"RECURSIVE {name} (n, d)")])
+        ctes = many([Node("cte", [union], f"RECURSIVE {name} (n, d, e)")])
         return select(items, Node("table", (), (name, alias)), self.predicate(scope, 1) if self.chance(0.5) else None, ctes=ctes)
 
     def cut_anywhere(self):

@@ -4,7 +4,7 @@ import differences
 from expressions import ALIKE, BOTH, COMPARISONS
 from scalars import Scalars
 from tables import BOOLEAN, DOUBLE, INT, VARCHAR, constant, edges
-from tree import Node, column, expression, item, literal, many, select
+from tree import Node, Shape, column, expression, item, literal, many, select
 
 
 class Sources(Scalars):
@@ -32,7 +32,8 @@ class Sources(Scalars):
         tables = [it for it in self.tables if not small or len(it.rows) <= 60]
         table = self.rng.choice(tables)
         # Without an alias, a table of a subquery hides one of the same name around it.
-        alias = table.name if self.bare and self.chance(0.6) else self.fresh()
+        # In the order of the alphabet, or not.
+        alias = table.name if self.bare and self.chance(0.6) else self.fresh(self.rng.choice("ab"))
         self.sources[alias] = table
         return Node("table", (), (table.name, alias)), [(alias, name, type) for name, type in table.columns], table
 
@@ -93,12 +94,21 @@ class Sources(Scalars):
             if shared and kind not in ("semi join", "anti join"):
                 name = rng.choice(shared)
                 node = Node("join", [left, right], (kind, "using", (name,)))
+                if self.chance(0.3) and self.allowed("star"):
+                    return self.starred(node, [it[2] for it in scope] + [it[2] for it in other_scope if it[1] != name])
                 rest = [it for it in scope + other_scope if it[1] != name]
                 return node, [(None, name, one.types()[name])] + rest
         on = self.join_condition(scope, other_scope, kind)
         words = differences.words(kind) if kind in ("semi join", "anti join") else kind
         node = Node("join", [left, right, on], (words, "on", ()))
         return node, scope if kind in ("semi join", "anti join") else scope + other_scope
+
+    def starred(self, node, types):
+        """All columns of a join, by their places."""
+        alias = self.fresh("d")
+        names = [f"s{at}" for at in range(1, len(types) + 1)]
+        tree = select([item(expression(Shape("*")), None)], node)
+        return Node("derived", [tree], (alias, names)), [(alias, name, type) for name, type in zip(names, types)]
 
     def join_condition(self, scope, other_scope, kind):
         rng = self.rng
@@ -113,7 +123,10 @@ class Sources(Scalars):
         shape = COMPARISONS["="] if draw < 0.8 else alike if draw < 0.92 else COMPARISONS[rng.choice(["<", ">=", "<>"])]
         on = expression(shape, left, right, type=BOOLEAN)
         draw = rng.random()
-        if draw < 0.2:
+        if draw < 0.06 and kind not in ("semi join", "anti join") and self.allowed("on-subquery"):
+            asked = self.asked(scope + other_scope, 0)
+            on = on if asked is None else expression(BOTH, on, asked, type=BOOLEAN)
+        elif draw < 0.2:
             on = expression(BOTH, on, self.predicate(scope + other_scope, 0), type=BOOLEAN)
         elif draw < 0.4:
             one, other = rng.choice(pairs)
@@ -153,12 +166,15 @@ class Sources(Scalars):
             items = [item(column(scope[0][0], "k", table.types()["k"]), "k"), item(column(*other), letter + "1")]
             if self.chance(0.3):
                 items.insert(0, item(column(scope[0][0], "id", INT), "id"))
-            alias = self.fresh("n")
+            alias = self.fresh(rng.choice("nb"))
             sides.append(Node("derived", [select(items, node)], (alias, None)))
             scopes.append([(alias, letter + "1", other[2])])
             types.append({it.value: it.type for it in items})
         if not self.comparable(types[0]["k"], types[1]["k"]):
             return self.joined(0)
         kind = rng.choice(["NATURAL JOIN", "NATURAL LEFT JOIN", "NATURAL RIGHT JOIN", "NATURAL FULL JOIN"])
+        if self.chance(0.4) and self.allowed("star"):
+            rest = [type for name, type in types[1].items() if name not in types[0]]
+            return self.starred(Node("join", sides, (kind, "", ())), list(types[0].values()) + rest)
         shared = [(None, name, types[0][name]) for name in ("id", "k") if name in types[0] and name in types[1]]
         return Node("join", sides, (kind, "", ())), shared + scopes[0] + scopes[1]

@@ -3,7 +3,7 @@
 from expressions import ALIKE, BOTH, COMPARISONS, EITHER, EXISTS, IN_QUERY, IS_NULL, NOT_EXISTS, NOT_IN_QUERY, SCALAR, function, is_number
 from sources import Sources
 from tables import BIGINT, BOOLEAN, INT
-from tree import ADD, COMPARE, LIMIT, OFFSET, ORDER, Node, Shape, by, column, expression, item, literal, many, select
+from tree import ADD, COMPARE, ITEMS, LIMIT, OFFSET, ORDER, Node, Shape, by, column, expression, item, literal, many, select
 
 QUANTIFIED = {words: Shape(f"{{0}} {words} ({{1}})", binds=COMPARE, demands=[ADD, 0])
               for words in ("= ANY", "<> ALL", "< ANY", ">= ANY", "> ALL", "<= ALL")}
@@ -39,6 +39,9 @@ class Subqueries(Sources):
             if self.chance(0.15) and of.type != BOOLEAN and self.allowed("quantified"):
                 # A literal within would bind to the comparison otherwise.
                 shape = QUANTIFIED[rng.choice(list(QUANTIFIED))]
+                if of.type == INT and self.chance(0.3):
+                    # A text is read as a number there, too.
+                    of = literal(f"'{rng.randint(-3, 9)}'", INT)
             made = expression(shape, of, tree, type=BOOLEAN)
             return expression(IS_NULL, made, type=BOOLEAN) if self.chance(0.08) else made
         if draw < 0.75 and self.allowed("exists"):
@@ -55,7 +58,18 @@ class Subqueries(Sources):
                 having = expression(COMPARISONS[rng.choice([">", "=", "<="])], items[0].kids[0], literal(str(rng.randint(0, 2)), BIGINT), type=BOOLEAN)
             else:
                 items = [item(literal("1", INT), "one")]
+            if group is None and items[0].value == "one":
+                draw = rng.random()
+                if draw < 0.12 and self.allowed("nested-exists"):
+                    where = expression(BOTH, where, self.nested(scope, inner), type=BOOLEAN)
+                elif draw < 0.2 and self.allowed("exists-sets"):
+                    # Groups without an aggregate.
+                    items = [item(self.column(inner), "g")]
+                    group = Node("grouping", [items[0].kids[0].copy()], rng.choice(["ROLLUP", "CUBE"]))
             tree = select(items, node, where, group, having)
+            if group is None and items[0].value == "one" and self.chance(0.1) and self.allowed("exists-setop"):
+                tree = self.with_others(scope, inner, tree)
+                return expression(EXISTS if self.chance(0.6) else NOT_EXISTS, tree, type=BOOLEAN)
             if self.chance(0.15) and self.allowed("correlated-limit"):
                 tree.kids[LIMIT] = literal(str(rng.randint(1, 3)))
                 tree.kids[OFFSET] = literal(str(rng.randint(0, 2)))
@@ -65,6 +79,23 @@ class Subqueries(Sources):
             return None
         inner = self.scalar_query(scope, of.type)
         return inner and self.compared(of, inner)
+
+    def nested(self, scope, inner):
+        """EXISTS in EXISTS, of columns of both queries around it."""
+        node, innermost, _ = self.table(small=True)
+        both = expression(BOTH, self.correlation(scope, innermost), self.correlation(inner, innermost), type=BOOLEAN)
+        tree = select([item(literal("1", INT), "one")], node, both)
+        return expression(EXISTS if self.chance(0.6) else NOT_EXISTS, tree, type=BOOLEAN)
+
+    def with_others(self, scope, inner, tree):
+        """EXCEPT or INTERSECT of correlated queries."""
+        of = self.column(inner)
+        node, other, _ = self.table(small=True)
+        fits = self.column(other, lambda type: type == of.type) or literal("NULL", of.type)
+        where = self.correlation(scope, other) if self.chance(0.4) else self.predicate(other, 1)
+        tree.kids[ITEMS] = many([item(of, "s")])
+        words = self.rng.choice(["EXCEPT", "INTERSECT", "UNION"] + (["EXCEPT ALL", "INTERSECT ALL"] if self.allowed("set-all") else []))
+        return Node("setop", [tree, select([item(fits, "s")], node, where), None, None, None], words)
 
     def correlation(self, scope, inner):
         pairs = [(one, other) for one in inner for other in scope if self.comparable(one[2], other[2])]
@@ -87,6 +118,11 @@ class Subqueries(Sources):
             # The first by a key has one value.
             tree = select([item(of, "m")], node, self.correlation(scope, inner) if self.chance(0.7) else None)
             tree.kids[ORDER], tree.kids[LIMIT] = many([by(ids[0], self.rng.choice(["ASC", "DESC"]))]), literal("1")
+            return expression(SCALAR, tree, type=of.type)
+        if self.chance(0.15) and self.allowed("first-of-correlated"):
+            tree = select([item(of, "m")], node, self.correlation(scope, inner))
+            self.cut(tree, [("m", of.type)], limit=0, offset=0.3)
+            tree.kids[LIMIT] = literal("1")
             return expression(SCALAR, tree, type=of.type)
         if is_number(like) and self.chance(0.2):
             made, of = expression(Shape("count(*)"), type=BIGINT), literal("0", BIGINT)

@@ -37,7 +37,10 @@ class Windows(Aggregates):
     def ranked(self, scope):
         """A place among equals, which is the same for all of them."""
         name, type = self.rng.choice([("rank()", BIGINT), ("dense_rank()", BIGINT), ("cume_dist()", DOUBLE), ("percent_rank()", DOUBLE)])
-        window = Node("window", [self.partition(scope), many([self.ordering(self.column(scope))])], None)
+        of = self.column(scope)
+        if self.chance(0.05) and self.allowed("window-subquery"):
+            of = self.scalar_query(scope, of.type) or of
+        window = Node("window", [self.partition(scope), many([self.ordering(of)])], None)
         if type == BIGINT and self.chance(0.3):
             # Their differences and signs.
             other = Node("window", [self.partition(scope), many([self.ordering(self.column(scope))])], None)

@@ -67,7 +67,6 @@ fn what_sql_there_is_not_is_said_with_what_there_is() {
         ("CREATE SECRET (TYPE s3)", &["CREATE SECRET is not supported", "AWS_ACCESS_KEY_ID"]),
         ("SELECT * FROM f PIVOT (sum(price) FOR name IN ('apple'))", &["PIVOT", "FILTER"]),
         ("PIVOT f ON name USING sum(price)", &["found `PIVOT`", "FILTER"]),
-        ("SELECT * FROM f ORDER BY ALL", &["ORDER BY ALL is not supported", "ORDER BY 1"]),
         ("SELECT * FROM f TABLESAMPLE (10 PERCENT)", &["TABLESAMPLE is not supported", "random()"]),
         ("SELECT * FROM f PREWHERE id < 5", &["PREWHERE is not supported", "WHERE"]),
         ("SELECT name COLLATE x FROM f", &["COLLATE is not supported"]),

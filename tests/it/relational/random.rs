@@ -83,7 +83,8 @@ impl<'a> Maker<'a> {
 
     fn alias(&mut self) -> String {
         self.aliases += 1;
-        format!("t{}", self.aliases)
+        // Their order in the alphabet is not that of the statement.
+        format!("{}{}", self.random.pick(&["t", "b"]), self.aliases)
     }
 
     fn table(&mut self) -> (From, Vec<Named>) {
@@ -155,7 +156,10 @@ impl<'a> Maker<'a> {
             conditions.push(Condition::Compare(column(&own), compare, column(&theirs)));
         }
         if self.random.one_in(2) {
-            conditions.push(self.condition(columns, depth));
+            // Queries within may name the columns of any query around them.
+            let both: Vec<Named> = columns.iter().chain(outer).cloned().collect();
+            let named = if self.random.one_in(3) { both.as_slice() } else { columns };
+            conditions.push(self.condition(named, depth));
         }
         let and = |left, right| Condition::And(Box::new(left), Box::new(right));
         conditions.into_iter().reduce(and)
@@ -190,7 +194,11 @@ impl<'a> Maker<'a> {
             3 => {
                 let other = Box::new(self.subquery(outer, 0));
                 let all = self.random.one_in(2);
-                let operator = SetOperator::Union;
+                let operator = self.random.pick(&[
+                    SetOperator::Union,
+                    SetOperator::Except,
+                    SetOperator::Intersect,
+                ]);
                 let with = Some((operator, all, other));
                 Query { with, ..simple(Output::Scalars(output), condition, from) }
             }
@@ -396,6 +404,8 @@ impl<'a> Maker<'a> {
     /// Joins of three tables whose conditions treat NULL in different ways.
     fn joined(&mut self) -> Query {
         let (mut from, mut columns) = self.table();
+        // Plans of several conditions with subqueries multiply, and are refused.
+        let mut asked = false;
         for _ in 0..1 + self.random.below(2) {
             let (right, more) = self.table();
             let mut on = Vec::new();
@@ -410,6 +420,11 @@ impl<'a> Maker<'a> {
                 ]);
                 let (left, right) = (self.random.pick(&columns), self.random.pick(&more));
                 on.push(Condition::Compare(column(&left), compare, column(&right)));
+            }
+            if !asked && self.random.one_in(4) {
+                asked = true;
+                let both: Vec<Named> = columns.iter().chain(&more).cloned().collect();
+                on.push(self.condition(&both, 1));
             }
             let and = |left, right| Condition::And(Box::new(left), Box::new(right));
             let on = on.into_iter().reduce(and).unwrap();

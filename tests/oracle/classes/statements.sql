@@ -1589,3 +1589,254 @@ SELECT coalesce(t, DATE '9999-12-31') AS a, CASE WHEN t IS NULL THEN DATE '9999-
 
 # at time zone of a local time
 SELECT id, t0 AT TIME ZONE 'America/New_York' AT TIME ZONE 'Asia/Tokyo' AS a FROM c WHERE id IN (1, 2, 5, 6)
+
+# cast of a group
+SELECT s::VARCHAR || '!' AS n, k::INT, count(*) FROM t GROUP BY s, k
+
+# casts in order of their numbers
+#ordered
+SELECT k::INT, count(*) FROM t GROUP BY k ORDER BY 1
+
+# casts of two tables, grouped
+SELECT t.k::INT, u.a::VARCHAR, count(*) FROM t JOIN u ON t.a = u.a GROUP BY t.k, u.a ORDER BY 1, 2
+
+# distinct casts in order
+#ordered
+SELECT DISTINCT k::VARCHAR FROM t ORDER BY k::VARCHAR
+
+# distinct casts of a table in order
+#ordered
+SELECT DISTINCT t.k::VARCHAR, a FROM t ORDER BY a, k::VARCHAR DESC
+
+# distinct values in order
+#ordered
+SELECT DISTINCT upper(s), a % 2 FROM t ORDER BY a % 2, upper(s)
+
+# windows over a cast and its column
+SELECT a, max(k::VARCHAR) OVER w, max(k) OVER w FROM t WINDOW w AS (ORDER BY a)
+
+# counts of a cast and of its column
+SELECT count(DISTINCT k), count(DISTINCT k::VARCHAR), max(k::VARCHAR), max(k) FROM t
+
+# having of a column beside its cast
+SELECT a, max(k::VARCHAR) FROM t GROUP BY a HAVING max(k) = 7
+
+# a count that is named as a group
+SELECT t.a, count(*) a FROM t GROUP BY a
+
+# quotient in order of its number
+#ordered
+SELECT s, sum(k) * 1e0 / count(*) FROM t GROUP BY s ORDER BY 2 DESC NULLS LAST, 1
+
+# expressions of groups in order of their numbers
+#ordered
+SELECT a + 1, upper(s), count(*) FROM t GROUP BY a, s ORDER BY 2, 1 DESC NULLS LAST
+
+# share of all in order of its number
+#ordered
+SELECT a, 100e0 * count(*) / sum(count(*)) OVER () FROM t GROUP BY a ORDER BY 2 DESC, 1
+
+# ranks of groups in order of their number
+#ordered
+SELECT a, rank() OVER (ORDER BY count(*) DESC, a) FROM t GROUP BY a ORDER BY 2
+
+# one row in order of its number
+SELECT max(a) + 1, count(*) FROM t ORDER BY 1, 2
+
+# constants of groups in order of their number
+#ordered
+SELECT 'x', a FROM t GROUP BY a ORDER BY 1, 2 DESC NULLS LAST
+
+# distinct expressions of groups in order
+#ordered
+SELECT DISTINCT a % 2 FROM t GROUP BY a ORDER BY 1
+
+# distinct expressions of groups in their own order
+#ordered
+SELECT DISTINCT -a FROM t GROUP BY a ORDER BY -a
+
+# an alias in a group's expression
+#ordered
+SELECT a - b, count(*) AS b FROM t GROUP BY a, t.b ORDER BY 1, 2
+
+# a sum of a column whose name an alias has
+#ordered
+SELECT a AS k, sum(k) FROM t GROUP BY a ORDER BY sum(k), a
+
+# a sum that is named as its column
+#ordered
+SELECT a, sum(k) AS k FROM t GROUP BY a HAVING sum(k) > 7 ORDER BY sum(k)
+
+# subqueries of groups in order of their number
+#ordered
+SELECT EXISTS (SELECT 1 FROM u WHERE u.a = t.a), a FROM t GROUP BY a ORDER BY 1, 2
+
+# count of another table in order, beside a count
+#ordered
+SELECT a, count(*) FROM t GROUP BY a ORDER BY (SELECT count(*) FROM u WHERE u.a = t.a), a
+
+# labels of totals
+SELECT coalesce(CAST(a AS VARCHAR), 'all'), sum(k) FROM t GROUP BY ROLLUP(a)
+
+# labels of totals by grouping
+#ordered
+SELECT CASE WHEN grouping(s) = 1 THEN 'total' ELSE s END, count(*) FROM t GROUP BY ROLLUP(s) ORDER BY grouping(s), s
+
+# labels of totals in order of their number
+#ordered
+SELECT CASE WHEN grouping(a) = 1 THEN 'total' ELSE a::VARCHAR END, count(*) FROM t GROUP BY ROLLUP(a) ORDER BY 1, 2
+
+# having of keys of sets
+SELECT a, s, count(*) FROM t GROUP BY GROUPING SETS ((a), (s), ()) HAVING coalesce(a, 0) + coalesce(length(s), 0) > 1
+
+# order of keys of sets
+#ordered
+SELECT a, sum(k) FROM t GROUP BY CUBE(a) ORDER BY coalesce(a, 99), sum(k)
+
+# intersect in exists
+SELECT a FROM t WHERE EXISTS (SELECT k FROM t o WHERE o.a = t.a INTERSECT SELECT 10)
+
+# except in not exists
+SELECT a FROM t WHERE NOT EXISTS (SELECT k FROM t o WHERE o.a = t.a EXCEPT SELECT 7)
+
+# in an except
+SELECT a FROM t WHERE k IN (SELECT k FROM t o WHERE o.a = t.a EXCEPT SELECT 10)
+
+# except of two correlated queries
+SELECT a FROM t WHERE EXISTS (SELECT k FROM t o WHERE o.a = t.a EXCEPT ALL SELECT k FROM t i WHERE i.b = t.b)
+
+# rollup without an aggregate in a correlated subquery
+SELECT a, (SELECT count(*) FROM (SELECT b FROM u WHERE u.a = t.a GROUP BY ROLLUP (b)) d) AS n FROM t
+
+# in a rollup without an aggregate
+SELECT a, b FROM t WHERE b IN (SELECT b FROM u WHERE u.a = t.a GROUP BY CUBE (b, k))
+
+# exists of both sides in on of left join
+SELECT t.a, u.a AS c FROM t LEFT JOIN u ON t.a = u.a AND EXISTS (SELECT 1 FROM v WHERE v.b >= t.b AND v.b <= u.b)
+
+# exists of both sides in on of right join
+SELECT t.a, u.a AS c FROM t RIGHT JOIN u ON EXISTS (SELECT 1 FROM v WHERE v.b = t.b AND v.b < u.b)
+
+# exists of both sides in on of full join
+SELECT t.a, u.a AS c FROM t FULL JOIN u ON t.a = u.a AND EXISTS (SELECT 1 FROM v WHERE v.b >= t.b AND v.b <= u.b)
+
+# count of both sides in on of full join
+SELECT t.a, u.a AS c FROM t FULL JOIN u ON t.k = u.k AND (SELECT count(*) FROM v WHERE v.b > t.b OR v.b > u.a) > 0
+
+# in of both sides in on of left join
+SELECT t.a, u.a AS c FROM t LEFT JOIN u ON t.a + u.a IN (SELECT o.k - t.b FROM t o WHERE o.s = u.s)
+
+# all of one side beside the other in on
+SELECT t.a, u.a AS c FROM t LEFT JOIN u ON t.a = u.a AND u.k >= ALL (SELECT o.k FROM t o WHERE o.a = t.a)
+
+# subquery in a filter
+SELECT count(*) FILTER (WHERE EXISTS (SELECT 1 FROM u WHERE u.a = t.a)) AS n, sum(k) FILTER (WHERE a NOT IN (SELECT b FROM v)) AS m FROM t
+
+# in in a sum of cases
+SELECT b, sum(CASE WHEN a IN (SELECT b FROM v) THEN 1 ELSE 0 END) AS n FROM t GROUP BY b
+
+# subquery in distinct aggregates
+SELECT count(DISTINCT (SELECT max(u.k) FROM u WHERE u.a = t.a)) AS n FROM t
+
+# grouped by in
+SELECT a IN (SELECT b FROM v) AS hit, count(*) AS n FROM t GROUP BY hit
+
+# subquery in the order of a window
+SELECT a, b, rank() OVER (ORDER BY (SELECT max(u.k) FROM u WHERE u.a = t.a) NULLS FIRST) AS n FROM t
+
+# coalesce of a subquery without a row
+SELECT a, coalesce((SELECT l.b FROM v l WHERE l.b = t.a + 1), 7) AS o FROM t
+
+# first of correlated by another column
+SELECT a, (SELECT s FROM u WHERE u.b <= t.a ORDER BY k DESC, s LIMIT 1) AS o FROM t
+
+# exists in exists in exists
+SELECT a FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.a = t.a AND EXISTS (SELECT 1 FROM v WHERE v.b = t.b AND NOT EXISTS (SELECT 1 FROM e WHERE e.a = t.a AND e.b = u.b)))
+
+# text before any and all of numbers
+SELECT a, '2' <= ANY (SELECT b FROM v WHERE v.b <= t.a) AS i, '2' > ALL (SELECT b FROM v WHERE v.b < t.a) AS j FROM t
+
+# lateral of two values
+SELECT t.a, l.x FROM t CROSS JOIN LATERAL (SELECT t.a UNION ALL SELECT t.b) l(x)
+
+# lateral aggregate in a left join
+SELECT t.a, l.n FROM t LEFT JOIN LATERAL (SELECT b, count(*) AS n FROM u WHERE u.a = t.a GROUP BY b HAVING count(*) > 0) l ON TRUE
+
+# lateral of a lateral
+SELECT t.a, l.n, r.q FROM t CROSS JOIN LATERAL (SELECT t.a + 1 AS n) l CROSS JOIN LATERAL (SELECT l.n * 2 + t.b AS q) r
+
+# with in a with of its name
+WITH q AS (SELECT 1 AS x), r AS (WITH q AS (SELECT q.x + 4 AS x FROM q) SELECT q.x FROM q) SELECT q.x, r.x AS y FROM q, r
+
+# with of its name in a value
+WITH q AS (SELECT 1 AS x) SELECT (WITH q AS (SELECT 2 AS x) SELECT x FROM q) AS y, x FROM q
+
+# with of its name in exists
+WITH q AS (SELECT b AS x FROM v) SELECT x FROM q WHERE EXISTS (WITH q AS (SELECT a AS y FROM t) SELECT 1 FROM q o WHERE o.y = q.x + 1)
+
+# with of its name in a union
+WITH q AS (SELECT 1 AS x) (SELECT x FROM q) UNION ALL (WITH q AS (SELECT 2 AS x) SELECT x FROM q)
+
+# with that hides a table
+WITH v AS (SELECT b + 10 AS b FROM v) SELECT b FROM v
+
+# recursion from equal constants
+WITH RECURSIVE f(n, a, b) AS (SELECT 1, 0, 1 UNION ALL SELECT n + 1, b, a + b FROM f WHERE n < 10) SELECT max(b) AS m FROM f
+
+# a with with names of columns in on
+WITH q(k, v) AS (VALUES (1, 10), (2, 20)) SELECT a.k, b.v FROM q a LEFT JOIN q b ON a.k = b.k AND EXISTS (SELECT 1 FROM q c WHERE c.k = b.k AND c.v > 10)
+
+# order by all
+#ordered
+SELECT a, b, s FROM t ORDER BY ALL
+
+# order by all from the end
+#ordered
+SELECT a, count(*) FROM t GROUP BY ALL ORDER BY ALL DESC NULLS LAST LIMIT 3
+
+# order by all of all columns
+#ordered
+SELECT *, a + b AS n FROM t ORDER BY ALL NULLS FIRST
+
+# order by all of a union
+#ordered
+SELECT a, s FROM t UNION SELECT a, s FROM u ORDER BY ALL
+
+# order by all in a subquery
+SELECT sum(x) AS n FROM (SELECT k AS x, a FROM t ORDER BY ALL LIMIT 3) d
+
+# one aggregate by two names of its column
+SELECT max(a), max(t.a), count(t.b), count(b) FROM t
+
+# a list of fewer names than columns
+WITH q(x) AS (SELECT a, b FROM t) SELECT q.x, q.b, d.y, d.s FROM q JOIN (SELECT b, s FROM u) d(y) ON d.y = q.b
+
+# order by a column whose name an alias has
+#ordered
+SELECT -a AS a, b FROM t ORDER BY t.a DESC NULLS LAST, t.b
+
+# order by a group whose name an alias has
+#ordered
+SELECT count(*) AS s, max(a) AS m FROM t GROUP BY t.s ORDER BY t.s
+
+# order by a column of a join whose name an alias has
+#ordered
+SELECT t.a AS x, u.b + t.b AS b FROM t JOIN u ON t.a = u.a ORDER BY u.b, t.b, x
+
+# a count beside one of another table
+SELECT a, count(*), (SELECT count(*) FROM u) FROM t GROUP BY a
+
+# a column beside one of another table
+SELECT (SELECT max(b) AS b FROM u WHERE u.a = t.a), b FROM t
+
+# all columns beside one of another table
+SELECT *, (SELECT b FROM v WHERE v.b = t.b) FROM t
+
+# a constant beside a query of it
+SELECT (SELECT 1), 1 FROM v
+
+# all columns of a left join with using, the second before the first in the alphabet
+SELECT * FROM t z LEFT JOIN (SELECT a, k AS q FROM u) c USING (a)
+
+# all columns of a natural left join, the second before the first in the alphabet
+SELECT * FROM (SELECT s AS l, a, b FROM t) z NATURAL LEFT JOIN (SELECT k AS r, b, a FROM u) c

@@ -46,6 +46,7 @@ mod in_lists;
 mod kept_casts;
 mod limit_below_aggregate;
 mod lossy_casts;
+mod lost_orders;
 mod min_max_of_floats;
 mod mixed_instants;
 mod moving_frames;
@@ -56,6 +57,7 @@ mod nested_floats;
 mod null_equal_keys;
 mod offset_below_sort;
 mod operators;
+mod order_by_all;
 mod order_of_offset;
 mod order_of_unions;
 mod ordered_aggregates;
@@ -70,6 +72,7 @@ mod rounding;
 mod row_values;
 mod running_extremes;
 mod set_operations;
+mod shadowed;
 mod signed_counts;
 mod similar_to;
 mod soft_limits;
@@ -158,10 +161,14 @@ pub const GUARDS: &[Guard] = &[
     in_lists::GUARD,
     limit_below_aggregate::GUARD,
     lossy_casts::GUARD,
+    lost_orders::GUARD,
     min_max_of_floats::GUARD,
     moving_frames::GUARD,
     names::CASTS,
     names::COMPARED,
+    names::HIDDEN,
+    names::LISTS,
+    names::ORDERED,
     names::REPEATED,
     names::SETS,
     mixed_instants::GUARD,
@@ -171,6 +178,7 @@ pub const GUARDS: &[Guard] = &[
     null_equal_keys::GUARD,
     offset_below_sort::GUARD,
     operators::GUARD,
+    order_by_all::GUARD,
     order_of_offset::GUARD,
     order_of_unions::GUARD,
     ordered_aggregates::GUARD,
@@ -184,6 +192,7 @@ pub const GUARDS: &[Guard] = &[
     rounding::GUARD,
     running_extremes::GUARD,
     set_operations::GUARD,
+    shadowed::GUARD,
     signed_counts::GUARD,
     similar_to::GUARD,
     row_values::GUARD,
@@ -246,8 +255,9 @@ pub fn with_guards(mut builder: SessionStateBuilder) -> Result<SessionStateBuild
     let analysis = &mut builder.analyzer().get_or_insert_with(Analyzer::new).rules;
     distinct_on::install(analysis);
     names::install(analysis)?;
-    // It stands before all.
+    // These stand before all.
     negative_scales::install(analysis);
+    order_by_all::install(&mut builder);
     let logical = &mut builder.optimizer().get_or_insert_with(Optimizer::new).rules;
     null_equal_keys::install(logical)?;
     conditions_of_aggregates::install(logical)?;
@@ -265,6 +275,7 @@ pub fn with_guards(mut builder: SessionStateBuilder) -> Result<SessionStateBuild
     guarded_conditions::install(physical)?;
     sort_merge_filter::install(physical);
     soft_limits::install(physical);
+    lost_orders::install(physical)?;
     let planners = builder.relation_planners().get_or_insert_with(Vec::new);
     using::install(planners);
     functional_dependencies::install_planner(planners);
@@ -313,6 +324,8 @@ fn insert_after(rules: &mut Vec<PhysicalRule>, name: &str, after: PhysicalRule) 
 /// If a guard refuses the statement.
 pub fn rewrite(statement: &mut Statement) -> Result<()> {
     unchecked_keys::rewrite(statement);
+    shadowed::rewrite(statement);
+    order_by_all::rewrite(statement);
     subqueries::name_items(statement);
     row_values::rewrite(statement)?;
     decimal_comparisons::rewrite(statement);

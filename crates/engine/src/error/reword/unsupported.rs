@@ -36,10 +36,6 @@ const STATEMENTS: [(&str, &str); 7] = [
 
 /// A feature that DataFusion does not have.
 pub(super) fn unsupported(text: &str) -> Option<Description> {
-    if text.starts_with("No field named all. ") {
-        let hint = "Name the columns, or say their numbers: ORDER BY 1, 2.";
-        return Some(lacking("ORDER BY ALL is not supported".to_owned(), Some(hint)));
-    }
     let (_, what) = text.split_once(MARK)?;
     let rules = [expression, change, statement, node, clause];
     Some(

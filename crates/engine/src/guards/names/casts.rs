@@ -132,7 +132,7 @@ fn ambiguous(select: &Select, order: Option<&OrderBy>) -> HashMap<String, String
 }
 
 /// Whether the names of casts of a literal matter to nobody, and may have to be known while a statement is planned.
-fn is_literal(expr: &Expr) -> bool {
+pub(super) fn is_literal(expr: &Expr) -> bool {
     match expr {
         Expr::Value(_) | Expr::TypedString(_) | Expr::Interval(_) => true,
         Expr::Nested(inner) | Expr::Cast { expr: inner, .. } => is_literal(inner),

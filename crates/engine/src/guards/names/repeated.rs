@@ -3,12 +3,12 @@
 use std::collections::{HashMap, HashSet};
 
 use datafusion::sql::sqlparser::ast::{
-    Expr, Ident, ObjectName, Select, SelectItem, SelectItemQualifiedWildcardKind, TableFactor,
-    WildcardAdditionalOptions,
+    Expr, Ident, ObjectName, Query, Select, SelectItem, SelectItemQualifiedWildcardKind, SetExpr,
+    TableFactor, WildcardAdditionalOptions,
 };
 
 use super::named;
-use super::text::{named as name_of, normal};
+use super::text::{exact, loose, named as name_of, normal, peeled};
 use crate::guards::{Answer, Case, Guard};
 
 pub(in crate::guards) const GUARD: Guard = Guard {
@@ -32,6 +32,12 @@ pub(in crate::guards) const GUARD: Guard = Guard {
             setup: &[T],
             sql: "SELECT *, a FROM repeated_names WHERE b > 1",
             right: Answer::Rows(&["1, 2, 1", "2, 3, 2"]),
+            theirs: Answer::Error("unique expression names"),
+        },
+        Case {
+            setup: &[T],
+            sql: "SELECT * EXCLUDE (a), b::VARCHAR FROM repeated_names ORDER BY b::VARCHAR DESC",
+            right: Answer::Rows(&["3, 3", "2, 2", "1, 1"]),
             theirs: Answer::Error("unique expression names"),
         },
         Case {
@@ -68,6 +74,24 @@ pub(in crate::guards) const GUARD: Guard = Guard {
         },
         Case {
             setup: &[T],
+            sql: "SELECT a, count(*), (SELECT count(*) FROM repeated_names) FROM repeated_names GROUP BY a",
+            right: Answer::Rows(&["1, 2, 3", "2, 1, 3"]),
+            theirs: Answer::Error("unique expression names"),
+        },
+        Case {
+            setup: &[T],
+            sql: "SELECT (SELECT a FROM repeated_names r WHERE r.b = t.b), a FROM repeated_names t ORDER BY t.b",
+            right: Answer::Rows(&["1, 1", "1, 1", "2, 2"]),
+            theirs: Answer::Varies,
+        },
+        Case {
+            setup: &[T],
+            sql: "SELECT max(b), max(r.b), r.a + 1, a + 1 FROM repeated_names r GROUP BY a ORDER BY 2",
+            right: Answer::Rows(&["2, 2, 2, 2", "3, 3, 3, 3"]),
+            theirs: Answer::Error("unique expression names"),
+        },
+        Case {
+            setup: &[T],
             sql: "SELECT x.\"a:1\" FROM (SELECT a, a FROM repeated_names WHERE b > 2) x",
             right: Answer::Rows(&["2"]),
             theirs: Answer::Error("unique expression names"),
@@ -81,13 +105,14 @@ const T: &str =
 /// Numbers the columns whose names others before them have.
 pub(super) fn number(select: &mut Select) {
     let wildcards = Wildcards::of(select);
+    name_subqueries(select, &wildcards);
     let (mut columns, mut names) = (HashSet::new(), HashSet::new());
     let mut taken: HashMap<String, usize> = HashMap::new();
     for name in select.projection.iter().filter_map(shown) {
         *taken.entry(name).or_default() += 1;
     }
     for item in &mut select.projection {
-        let Some((column, shown)) = column(item) else { continue };
+        let Some((column, shown)) = column(item, wildcards.one) else { continue };
         let is_same = match &column.table {
             // Two tables may have columns of one name.
             Some(_) => {
@@ -107,7 +132,8 @@ pub(super) fn number(select: &mut Select) {
             continue;
         };
         // DataFusion makes one name of two texts.
-        let is_only = has_text && taken.get(&shown) == Some(&1);
+        let has_no_table = is_column(bare(expr)) || exact(expr) == loose(expr);
+        let is_only = has_text && has_no_table && taken.get(&shown) == Some(&1);
         let name = match is_only {
             true => shown,
             false => {
@@ -118,6 +144,47 @@ pub(super) fn number(select: &mut Select) {
         taken.insert(name.clone(), 1);
         let expr = expr.clone();
         *item = SelectItem::ExprWithAlias { expr, alias: Ident::with_quote('"', name) };
+    }
+}
+
+/// Names the subqueries that stand for a value by their text where they would be called like another column:
+/// DataFusion names them like their own one.
+fn name_subqueries(select: &mut Select, wildcards: &Wildcards) {
+    let names: Vec<Option<String>> = select
+        .projection
+        .iter()
+        .map(|item| match query_of(item) {
+            Some(query) => first_name(&query.body),
+            None => column(item, wildcards.one).map(|(column, _)| column.name),
+        })
+        .collect();
+    for (at, item) in select.projection.iter_mut().enumerate() {
+        if query_of(item).is_none() {
+            continue;
+        }
+        let is_same = |(other, name): (usize, &Option<String>)| other != at && *name == names[at];
+        if wildcards.any() || names.iter().enumerate().any(is_same) {
+            let SelectItem::UnnamedExpr(expr) = item else { continue };
+            let (expr, alias) = (expr.clone(), Ident::with_quote('"', expr.to_string()));
+            *item = SelectItem::ExprWithAlias { expr, alias };
+        }
+    }
+}
+
+fn query_of(item: &SelectItem) -> Option<&Query> {
+    match item {
+        SelectItem::UnnamedExpr(Expr::Subquery(query)) => Some(query),
+        _ => None,
+    }
+}
+
+/// The name of the first column of a query.
+fn first_name(body: &SetExpr) -> Option<String> {
+    match body {
+        SetExpr::Select(select) => column(select.projection.first()?, false).map(|(it, _)| it.name),
+        SetExpr::Query(query) => first_name(&query.body),
+        SetExpr::SetOperation { left, .. } => first_name(left),
+        _ => None,
     }
 }
 
@@ -132,8 +199,8 @@ struct Column {
     name: String,
 }
 
-/// A column of an answer, and the name that is shown.
-fn column(item: &SelectItem) -> Option<(Column, String)> {
+/// A column of an answer, and the name that is shown. Of `one` table, columns with and without its name are the same.
+fn column(item: &SelectItem, one: bool) -> Option<(Column, String)> {
     let shown = shown(item)?;
     Some(match item {
         SelectItem::ExprWithAlias { alias, .. } => {
@@ -148,6 +215,7 @@ fn column(item: &SelectItem) -> Option<(Column, String)> {
                 (Some(_), Expr::CompoundIdentifier(parts)) => {
                     format!("\"{}\"", normal(parts.last()?))
                 }
+                (None, expr) if one && !is_column(bare(expr)) => peeled(expr),
                 _ => name_of(expr),
             };
             (Column { table, name }, shown)
@@ -157,7 +225,7 @@ fn column(item: &SelectItem) -> Option<(Column, String)> {
 }
 
 /// The name that is shown.
-fn shown(item: &SelectItem) -> Option<String> {
+pub(super) fn shown(item: &SelectItem) -> Option<String> {
     match item {
         SelectItem::ExprWithAlias { alias, .. } => Some(normal(alias)),
         SelectItem::UnnamedExpr(expr) => Some(match expr {
@@ -173,6 +241,8 @@ fn shown(item: &SelectItem) -> Option<String> {
 struct Wildcards {
     all: bool,
     tables: Vec<String>,
+    /// Whether it has some by either, of which EXCLUDE and its like leave others out.
+    some: bool,
     /// Whether there is one table.
     one: bool,
 }
@@ -185,14 +255,15 @@ impl Wildcards {
                 && options.opt_rename.is_none()
                 && options.opt_ilike.is_none()
         };
-        let (mut all, mut tables) = (false, Vec::new());
+        let (mut all, mut tables, mut some) = (false, Vec::new(), false);
         for item in &select.projection {
             match item {
-                SelectItem::Wildcard(options) => all |= is_whole(options),
+                SelectItem::Wildcard(options) if is_whole(options) => all = true,
                 SelectItem::QualifiedWildcard(
                     SelectItemQualifiedWildcardKind::ObjectName(name),
                     options,
                 ) if is_whole(options) => tables.extend(last(name)),
+                SelectItem::Wildcard(_) | SelectItem::QualifiedWildcard(..) => some = true,
                 _ => {}
             }
         }
@@ -202,11 +273,18 @@ impl Wildcards {
             }
             _ => false,
         };
-        Self { all, tables, one }
+        Self { all, tables, some, one }
+    }
+
+    fn any(&self) -> bool {
+        self.all || self.some || !self.tables.is_empty()
     }
 
     fn have(&self, item: &SelectItem) -> bool {
         let SelectItem::UnnamedExpr(expr) = item else { return false };
+        if self.some && !is_column(expr) && is_column(bare(expr)) {
+            return true;
+        }
         match bare(expr) {
             Expr::Identifier(_) => self.all || self.one && !self.tables.is_empty(),
             Expr::CompoundIdentifier(parts) => {

@@ -49,7 +49,7 @@ pub(in crate::guards) fn resolved<'a>(select: &'a Select, expr: &'a Expr) -> &'a
 }
 
 /// A name as the planner compares it.
-pub(super) fn normal(ident: &Ident) -> String {
+pub(in crate::guards) fn normal(ident: &Ident) -> String {
     match ident.quote_style {
         Some(_) => ident.value.clone(),
         None => ident.value.to_lowercase(),

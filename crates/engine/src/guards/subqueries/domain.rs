@@ -3,15 +3,60 @@
 use std::sync::Arc;
 
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
-use datafusion::common::{Column, ExprSchema, JoinType, Result, ScalarValue};
+use datafusion::common::{
+    Column, ExprSchema, JoinType, Result, ScalarValue, TableReference, not_impl_err,
+};
 use datafusion::logical_expr::logical_plan::{Distinct, Projection};
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, lit};
+
+/// The most nodes of a plan that is run twice. Those of subqueries beside one another multiply.
+const MOST: usize = 500;
+
+/// The distinct values of columns of `input`, or more than these, under these names.
+///
+/// # Errors
+///
+/// If `input` may have other rows each time, or too many nodes.
+pub(super) fn distinct(
+    input: &LogicalPlan,
+    columns: &[Column],
+    named: Vec<(Option<TableReference>, String)>,
+) -> Result<LogicalPlan> {
+    let exprs = columns.iter().cloned().map(Expr::Column).collect();
+    let Some(values) = values(input, exprs)? else {
+        return not_impl_err!(
+            "such a correlated subquery is not supported beside LIMIT or random(): the rows around it are read twice, \
+             and may differ; store them with CREATE TABLE … AS first"
+        );
+    };
+    if is_large(&values)? {
+        return not_impl_err!(
+            "such a correlated subquery is not supported beside so many others; store what is around it with CREATE TABLE \
+             … AS first"
+        );
+    }
+    let exprs = values.schema().columns().into_iter().zip(named);
+    let exprs = exprs
+        .map(|(column, (table, name))| Expr::Column(column).alias_qualified(table, name))
+        .collect();
+    let projection = Projection::try_new(exprs, Arc::new(values))?;
+    LogicalPlanBuilder::from(LogicalPlan::Projection(projection)).distinct()?.build()
+}
+
+fn is_large(plan: &LogicalPlan) -> Result<bool> {
+    let mut nodes = 0;
+    plan.apply_with_subqueries(|_| {
+        nodes += 1;
+        Ok(if nodes > MOST { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
+    })?;
+    Ok(nodes > MOST)
+}
 
 /// A plan of the values of expressions over `input`, or of more than these; nothing if it might lack one.
 ///
 /// It is run beside `input`, so it must have the same rows each time. Where `input` has not, as below LIMIT, the plan
 /// goes without what only chooses among rows.
-pub(super) fn values(input: &LogicalPlan, exprs: Vec<Expr>) -> Result<Option<LogicalPlan>> {
+fn values(input: &LogicalPlan, exprs: Vec<Expr>) -> Result<Option<LogicalPlan>> {
     let plan = unlimited(input);
     if is_repeatable(plan, &exprs)? {
         let projection = Projection::try_new(exprs, Arc::new(plan.clone()))?;

@@ -5,13 +5,13 @@
 use std::sync::Arc;
 
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
-use datafusion::common::{Column, DFSchema, Result, not_impl_err};
+use datafusion::common::{Column, DFSchema, Result};
 use datafusion::logical_expr::logical_plan::{
     Aggregate, Join, JoinConstraint, Projection, Sort, Window,
 };
 use datafusion::logical_expr::{Expr, JoinType, LogicalPlan};
 
-use super::{Names, is_subquery, outer, shape};
+use super::{Names, both_sides, is_subquery, outer, shape};
 
 /// Whether a projection has to compute subqueries of an expression. DataFusion runs those that are not correlated
 /// and stand for a value, wherever they are.
@@ -85,11 +85,13 @@ fn with_columns(plan: LogicalPlan, named: &[Column]) -> Result<LogicalPlan> {
     project(exprs, Arc::unwrap_or_clone(projection.input))
 }
 
-/// An outer join whose condition has subqueries. Each is computed for the side whose columns it names.
+/// An outer join whose condition has subqueries. Each is computed for the side whose columns it names, or for both.
 pub(super) fn join(join: Join, names: &Names) -> Result<LogicalPlan> {
     let columns: Vec<Expr> = join.schema.columns().into_iter().map(Expr::Column).collect();
-    let Join { left, right, on, filter, join_type, join_constraint, null_equality, .. } = join;
-    let mut sides = (Lifted::default(), Lifted::default());
+    let Join { left, right, on, filter, join_type, join_constraint, schema, null_equality, .. } =
+        join;
+    let own = left.schema().fields().len();
+    let (mut sides, mut both) = ((Lifted::default(), Lifted::default()), Lifted::default());
     let filter = filter.map(|filter| {
         filter
             .transform_down(|expr| {
@@ -103,10 +105,7 @@ pub(super) fn join(join: Join, names: &Names) -> Result<LogicalPlan> {
                 } else if all(right.schema()) {
                     &mut sides.1
                 } else {
-                    return not_impl_err!(
-                        "a subquery in the condition of a {join_type} JOIN is not supported if it names columns of \
-                         both tables"
-                    );
+                    &mut both
                 };
                 Ok(Transformed::new(side.add(expr, names), true, TreeNodeRecursion::Jump))
             })
@@ -119,6 +118,20 @@ pub(super) fn join(join: Join, names: &Names) -> Result<LogicalPlan> {
     }
     let left = sides.0.below(Arc::unwrap_or_clone(left), names)?;
     let right = sides.1.below(Arc::unwrap_or_clone(right), names)?;
+    if !both.added.is_empty() {
+        let join = Join {
+            left: Arc::new(left),
+            right: Arc::new(right),
+            on: keys,
+            filter,
+            join_type,
+            join_constraint,
+            schema,
+            null_equality,
+            null_aware: false,
+        };
+        return project(columns, both_sides::join(&join, own, both, names)?);
+    }
     let constraint = match join_constraint {
         JoinConstraint::Using if keys.iter().any(|(one, _)| !matches!(one, Expr::Column(_))) => {
             JoinConstraint::On
@@ -160,7 +173,7 @@ fn named_by(expr: &Expr) -> Result<Vec<Column>> {
 
 /// Subqueries that have become columns.
 #[derive(Default)]
-struct Lifted {
+pub(super) struct Lifted {
     added: Vec<(Expr, String)>,
 }
 
@@ -191,8 +204,13 @@ impl Lifted {
         Expr::Column(Column::new_unqualified(name))
     }
 
+    /// The columns that they have become.
+    pub(super) fn names(&self) -> impl Iterator<Item = Column> {
+        self.added.iter().map(|(_, name)| Column::new_unqualified(name))
+    }
+
     /// The columns that the subqueries name.
-    fn named(&self) -> Result<Vec<Column>> {
+    pub(super) fn named(&self) -> Result<Vec<Column>> {
         let mut named = Vec::new();
         for (expr, _) in &self.added {
             named.extend(named_by(expr)?);
@@ -200,7 +218,8 @@ impl Lifted {
         Ok(named)
     }
 
-    fn below(self, input: LogicalPlan, names: &Names) -> Result<LogicalPlan> {
+    /// A projection that computes them.
+    pub(super) fn below(self, input: LogicalPlan, names: &Names) -> Result<LogicalPlan> {
         if self.added.is_empty() {
             return Ok(input);
         }
@@ -230,6 +249,6 @@ fn renamed(
     }
 }
 
-fn project(columns: Vec<Expr>, input: LogicalPlan) -> Result<LogicalPlan> {
+pub(super) fn project(columns: Vec<Expr>, input: LogicalPlan) -> Result<LogicalPlan> {
     Ok(LogicalPlan::Projection(Projection::try_new(columns, Arc::new(input))?))
 }

@@ -5,6 +5,7 @@
 //! stays as DataFusion makes it. Elsewhere, [`rewrite`] turns IN and EXISTS, which may be UNKNOWN, into counts, and
 //! [`unnest`] computes a subquery once for each distinct value of the outer columns, whatever is in it.
 
+mod both_sides;
 mod domain;
 mod elsewhere;
 mod names;
@@ -72,6 +73,16 @@ pub(super) const IN: Guard = Guard {
             sql: "SELECT a, a NOT IN (SELECT a FROM sub_t WHERE b = 1 OR b = 3) FROM sub_t",
             right: Answer::Rows(&["1, false", "1, false", "2, NULL", "NULL, NULL"]),
             theirs: Answer::Error("does not support logical expression InSubquery"),
+        },
+        Case {
+            setup: &[T, U],
+            sql: "SELECT a NOT IN (SELECT b FROM sub_u WHERE c < sub_t.b), \
+                  a - 1 NOT IN (SELECT b FROM sub_u WHERE c < sub_t.b), \
+                  a + 1 NOT IN (SELECT b FROM sub_u WHERE c < sub_t.b), \
+                  a + 2 NOT IN (SELECT b FROM sub_u WHERE c < sub_t.b), \
+                  a + 3 NOT IN (SELECT b FROM sub_u WHERE c < sub_t.b) FROM sub_t WHERE a = b",
+            right: Answer::Rows(&["true, true, true, true, true", "true, false, true, true, true"]),
+            theirs: Answer::Varies,
         },
         Case {
             setup: &[T, U],
@@ -184,6 +195,43 @@ pub(super) const CORRELATED: Guard = Guard {
             theirs: Answer::Varies,
         },
         Case {
+            setup: &[LISTS],
+            sql: "SELECT k, x FROM sub_lists l CROSS JOIN UNNEST(l.tags) AS u(x)",
+            right: Answer::Rows(&["1, 1", "1, 2", "2, 3"]),
+            theirs: Answer::Varies,
+        },
+        Case {
+            setup: &[LISTS],
+            sql: "SELECT k, x FROM sub_lists l LEFT JOIN LATERAL (SELECT unnest(l.tags) AS x) u ON TRUE",
+            right: Answer::Rows(&["1, 1", "1, 2", "2, 3", "3, NULL"]),
+            theirs: Answer::Varies,
+        },
+        Case {
+            setup: &[O, T, U],
+            sql: "SELECT k FROM sub_o WHERE EXISTS (SELECT a FROM sub_t WHERE a <= k EXCEPT SELECT b FROM sub_u)",
+            right: Answer::Rows(&["2", "3"]),
+            theirs: Answer::Varies,
+        },
+        Case {
+            setup: &[O, U],
+            sql: "SELECT k, (SELECT count(*) FROM (SELECT c FROM sub_u WHERE b = k GROUP BY ROLLUP (c)) d) FROM sub_o",
+            right: Answer::Rows(&["1, 2", "2, 1", "3, 2"]),
+            theirs: Answer::Varies,
+        },
+        Case {
+            setup: &[O, T, U],
+            sql: "SELECT k, a FROM sub_o FULL JOIN sub_t ON k = a AND EXISTS \
+                  (SELECT 1 FROM sub_u WHERE sub_u.c > sub_o.k AND sub_u.c > sub_t.b)",
+            right: Answer::Rows(&["1, 1", "2, 2", "3, NULL", "NULL, 1", "NULL, NULL"]),
+            theirs: Answer::Varies,
+        },
+        Case {
+            setup: &[O, U],
+            sql: "SELECT k, count(*) FROM sub_o GROUP BY k ORDER BY (SELECT count(*) FROM sub_u WHERE b = k), k",
+            right: Answer::Rows(&["2, 1", "1, 1", "3, 1"]),
+            theirs: Answer::Varies,
+        },
+        Case {
             setup: &[O, U],
             sql: "SELECT k FROM sub_o ORDER BY (SELECT max(c) FROM sub_u WHERE b < k) DESC NULLS LAST, k",
             right: Answer::Rows(&["2", "3", "1"]),
@@ -204,6 +252,8 @@ pub(super) const VALUE: Guard = Guard {
     }],
 };
 
+const LISTS: &str =
+    "CREATE TABLE sub_lists AS SELECT * FROM (VALUES (1, [1, 2]), (2, [3]), (3, NULL)) v(k, tags)";
 const N: &str = "CREATE TABLE sub_n AS SELECT * FROM (VALUES (1), (2)) v(a)";
 const T: &str =
     "CREATE TABLE sub_t AS SELECT * FROM (VALUES (1, 1), (2, 2), (NULL, 3), (1, NULL)) v(a, b)";

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use arrow::datatypes::FieldRef;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
-use datafusion::common::{Column, Result, ScalarValue};
+use datafusion::common::{Column, Result, ScalarValue, TableReference};
 use datafusion::functions_aggregate::expr_fn::count;
 use datafusion::logical_expr::expr::{Exists, InSubquery};
 use datafusion::logical_expr::logical_plan::{Distinct, Projection, Subquery, SubqueryAlias};
@@ -29,6 +30,8 @@ pub(super) enum Place {
 /// Rewrites the expressions of a node. What they need is joined to its input.
 pub(super) struct Rewriter<'a> {
     input: LogicalPlan,
+    /// The input before anything was joined to it: what subqueries name is there, and it is read for each of them.
+    before: LogicalPlan,
     /// Whether the node is a filter, where DataFusion makes joins of IN and EXISTS.
     filter: bool,
     names: &'a Names,
@@ -37,7 +40,7 @@ pub(super) struct Rewriter<'a> {
 
 impl<'a> Rewriter<'a> {
     pub(super) fn new(input: LogicalPlan, filter: bool, names: &'a Names) -> Self {
-        Self { input, filter, names, added: false }
+        Self { before: input.clone(), input, filter, names, added: false }
     }
 
     /// The input, and whether it has more columns than it had.
@@ -202,14 +205,39 @@ impl<'a> Rewriter<'a> {
         if references.is_empty() && !shape::is_known_to_be_null(plan) {
             return Ok(one_row(Expr::ScalarSubquery(sub), lit(1_i64)));
         }
-        if references.is_empty() || shape::is_scalar_to_join(plan) {
+        if references.is_empty() {
             return Ok(Expr::ScalarSubquery(sub));
         }
+        if shape::is_scalar_to_join(plan) {
+            return Ok(Expr::ScalarSubquery(self.with_a_name_of_its_own(sub)?));
+        }
         let input = self.input.clone();
-        let (input, value) = unnest::scalar(input, plan, &references, self.names)?;
+        // A value that is compared may be one of a subquery itself.
+        let known = |plan: &LogicalPlan| {
+            references.iter().all(|(_, column)| plan.schema().has_column(column))
+        };
+        let before = if known(&self.before) { self.before.clone() } else { input.clone() };
+        let (input, value) = unnest::scalar(input, &before, plan, &references, self.names)?;
         self.input = input;
         self.added = true;
         Ok(value)
+    }
+}
+
+impl Rewriter<'_> {
+    /// A subquery that becomes a side of a join, whose column the other side must not have.
+    fn with_a_name_of_its_own(&self, sub: Subquery) -> Result<Subquery> {
+        let field = sub.subquery.schema().field(0).name().clone();
+        let has = |(table, other): (Option<&TableReference>, &FieldRef)| {
+            table.is_none() && *other.name() == field
+        };
+        if !self.input.schema().iter().any(has) {
+            return Ok(sub);
+        }
+        let column = Expr::Column(Column::from(sub.subquery.schema().qualified_field(0)));
+        let named = vec![column.alias(self.names.next("value"))];
+        let projection = Projection::try_new(named, Arc::clone(&sub.subquery))?;
+        Ok(subquery(LogicalPlan::Projection(projection)))
     }
 }
 

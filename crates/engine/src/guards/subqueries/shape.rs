@@ -109,10 +109,12 @@ fn lifts(plan: &LogicalPlan, between: Between) -> bool {
             let own = join.on.iter().any(|(l, r)| outer::may_refer(l) || outer::may_refer(r))
                 || join.filter.as_ref().is_some_and(outer::may_refer);
             let alone = |plan| outer::references(plan).is_ok_and(|found| found.is_empty());
+            // INTERSECT and EXCEPT are semi and anti joins, and DataFusion takes the columns of the condition for
+            // ones that these still have.
             let sides = match join.join_type {
                 JoinType::Inner => true,
-                JoinType::Left | JoinType::LeftSemi | JoinType::LeftAnti => alone(&join.right),
-                JoinType::Right | JoinType::RightSemi | JoinType::RightAnti => alone(&join.left),
+                JoinType::Left => alone(&join.right),
+                JoinType::Right => alone(&join.left),
                 _ => false,
             };
             // DataFusion drops a LIMIT that it comes to after a condition, wherever it is.

@@ -83,6 +83,12 @@ pub(super) const GUARD: Guard = Guard {
             ]),
             theirs: Answer::Varies,
         },
+        Case {
+            setup: &[L, R],
+            sql: "SELECT * FROM using_r LEFT JOIN using_l USING (a)",
+            right: Answer::Rows(&["2, 200, 20", "3, 300, NULL"]),
+            theirs: Answer::Rows(&["200, 20, 2", "300, NULL, NULL"]),
+        },
     ],
 };
 

@@ -7,8 +7,9 @@ use std::ops::ControlFlow;
 use datafusion::common::{Result, plan_err};
 use datafusion::sql::sqlparser::ast::{
     ExcludeSelectItem, Expr, Ident, Join, JoinConstraint, JoinOperator, ObjectName, ObjectNamePart,
-    OrderBy, Select, SelectItem, SelectItemQualifiedWildcardKind, TableAlias, TableAliasColumnDef,
-    TableFactor, TableWithJoins, UnaryOperator, VisitMut, VisitorMut, WildcardAdditionalOptions,
+    OrderBy, Select, SelectFlavor, SelectItem, SelectItemQualifiedWildcardKind, TableAlias,
+    TableAliasColumnDef, TableFactor, TableWithJoins, UnaryOperator, VisitMut, VisitorMut,
+    WildcardAdditionalOptions,
 };
 
 use super::names::{self, Columns, Qualified, kept, normal};
@@ -152,8 +153,10 @@ fn nested(
     }
     let mut unqualified = std::mem::take(&mut columns.unqualified);
     unqualified.append(&mut conditions.unqualified);
+    let all_columns = shows_all(select) && from.iter().any(is_out_of_order);
     let is_needed = right_counts
         || is_forced
+        || all_columns
         || is_ambiguous(select, order.as_deref_mut(), merges, &unqualified);
     if !is_needed {
         return Ok(false);
@@ -166,6 +169,11 @@ fn nested(
     });
     for table in wildcards {
         if merges.iter().flatten().any(|merge| merge.tables.contains(&table)) {
+            if all_columns && !right_counts {
+                return plan_err!(
+                    "`{table}.*` is not supported beside `*` with USING or NATURAL; name the columns"
+                );
+            }
             if !right_counts {
                 return Ok(false);
             }
@@ -211,6 +219,24 @@ fn nested(
         parenthesize(from, merges);
     }
     Ok(is_forced)
+}
+
+/// Whether a SELECT has a `*`.
+fn shows_all(select: &Select) -> bool {
+    matches!(select.flavor, SelectFlavor::FromFirstNoSelect)
+        || select.projection.iter().any(|item| matches!(item, SelectItem::Wildcard(_)))
+}
+
+/// Whether the first table with a column may be another than the first by its name, which DataFusion takes for `*`.
+fn is_out_of_order(from: &TableWithJoins) -> bool {
+    let relations =
+        || std::iter::once(&from.relation).chain(from.joins.iter().map(|it| &it.relation));
+    let is_bare = |relation: &TableFactor| match relation {
+        TableFactor::Table { name, alias: None, .. } => name.0.len() == 1,
+        _ => true,
+    };
+    let tables: Vec<String> = relations().flat_map(names::tables).collect();
+    !from.joins.is_empty() && !(tables.is_sorted() && relations().all(is_bare))
 }
 
 fn condition(join: &mut Join) -> Option<&mut Expr> {

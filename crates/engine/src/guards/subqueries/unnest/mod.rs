@@ -15,7 +15,8 @@ use datafusion::functions_aggregate::expr_fn::{count, first_value};
 use datafusion::functions_window::expr_fn::row_number;
 use datafusion::logical_expr::expr::{Sort as SortExpr, WindowFunction};
 use datafusion::logical_expr::logical_plan::{
-    Aggregate, Distinct, Join, JoinConstraint, Limit, Projection, Sort, SubqueryAlias, Window,
+    Aggregate, Distinct, Join, JoinConstraint, Limit, Projection, Sort, SubqueryAlias, Unnest,
+    Window,
 };
 use datafusion::logical_expr::utils::conjunction;
 use datafusion::logical_expr::{
@@ -28,14 +29,15 @@ use super::outer::{Reference, replaced};
 use super::{Names, domain, outer, shape};
 
 /// The outer query's input with the value of a subquery for each row, or NULL, and that value. It is an error where a
-/// subquery has more rows.
+/// subquery has more rows. `before` has all values of the columns that the subquery names.
 pub(super) fn scalar(
     input: LogicalPlan,
+    before: &LogicalPlan,
     subquery: &LogicalPlan,
     references: &[Reference],
     names: &Names,
 ) -> Result<(LogicalPlan, Expr)> {
-    let outer = Outer::new(&input, references, names)?;
+    let outer = Outer::new(before, references, names)?;
     let inner = outer.inside(subquery.clone())?;
     let name = names.next("subquery");
     let value = Expr::Column(Column::from(inner.plan.schema().qualified_field(0)));
@@ -123,16 +125,8 @@ impl<'a> Outer<'a> {
                 "a subquery in a subquery may not name `{column}`, a column of a query around both of them"
             );
         }
-        let exprs = columns.iter().cloned().map(Expr::Column).collect();
-        let Some(values) = domain::values(input, exprs)? else {
-            return not_impl_err!(
-                "such a correlated subquery is not supported beside LIMIT or random(): the rows around it are read \
-                 twice, and may differ; store them with CREATE TABLE … AS first"
-            );
-        };
-        let exprs = values.schema().columns().into_iter().map(Expr::Column);
-        let exprs = exprs.map(|expr| expr.alias(names.next("outer"))).collect();
-        let distinct = LogicalPlanBuilder::from(project(exprs, values)?).distinct()?.build()?;
+        let named = columns.iter().map(|_| (None, names.next("outer"))).collect();
+        let distinct = domain::distinct(input, &columns, named)?;
         Ok(Self { columns, distinct, names })
     }
 
@@ -201,6 +195,11 @@ impl<'a> Outer<'a> {
             LogicalPlan::Join(join) => self.joined(join),
             LogicalPlan::Union(union) => self.united(union),
             LogicalPlan::Values(list) => self.listed(list),
+            LogicalPlan::Unnest(unnest) => {
+                let Inner { plan, values } = self.input(unnest.input)?;
+                let made = Unnest::try_new(Arc::new(plan), unnest.exec_columns, unnest.options)?;
+                Ok(Inner { plan: LogicalPlan::Unnest(made), values })
+            }
             plan => {
                 not_impl_err!("a correlated subquery with {} is not supported", plan.display())
             }
@@ -461,7 +460,7 @@ fn project(columns: Vec<Expr>, input: LogicalPlan) -> Result<LogicalPlan> {
 }
 
 /// A join in which NULL is equal to NULL.
-fn join(
+pub(super) fn join(
     left: LogicalPlan,
     right: LogicalPlan,
     on: Vec<(Expr, Expr)>,
@@ -480,7 +479,7 @@ fn join(
     )?))
 }
 
-fn same(left: Expr, right: Expr) -> Expr {
+pub(super) fn same(left: Expr, right: Expr) -> Expr {
     Expr::BinaryExpr(BinaryExpr::new(Box::new(left), Operator::IsNotDistinctFrom, Box::new(right)))
 }
 

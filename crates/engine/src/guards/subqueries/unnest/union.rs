@@ -62,13 +62,12 @@ impl Outer<'_> {
         let sets = enumerated(sets)?;
         let Inner { plan, values } = self.all(sets.into_iter().map(|set| {
             let (exprs, input) = (aggregate.aggr_expr.clone(), Arc::clone(&aggregate.input));
-            if set.is_empty() && exprs.is_empty() {
-                return not_impl_err!(
-                    "a correlated subquery with ROLLUP, CUBE or GROUPING SETS and no aggregate is not supported"
-                );
-            }
-            let made = Aggregate::try_new(input, set.clone(), exprs)?;
-            let made_columns = made.schema.columns();
+            // The grand total without an aggregate is one row of NULL.
+            let made = match set.is_empty() && exprs.is_empty() {
+                true => None,
+                false => Some(Aggregate::try_new(input, set.clone(), exprs)?),
+            };
+            let made_columns = made.as_ref().map_or_else(Vec::new, |made| made.schema.columns());
             let (groups, aggregates) = made_columns.split_at(set.len());
             let mut columns = Vec::with_capacity(schema.fields().len());
             let mut id = 0_u64;
@@ -89,7 +88,11 @@ impl Outer<'_> {
                 let column = Expr::Column(column.clone());
                 columns.push(column.alias_qualified(qualifier.cloned(), field.name()));
             }
-            Ok((columns, self.aggregated(made)?))
+            let inner = match made {
+                Some(made) => self.aggregated(made)?,
+                None => self.values()?,
+            };
+            Ok((columns, inner))
         }))?;
         // A union has no names of tables.
         let columns = plan.schema().columns().into_iter().zip(schema.iter());
