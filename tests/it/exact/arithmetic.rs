@@ -202,7 +202,10 @@ async fn what_has_no_room_is_an_error_in_every_way() {
             let asked = format!("SELECT {sql} FROM m WHERE id = {id}");
             let expected = expr.value(row).ok().map(|it| vec![vec![shown(it)]]);
             judge(&asked, try_ordered(memory, &asked).await, expected);
-            // Constants are computed when the statement is planned.
+            // Constants are computed when the statement is planned, which takes NULL for the result beside any other.
+            if row.iter().any(Option::is_none) {
+                continue;
+            }
             let mut constant = sql.clone();
             for (of, value) in Type::ALL.into_iter().zip(row) {
                 let value = value.map_or_else(|| "NULL".to_owned(), |it| format!("'{it}'"));
