@@ -12,6 +12,7 @@ use datafusion::physical_plan::joins::SortMergeJoinExec;
 use datafusion::physical_plan::joins::utils::JoinFilter;
 
 use super::{Answer, Case, Guard, PhysicalRule};
+use crate::physical_plan::ForgetfulExec;
 
 pub(super) const GUARD: Guard = Guard {
     title: "Outer joins with a condition fail if `prefer_hash_join` is off",
@@ -47,11 +48,16 @@ impl PhysicalOptimizerRule for NullableFilter {
             return Ok(plan);
         }
         plan.transform_up(|node| match node.downcast_ref::<SortMergeJoinExec>() {
-            Some(join) => match with_nullable_filter(join)? {
-                Some(join) => Ok(Transformed::yes(Arc::new(join))),
-                None => Ok(Transformed::no(node)),
-            },
-            None => Ok(Transformed::no(node)),
+            Some(join) if join.filter.is_some() => {
+                let join: Arc<dyn ExecutionPlan> = match with_nullable_filter(join)? {
+                    Some(join) => Arc::new(join),
+                    None => Arc::clone(&node),
+                };
+                // A projection that is moved below the join takes columns away that its condition reads.
+                let kept: Arc<dyn ExecutionPlan> = Arc::new(ForgetfulExec::new(join, true));
+                Ok(Transformed::yes(kept))
+            }
+            _ => Ok(Transformed::no(node)),
         })
         .data()
     }

@@ -189,9 +189,14 @@ fn grouping(text: &str) -> Option<Description> {
     let (_, rest) = rest.split_once("column \"")?;
     let (column, _) = rest.split_once("\" must appear")?;
     let message = format!("{column} is neither in GROUP BY nor in an aggregate function");
+    // A file's name is no name of a table that could be written like this.
+    let written = match column.rsplit_once('.') {
+        Some((table, name)) if table.contains('.') && !column.contains(['(', ' ']) => name,
+        _ => column,
+    };
     let hint = format!(
         "Group by it, too, or by all such columns with GROUP BY ALL; or take one value of each group: \
-         min({column})."
+         min({written})."
     );
     Some(description(ErrorKind::Plan, message, hint))
 }
@@ -475,6 +480,15 @@ mod tests {
             Some(
                 "Group by it, too, or by all such columns with GROUP BY ALL; or take one value of each group: \
                  min(f.name).",
+            ),
+        );
+        said(
+            "Column in SELECT must be in GROUP BY or an aggregate function: While expanding wildcard, column \
+             \"f.csv.name\" must appear in the GROUP BY clause or must be part of an aggregate function",
+            "f.csv.name is neither in GROUP BY nor in an aggregate function",
+            Some(
+                "Group by it, too, or by all such columns with GROUP BY ALL; or take one value of each group: \
+                 min(name).",
             ),
         );
     }

@@ -3,8 +3,9 @@
 use std::collections::{HashMap, HashSet};
 
 use datafusion::sql::sqlparser::ast::{
-    Expr, Ident, ObjectName, Query, Select, SelectItem, SelectItemQualifiedWildcardKind, SetExpr,
-    TableFactor, WildcardAdditionalOptions,
+    AccessExpr, Expr, Ident, ObjectName, Query, Select, SelectItem,
+    SelectItemQualifiedWildcardKind, SetExpr, Subscript, TableFactor, Value, ValueWithSpan,
+    WildcardAdditionalOptions,
 };
 
 use super::named;
@@ -83,6 +84,12 @@ pub(in crate::guards) const GUARD: Guard = Guard {
             sql: "SELECT (SELECT a FROM repeated_names r WHERE r.b = t.b), a FROM repeated_names t ORDER BY t.b",
             right: Answer::Rows(&["1, 1", "1, 1", "2, 2"]),
             theirs: Answer::Varies,
+        },
+        Case {
+            setup: &["CREATE TABLE repeated_fields AS SELECT named_struct('e', 5) AS d"],
+            sql: "SELECT d.e, d['e'] FROM repeated_fields",
+            right: Answer::Rows(&["5, 5"]),
+            theirs: Answer::Error("unique expression names"),
         },
         Case {
             setup: &[T],
@@ -207,6 +214,9 @@ fn column(item: &SelectItem, one: bool) -> Option<(Column, String)> {
             (Column { table: None, name: format!("\"{}\"", normal(alias)) }, shown)
         }
         SelectItem::UnnamedExpr(expr) => {
+            if let Some(column) = field(expr) {
+                return Some((column, shown));
+            }
             let table = match expr {
                 Expr::CompoundIdentifier(parts) => parts.iter().rev().nth(1).map(normal),
                 _ => None,
@@ -222,6 +232,22 @@ fn column(item: &SelectItem, one: bool) -> Option<(Column, String)> {
         }
         _ => return None,
     })
+}
+
+/// `d['e']`, which DataFusion names like `d.e`.
+fn field(expr: &Expr) -> Option<Column> {
+    let Expr::CompoundFieldAccess { root, access_chain } = expr else { return None };
+    let (Expr::Identifier(of), [AccessExpr::Subscript(Subscript::Index { index })]) =
+        (root.as_ref(), access_chain.as_slice())
+    else {
+        return None;
+    };
+    match index {
+        Expr::Value(ValueWithSpan { value: Value::SingleQuotedString(name), .. }) => {
+            Some(Column { table: Some(normal(of)), name: format!("\"{name}\"") })
+        }
+        _ => None,
+    }
 }
 
 /// The name that is shown.
