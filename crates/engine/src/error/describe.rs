@@ -12,7 +12,7 @@ use sluicegate_client::{Error as StoreError, access_fault};
 
 use super::ErrorKind;
 use super::columns::each_once;
-use super::reword::{reword, with_point};
+use super::reword::{cast, reword, with_point};
 use super::told::Told;
 use crate::checked::Damaged;
 use crate::csv_options::BadEncoding;
@@ -133,6 +133,12 @@ pub(super) fn describe(error: &DataFusionError) -> Description {
     if message.contains("Request precondition failure") {
         let hint = Some("Run the query again.".into());
         return Description { kind: ErrorKind::Changed, message, hint };
+    }
+    if let DataFusionError::ArrowError(arrow, _) = root
+        && matches!(arrow.as_ref(), ArrowError::CastError(_))
+        && let Some(described) = cast(&message)
+    {
+        return described;
     }
     if let Some(described) = reword(message.strip_prefix("syntax error: ").unwrap_or(&message)) {
         return described;

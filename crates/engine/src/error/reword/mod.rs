@@ -15,7 +15,7 @@ use crate::missing;
 use crate::url_tables::{COMPRESSIONS, TABS};
 use crate::written_files;
 
-use self::casts::cast;
+pub(super) use self::casts::cast;
 use self::operators::operator;
 use self::places::misplaced;
 use self::syntax::syntax;
@@ -24,7 +24,7 @@ use self::unsupported::unsupported;
 
 /// A message that says less, or more, than a user can use; none if it is good as it is.
 pub(super) fn reword(text: &str) -> Option<Description> {
-    const RULES: [fn(&str) -> Option<Description>; 20] = [
+    const RULES: [fn(&str) -> Option<Description>; 19] = [
         syntax,
         misplaced,
         signature,
@@ -44,7 +44,6 @@ pub(super) fn reword(text: &str) -> Option<Description> {
         unsupported,
         nested,
         with_point,
-        cast,
     ];
     RULES.into_iter().find_map(|rule| rule(text))
 }
