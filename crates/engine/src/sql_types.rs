@@ -77,6 +77,15 @@ pub fn readable(text: &str) -> Cow<'_, str> {
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
         let length = match first {
+            // Arrow puts the type of a value that it cannot parse in quotes.
+            '\'' if read.ends_with(" as type ") && quoted(rest) > 1 => {
+                let length = quoted(rest);
+                read.push('\'');
+                read.push_str(&readable(&rest[1..length - 1]));
+                read.push('\'');
+                rest = &rest[length..];
+                continue;
+            }
             '`' | '"' | '\'' => quoted(rest),
             _ if is_of_word(first) => {
                 let end = rest.find(|c| !is_of_word(c)).unwrap_or(rest.len());
@@ -251,6 +260,7 @@ mod tests {
             ("column `Int64` or \"Utf8\" or 'Date32'", "column `Int64` or \"Utf8\" or 'Date32'"),
             ("CAST(a AS Int64), MyInt64, Int64x", "CAST(a AS BIGINT), MyInt64, Int64x"),
             ("it isn't Utf8View", "it isn't VARCHAR"),
+            ("value 'Int64' as type 'Int64' for", "value 'Int64' as type 'BIGINT' for"),
             ("Int64(", "BIGINT("),
         ] {
             assert_eq!(readable(text), expected);

@@ -44,7 +44,7 @@ async fn what_cannot_be_indexed_says_why() {
         ("bad", "k", "bad/a.csv, which is not indexed"),
         ("bad", "k", "record 3 has 1 fields, and the table 2 columns"),
         ("f", "k", "'seven'"),
-        ("f", "b", "column b is of type Boolean; an index can be about whole, decimal and"),
+        ("f", "b", "column b is of type BOOLEAN; an index can be about whole, decimal and"),
         ("f", "y", "the objects have no column y; they have k, b"),
         ("z", "k", "its objects are compressed"),
         ("j", "k", "each object is one JSON array"),

@@ -191,7 +191,7 @@ fn mistakes_in_calls_of_table_functions_are_named() {
     says(
         &mut served.command(&["sql", "-c", declared, "-c", "SELECT max(name) FROM t"]),
         1,
-        &["value 'apple' as type 'Int32' for column `name` at line 2", "fruit.csv"],
+        &["value 'apple' as type 'INT' for column `name` at line 2", "fruit.csv"],
     );
     for (sql, parts) in [
         (

@@ -5,13 +5,14 @@ use std::error::Error as StdError;
 use std::io;
 
 use arrow::error::ArrowError;
-use datafusion::common::{Column, DataFusionError, SchemaError};
+use datafusion::common::{DataFusionError, SchemaError};
 use datafusion::sql::sqlparser::parser::ParserError;
 use sluicegate_client::text_times::TIME_OF_DAY;
 use sluicegate_client::{Error as StoreError, access_fault};
 
 use super::ErrorKind;
-use super::reword::{reword, with_point};
+use super::columns::each_once;
+use super::reword::{cast, reword, with_point};
 use super::told::Told;
 use crate::checked::Damaged;
 use crate::csv_options::BadEncoding;
@@ -139,6 +140,12 @@ pub(super) fn describe(error: &DataFusionError) -> Description {
         let hint = Some("Run the query again.".into());
         return Description { kind: ErrorKind::Changed, message, hint };
     }
+    if let DataFusionError::ArrowError(arrow, _) = root
+        && matches!(arrow.as_ref(), ArrowError::CastError(_))
+        && let Some(described) = cast(&message)
+    {
+        return described;
+    }
     if let Some(described) = reword(message.strip_prefix("syntax error: ").unwrap_or(&message)) {
         return described;
     }
@@ -203,28 +210,6 @@ fn message(error: &DataFusionError) -> String {
             one_line(text).trim_end_matches('.').to_owned()
         }
     }
-}
-
-/// What an error says, with each of the columns that there are once: those of ORDER BY are those of SELECT and of the table.
-fn each_once(error: &SchemaError) -> String {
-    let SchemaError::FieldNotFound { field, valid_fields } = error else {
-        return error.to_string();
-    };
-    let mut once: Vec<Column> = Vec::with_capacity(valid_fields.len());
-    let relation = valid_fields.first().and_then(|valid| valid.relation.as_ref());
-    // Of the columns of one file, its path says nothing.
-    let is_of_file = relation.is_some_and(|it| it.table().contains(['/', '.', '(']))
-        && valid_fields.iter().all(|valid| valid.relation.as_ref() == relation);
-    for valid in valid_fields {
-        let valid = match is_of_file {
-            true => Column::new_unqualified(valid.name()),
-            false => valid.clone(),
-        };
-        if !once.contains(&valid) {
-            once.push(valid);
-        }
-    }
-    SchemaError::FieldNotFound { field: field.clone(), valid_fields: once }.to_string()
 }
 
 /// How DataFusion ends errors that it takes for its own.

@@ -1,5 +1,6 @@
 //! Errors, as a user should read them: their kind, one sentence, and what to do.
 
+mod columns;
 mod describe;
 mod reword;
 mod told;

@@ -2,12 +2,15 @@
 
 use super::super::ErrorKind;
 use super::super::describe::Description;
-use super::description;
+use super::{WITH_POINT, description};
 use crate::sql_types::readable;
 
 /// `Cannot cast string '01.05.2020' to value of Date32 type`
-pub(super) fn cast(text: &str) -> Option<Description> {
+pub(in crate::error) fn cast(text: &str) -> Option<Description> {
     let (value, to) = text.strip_prefix("Cannot cast string '")?.rsplit_once("' to value of ")?;
+    if value.ends_with(WITH_POINT) {
+        return None;
+    }
     let to = to.strip_suffix(" type").unwrap_or(to);
     let kind = readable(to);
     let form = if kind.starts_with("DATE") {

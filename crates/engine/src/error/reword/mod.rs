@@ -16,7 +16,7 @@ use crate::missing;
 use crate::url_tables::{COMPRESSIONS, TABS};
 use crate::written_files;
 
-use self::casts::cast;
+pub(super) use self::casts::cast;
 use self::instants::instant;
 use self::operators::operator;
 use self::places::misplaced;
@@ -26,7 +26,7 @@ use self::unsupported::unsupported;
 
 /// A message that says less, or more, than a user can use; none if it is good as it is.
 pub(super) fn reword(text: &str) -> Option<Description> {
-    const RULES: [fn(&str) -> Option<Description>; 21] = [
+    const RULES: [fn(&str) -> Option<Description>; 20] = [
         syntax,
         misplaced,
         signature,
@@ -47,7 +47,6 @@ pub(super) fn reword(text: &str) -> Option<Description> {
         unsupported,
         nested,
         with_point,
-        cast,
     ];
     RULES.into_iter().find_map(|rule| rule(text))
 }
