@@ -114,7 +114,7 @@ async fn an_impossible_answer_is_no_aggregate() {
         ("SELECT count(v), sum(k) FROM", vec!["", "3,6\n3,6\n", "-3,6\n", ",6\n", "x,6\n", "3\n"]),
         ("SELECT avg(k) FROM", vec!["-3,6\n", "3,6\n4,6\n", "\n"]),
         ("SELECT min(k) FROM", vec!["", "\"1\"\n\"2\"\n", "\"99999999999999999999\"\n"]),
-        ("SELECT max(v) FROM", vec!["", "{\"_1\":\"a\"}\n{\"_1\":\"b\"}\n", "{\"_1\":"]),
+        ("SELECT max(v) FROM", vec!["", "{\"_1\":\"a\"}\n{\"_1\":\"b\"}\n", "{\"_1\":\n"]),
         ("SELECT 1 FROM", vec!["", "3\n3\n", "-3\n", "\"\"\n"]),
     ] {
         let sql = format!("{sql} {table}");

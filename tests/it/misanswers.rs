@@ -70,7 +70,8 @@ async fn serve(
     answer: &(dyn Fn(&str, usize) -> String + Send + Sync),
 ) -> std::io::Result<()> {
     let mut head = Vec::new();
-    while !head.ends_with(b"\r\n\r\n") {
+    // A body may come with it.
+    while !head.windows(4).any(|end| end == b"\r\n\r\n") {
         if connection.read_buf(&mut head).await? == 0 {
             return Ok(());
         }

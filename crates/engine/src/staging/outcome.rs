@@ -87,11 +87,16 @@ async fn is_there(store: &dyn ObjectStore, location: &Path, payload: &PutPayload
 fn is_refused(error: &Error) -> bool {
     let Error::Generic { source, .. } = error else { return true };
     let mut next = Some(source.as_ref() as &(dyn std::error::Error + 'static));
+    let mut is_unreached = false;
     while let Some(error) = next {
+        // It may have been read before the connection was closed.
+        if error.to_string().contains("connection closed before") {
+            return false;
+        }
         if let Some(error) = error.downcast_ref::<HttpError>() {
-            return error.kind() == HttpErrorKind::Connect;
+            is_unreached = error.kind() == HttpErrorKind::Connect;
         }
         next = error.source();
     }
-    false
+    is_unreached
 }
