@@ -286,7 +286,7 @@ async fn tpch_lineitem_as_json() {
 async fn a_byte_order_mark_is_left_out_however_it_is_read() {
     let (store, stock) = both("\u{feff}{\"id\":1}\n{\"id\":2}\n").await;
     for (sql, expected) in [
-        ("SELECT * FROM t", [r#""1""#, r#""2""#].as_slice()),
+        ("SELECT id FROM t", [r#""1""#, r#""2""#].as_slice()),
         ("SELECT id FROM t WHERE id > 1", &[r#""2""#]),
         ("SELECT sum(id) FROM t", &[r#""3""#]),
     ] {

@@ -18,7 +18,7 @@ const STATEMENTS: &[&str] = &[
      ON c.k = x.k AND c.i = x.i",
     "SELECT c.v, x.n FROM c JOIN (SELECT i, k, count(v) AS n FROM b GROUP BY i, k) x ON c.k = x.k",
     "SELECT c.v, x.n FROM c JOIN (SELECT s, count(v) AS n FROM b GROUP BY s) x ON c.s = x.s",
-    "SELECT c.v, x.n FROM c JOIN (SELECT k + 1 AS j, count(v) AS n FROM b GROUP BY k + 1) x \
+    "SELECT c.v, x.n FROM c JOIN (SELECT k / 2 AS j, count(v) AS n FROM b GROUP BY k / 2) x \
      ON c.k = x.j",
     "SELECT c.v, x.k FROM c JOIN (SELECT DISTINCT k FROM b) x ON c.k = x.k",
     "SELECT c.v FROM c WHERE c.v < (SELECT avg(b.v) FROM b WHERE b.k = c.k)",

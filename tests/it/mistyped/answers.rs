@@ -135,7 +135,6 @@ fn types_that_do_not_fit_are_refused() {
         ("select to_char(day, 'YYYY-MM-DD') from 't.csv'", ["has no %", "'%Y-%m-%d'"]),
         ("select * from 't.csv' order by 'id'", ["ORDER BY 'id' orders nothing", "ORDER BY id"]),
         ("create table n (x int auto_increment, y int)", ["numbers rows", "row_number()"]),
-        ("from read_csv('t.csv', dateformat => 'DD.MM.YYYY')", ["DD.MM.YYYY", "a format of dates"]),
     ] {
         folder.fails(sql, &parts);
     }

@@ -154,7 +154,7 @@ fn is_row(header: &[String], declared: &[String]) -> bool {
 }
 
 /// The first record of the first object of a table that declares its columns, if it is a row, while the format and
-/// the session take it for a header without having been told so. `beginning` is that of the object, and whether it
+/// the session take it for a header. `beginning` is that of the object, and whether it
 /// is all of it.
 pub(super) fn row_first(
     state: &dyn Session,
@@ -162,7 +162,7 @@ pub(super) fn row_first(
     (text, is_whole): &(Bytes, bool),
     declared: &[String],
 ) -> Option<String> {
-    if options.has_header.is_some() || !has_header(state, options) {
+    if !has_header(state, options) {
         return None;
     }
     let first = header(text, *is_whole, options).filter(|first| is_row(first, declared))?;

@@ -164,6 +164,9 @@ pub(crate) async fn row_first(
     objects: &[ObjectMeta],
     declared: &[String],
 ) -> Result<Option<String>> {
+    if format.options().has_header.is_some() {
+        return Ok(None);
+    }
     let compression = FileCompressionType::from(format.options().compression);
     let (beginning, _) = begin(store, objects, compression).await?;
     Ok(headers::row_first(state, format.options(), &beginning, declared))

@@ -31,7 +31,7 @@ pub(super) const GUARD: Guard = Guard {
         Case {
             setup: &[],
             sql: "SELECT CAST(s AS DECIMAL(9,2)) FROM (VALUES ('abc')) t(s)",
-            right: Answer::Error("value of DECIMAL(9,2) type"),
+            right: Answer::Error("is no DECIMAL(9,2)"),
             theirs: Answer::Error("value of Decimal128(38, 10) type"),
         },
     ],

@@ -265,11 +265,15 @@ impl Guards<'_> {
         let guard = joined(guards, op);
         let rest = match (&guard, guarded) {
             (Some(guard), Some(guarded)) => {
-                let undecided: Arc<dyn PhysicalExpr> = Arc::new(BinaryExpr::new(
-                    Arc::clone(guard),
-                    Operator::IsDistinctFrom,
-                    Arc::clone(&decided),
-                ));
+                let undecided: Arc<dyn PhysicalExpr> = match op {
+                    // NULL excludes a row as FALSE does.
+                    Operator::And if is_filter => Arc::clone(guard),
+                    _ => Arc::new(BinaryExpr::new(
+                        Arc::clone(guard),
+                        Operator::IsDistinctFrom,
+                        Arc::clone(&decided),
+                    )),
+                };
                 let null = lit(ScalarValue::Boolean(None));
                 Some(case(None, vec![(undecided, guarded)], Some(null))?)
             }

@@ -142,7 +142,7 @@ fn wide(key: &DataType, distances: &[Number]) -> Option<DataType> {
     let places = i8::try_from(most.1).ok()?;
     match most.0 + 1 + most.1 {
         ..=38 => Some(D::Decimal128(38, places)),
-        ..=76 => Some(D::Decimal256(76, places)),
+        39..=76 => Some(D::Decimal256(76, places)),
         _ => None,
     }
 }

@@ -85,7 +85,7 @@ fn signature(text: &str) -> Option<Description> {
 
 /// What functions are called in other systems, and here.
 #[rustfmt::skip]
-const SYNONYMS: [(&str, &str); 56] = [
+const SYNONYMS: [(&str, &str); 53] = [
     ("arg_max", "first_value(x ORDER BY y DESC)"),
     ("arg_min", "first_value(x ORDER BY y)"),
     ("array_agg_distinct", "array_agg(DISTINCT …)"),
@@ -109,8 +109,6 @@ const SYNONYMS: [(&str, &str); 56] = [
     ("get_json_object", "data['name'], a field of a column of JSON"),
     ("getdate", "now"),
     ("group_concat", "string_agg"),
-    ("if", "CASE WHEN … THEN … ELSE … END"),
-    ("iif", "CASE WHEN … THEN … ELSE … END"),
     ("isnull", "coalesce(x, 0), or the condition x IS NULL"),
     ("json_extract", "data['name'], a field of a column of JSON"),
     ("json_extract_string", "data['name'], a field of a column of JSON"),
@@ -122,7 +120,6 @@ const SYNONYMS: [(&str, &str); 56] = [
     ("log2", "log(2, …)"),
     ("max_by", "first_value(x ORDER BY y DESC)"),
     ("min_by", "first_value(x ORDER BY y)"),
-    ("mod", "a % b"),
     ("newid", "uuid()"),
     ("parse_date", "to_date"),
     ("quantile", "percentile_cont"),

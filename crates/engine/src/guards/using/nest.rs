@@ -236,7 +236,7 @@ fn is_out_of_order(from: &TableWithJoins) -> bool {
         _ => true,
     };
     let tables: Vec<String> = relations().flat_map(names::tables).collect();
-    !from.joins.is_empty() && !(tables.is_sorted() && relations().all(is_bare))
+    !(from.joins.is_empty() || tables.is_sorted() && relations().all(is_bare))
 }
 
 fn condition(join: &mut Join) -> Option<&mut Expr> {
