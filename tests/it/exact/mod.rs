@@ -2,11 +2,11 @@
 //!
 //! `PROPTEST_CASES=5000 cargo test --test it exact` runs more.
 
-mod arithmetic;
 mod columns;
 mod conditions;
 mod digits;
 mod random;
+mod sums;
 
 use std::fmt::Write as _;
 

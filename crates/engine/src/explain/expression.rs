@@ -14,8 +14,6 @@ use datafusion::physical_plan::expressions::{
 };
 use datafusion::sql::unparser::Unparser;
 
-use crate::guards::{checked_operation, counted_digits};
-
 /// An expression of a plan in SQL: `reverse(b) = 'y'`, not `reverse(b@1) = y`.
 #[must_use]
 pub(crate) fn in_sql(expr: &Arc<dyn PhysicalExpr>) -> String {
@@ -93,14 +91,6 @@ fn logical(expr: &Arc<dyn PhysicalExpr>) -> Option<Expr> {
         let operand = it.expr().map(|it| boxed(it).ok_or(())).transpose().ok()?;
         let otherwise = it.else_expr().map(|it| boxed(it).ok_or(())).transpose().ok()?;
         Expr::Case(Case::new(operand, branches.collect::<Option<_>>()?, otherwise))
-    } else if let Some(it) = any.downcast_ref::<ScalarFunctionExpr>()
-        && let Some((op, left, right)) = checked_operation(it)
-    {
-        Expr::BinaryExpr(BinaryExpr::new(boxed(left)?, op, boxed(right)?))
-    } else if let Some(it) = any.downcast_ref::<ScalarFunctionExpr>()
-        && let Some(decimal) = counted_digits(it)
-    {
-        logical(decimal)?
     } else if let Some(it) = any.downcast_ref::<ScalarFunctionExpr>() {
         let function = Arc::new(it.fun().clone());
         Expr::ScalarFunction(ScalarFunction::new_udf(function, all(it.args())?))

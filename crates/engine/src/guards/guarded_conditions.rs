@@ -21,13 +21,12 @@ use datafusion::physical_plan::joins::{
 use datafusion::physical_plan::projection::{ProjectionExec, ProjectionExpr};
 
 use super::lossy_casts::loses;
-use super::overflow::{checked_operation, counted_digits};
 use super::{Answer, Case, Guard, PhysicalRule, insert_around};
 
 pub(super) const GUARD: Guard = Guard {
     title: "AND and OR do not keep a condition from failing",
     upstream: &[],
-    ours: "A condition that may fail, by a division, a cast or an overflow, is computed for the rows only that the \
+    ours: "A condition that may fail, by a division or a cast, is computed for the rows only that the \
            conditions beside it leave undecided: `x <> 0 AND 10 / x > 4` and `x = 0 OR 10 / x > 4` divide by no zero. \
            The order of the conditions does not matter.",
     cases: &[
@@ -77,9 +76,9 @@ pub(super) fn install(rules: &mut Vec<PhysicalRule>) -> Result<()> {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Of {
-    /// Scans have taken what they can decide. Whole numbers are added here, too, so that may fail.
+    /// Scans have taken what they can decide.
     Filters,
-    /// A scan may still compute sums, which do not fail where it does.
+    /// A scan may still compute them.
     Others,
 }
 
@@ -115,7 +114,7 @@ impl PhysicalOptimizerRule for Guarded {
 
 fn filter(node: Arc<dyn ExecutionPlan>) -> Result<Transformed<Arc<dyn ExecutionPlan>>> {
     let Some(filter) = node.downcast_ref::<FilterExec>() else { return Ok(Transformed::no(node)) };
-    let guards = Guards { schema: &filter.input().schema(), of: Of::Filters };
+    let guards = Guards { schema: &filter.input().schema() };
     let Some(predicate) = guards.of(filter.predicate(), true)? else {
         return Ok(Transformed::no(node));
     };
@@ -153,7 +152,7 @@ fn other(node: Arc<dyn ExecutionPlan>) -> Result<Transformed<Arc<dyn ExecutionPl
 }
 
 fn of_projection(projection: &ProjectionExec) -> Result<Option<ProjectionExec>> {
-    let guards = Guards { schema: &projection.input().schema(), of: Of::Others };
+    let guards = Guards { schema: &projection.input().schema() };
     let mut any = false;
     let mut items = Vec::with_capacity(projection.expr().len());
     for item in projection.expr() {
@@ -174,7 +173,7 @@ fn of_aggregate(aggregate: &AggregateExec) -> Result<Option<AggregateExec>> {
     ) {
         return Ok(None);
     }
-    let guards = Guards { schema: &schema, of: Of::Others };
+    let guards = Guards { schema: &schema };
     let mut any = false;
     let mut guarded = |expr: &Arc<dyn PhysicalExpr>, is_filter| -> Result<_> {
         let guarded = guards.of(expr, is_filter)?;
@@ -205,7 +204,7 @@ fn of_aggregate(aggregate: &AggregateExec) -> Result<Option<AggregateExec>> {
 
 fn of_join(filter: Option<&JoinFilter>) -> Result<Option<JoinFilter>> {
     let Some(filter) = filter else { return Ok(None) };
-    let guards = Guards { schema: filter.schema(), of: Of::Others };
+    let guards = Guards { schema: filter.schema() };
     let guarded = guards.of(filter.expression(), true)?;
     Ok(guarded.map(|expr| {
         JoinFilter::new(expr, filter.column_indices().to_vec(), Arc::clone(filter.schema()))
@@ -215,7 +214,6 @@ fn of_join(filter: Option<&JoinFilter>) -> Result<Option<JoinFilter>> {
 #[derive(Clone, Copy)]
 struct Guards<'a> {
     schema: &'a Schema,
-    of: Of,
 }
 
 impl Guards<'_> {
@@ -326,10 +324,7 @@ impl Guards<'_> {
             {
                 from.is_string()
             }
-            _ => {
-                let checked = checked_operation(call).is_some() || counted_digits(call).is_some();
-                checked && self.of == Of::Filters
-            }
+            _ => false,
         })
     }
 }

@@ -61,7 +61,6 @@ mod order_by_all;
 mod order_of_offset;
 mod order_of_unions;
 mod ordered_aggregates;
-mod overflow;
 mod piecewise_merge_join;
 mod places;
 mod quarters;
@@ -91,8 +90,8 @@ mod window_shifts;
 mod wrapped;
 mod years;
 
+pub(crate) use self::exact_sums::out_of_range;
 pub(crate) use self::kept_casts::keep_casts;
-pub(crate) use self::overflow::{checked_operation, counted_digits, out_of_range};
 pub(crate) use self::unchecked_keys::declares_keys;
 pub(crate) use self::using::merge_other_capitals;
 
@@ -182,7 +181,6 @@ pub const GUARDS: &[Guard] = &[
     order_of_offset::GUARD,
     order_of_unions::GUARD,
     ordered_aggregates::GUARD,
-    overflow::GUARD,
     piecewise_merge_join::GUARD,
     places::GUARD,
     quarters::GUARD,
@@ -247,7 +245,6 @@ pub fn with_guards(mut builder: SessionStateBuilder) -> Result<SessionStateBuild
     at_time_zone::install(&mut builder);
     dates_and_intervals::install(&mut builder);
     nans::install(&mut builder)?;
-    overflow::install(&mut builder)?;
     nested_floats::install(&mut builder);
     builder.scalar_functions().get_or_insert_default().push(names::function());
     set_operations::install(&mut builder.analyzer().get_or_insert_with(Analyzer::new).rules);

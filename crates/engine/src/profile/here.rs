@@ -6,8 +6,8 @@ use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::logical_expr::Operator;
+use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::BinaryExpr;
-use datafusion::physical_expr::{PhysicalExpr, ScalarFunctionExpr};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::aggregates::AggregateExec;
 use datafusion::physical_plan::projection::ProjectionExec;
@@ -15,7 +15,6 @@ use sluicegate_costmodel::Terms;
 
 use super::{selectivity, table_rows};
 use crate::datasource::s3_scan::as_select_scan;
-use crate::guards::checked_operation;
 
 /// What a node over a scan, with nothing but projections and filters between, evaluates here for all
 /// rows that pass the scan's filters, if it does `itself` that for each.
@@ -79,9 +78,7 @@ fn arithmetic<'a>(all: impl IntoIterator<Item = &'a Arc<dyn PhysicalExpr>>) -> T
                         | Operator::Modulo
                 )
             );
-            let call = part.downcast_ref::<ScalarFunctionExpr>();
-            let is_checked = call.and_then(checked_operation).is_some();
-            operations += u32::from(is_arithmetic || is_checked);
+            operations += u32::from(is_arithmetic);
             Ok(TreeNodeRecursion::Continue)
         });
     }

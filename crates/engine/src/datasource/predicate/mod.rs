@@ -37,10 +37,9 @@ use std::sync::Arc;
 
 use arrow::datatypes::Schema;
 use datafusion::common::ScalarValue;
-use datafusion::common::tree_node::TreeNode;
 use datafusion::logical_expr::Operator;
+use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::utils::collect_columns;
-use datafusion::physical_expr::{PhysicalExpr, ScalarFunctionExpr};
 use datafusion::physical_plan::expressions::{
     BinaryExpr, Column, InListExpr, IsNotNullExpr, IsNullExpr, LikeExpr,
     Literal as PhysicalLiteral, NotExpr,
@@ -53,7 +52,6 @@ use sluicegate_s3select::profile::{
 pub use self::date::day_number;
 use self::date::{compare_date, date_literal, day_of};
 use self::value::Kind;
-use crate::guards::{checked_operation, counted_digits};
 
 /// How a store addresses a table's columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,16 +62,6 @@ pub enum ColumnStyle {
     Named,
     /// JSON: `s."name"`, typed by each value, and `s."name"."field"` within it.
     Member,
-}
-
-/// Whether arithmetic in an expression may be an error, since its type has no room for a result.
-fn may_have_no_room(expr: &Arc<dyn PhysicalExpr>) -> bool {
-    let any = expr.exists(|part| {
-        let call = part.downcast_ref::<ScalarFunctionExpr>();
-        let checked = |call| checked_operation(call).is_some() || counted_digits(call).is_some();
-        Ok(call.is_some_and(checked))
-    });
-    any.unwrap_or(true)
 }
 
 /// A condition as the store understands it.
@@ -150,10 +138,6 @@ impl<'a> Translator<'a> {
             if let Some(pushed) = self.dates_of_two_columns(left, *op, right) {
                 return Some(pushed);
             }
-        }
-        // It would fail for rows, too, that conditions which stay here exclude.
-        if may_have_no_room(expr) {
-            return None;
         }
         self.condition(expr)
     }

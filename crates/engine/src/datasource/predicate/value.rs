@@ -16,7 +16,6 @@ use sluicegate_s3select::dialect::ast::{
 use sluicegate_s3select::profile::{Exactness, Operation, TypeClass};
 
 use super::{ColumnStyle, Translator};
-use crate::guards::{checked_operation, counted_digits};
 
 /// The types that both sides agree on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,7 +57,7 @@ impl Translator<'_> {
             return literal_value(literal.value());
         }
         if let Some(binary) = expr.downcast_ref::<BinaryExpr>() {
-            return self.arithmetic(expr, *binary.op(), binary.left(), binary.right());
+            return self.arithmetic(expr, binary);
         }
         if let Some(cast) = expr.downcast_ref::<CastExpr>() {
             return self.cast(cast);
@@ -79,13 +78,6 @@ impl Translator<'_> {
             return self.case(case);
         }
         if let Some(call) = expr.downcast_ref::<ScalarFunctionExpr>() {
-            // The store, too, fails where the result has no room.
-            if let Some((op, left, right)) = checked_operation(call) {
-                return self.arithmetic(expr, op, left, right);
-            }
-            if let Some(decimal) = counted_digits(call) {
-                return self.value(decimal);
-            }
             return self.call(call);
         }
         None
@@ -151,23 +143,17 @@ impl Translator<'_> {
         self.stored(Expr::Path(path), field.data_type())
     }
 
-    /// `+ - *`, and `/` of doubles. Integers narrower than 64 bits fail here and not there;
+    /// `+ - *`, and `/` of doubles. Integers narrower than 64 bits would wrap here and not there;
     /// decimal division rounds by other rules there.
-    fn arithmetic(
-        &self,
-        whole: &Arc<dyn PhysicalExpr>,
-        op: Operator,
-        left_side: &Arc<dyn PhysicalExpr>,
-        right_side: &Arc<dyn PhysicalExpr>,
-    ) -> Option<Value> {
-        let op = match op {
+    fn arithmetic(&self, whole: &Arc<dyn PhysicalExpr>, binary: &BinaryExpr) -> Option<Value> {
+        let op = match binary.op() {
             Operator::Plus => BinaryOp::Add,
             Operator::Minus => BinaryOp::Subtract,
             Operator::Multiply => BinaryOp::Multiply,
             Operator::Divide => BinaryOp::Divide,
             _ => return None,
         };
-        let (left, right) = (self.value(left_side)?, self.value(right_side)?);
+        let (left, right) = (self.value(binary.left())?, self.value(binary.right())?);
         let mut capped = None;
         let kind = match whole.data_type(self.schema).ok()? {
             DataType::Int64 if op != BinaryOp::Divide => Kind::Int,
@@ -177,7 +163,7 @@ impl Translator<'_> {
                     Ok(DataType::Decimal128(precision, scale)) => Some((precision, scale)),
                     _ => None,
                 };
-                let ((p1, s1), (p2, s2)) = (shape_of(left_side)?, shape_of(right_side)?);
+                let ((p1, s1), (p2, s2)) = (shape_of(binary.left())?, shape_of(binary.right())?);
                 // DataFusion caps precision and scale. Where it capped the scale, it rounds and the
                 // store does not.
                 let exact = if op == BinaryOp::Multiply { s1.checked_add(s2)? } else { s1.max(s2) };

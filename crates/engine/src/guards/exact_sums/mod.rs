@@ -7,11 +7,12 @@ use arrow::datatypes::{
     ArrowPrimitiveType, DECIMAL128_MAX_PRECISION, DataType, Decimal128Type, DecimalType, Field,
     FieldRef, Int64Type, UInt64Type,
 };
+use arrow::error::ArrowError;
 use datafusion::common::types::{
     NativeType, logical_float64, logical_int8, logical_int16, logical_int32, logical_int64,
     logical_uint8, logical_uint16, logical_uint32, logical_uint64,
 };
-use datafusion::common::{Result, ScalarValue, internal_err, not_impl_err};
+use datafusion::common::{DataFusionError, Result, ScalarValue, internal_err, not_impl_err};
 use datafusion::execution::SessionStateBuilder;
 use datafusion::functions_aggregate::sum::sum_udaf;
 use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
@@ -20,9 +21,9 @@ use datafusion::logical_expr::{
     TypeSignatureClass, Volatility,
 };
 
-use super::overflow::out_of_range;
 use super::wrapped::{AggregateChange, changed_aggregate};
 use super::{Answer, Case, Guard};
+use crate::sql_types::sql_type;
 
 mod groups;
 mod rows;
@@ -274,6 +275,12 @@ impl Amounts {
         };
         Err(out_of_range(name, self.state_type()))
     }
+}
+
+/// A number has no room in its type.
+pub(crate) fn out_of_range(what: &str, data_type: &DataType) -> DataFusionError {
+    let message = format!("{what} is out of the range of {}", sql_type(data_type));
+    ArrowError::ArithmeticOverflow(message).into()
 }
 
 /// A mean; `f64` has no room for more digits.
