@@ -89,7 +89,7 @@ async fn a_fallback_is_in_the_bill() {
     let engine = store.engine(Scan::Select).await;
     rows(&engine, "SET datafusion.execution.collect_statistics = false").await;
     let max = i64::MAX;
-    let text = format!("k,v\n1,{max}\n2,5\n3,-10\n");
+    let text = format!("k,v\n1,{max}\n2,{max}\n3,5\n");
     store.put("t/a.csv", &text);
     let ddl = format!(
         "CREATE EXTERNAL TABLE t (k BIGINT, v BIGINT) STORED AS CSV \

@@ -331,7 +331,7 @@ async fn the_bytes_of_parquet_columns_are_those_of_the_footer() {
         ("long", ""),
         ("sorted", "WHERE scattered % 2 = 0"),
         ("few", "WHERE long < '8'"),
-        ("max(scattered)", "WHERE few = 1"),
+        ("sum(scattered)", "WHERE few = 1"),
         ("few", "WHERE sorted % 2 = 1"),
         ("long", "WHERE sorted % 3 <> 1"),
     ] {

@@ -5,8 +5,8 @@
 mod columns;
 mod conditions;
 mod digits;
+mod means;
 mod random;
-mod sums;
 
 use std::fmt::Write as _;
 

@@ -35,7 +35,7 @@ mod decimal_texts;
 mod distinct_from;
 mod distinct_on;
 mod exact;
-mod exact_sums;
+mod exact_means;
 mod exclusive_or;
 mod far_dates;
 mod flipped_comparisons;
@@ -90,7 +90,6 @@ mod window_shifts;
 mod wrapped;
 mod years;
 
-pub(crate) use self::exact_sums::out_of_range;
 pub(crate) use self::kept_casts::keep_casts;
 pub(crate) use self::unchecked_keys::declares_keys;
 pub(crate) use self::using::merge_other_capitals;
@@ -150,8 +149,7 @@ pub const GUARDS: &[Guard] = &[
     decimal_texts::GUARD,
     distinct_from::GUARD,
     distinct_on::GUARD,
-    exact_sums::MEANS,
-    exact_sums::SUMS,
+    exact_means::GUARD,
     exclusive_or::GUARD,
     flipped_comparisons::GUARD,
     float_zeros::GUARD,
@@ -236,7 +234,7 @@ pub fn with_guards(mut builder: SessionStateBuilder) -> Result<SessionStateBuild
     kept_casts::install(&mut builder);
     min_max_of_floats::install(&mut builder);
     // The other guards of aggregates stand around it.
-    exact_sums::install(&mut builder);
+    exact_means::install(&mut builder);
     spans::install(&mut builder);
     signed_counts::install(&mut builder);
     ordered_aggregates::install(&mut builder);

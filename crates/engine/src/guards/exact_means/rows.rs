@@ -1,41 +1,36 @@
-//! The sum or the mean of rows that are not in groups.
+//! The mean of rows that are not in groups.
 
 use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, PrimitiveArray};
 use arrow::datatypes::{DECIMAL128_MAX_PRECISION, UInt64Type};
 use datafusion::common::{Result, ScalarValue, internal_err};
 use datafusion::logical_expr::Accumulator;
 
-use super::{Amounts, InFull, Read, counted, mean};
+use super::{Read, counted, mean, overflow};
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Rows {
-    amounts: Amounts,
     sum: i128,
     count: u64,
 }
 
 impl Rows {
-    pub(super) fn new(amounts: Amounts) -> Self {
-        Self { amounts, sum: 0, count: 0 }
-    }
-
     fn add(&mut self, values: &ArrayRef) -> Result<()> {
-        let Some(sum) = self.sum.checked_add(self.total(values)?) else {
-            return self.amounts.overflow();
+        let Some(sum) = self.sum.checked_add(of_array(values)?) else {
+            return overflow();
         };
         self.sum = sum;
         Ok(())
     }
+}
 
-    /// The sum of an array.
-    fn total(&self, values: &ArrayRef) -> Result<i128> {
-        let total = match Read::new(values)? {
-            Read::Signed(values) => total(values),
-            Read::Unsigned(values) => total(values),
-            Read::Decimal(values) => total(values),
-        };
-        total.map_or_else(|| self.amounts.overflow(), Ok)
-    }
+/// The sum of an array.
+fn of_array(values: &ArrayRef) -> Result<i128> {
+    let total = match Read::new(values)? {
+        Read::Signed(values) => total(values),
+        Read::Unsigned(values) => total(values),
+        Read::Decimal(values) => total(values),
+    };
+    total.map_or_else(overflow, Ok)
 }
 
 /// The sum of an array; none beyond 128 bits.
@@ -68,8 +63,8 @@ impl Accumulator for Rows {
     fn retract_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
         let [values] = values else { return internal_err!("one column is added") };
         self.count -= rows_with_values(values);
-        let Some(sum) = self.sum.checked_sub(self.total(values)?) else {
-            return self.amounts.overflow();
+        let Some(sum) = self.sum.checked_sub(of_array(values)?) else {
+            return overflow();
         };
         self.sum = sum;
         Ok(())
@@ -80,33 +75,21 @@ impl Accumulator for Rows {
     }
 
     fn evaluate(&mut self) -> Result<ScalarValue> {
-        match self.amounts.function {
-            _ if self.count == 0 => ScalarValue::try_from(&self.amounts.result),
-            InFull::Sum => self.amounts.sum(self.sum),
-            InFull::Mean => Ok(ScalarValue::Float64(Some(mean(self.sum, self.count)))),
-        }
+        Ok(ScalarValue::Float64((self.count > 0).then(|| mean(self.sum, self.count))))
     }
 
     fn state(&mut self) -> Result<Vec<ScalarValue>> {
-        match self.amounts.function {
-            InFull::Sum => Ok(vec![self.evaluate()?]),
-            InFull::Mean => {
-                let sum = (self.count > 0).then_some(self.sum);
-                let sum = ScalarValue::Decimal128(sum, DECIMAL128_MAX_PRECISION, 0);
-                Ok(vec![ScalarValue::UInt64(Some(self.count)), sum])
-            }
-        }
+        let sum = (self.count > 0).then_some(self.sum);
+        let sum = ScalarValue::Decimal128(sum, DECIMAL128_MAX_PRECISION, 0);
+        Ok(vec![ScalarValue::UInt64(Some(self.count)), sum])
     }
 
     fn merge_batch(&mut self, states: &[ArrayRef]) -> Result<()> {
-        match states {
-            [_] => self.update_batch(states),
-            [counts, sums] => {
-                self.count += counted(counts.as_primitive::<UInt64Type>()).sum::<u64>();
-                self.add(sums)
-            }
-            _ => internal_err!("a state has a sum, and a count before it"),
-        }
+        let [counts, sums] = states else {
+            return internal_err!("a state has a sum, and a count before it");
+        };
+        self.count += counted(counts.as_primitive::<UInt64Type>()).sum::<u64>();
+        self.add(sums)
     }
 
     fn size(&self) -> usize {
@@ -114,12 +97,11 @@ impl Accumulator for Rows {
     }
 }
 
-/// The sum or the mean of distinct values.
+/// The mean of distinct values.
 #[derive(Debug)]
 pub(super) struct Distinct {
     /// What collects them.
     pub(super) values: Box<dyn Accumulator>,
-    pub(super) amounts: Amounts,
 }
 
 impl Accumulator for Distinct {
@@ -128,7 +110,7 @@ impl Accumulator for Distinct {
     }
 
     fn evaluate(&mut self) -> Result<ScalarValue> {
-        let mut rows = Rows::new(self.amounts.clone());
+        let mut rows = Rows::default();
         for list in self.values.state()? {
             let ScalarValue::List(list) = list else {
                 return internal_err!("distinct values are a list");

@@ -1,5 +1,4 @@
-//! Sums and means at the edges of whole numbers and decimals, against a model of 128 bits in which what has no room is
-//! an error.
+//! Means at the edges of whole numbers, against a model of 128 bits.
 
 use std::fmt::Write as _;
 
@@ -7,7 +6,7 @@ use sluicegate_engine::Engine;
 use sluicegate_engine::config::Scan;
 
 use super::random::Random;
-use crate::harness::{BUCKET, Store, try_ordered, values};
+use crate::harness::{BUCKET, Store, try_ordered};
 
 /// From the narrowest to the widest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -32,15 +31,6 @@ impl Type {
 
     fn column(self) -> String {
         format!("{self:?}").to_lowercase() + "_value"
-    }
-
-    fn has_room_for(self, value: i128) -> bool {
-        match self {
-            Self::Small => i16::try_from(value).is_ok(),
-            Self::Int => i32::try_from(value).is_ok(),
-            Self::Big => i64::try_from(value).is_ok(),
-            Self::Decimal => value.unsigned_abs() < 10_u128.pow(38),
-        }
     }
 
     fn values(self) -> &'static [i128] {
@@ -75,10 +65,6 @@ fn pick<T: Copy>(random: &mut Random, all: &[T]) -> T {
     all[random.below(all.len())]
 }
 
-fn shown(value: Option<i128>) -> String {
-    value.map_or_else(|| "NULL".to_owned(), |it| it.to_string())
-}
-
 async fn ways(store: &Store, rows: &[Row]) -> Vec<(String, Engine)> {
     let names = Type::ALL.map(Type::column);
     let mut csv = format!("id,{}\n", names.join(","));
@@ -110,12 +96,8 @@ async fn ways(store: &Store, rows: &[Row]) -> Vec<(String, Engine)> {
     ways
 }
 
-fn is_overflow(error: &str) -> bool {
-    error.contains("out of the range") || error.contains("verflow")
-}
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn sums_and_means_are_exact_or_errors_in_every_way() {
+async fn means_of_whole_numbers_are_exact_in_every_way() {
     let mut random = Random(46);
     let rows: Vec<Row> = (0..12)
         .map(|_| Type::ALL.map(|of| (random.below(8) > 0).then(|| pick(&mut random, of.values()))))
@@ -133,25 +115,13 @@ async fn sums_and_means_are_exact_or_errors_in_every_way() {
         for of in Type::ALL {
             let amounts: Vec<i128> =
                 chosen.iter().filter_map(|id| rows[*id][of as usize]).collect();
-            let sum = amounts.iter().try_fold(0_i128, |sum, it| sum.checked_add(*it));
-            let result = of.max(Type::Big);
+            if amounts.is_empty() || of == Type::Decimal {
+                continue;
+            }
+            let sum: i128 = amounts.iter().sum();
             let column = of.column();
             let where_in = format!("FROM t WHERE id IN ({list})");
             for (way, engine) in &ways {
-                let asked = format!("SELECT sum({column}) {where_in}");
-                match (engine.collect(&asked).await, sum.filter(|it| result.has_room_for(*it))) {
-                    (Ok(got), Some(sum)) => {
-                        let sum = (!amounts.is_empty()).then_some(sum);
-                        if values(&got) != [[shown(sum)]] {
-                            wrong.push(format!("{way}: {asked}: {:?}", values(&got)));
-                        }
-                    }
-                    (Err(error), None) if is_overflow(&error.to_string()) => {}
-                    (got, sum) => wrong.push(format!("{way}: {asked}: {got:?} for {sum:?}")),
-                }
-                let (Some(sum), true) = (sum, of < Type::Decimal && !amounts.is_empty()) else {
-                    continue;
-                };
                 for by in ["", " GROUP BY id < 1000"] {
                     let asked = format!("SELECT avg({column}) {where_in}{by}");
                     let got = try_ordered(engine, &asked).await.unwrap();
