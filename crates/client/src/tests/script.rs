@@ -130,10 +130,12 @@ impl Reply {
         }
         to.write_all(&bytes).await?;
         to.flush().await?;
-        while self.finish == Finish::Dripping {
-            tokio::time::sleep(DRIP).await;
+        if self.finish == Finish::Dripping {
             let length = format!("{:x}\r\n", self.body.len());
-            to.write_all(&[length.as_bytes(), &self.body, b"\r\n"].concat()).await?;
+            loop {
+                tokio::time::sleep(DRIP).await;
+                to.write_all(&[length.as_bytes(), &self.body, b"\r\n"].concat()).await?;
+            }
         }
         if self.finish == Finish::Silent {
             std::future::pending::<()>().await;
