@@ -20,6 +20,7 @@ use super::text_of;
 use super::told::{Dialect, has_values};
 use crate::beginnings::{LOOKS, Remembered};
 use crate::contents;
+use crate::datasource::byte_order_mark::MARK;
 use crate::notes::Notes;
 use crate::{ErrorKind, Told};
 
@@ -308,8 +309,6 @@ pub(super) async fn look(
     Ok(None)
 }
 
-const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
-
 /// The first record of a text, if all of it is there.
 pub(super) fn header(text: &[u8], is_whole: bool, options: &CsvOptions) -> Option<Vec<String>> {
     first_record(text, is_whole, options).map(|(names, _)| names)
@@ -321,7 +320,7 @@ fn first_record<'a>(
     is_whole: bool,
     options: &CsvOptions,
 ) -> Option<(Vec<String>, &'a [u8])> {
-    let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
+    let text = text.strip_prefix(&MARK).unwrap_or(text);
     let mut builder = ReaderBuilder::new();
     builder.delimiter(options.delimiter).quote(options.quote).comment(options.comment);
     builder.escape(options.escape);

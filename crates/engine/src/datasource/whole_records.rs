@@ -11,6 +11,7 @@ use std::sync::Arc;
 use memchr::memchr;
 use object_store::ObjectStore;
 
+use super::byte_order_mark::MARK;
 use super::quotes::Quotes;
 use super::watched::{Watch, watched};
 
@@ -74,8 +75,6 @@ struct Part {
     ended: bool,
 }
 
-const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
-
 impl Part {
     /// Goes on with bytes of the file, the first of which is at `at`. Returns whether the part ended
     /// within quotes.
@@ -87,7 +86,7 @@ impl Part {
             at += line as u64 + 1;
             (self.begun, self.ended) = (true, at >= self.end);
         } else if at == 0 {
-            rest = rest.strip_prefix(BYTE_ORDER_MARK).unwrap_or(rest);
+            rest = rest.strip_prefix(&MARK).unwrap_or(rest);
             at = (bytes.len() - rest.len()) as u64;
         }
         if self.ended || rest.is_empty() {

@@ -106,8 +106,8 @@ pub(super) fn describe(error: &DataFusionError) -> Description {
             // Records on several lines are cut where a part of a file ends. Of a record that is whole, it is the
             // value that is wrong.
             false if bad.is_json() && message.contains(PART) && !message.contains(DECODED) => LINES,
-            // A part of a file may begin within a value, and then has records of any length.
             false if message.contains(TIME_OF_DAY) => TIME,
+            // A part of a file may begin within a value, and then has records of any length.
             true if message.contains(PART) => LINE_ENDS_OR_FIELDS,
             true => BAD_FIELDS,
             false if !bad.is_json() && message.contains("Error while parsing value") => {

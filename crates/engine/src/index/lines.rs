@@ -9,9 +9,8 @@
 use sluicegate_index::layout::LinesMessage;
 
 use super::format::Format;
+use crate::datasource::byte_order_mark::MARK;
 
-/// What may stand at the start of a text and is not a part of its first record.
-const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 /// The longest line, without its end: no reader of S3 Select must take a longer record.
 const MAX_LINE: usize = 1 << 20;
 
@@ -99,7 +98,7 @@ impl Lines {
         }
         let text = self.line.len() - usize::from(self.after_return && !self.line.is_empty());
         self.odd |= text == 0 || text > MAX_LINE;
-        self.odd |= self.count == 0 && self.line.starts_with(BYTE_ORDER_MARK);
+        self.odd |= self.count == 0 && self.line.starts_with(&MARK);
         self.hashes |= self.line.starts_with(b"#");
         if self.count == 0 {
             self.first_bytes = self.line.len() as u64 + end;
