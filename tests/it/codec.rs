@@ -23,8 +23,14 @@ use crate::{random, tpch};
 const SCANS: [Scan; 3] = [Scan::Auto, Scan::Get, Scan::Select];
 
 /// Operators of DataFusion that it cannot encode itself.
-const NOT_ENCODED: [&str; 5] =
-    ["ClusterExec", "LazyMemoryExec", "RecursiveQueryExec", "StreamingTableExec", "WorkTableExec"];
+const NOT_ENCODED: [&str; 6] = [
+    "ClusterExec",
+    "DataSinkExec cannot be encoded",
+    "LazyMemoryExec",
+    "RecursiveQueryExec",
+    "StreamingTableExec",
+    "WorkTableExec",
+];
 
 async fn plan(engine: &Engine, sql: &str) -> Arc<dyn ExecutionPlan> {
     engine.query(sql).await.unwrap().create_physical_plan().await.unwrap()

@@ -10,6 +10,7 @@
 mod answers;
 mod bad_input;
 mod calibrate;
+mod changed_rows;
 mod cli;
 mod codec;
 mod connections;
