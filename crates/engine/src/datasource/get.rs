@@ -30,7 +30,7 @@ use super::named::NamedSource;
 use super::pinned::pinned;
 use super::s3_scan::S3Scan;
 use crate::choice::Why;
-use crate::guards::keep_casts;
+use crate::guards::{guarded, keep_casts};
 
 /// The source that a Select scan replaced, and the columns it reads.
 #[derive(Clone)]
@@ -124,7 +124,8 @@ impl GetScan {
             .map(|item| Ok(ProjectionExpr::new(self.rebase(&item.expr)?, item.alias.clone())))
             .collect::<Result<Vec<_>>>()?;
         if !filters.is_empty() {
-            plan = Arc::new(FilterExec::try_new(conjunction(filters), plan)?);
+            let condition = guarded(conjunction(filters), &plan.schema())?;
+            plan = Arc::new(FilterExec::try_new(condition, plan)?);
         }
         let project = ProjectionExec::try_new(projection, Arc::clone(&plan))?;
         // A projection next to the scan keeps columns that are not needed from being parsed.

@@ -11,6 +11,7 @@ use sluicegate_s3select::profile::Exactness;
 
 use super::s3_select::Filter;
 use super::statement::Statement;
+use crate::guards::guarded;
 
 /// What is asked about one file, or a range of it, and what is checked here: made when the file is
 /// opened and never changed. The statement, the count of rows to skip when an answer breaks off,
@@ -37,10 +38,11 @@ impl ScanSnapshot {
         let recheck = rough
             .map(|filter| reassign_expr_columns(Arc::clone(&filter.here), answer))
             .collect::<Result<Vec<_>>>()?;
+        let recheck = conjunction_opt(recheck).map(|it| guarded(it, answer)).transpose()?;
         Ok(Self {
             statement,
             filters: filters.iter().map(|filter| Arc::clone(&filter.here)).collect(),
-            recheck: conjunction_opt(recheck),
+            recheck,
         })
     }
 

@@ -56,6 +56,12 @@ pub(super) const GUARD: Guard = Guard {
             theirs: Answer::Error("Cannot cast"),
         },
         Case {
+            setup: &[],
+            sql: "SELECT n <> 0 AND 10 / n > 4 FROM (SELECT count(*) AS n FROM (VALUES (1)) t(x) WHERE x > 1) c",
+            right: Answer::Rows(&["false"]),
+            theirs: Answer::Varies,
+        },
+        Case {
             setup: &["CREATE TABLE divisors AS SELECT * FROM (VALUES (0), (1), (2)) t(x)"],
             sql: "SELECT sum(CASE WHEN x <> 0 AND 10 / x > 4 THEN 1 END) FROM divisors",
             right: Answer::Rows(&["2"]),
@@ -110,6 +116,18 @@ impl PhysicalOptimizerRule for Guarded {
     fn schema_check(&self) -> bool {
         true
     }
+}
+
+/// A condition of a filter with guards around what may fail.
+///
+/// # Errors
+///
+/// If the condition names a column that the schema has not.
+pub(crate) fn guarded(
+    condition: Arc<dyn PhysicalExpr>,
+    schema: &Schema,
+) -> Result<Arc<dyn PhysicalExpr>> {
+    Ok(Guards { schema }.of(&condition, true)?.unwrap_or(condition))
 }
 
 fn filter(node: Arc<dyn ExecutionPlan>) -> Result<Transformed<Arc<dyn ExecutionPlan>>> {
@@ -272,8 +290,7 @@ impl Guards<'_> {
                         Arc::clone(&decided),
                     )),
                 };
-                let null = lit(ScalarValue::Boolean(None));
-                Some(case(None, vec![(undecided, guarded)], Some(null))?)
+                Some(case(None, vec![(undecided, guarded)], Some(Arc::clone(&decided)))?)
             }
             (_, guarded) => guarded,
         };

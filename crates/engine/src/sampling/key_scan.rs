@@ -20,6 +20,7 @@ use super::Sampling;
 use crate::datasource::s3_scan::S3Scan;
 use crate::datasource::s3_select::S3SelectSource;
 use crate::datasource::statement::Statement;
+use crate::guards::guarded;
 
 type Expr = Arc<dyn PhysicalExpr>;
 
@@ -125,7 +126,7 @@ impl KeyScan {
         let mut filters = self.filters.clone();
         filters.extend(bound.map(|bound| self.over(bound)).transpose()?);
         Ok(match conjunction_opt(filters) {
-            Some(filter) => Arc::new(FilterExec::try_new(filter, scan)?),
+            Some(filter) => Arc::new(FilterExec::try_new(guarded(filter, &scan.schema())?, scan)?),
             None => scan,
         })
     }
