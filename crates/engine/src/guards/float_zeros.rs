@@ -5,7 +5,7 @@ use datafusion::common::tree_node::Transformed;
 use datafusion::common::{DFSchema, Result, ScalarValue};
 use datafusion::logical_expr::expr::InList;
 use datafusion::logical_expr::{
-    BinaryExpr, Expr, ExprSchemable, JoinConstraint, LogicalPlan, Operator, lit,
+    BinaryExpr, Distinct, Expr, ExprSchemable, JoinConstraint, LogicalPlan, Operator, lit,
 };
 
 use super::comparisons::is_comparison;
@@ -14,8 +14,8 @@ use super::{Answer, Case, Guard, nested_floats};
 pub(super) const GUARD: Guard = Guard {
     title: "−0.0 is not found where 0.0 is asked for",
     upstream: &["datafusion#22835", "datafusion#25186"],
-    ours: "IN over FLOAT and DOUBLE asks for both zeros. Keys of joins, of windows, of ORDER BY before other keys, and \
-           arguments of count(DISTINCT …) of these types are used as `key + 0.0`, which is 0.0 for both.",
+    ours: "IN over FLOAT and DOUBLE asks for both zeros. Keys of joins, of windows, of ORDER BY before other keys (also in \
+           aggregates and after DISTINCT ON), and arguments of count(DISTINCT …) of these types are used as `key + 0.0`, which is 0.0 for both.",
     cases: &[
         Case {
             setup: &[
@@ -56,6 +56,22 @@ pub(super) const GUARD: Guard = Guard {
             sql: "SELECT count(DISTINCT x), count(DISTINCT id) FROM zeros",
             right: Answer::Rows(&["2, 3"]),
             theirs: Answer::Rows(&["3, 3"]),
+        },
+        Case {
+            setup: &[
+                "CREATE TABLE zeros AS SELECT * FROM (VALUES (1, 0.0), (2, -0.0), (3, 1.5)) t(id, x)",
+            ],
+            sql: "SELECT DISTINCT ON (id > 0) id, x FROM zeros ORDER BY id > 0, x, id",
+            right: Answer::Rows(&["1, 0.0"]),
+            theirs: Answer::Rows(&["2, -0.0"]),
+        },
+        Case {
+            setup: &[
+                "CREATE TABLE zeros AS SELECT * FROM (VALUES (1, 0.0), (2, -0.0), (3, 1.5)) t(id, x)",
+            ],
+            sql: "SELECT array_agg(id ORDER BY x, id) FROM zeros",
+            right: Answer::Rows(&["[1, 2, 3]"]),
+            theirs: Answer::Rows(&["[2, 1, 3]"]),
         },
     ],
 };
@@ -141,11 +157,18 @@ pub(super) fn summed(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
             let any = keys.fold(false, |any, key| sum(&mut key.expr, &schema) | any);
             Transformed::new_transformed(LogicalPlan::Sort(sort), any)
         }
+        LogicalPlan::Distinct(Distinct::On(mut on)) => {
+            let schema = on.input.schema().clone();
+            // The first row of each key is the one that the others of ORDER BY put first.
+            let others = on.sort_expr.iter_mut().flatten().skip(on.on_expr.len());
+            let any = others.fold(false, |any, by| sum(&mut by.expr, &schema) | any);
+            Transformed::new_transformed(LogicalPlan::Distinct(Distinct::On(on)), any)
+        }
         other => Transformed::no(other),
     })
 }
 
-/// The same in a window, and in aggregates of distinct values.
+/// The same in a window, in aggregates of distinct values and in the order of an aggregate's rows.
 pub(super) fn summed_within(expr: &Expr, schema: &DFSchema) -> Option<Expr> {
     match expr {
         Expr::WindowFunction(window) => {
@@ -161,13 +184,19 @@ pub(super) fn summed_within(expr: &Expr, schema: &DFSchema) -> Option<Expr> {
             any.then_some(Expr::WindowFunction(window))
         }
         Expr::AggregateFunction(aggregate) => {
-            let counts = aggregate.func.name() == "approx_distinct";
-            if !aggregate.params.distinct && !counts {
-                return None;
-            }
+            let is_of_distinct =
+                aggregate.params.distinct || aggregate.func.name() == "approx_distinct";
             let mut aggregate = aggregate.clone();
-            let args = aggregate.params.args.iter_mut();
-            let any = args.fold(false, |any, argument| sum(argument, schema) | any);
+            let params = &mut aggregate.params;
+            let mut any = false;
+            if is_of_distinct {
+                any = params.args.iter_mut().fold(false, |any, it| sum(it, schema) | any);
+            } else {
+                let before_others = params.order_by.len().saturating_sub(1);
+                for by in params.order_by.iter_mut().take(before_others) {
+                    any |= sum(&mut by.expr, schema);
+                }
+            }
             any.then_some(Expr::AggregateFunction(aggregate))
         }
         _ => None,
