@@ -17,6 +17,7 @@ use datafusion::logical_expr::planner::RelationPlanner;
 use datafusion::sql::parser::{CopyToSource, Statement};
 use datafusion::sql::sqlparser::ast::{OrderBy, Query, Select, SetExpr, VisitMut, VisitorMut};
 
+pub(super) use self::names::tables;
 use self::plan::MergedColumns;
 use super::{Answer, Case, Guard};
 
@@ -57,6 +58,12 @@ pub(super) const GUARD: Guard = Guard {
             setup: &[L, R],
             sql: "SELECT -a, x FROM using_l NATURAL LEFT JOIN using_r ORDER BY -a",
             right: Answer::Rows(&["-2, 20", "-1, 10"]),
+            theirs: Answer::Error("mbiguous"),
+        },
+        Case {
+            setup: &[L, R],
+            sql: "SELECT NOT a = 2, a::TIMESTAMP IS NULL FROM using_l JOIN using_r USING (a)",
+            right: Answer::Rows(&["false, false"]),
             theirs: Answer::Error("mbiguous"),
         },
         Case {

@@ -6,10 +6,10 @@ use std::ops::ControlFlow;
 
 use datafusion::common::{Result, plan_err};
 use datafusion::sql::sqlparser::ast::{
-    ExcludeSelectItem, Expr, Ident, Join, JoinConstraint, JoinOperator, ObjectName, ObjectNamePart,
-    OrderBy, Select, SelectFlavor, SelectItem, SelectItemQualifiedWildcardKind, TableAlias,
-    TableAliasColumnDef, TableFactor, TableWithJoins, UnaryOperator, VisitMut, VisitorMut,
-    WildcardAdditionalOptions,
+    DataType, ExcludeSelectItem, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments,
+    Ident, Join, JoinConstraint, JoinOperator, ObjectName, ObjectNamePart, OrderBy, Select,
+    SelectFlavor, SelectItem, SelectItemQualifiedWildcardKind, TableAlias, TableAliasColumnDef,
+    TableFactor, TableWithJoins, VisitMut, VisitorMut, WildcardAdditionalOptions,
 };
 
 use super::names::{self, Columns, Qualified, kept, normal};
@@ -263,18 +263,18 @@ fn is_ambiguous(
     merges: &[Vec<Merge>],
     unqualified: &BTreeSet<String>,
 ) -> bool {
-    // The planner asks for the type of an operand of WHERE, and of a minus sign, before it knows the column.
+    // The planner asks for the type of what WHERE names, and of some operands, before it knows the column.
     let mut operands = Columns::new(|_: &Qualified, _: &mut Expr| {});
     if let Some(selection) = &mut select.selection {
         let _ = selection.visit(&mut operands);
     }
-    let mut signed = Signed(&mut operands);
-    let _ = select.projection.visit(&mut signed);
-    let _ = select.group_by.visit(&mut signed);
-    let _ = select.having.visit(&mut signed);
-    let _ = select.qualify.visit(&mut signed);
+    let mut typed = Typed(&mut operands);
+    let _ = select.projection.visit(&mut typed);
+    let _ = select.group_by.visit(&mut typed);
+    let _ = select.having.visit(&mut typed);
+    let _ = select.qualify.visit(&mut typed);
     if let Some(order) = order {
-        let _ = order.visit(&mut signed);
+        let _ = order.visit(&mut typed);
     }
     let chained = merges
         .iter()
@@ -295,20 +295,32 @@ fn is_ambiguous(
         })
 }
 
-/// Visits what has a sign.
-struct Signed<'a, V>(&'a mut V);
+/// Visits the operands whose types the planner asks for: those of signs and NOT, of casts to a timestamp, and of
+/// functions of nested values.
+struct Typed<'a, V>(&'a mut V);
 
-impl<V: VisitorMut> VisitorMut for Signed<'_, V> {
+impl<V: VisitorMut> VisitorMut for Typed<'_, V> {
     type Break = V::Break;
 
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<V::Break> {
         match expr {
-            Expr::UnaryOp { op: UnaryOperator::Minus | UnaryOperator::Plus, expr } => {
-                expr.visit(self.0)
-            }
+            Expr::UnaryOp { expr, .. }
+            | Expr::Cast { expr, data_type: DataType::Timestamp(..), .. } => expr.visit(self.0),
+            Expr::Function(function) if takes_nested(function) => function.args.visit(self.0),
             _ => ControlFlow::Continue(()),
         }
     }
+}
+
+/// Whether an argument is a list, a map or a function.
+fn takes_nested(function: &Function) -> bool {
+    let name = function.name.0.last().and_then(ObjectNamePart::as_ident).map(normal);
+    let is_named = name.is_some_and(|name| ["unnest", "map", "make_map"].contains(&name.as_str()));
+    let FunctionArguments::List(list) = &function.args else { return is_named };
+    let is_lambda = |arg: &FunctionArg| {
+        matches!(arg, FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Lambda(_))))
+    };
+    is_named || list.args.iter().any(is_lambda)
 }
 
 /// Keeps the names of the columns of an answer, and what is kept of one side out of `*`.
