@@ -1,10 +1,11 @@
 //! ROLLUP and CUBE of repeated columns.
 
-use std::collections::HashSet;
+use std::ops::ControlFlow;
 
-use datafusion::sql::sqlparser::ast::{Expr, GroupByExpr, Select};
+use datafusion::sql::sqlparser::ast::{Expr, GroupByExpr, Select, visit_expressions_mut};
 
-use super::text::{exact, resolved};
+use super::text::{exact, normal, resolved};
+use crate::guards::using::tables;
 use crate::guards::{Answer, Case, Guard};
 
 pub(in crate::guards) const GUARD: Guard = Guard {
@@ -30,6 +31,19 @@ pub(in crate::guards) const GUARD: Guard = Guard {
             right: Answer::Rows(&["1, 2", "1, 2", "1, 2", "2, 1", "2, 1", "2, 1", "NULL, 3"]),
             theirs: Answer::Error("duplicate qualified field name"),
         },
+        Case {
+            setup: &[T],
+            sql: "SELECT t.a, count(*) FROM repeated_sets t GROUP BY ROLLUP (a, t.a)",
+            right: Answer::Rows(&["1, 2", "1, 2", "2, 1", "2, 1", "NULL, 3"]),
+            theirs: Answer::Error("duplicate qualified field name"),
+        },
+        Case {
+            setup: &[T],
+            sql: "SELECT count(*) FROM repeated_sets t JOIN repeated_sets u ON t.a = u.b \
+                  GROUP BY GROUPING SETS ((t.a, u.a, t.a), ())",
+            right: Answer::Rows(&["2", "1", "3"]),
+            theirs: Answer::Varies,
+        },
     ],
 };
 
@@ -49,29 +63,78 @@ pub(super) fn write_out(select: &mut Select) {
 }
 
 fn written(select: &Select, expr: &Expr) -> Expr {
-    let text = |expr: &Expr| exact(resolved(select, expr));
+    let columns = Columns::of(select);
     let sets: Vec<Vec<&Vec<Expr>>> = match expr {
-        Expr::Rollup(parts) if is_repeated(parts, text) => {
+        Expr::Rollup(parts) if columns.are_repeated(parts) => {
             (0..=parts.len()).rev().map(|length| parts[..length].iter().collect()).collect()
         }
-        Expr::Cube(parts) if is_repeated(parts, text) && parts.len() <= MOST => (0..1
+        Expr::Cube(parts) if columns.are_repeated(parts) && parts.len() <= MOST => (0..1
             << parts.len())
             .map(|taken: usize| {
                 let parts = parts.iter().enumerate();
                 parts.filter(|(at, _)| taken >> at & 1 == 1).map(|(_, part)| part).collect()
             })
             .collect(),
+        Expr::GroupingSets(sets) if columns.are_repeated(sets) => {
+            sets.iter().map(|set| vec![set]).collect()
+        }
         expr => return expr.clone(),
     };
     let once = |set: Vec<&Vec<Expr>>| {
-        let mut seen = HashSet::new();
-        let exprs = set.into_iter().flatten().filter(|expr| seen.insert(text(expr)));
-        exprs.cloned().collect::<Vec<Expr>>()
+        columns.once(set.into_iter().flatten()).into_iter().cloned().collect::<Vec<Expr>>()
     };
     Expr::GroupingSets(sets.into_iter().map(once).collect())
 }
 
-fn is_repeated(parts: &[Vec<Expr>], text: impl Fn(&Expr) -> String) -> bool {
-    let mut seen = HashSet::new();
-    parts.iter().flatten().any(|expr| !seen.insert(text(expr)))
+/// What expressions of GROUP BY stand for.
+struct Columns<'a> {
+    select: &'a Select,
+    tables: Vec<String>,
+}
+
+impl<'a> Columns<'a> {
+    fn of(select: &'a Select) -> Self {
+        let relations = select.from.iter().flat_map(|from| {
+            std::iter::once(&from.relation).chain(from.joins.iter().map(|join| &join.relation))
+        });
+        Self { select, tables: relations.flat_map(tables).collect() }
+    }
+
+    /// Whether an expression is there twice.
+    fn are_repeated(&self, parts: &[Vec<Expr>]) -> bool {
+        let exprs = || parts.iter().flatten();
+        self.once(exprs()).len() < exprs().count()
+    }
+
+    /// The first of those that are the same.
+    fn once<'b>(&self, exprs: impl Iterator<Item = &'b Expr>) -> Vec<&'b Expr> {
+        let mut kept: Vec<(String, String)> = Vec::new();
+        exprs
+            .filter(|expr| {
+                let written = resolved(self.select, expr);
+                let (exact, bare) = (exact(written), self.without_tables(written));
+                // A column without its table can be of one table only.
+                let is_same = |(other, of): &(String, String)| {
+                    *other == exact || *of == bare && (*other == bare || exact == bare)
+                };
+                let is_new = !kept.iter().any(is_same);
+                kept.push((exact, bare));
+                is_new
+            })
+            .collect()
+    }
+
+    fn without_tables(&self, expr: &Expr) -> String {
+        let mut bare = expr.clone();
+        let _ = visit_expressions_mut(&mut bare, |expr| {
+            if let Expr::CompoundIdentifier(parts) = expr
+                && let [table, column] = parts.as_slice()
+                && self.tables.contains(&normal(table))
+            {
+                *expr = Expr::Identifier(column.clone());
+            }
+            ControlFlow::<()>::Continue(())
+        });
+        exact(&bare)
+    }
 }

@@ -24,7 +24,7 @@ pub(super) fn normal(ident: &Ident) -> String {
 }
 
 /// The names by which columns of a relation may be qualified.
-pub(super) fn tables(relation: &TableFactor) -> Vec<String> {
+pub(in crate::guards) fn tables(relation: &TableFactor) -> Vec<String> {
     let alias = match relation {
         TableFactor::Table { alias, .. }
         | TableFactor::Derived { alias, .. }
