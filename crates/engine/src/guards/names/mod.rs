@@ -2,13 +2,14 @@
 //!
 //! DataFusion names a cast like what is cast, and refuses, or mixes up, columns of one name. [`casts`] gives casts
 //! names of their own where another column, group or aggregate has the same, and [`compared`] the casts that IN adds to
-//! a subquery. [`repeated`] numbers columns of a SELECT that have one name, [`sets`] takes repeated columns out of
+//! a subquery. [`repeated`] numbers columns of a SELECT that have one name, [`inner`] those of its subqueries, [`sets`] takes repeated columns out of
 //! ROLLUP and CUBE, and [`ordered`] and [`hidden`] say in ORDER BY which
 //! column is meant. [`lists`] completes the names of a query's columns.
 
 mod casts;
 mod compared;
 mod hidden;
+mod inner;
 mod lists;
 mod named;
 mod ordered;
@@ -26,6 +27,7 @@ use datafusion::sql::sqlparser::ast::{OrderBy, Query, Select, SetExpr, TableFact
 pub(super) use self::casts::GUARD as CASTS;
 pub(super) use self::compared::GUARD as COMPARED;
 pub(super) use self::hidden::GUARD as HIDDEN;
+pub(super) use self::inner::GUARD as INNER;
 pub(super) use self::lists::GUARD as LISTS;
 pub(super) use self::named::function;
 pub(super) use self::ordered::GUARD as ORDERED;
@@ -80,6 +82,7 @@ fn rename(select: &mut Select, mut order: Option<&mut OrderBy>) {
     if let Some(order) = order.as_deref_mut() {
         ordered::place(select, order);
     }
-    casts::name(select, order);
+    casts::name(select, order.as_deref_mut());
     repeated::number(select);
+    inner::number(select, order);
 }
