@@ -257,12 +257,14 @@ impl<'a> Outer<'a> {
         let Inner { plan, values } = self.inside(input)?;
         let columns: Vec<Expr> = plan.schema().columns().into_iter().map(Expr::Column).collect();
         let order = order.into_iter().map(|sort| {
-            let expr = unaliased(self.expr(sort.expr, plan.schema(), &values)?);
+            let expr = self.expr(sort.expr, plan.schema(), &values)?.unalias();
             Ok(SortExpr::new(expr, sort.asc, sort.nulls_first))
         });
         let mut order = order.collect::<Result<Vec<_>>>()?;
         // What is the same for all rows of a value orders nothing.
-        order.retain(|by| by.expr.column_refs().into_iter().any(|it| !values.contains(it)));
+        order.retain(|by| {
+            by.expr.column_refs().into_iter().any(|it| !is_one_of(it, &plan, &values))
+        });
         let partition = values.iter().cloned().map(Expr::Column).collect();
         let name = self.names.next("row");
         let number = match order.is_empty() {
@@ -455,7 +457,7 @@ impl<'a> Outer<'a> {
     }
 }
 
-fn project(columns: Vec<Expr>, input: LogicalPlan) -> Result<LogicalPlan> {
+pub(super) fn project(columns: Vec<Expr>, input: LogicalPlan) -> Result<LogicalPlan> {
     Ok(LogicalPlan::Projection(Projection::try_new(columns, Arc::new(input))?))
 }
 
@@ -487,6 +489,19 @@ fn unaliased(expr: Expr) -> Expr {
     match expr {
         Expr::Alias(alias) => *alias.expr,
         expr => expr,
+    }
+}
+
+/// Whether a column is one of the values, maybe by another name.
+fn is_one_of(column: &Column, plan: &LogicalPlan, values: &[Column]) -> bool {
+    if values.contains(column) {
+        return true;
+    }
+    let LogicalPlan::Projection(projection) = plan else { return false };
+    let at = projection.schema.maybe_index_of_column(column);
+    match at.and_then(|at| projection.expr.get(at)).map(|expr| expr.clone().unalias()) {
+        Some(Expr::Column(column)) => is_one_of(&column, &projection.input, values),
+        _ => false,
     }
 }
 
