@@ -5,7 +5,9 @@ use std::sync::Arc;
 use arrow::datatypes::{DataType, TimeUnit};
 use datafusion::common::{Column, DFSchema};
 use datafusion::logical_expr::expr::Cast;
-use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlanBuilder, Subquery};
+use datafusion::logical_expr::{
+    Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder, Projection, Subquery,
+};
 
 use super::exact::places;
 use super::{Answer, Case, Guard, far_dates, spans};
@@ -104,11 +106,16 @@ pub(super) fn projected(
     subquery: &Subquery,
     expr: impl Fn(&Expr) -> Option<Expr>,
 ) -> Option<Subquery> {
-    let plan = subquery.subquery.as_ref().clone();
+    let plan = subquery.subquery.as_ref();
     let (qualifier, field) = plan.schema().qualified_field(0);
-    let column = Expr::Column(Column::from((qualifier, field)));
-    let name = field.name().clone();
-    let converted = expr(&column)?.alias(name);
-    let plan = LogicalPlanBuilder::from(plan).project([converted]).ok()?.build().ok()?;
+    // In one projection: DataFusion confuses a column with one of the same name that is computed of it.
+    let (column, input) = match plan {
+        LogicalPlan::Projection(Projection { expr, input, .. }) => {
+            (expr.first()?.clone().unalias(), input.as_ref())
+        }
+        plan => (Expr::Column(Column::from((qualifier, field))), plan),
+    };
+    let converted = expr(&column)?.alias(field.name());
+    let plan = LogicalPlanBuilder::from(input.clone()).project([converted]).ok()?.build().ok()?;
     Some(subquery.with_plan(Arc::new(plan)))
 }
