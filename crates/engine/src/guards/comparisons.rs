@@ -24,10 +24,10 @@ use datafusion::optimizer::{
 
 use super::exact::{Counted, Number};
 use super::{
-    array_has, decimal_comparisons, exclusive_or, far_dates, flipped_comparisons, float_zeros,
-    in_lists, lossy_casts, mixed_instants, nested_floats, places, range_frames,
-    regular_expressions, rounding, spans, timestamp_casts, timestamp_comparisons, truncated_dates,
-    unlike, years,
+    array_has, decimal_comparisons, distinct_from_null, exclusive_or, far_dates,
+    flipped_comparisons, float_zeros, in_lists, lossy_casts, mixed_instants, nested_floats, places,
+    range_frames, regular_expressions, rounding, spans, timestamp_casts, timestamp_comparisons,
+    truncated_dates, unlike, years,
 };
 
 /// Adds the rules and their functions to a session that is being built.
@@ -315,7 +315,8 @@ pub(super) fn is_comparison(op: Operator) -> bool {
 fn exact(expr: &Expr, schema: &DFSchema) -> Option<Expr> {
     match expr {
         Expr::BinaryExpr(BinaryExpr { left, op, right }) if is_comparison(*op) => {
-            compared(left, *op, right, schema)
+            distinct_from_null::tested(left, *op, right)
+                .or_else(|| compared(left, *op, right, schema))
         }
         Expr::BinaryExpr(BinaryExpr { left, op, right }) => {
             decimal_comparisons::arithmetic(left, *op, right, schema)

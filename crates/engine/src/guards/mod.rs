@@ -33,6 +33,7 @@ mod dates_and_intervals;
 mod decimal_comparisons;
 mod decimal_texts;
 mod distinct_from;
+mod distinct_from_null;
 mod distinct_on;
 mod exact;
 mod exact_means;
@@ -90,6 +91,7 @@ mod window_shifts;
 mod wrapped;
 mod years;
 
+pub(crate) use self::guarded_conditions::guarded;
 pub(crate) use self::kept_casts::keep_casts;
 pub(crate) use self::unchecked_keys::declares_keys;
 pub(crate) use self::using::merge_other_capitals;
@@ -148,6 +150,7 @@ pub const GUARDS: &[Guard] = &[
     decimal_comparisons::GUARD,
     decimal_texts::GUARD,
     distinct_from::GUARD,
+    distinct_from_null::GUARD,
     distinct_on::GUARD,
     exact_means::GUARD,
     exclusive_or::GUARD,
@@ -164,6 +167,7 @@ pub const GUARDS: &[Guard] = &[
     names::CASTS,
     names::COMPARED,
     names::HIDDEN,
+    names::INNER,
     names::LISTS,
     names::ORDERED,
     names::REPEATED,
