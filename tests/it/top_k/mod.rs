@@ -125,83 +125,98 @@ fn place() -> impl Strategy<Value = (usize, usize, usize, u64)> {
     (1_usize..5, 1_usize..4, range_bytes, any::<u64>())
 }
 
-/// Returns how many statements were asked, and how many of them each way found the answer of.
-fn check(format: Format, profile: &EndpointProfile) -> (u32, [u32; WAYS.len()]) {
+/// Returns how many statements were asked, and how many of them each way found the answer of. More are drawn until
+/// these are enough, within bounds: a few may be such that most ways have nothing to do.
+fn check(
+    format: Format,
+    profile: &EndpointProfile,
+    enough: impl Fn(u32, [u32; WAYS.len()]) -> bool,
+) -> (u32, [u32; WAYS.len()]) {
     let runtime = Runtime::new().unwrap();
     let store = runtime.block_on(Store::start());
     let mut runner = runner(16);
     let (number, asked, taken) = (Cell::new(0), Cell::new(0_u32), Cell::new([0; WAYS.len()]));
     let statements = prop::collection::vec(best(), 1..5);
     let input = (table(), place(), statements);
-    let result = runner.run(&input, |((rows, total), place, statements)| {
-        let (objects, threads, range_bytes, _) = place;
-        number.set(number.get() + 1);
-        let local = tempfile::tempdir().unwrap();
-        runtime.block_on(async {
-            let stock = stock();
-            let engine = store.builder().profile(profile.clone()).scan(Scan::Select);
-            let engine = engine.threads(threads).build().await.unwrap();
-            let extension = format.extension();
-            let folder = format!("{}", number.get());
-            let share = rows.len().div_ceil(objects).max(1);
-            let parts: Vec<&[Row]> = match rows.is_empty() {
-                true => vec![&[]],
-                false => rows.chunks(share).collect(),
-            };
-            for (index, part) in parts.into_iter().enumerate() {
-                let path = local.path().join(format!("{index}.{extension}"));
-                let object = format.object(part, &[]).await;
-                std::fs::write(&path, &object).unwrap();
-                store.put(&format!("{folder}/{index}.{extension}"), object);
-            }
-            let location = format!("s3://{BUCKET}/{folder}/");
-            try_ordered(&engine, &format.ddl(&location, false)).await.unwrap();
-            stock_rows(&stock, &format.ddl(&format!("{}/", local.path().display()), false))
-                .await
-                .unwrap();
-            let set = format!("SET sluice.range_bytes = {range_bytes}");
-            try_ordered(&engine, &set).await.unwrap();
-            for sql in statements {
-                let sql = sql.replace("TOTAL", total);
-                let expected = stock_ordered(&stock, &sql).await;
-                asked.set(asked.get() + 1);
-                for (index, way) in WAYS.into_iter().enumerate() {
-                    let set = format!("SET sluice.top_k = '{way}'");
-                    try_ordered(&engine, &set).await.unwrap();
-                    let explained = match engine.explain(&sql).await {
-                        Err(error) if is_of_datafusion(&error.to_string()) => continue,
-                        explained => explained.unwrap(),
-                    };
-                    let strategy = explained.decisions.first().and_then(|it| it.strategy());
-                    let actual = try_ordered(&engine, &sql).await.map_err(|e| e.to_string());
-                    let mut counts = taken.get();
-                    counts[index] += u32::from(strategy == Some(way));
-                    taken.set(counts);
-                    let same = match (&actual, &expected) {
-                        (_, Err(error)) | (Err(error), _) if is_of_datafusion(error) => true,
-                        (Ok(actual), Ok(expected)) => actual == expected,
-                        (Err(actual), Err(expected)) => cause(actual) == cause(expected),
-                        _ => false,
-                    };
-                    prop_assert!(
-                        same,
-                        "{way}: {sql}: {actual:?}, but DataFusion {expected:?}\n{explained}\n{}",
-                        format.write(&rows, &[])
-                    );
+    for _ in 0..4 {
+        let result = runner.run(&input, |((rows, total), place, statements)| {
+            let (objects, threads, range_bytes, _) = place;
+            number.set(number.get() + 1);
+            let local = tempfile::tempdir().unwrap();
+            runtime.block_on(async {
+                let stock = stock();
+                let engine = store.builder().profile(profile.clone()).scan(Scan::Select);
+                let engine = engine.threads(threads).build().await.unwrap();
+                let extension = format.extension();
+                let folder = format!("{}", number.get());
+                let share = rows.len().div_ceil(objects).max(1);
+                let parts: Vec<&[Row]> = match rows.is_empty() {
+                    true => vec![&[]],
+                    false => rows.chunks(share).collect(),
+                };
+                for (index, part) in parts.into_iter().enumerate() {
+                    let path = local.path().join(format!("{index}.{extension}"));
+                    let object = format.object(part, &[]).await;
+                    std::fs::write(&path, &object).unwrap();
+                    store.put(&format!("{folder}/{index}.{extension}"), object);
                 }
-            }
-            Ok(())
-        })
-    });
-    result.unwrap();
+                let location = format!("s3://{BUCKET}/{folder}/");
+                try_ordered(&engine, &format.ddl(&location, false)).await.unwrap();
+                stock_rows(&stock, &format.ddl(&format!("{}/", local.path().display()), false))
+                    .await
+                    .unwrap();
+                let set = format!("SET sluice.range_bytes = {range_bytes}");
+                try_ordered(&engine, &set).await.unwrap();
+                for sql in statements {
+                    let sql = sql.replace("TOTAL", total);
+                    let expected = stock_ordered(&stock, &sql).await;
+                    asked.set(asked.get() + 1);
+                    for (index, way) in WAYS.into_iter().enumerate() {
+                        let set = format!("SET sluice.top_k = '{way}'");
+                        try_ordered(&engine, &set).await.unwrap();
+                        let explained = match engine.explain(&sql).await {
+                            Err(error) if is_of_datafusion(&error.to_string()) => continue,
+                            explained => explained.unwrap(),
+                        };
+                        let strategy = explained.decisions.first().and_then(|it| it.strategy());
+                        let actual = try_ordered(&engine, &sql).await.map_err(|e| e.to_string());
+                        let mut counts = taken.get();
+                        counts[index] += u32::from(strategy == Some(way));
+                        taken.set(counts);
+                        let same = match (&actual, &expected) {
+                            (_, Err(error)) | (Err(error), _) if is_of_datafusion(error) => true,
+                            (Ok(actual), Ok(expected)) => actual == expected,
+                            (Err(actual), Err(expected)) => cause(actual) == cause(expected),
+                            _ => false,
+                        };
+                        prop_assert!(
+                            same,
+                            "{way}: {sql}: {actual:?}, but DataFusion {expected:?}\n{explained}\n{}",
+                            format.write(&rows, &[])
+                        );
+                    }
+                }
+                Ok(())
+            })
+        });
+        result.unwrap();
+        if enough(asked.get(), taken.get()) {
+            break;
+        }
+    }
     (asked.get(), taken.get())
 }
 
 fn check_mostly_sampled(format: Format) {
-    let (asked, [late, sampled, ..]) = check(format, &EndpointProfile::sluice());
     // Most statements must take a sample, or this compares DataFusion with itself.
-    assert!(2 * sampled > asked, "of {asked} statements only {sampled} took a sample");
-    assert!(4 * late > asked, "of {asked} statements only {late} fetched rows late");
+    let most = |asked: u32, sampled: u32| 2 * sampled > asked;
+    let a_quarter = |asked: u32, late: u32| 4 * late > asked;
+    let (asked, [late, sampled, ..]) =
+        check(format, &EndpointProfile::sluice(), |asked, [late, sampled, ..]| {
+            most(asked, sampled) && a_quarter(asked, late)
+        });
+    assert!(most(asked, sampled), "of {asked} statements only {sampled} took a sample");
+    assert!(a_quarter(asked, late), "of {asked} statements only {late} fetched rows late");
 }
 
 #[test]
@@ -227,7 +242,7 @@ fn the_best_rows_of_parquet_are_those_of_datafusion() {
 #[test]
 fn the_best_rows_in_any_store_are_those_of_datafusion() {
     for profile in [EndpointProfile::aws(), EndpointProfile::minio(), EndpointProfile::get_only()] {
-        check(Format::CsvOfLines, &profile);
+        check(Format::CsvOfLines, &profile, |_, _| true);
     }
 }
 
