@@ -14,6 +14,7 @@ use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
 use crate::copy_options;
 use crate::error::with_what_was_meant;
 use crate::interval_units;
+use crate::number_literals;
 use crate::spellings;
 
 /// Parses one statement.
@@ -32,7 +33,7 @@ fn parsed(state: &SessionState, sql: &str) -> Result<Statement> {
     if options.dialect != Dialect::Generic {
         return state.sql_to_statement(sql, &options.dialect);
     }
-    let respelled = spellings::respelled(sql);
+    let respelled = number_literals::read(sql, spellings::respelled(sql))?;
     let first = match &respelled {
         Some(tokens) => only_one(state, tokens.clone()),
         None => state.sql_to_statement(sql, &options.dialect),
