@@ -1,5 +1,6 @@
 //! Answers as tables, CSV, JSON or Parquet.
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -265,6 +266,16 @@ async fn write_parquet(
     schema: SchemaRef,
     file: &mut File,
 ) -> Result<u64> {
+    let mut names = HashSet::new();
+    if let Some(twice) = schema.fields().iter().find(|field| !names.insert(field.name())) {
+        let name = twice.name();
+        return Err(Failure::new(format!(
+            "two columns are called `{name}`, and a Parquet file could not be read back"
+        ))
+        .with_hint(format!(
+            "Give one of them another name: SELECT a.{name}, b.{name} AS {name}_2 …"
+        )));
+    }
     let mut rows = 0;
     let mut writer = ArrowWriter::try_new(file, schema, None)?;
     while let Some(batch) = stream.try_next().await? {

@@ -6,7 +6,7 @@ use datafusion::common::Result;
 use datafusion::sql::parser::{CopyToSource, Statement};
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, ColumnDef, ColumnOption, DuplicateTreatment, Expr, Function, FunctionArg,
-    FunctionArgExpr, FunctionArguments, LockType, OrderBy, OrderByKind, Query, Select,
+    FunctionArgExpr, FunctionArguments, GroupByExpr, LockType, OrderBy, OrderByKind, Query, Select,
     Statement as Sql, TableFactor, TableWithJoins, Value, Visit, Visitor,
 };
 
@@ -21,6 +21,10 @@ pub(crate) fn check(statement: &Statement) -> Result<()> {
     let found = match statement {
         Statement::Statement(statement) => match (statement.as_ref(), instead_of(statement)) {
             (_, Some((what, instead))) => refuse(what, instead),
+            (Sql::Delete(delete), None) if delete.limit.is_some() => refuse(
+                "DELETE … LIMIT",
+                "Name the rows: DELETE FROM t WHERE id IN (SELECT id FROM t LIMIT 10).",
+            ),
             (Sql::CreateTable(table), None) => match numbered(&table.columns) {
                 ControlFlow::Continue(()) => table.visit(&mut Dropped),
                 numbered => numbered,
@@ -68,7 +72,7 @@ const ALONE: &str =
 /// A column that another system would number.
 fn numbered(columns: &[ColumnDef]) -> ControlFlow<Told> {
     let is_numbered = |option: &ColumnOption| match option {
-        ColumnOption::Identity(_) => true,
+        ColumnOption::Identity(_) | ColumnOption::Generated { generation_expr: None, .. } => true,
         ColumnOption::DialectSpecific(words) => {
             let text: String = words.iter().map(|word| word.to_string().to_uppercase()).collect();
             text.contains("INCREMENT")
@@ -111,6 +115,12 @@ impl Visitor for Dropped {
                 hint: Some(format!("Write ORDER BY {text}, or ORDER BY \"{text}\".")),
             });
         }
+        if query.format_clause.is_some() || query.settings.is_some() || query.for_clause.is_some() {
+            return refuse(
+                "FORMAT, SETTINGS and FOR after a query",
+                "Choose a format with --format, or COPY … STORED AS …; and settings with SET.",
+            );
+        }
         let Some(lock) = query.locks.first() else { return ControlFlow::Continue(()) };
         let clause = match lock.lock_type {
             LockType::Update => "FOR UPDATE",
@@ -125,6 +135,14 @@ impl Visitor for Dropped {
         }
         if !select.connect_by.is_empty() {
             return refuse("CONNECT BY", "Write WITH RECURSIVE … instead.");
+        }
+        if let GroupByExpr::Expressions(_, with) | GroupByExpr::All(with) = &select.group_by
+            && !with.is_empty()
+        {
+            return refuse(
+                "GROUP BY … WITH",
+                "Write GROUP BY ROLLUP (a, b), CUBE (a, b) or GROUPING SETS ((a, b), ()).",
+            );
         }
         if select.from.iter().any(is_positional) {
             return refuse(
@@ -143,6 +161,14 @@ impl Visitor for Dropped {
             }
             TableFactor::Table { partitions, .. } if !partitions.is_empty() => {
                 refuse("PARTITION (…)", "Name the folder's column instead: WHERE month = 3.")
+            }
+            TableFactor::Table { with_ordinality: true, .. }
+            | TableFactor::Function { with_ordinality: true, .. }
+            | TableFactor::UNNEST { with_ordinality: true, .. } => {
+                refuse("WITH ORDINALITY", "Number the rows with row_number() OVER ().")
+            }
+            TableFactor::Table { with_hints, .. } if !with_hints.is_empty() => {
+                refuse("a hint such as WITH (NOLOCK)", "Leave it out: nothing is locked.")
             }
             TableFactor::Table { version: Some(_), .. } => {
                 refuse("a version of a table", "Objects are read as they are; name another object.")
@@ -338,6 +364,14 @@ mod tests {
             ("SELECT COUNT(DISTINCT t.*) FROM t", Some("COUNT(DISTINCT t.*)")),
             ("SELECT sum(*) FROM t", Some("sum(*)")),
             ("SELECT max(DISTINCT *) FROM t", Some("max(DISTINCT *)")),
+            ("DELETE FROM t LIMIT 1", Some("DELETE … LIMIT")),
+            ("SELECT a, sum(b) FROM t GROUP BY a WITH ROLLUP", Some("GROUP BY … WITH")),
+            ("SELECT * FROM t WITH ORDINALITY", Some("WITH ORDINALITY")),
+            (
+                "CREATE TABLE t (a INT GENERATED ALWAYS AS IDENTITY)",
+                Some("a column that numbers rows by itself"),
+            ),
+            ("SELECT * FROM t FORMAT JSON", Some("FORMAT, SETTINGS and FOR after a query")),
             ("SELECT count(*), count(t.*), count(DISTINCT id) FROM t", None),
             ("SELECT * FROM t WHERE id < 5", None),
             ("SELECT sum(x) OVER (PARTITION BY y) FROM t", None),

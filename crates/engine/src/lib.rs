@@ -52,9 +52,11 @@
 mod alias_in_where;
 mod beginnings;
 pub mod browse;
+mod calls;
 mod carried;
 #[doc(hidden)]
 pub mod catalog;
+mod changed_rows;
 mod checked;
 mod checksum;
 pub mod choice;
@@ -101,8 +103,10 @@ mod misanswer;
 mod mismatched_types;
 mod missing;
 pub mod model_tables;
+mod named_columns;
 mod not_null;
 pub mod notes;
+mod number_literals;
 mod object_names;
 mod one_version;
 #[doc(hidden)]
@@ -118,6 +122,7 @@ pub mod picture;
 #[doc(hidden)]
 pub mod profile;
 pub mod query;
+mod read_twice;
 mod readable_copy;
 mod sampled_schema;
 #[doc(hidden)]
@@ -149,6 +154,7 @@ pub mod url_tables;
 mod uuid_text;
 mod why_refused;
 mod written_files;
+mod written_out;
 
 mod builder;
 

@@ -87,6 +87,13 @@ pub(crate) fn check_writable(location: &str) -> Result<()> {
     let path = location.strip_prefix("file://").unwrap_or(location);
     let there = fs::metadata(path);
     let is_other = there.is_ok_and(|there| !there.is_file() && !there.is_dir());
+    // DataFusion would take it for a pattern, and write, or replace, what matches.
+    if !path.contains("://") && path.contains(['*', '?', '[']) {
+        return Err(refused(
+            format!("`{path}` is a pattern, and COPY writes one name"),
+            "Write a name without *, ? and [.",
+        ));
+    }
     match path.starts_with("/dev/") || is_other {
         true => Err(refused(
             format!("`{path}` is no file: COPY writes files and objects as a whole"),

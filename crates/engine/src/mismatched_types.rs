@@ -1,12 +1,12 @@
 //! Types that DataFusion makes fit where other systems refuse, with an answer that nobody means: a date beside a number
-//! is compared with the days since 1970, and RANGE takes a number from a text.
+//! is compared with the days since 1970, RANGE takes a number from a text, and `^` drops fractions.
 
 use arrow::datatypes::DataType;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::{Column, DFSchema, Result};
 use datafusion::logical_expr::expr::{Between, InList, WindowFunction};
 use datafusion::logical_expr::{
-    BinaryExpr, Expr, ExprSchemable, LogicalPlan, WindowFrameBound, WindowFrameUnits,
+    BinaryExpr, Expr, ExprSchemable, LogicalPlan, Operator, WindowFrameBound, WindowFrameUnits,
 };
 
 use crate::error::{ErrorKind, Told};
@@ -33,6 +33,9 @@ fn check_expression(expr: &Expr, schema: &DFSchema) -> Result<()> {
     match expr {
         Expr::BinaryExpr(BinaryExpr { left, op, right }) if op.supports_propagation() => {
             compared(left, right, schema)
+        }
+        Expr::BinaryExpr(BinaryExpr { left, op, right }) if is_of_bits(*op) => {
+            of_bits(left, *op, right, schema)
         }
         Expr::Between(Between { expr, low, high, .. }) => {
             compared(expr, low, schema)?;
@@ -63,6 +66,53 @@ fn compared(left: &Expr, right: &Expr, schema: &DFSchema) -> Result<()> {
         hint: Some(format!(
             "Write a date: DATE '2024-01-31'; or compare a part of it: date_part('day', {date})."
         )),
+    }
+    .into())
+}
+
+fn is_of_bits(op: Operator) -> bool {
+    use Operator as Op;
+    matches!(
+        op,
+        Op::BitwiseAnd
+            | Op::BitwiseOr
+            | Op::BitwiseXor
+            | Op::BitwiseShiftLeft
+            | Op::BitwiseShiftRight
+    )
+}
+
+fn symbol(op: Operator) -> &'static str {
+    match op {
+        Operator::BitwiseAnd => "&",
+        Operator::BitwiseOr => "|",
+        Operator::BitwiseXor => "^",
+        Operator::BitwiseShiftLeft => "<<",
+        _ => ">>",
+    }
+}
+
+/// Refuses the bits of a number with a fraction, which would be dropped.
+fn of_bits(left: &Expr, op: Operator, right: &Expr, schema: &DFSchema) -> Result<()> {
+    let has_fraction = |expr: &&Expr| {
+        let kind = expr.get_type(schema);
+        kind.is_ok_and(|kind| kind.is_floating() || matches!(kind, DataType::Decimal128(_, 1..)))
+    };
+    let Some(number) = [left, right].into_iter().find(has_fraction) else { return Ok(()) };
+    let hint = match op {
+        Operator::BitwiseXor => {
+            format!("For a power, write power({}, {}).", short(left), short(right))
+        }
+        _ => format!("Cast it: CAST({} AS BIGINT).", short(number)),
+    };
+    Err(Told {
+        kind: ErrorKind::Plan,
+        message: format!(
+            "`{}` is of the bits of whole numbers, and {} has a fraction",
+            symbol(op),
+            short(number)
+        ),
+        hint: Some(hint),
     }
     .into())
 }

@@ -15,16 +15,20 @@ use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
 
 use crate::alias_in_where;
+use crate::calls;
+use crate::changed_rows;
 use crate::copied;
 use crate::dropped_clauses;
 use crate::from_first;
 use crate::guards;
 use crate::locations::{as_url, at_home, check_writable};
 use crate::mismatched_types;
+use crate::named_columns;
 use crate::not_null;
 use crate::notes::Notes;
 use crate::option_values;
 use crate::other_forms;
+use crate::read_twice;
 use crate::show_columns;
 use crate::show_tables;
 use crate::staging::replaced::Existing;
@@ -32,6 +36,7 @@ use crate::summarize;
 use crate::table_functions::{name_calls, tab};
 use crate::unquoted_names;
 use crate::written_files;
+use crate::written_out;
 use crate::{ErrorKind, Told};
 
 /// Plans a statement; nothing takes effect.
@@ -56,6 +61,7 @@ pub(crate) async fn plan_of(state: &SessionState, sql: &str) -> Result<(LogicalP
             MAX_DEPTH / PLAN_WEIGHT
         );
     }
+    read_twice::check(sql)?;
     if let Some(table) = summarize::table(sql) {
         let rows = from_first::parse(state, &table)?;
         let (rows, _) = Box::pin(planned(state, rows)).await?;
@@ -99,8 +105,10 @@ async fn planned(
             "PRIMARY KEY and UNIQUE are not enforced: several rows may have one key".to_owned(),
         );
     }
+    named_columns::name(&mut statement);
     other_forms::rewrite(&mut statement);
     guards::rewrite(&mut statement)?;
+    calls::check(state, &statement)?;
     written_files::check(state, &statement)?;
     select_all(&mut statement);
     name_files(&mut statement);
@@ -110,6 +118,8 @@ async fn planned(
             Ok(plan) => {
                 mismatched_types::check(&plan)?;
                 not_null::check(&plan)?;
+                written_out::check(&plan)?;
+                let plan = changed_rows::by_sink(plan)?;
                 return Ok((show_columns::described(plan)?, existing));
             }
             // Each time, a name is put into quotes that had none.

@@ -1,9 +1,9 @@
-//! Statements that would change a file that is named by its URL or path.
+//! Statements that would change a file, or drop it, that is named by its URL or path.
 
 use datafusion::common::{Result, TableReference};
 use datafusion::execution::SessionState;
 use datafusion::sql::parser::Statement;
-use datafusion::sql::sqlparser::ast::{ObjectName, Statement as Sql, TableObject};
+use datafusion::sql::sqlparser::ast::{ObjectName, ObjectType, Statement as Sql, TableObject};
 
 use crate::error::{ErrorKind, Told};
 
@@ -11,7 +11,7 @@ use crate::error::{ErrorKind, Told};
 ///
 /// # Errors
 ///
-/// If a statement would insert into a file: objects are written as a whole.
+/// If a statement would insert into a file: objects are written as a whole. If it would drop one.
 pub(crate) fn check(state: &SessionState, statement: &Statement) -> Result<()> {
     let inserted = match statement {
         Statement::Explain(explain) => return check(state, &explain.statement),
@@ -29,10 +29,35 @@ pub(crate) fn check(state: &SessionState, statement: &Statement) -> Result<()> {
         let schema = state.schema_for_ref(TableReference::bare(name.as_str()));
         schema.is_ok_and(|schema| schema.table_exist(name))
     };
+    if let Some(file) = dropped(statement).find(|name| !is_table(name)) {
+        return Err(Told {
+            kind: ErrorKind::Unsupported,
+            message: format!("'{file}' is a file, and no table that could be dropped"),
+            hint: Some(
+                "DROP TABLE forgets a table of CREATE TABLE; nothing here deletes files."
+                    .to_owned(),
+            ),
+        }
+        .into());
+    }
     match inserted.filter(|name| !is_table(name)) {
         None => Ok(()),
         Some(file) => Err(refused(&file).into()),
     }
+}
+
+/// The files among what a statement drops.
+fn dropped(statement: &Statement) -> impl Iterator<Item = String> {
+    let names = match statement {
+        Statement::Statement(statement) => match statement.as_ref() {
+            Sql::Drop { object_type: ObjectType::Table | ObjectType::View, names, .. } => {
+                names.as_slice()
+            }
+            _ => &[],
+        },
+        _ => &[],
+    };
+    names.iter().filter_map(file)
 }
 
 /// Nothing is added to a file.

@@ -32,6 +32,58 @@ fn numbers_may_have_groups_of_digits() {
 }
 
 #[test]
+fn numbers_may_be_of_other_bases() {
+    let folder = Folder::new();
+    assert_eq!(folder.rows("select 0b11, 0o17, 0x1F + 1"), ["3,15,32"]);
+    assert_eq!(folder.rows("select id from 't.csv' where id = 0x02"), ["2"]);
+    folder.fails("select 123abc", &["column 8", "`123abc` is no number"]);
+    folder.fails("select 1e from 't.csv'", &["`1e` is no number", "space"]);
+}
+
+/// Tables and files have the columns that an answer would show.
+#[test]
+fn stored_columns_are_named_as_typed() {
+    let folder = Folder::new();
+    folder.rows("copy (select upper(name), id + 1, 'x' from 't.csv' union all select 'a', 2, 'b') to 'named.csv'");
+    let header = std::fs::read_to_string(folder.0.path().join("named.csv")).unwrap();
+    assert_eq!(header.lines().next(), Some("upper(name),id + 1,'x'"));
+    assert_eq!(
+        folder.rows("create table n as select max(id), 1 + 1 from 't.csv'; select \"max(id)\", \"1 + 1\" from n"),
+        ["3,2"]
+    );
+}
+
+/// Clauses and operators that would be left out without a word.
+#[test]
+fn what_would_be_ignored_is_refused() {
+    let folder = Folder::new();
+    for (sql, parts) in [
+        (
+            "select upper(name) filter (where id > 1) from 't.csv'",
+            ["FILTER", "upper is of one row"],
+        ),
+        ("select upper(distinct name) from 't.csv'", ["DISTINCT", "upper is of one row"]),
+        ("select upper(name) over () from 't.csv'", ["OVER", "upper is of one row"]),
+        ("select count(*) from 't.csv' group by name with rollup", ["WITH", "ROLLUP (a, b)"]),
+        ("from 't.csv' format JSON", ["FORMAT", "--format"]),
+        ("from generate_series(1, 2) with ordinality", ["WITH ORDINALITY", "row_number()"]),
+        ("create table n(a int generated always as identity)", ["numbers rows", "row_number()"]),
+        ("select amount ^ 2 from 't.csv'", ["amount has a fraction", "power(amount, 2)"]),
+        ("select 5.5 & 3", ["5.5 has a fraction", "CAST(5.5 AS BIGINT)"]),
+        ("select first_value() over () from 't.csv'", ["lacks the value", "first_value(x)"]),
+        ("drop table 't.csv'", ["'t.csv' is a file", "nothing here deletes files"]),
+        ("copy (select 9 a) to '*.csv' (overwrite true)", ["*.csv` is a pattern", "without *"]),
+        ("copy (select 9 a) to 'sub/[1].csv'", ["[1].csv` is a pattern", "without *"]),
+    ] {
+        folder.fails(sql, &parts);
+    }
+    assert_eq!(folder.rows("select count(*) from 't.csv'"), ["3"]);
+    let parquet = ["sql", "-o", "twice.parquet", "select a.id, b.id from 't.csv' a, 't.csv' b"];
+    let output = folder.command(&parquet).output().unwrap();
+    assert!(text(&output.stderr).contains("two columns are called"), "{}", text(&output.stderr));
+}
+
+#[test]
 fn columns_are_shown_as_described() {
     let folder = Folder::new();
     let described = folder.rows("describe 't.csv'");
