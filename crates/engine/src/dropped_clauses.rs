@@ -21,6 +21,10 @@ pub(crate) fn check(statement: &Statement) -> Result<()> {
     let found = match statement {
         Statement::Statement(statement) => match (statement.as_ref(), instead_of(statement)) {
             (_, Some((what, instead))) => refuse(what, instead),
+            (Sql::Update(update), None) if update.from.is_some() => refuse(
+                "UPDATE … FROM",
+                "Take the other table's values from a subquery: SET a = (SELECT …) WHERE id IN (SELECT …).",
+            ),
             (Sql::Delete(delete), None) if delete.limit.is_some() => refuse(
                 "DELETE … LIMIT",
                 "Name the rows: DELETE FROM t WHERE id IN (SELECT id FROM t LIMIT 10).",

@@ -68,6 +68,12 @@ pub(in crate::guards) const GUARD: Guard = Guard {
             right: Answer::Rows(&["9", "4", "2"]),
             theirs: Answer::Error("must appear in select list"),
         },
+        Case {
+            setup: &[T],
+            sql: "SELECT DISTINCT -t.g AS x, t.x AS y FROM ordered_groups t ORDER BY t.x DESC, -t.g",
+            right: Answer::Rows(&["-2, 9", "-1, 4", "-1, 2"]),
+            theirs: Answer::Varies,
+        },
     ],
 };
 
@@ -119,7 +125,8 @@ fn numbered(select: &Select, expr: &Expr) -> Option<usize> {
 
 /// The column that is computed like this.
 pub(super) fn same(select: &Select, expr: &Expr) -> Option<usize> {
-    if is_column(expr) || is_literal(expr) {
+    // A name alone may be that of another column.
+    if matches!(expr, Expr::Identifier(_)) || is_literal(expr) {
         return None;
     }
     let text = |item: &SelectItem, text: fn(&Expr) -> String| match item {
@@ -133,7 +140,7 @@ pub(super) fn same(select: &Select, expr: &Expr) -> Option<usize> {
         let (first, others) = (found.next(), found.count());
         first.filter(|_| others == 0).map(|(at, _)| at)
     };
-    let at = with(exact).or_else(|| with(loose))?;
+    let at = with(exact).or_else(|| with(loose).filter(|_| !is_column(expr)))?;
     // A number counts the columns of `*`, too.
     let is_wildcard =
         |item| matches!(item, &SelectItem::Wildcard(_) | &SelectItem::QualifiedWildcard(..));
