@@ -92,6 +92,7 @@ mod json_columns;
 mod json_layout;
 mod late_keys;
 mod layered;
+mod link_loops;
 mod listed;
 mod locations;
 mod merged_columns;
@@ -101,6 +102,7 @@ mod misanswer;
 mod mismatched_types;
 mod missing;
 pub mod model_tables;
+mod nesting;
 mod not_null;
 pub mod notes;
 mod object_names;
@@ -136,6 +138,7 @@ pub mod stages;
 pub mod staging;
 pub mod statistics;
 pub mod store;
+mod struct_fields;
 mod summarize;
 #[doc(hidden)]
 pub mod switch;
@@ -149,6 +152,7 @@ pub mod url_tables;
 mod uuid_text;
 mod why_refused;
 mod written_files;
+mod wrong_drop;
 
 mod builder;
 
