@@ -1,4 +1,4 @@
-//! Long chains of operators are answered up to a limit, and refused beyond it.
+//! Long chains of operators and deep nesting are answered up to a limit, and refused beyond it.
 
 use super::Folder;
 
@@ -38,4 +38,51 @@ fn chains_of_operators_never_overflow_the_stack() {
             });
         }
     });
+}
+
+#[test]
+fn deep_nesting_is_named_and_never_a_syntax_error() {
+    let folder = Folder::new();
+    let nested = |before: &str, after: &str, levels: usize| {
+        format!("select {}1{}", before.repeat(levels), after.repeat(levels))
+    };
+    let kinds = [
+        ("case when true then ", " end"),
+        ("case when ", " = 1 then 1 end"),
+        ("case when true then 1 else ", " end"),
+        ("(", ")"),
+        ("abs(", ")"),
+        ("cast(", " as int)"),
+        ("[", "]"),
+        ("- ", ""),
+        ("not ", " = 1"),
+    ];
+    std::thread::scope(|scope| {
+        for (before, after) in kinds {
+            let folder = &folder;
+            scope.spawn(move || {
+                if before != "not " {
+                    folder.rows(&nested(before, after, 47));
+                }
+                for levels in [48, 60, 300] {
+                    folder.fails(
+                        &nested(before, after, levels),
+                        &["nests deeper than 47 levels", "WITH part AS", "recursion_limit = 100"],
+                    );
+                }
+            });
+        }
+    });
+    folder.rows(&format!("select {}true", "not ".repeat(47)));
+    let raised = "set datafusion.sql_parser.recursion_limit = 100; ";
+    folder.rows(&format!("{raised}{}", nested("case when true then ", " end", 90)));
+    assert_eq!(folder.rows(&format!("select {}1{}", "(select ".repeat(12), ")".repeat(12))), ["1"]);
+    for levels in [16, 24, 40] {
+        let sql = format!("select {}1{}", "(select ".repeat(levels), ")".repeat(levels));
+        folder.fails(&sql, &["nests deeper than 47 levels"]);
+    }
+    folder.fails(
+        &format!("select * from {}(select 1){}", "(select * from ".repeat(40), ")".repeat(40)),
+        &["nests deeper than 47 levels"],
+    );
 }
