@@ -104,7 +104,6 @@ fn is_star(item: &SelectItem) -> bool {
 
 /// The text of an expression that has no name, and that the engine calls so.
 fn typed(item: &SelectItem, called: &str) -> Option<String> {
-    const MOST: usize = 60;
     match item {
         SelectItem::UnnamedExpr(Expr::Identifier(_)) => None,
         SelectItem::UnnamedExpr(Expr::CompoundIdentifier(parts)) => {
@@ -117,7 +116,7 @@ fn typed(item: &SelectItem, called: &str) -> Option<String> {
         }
         SelectItem::UnnamedExpr(expression) => {
             let text = expression.to_string();
-            (text.chars().count() <= MOST && !is_numbered(&text, called)).then_some(text)
+            (!is_numbered(&text, called)).then_some(text)
         }
         _ => None,
     }
