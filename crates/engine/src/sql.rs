@@ -32,6 +32,7 @@ use crate::summarize;
 use crate::table_functions::{name_calls, tab};
 use crate::unquoted_names;
 use crate::written_files;
+use crate::wrong_drop;
 use crate::{ErrorKind, Told};
 
 /// Plans a statement; nothing takes effect.
@@ -110,6 +111,7 @@ async fn planned(
             Ok(plan) => {
                 mismatched_types::check(&plan)?;
                 not_null::check(&plan)?;
+                wrong_drop::check(state, &plan).await?;
                 return Ok((show_columns::described(plan)?, existing));
             }
             // Each time, a name is put into quotes that had none.
@@ -141,6 +143,9 @@ fn prepare(state: &SessionState, statement: &mut Statement) -> Result<Existing> 
             copy.partitioned_by.iter_mut().for_each(unquote);
             with_tabs(&mut copy.options);
             copied::as_named(copy);
+            if let Some(note) = copied::unlike_name(copy) {
+                state.config().get_extension::<Notes>().unwrap_or_default().add(note);
+            }
             copied::with_level(copy);
             Existing::take(&mut copy.options)
         }
