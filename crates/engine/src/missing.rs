@@ -24,6 +24,9 @@ pub(crate) fn nothing_at(url: &str) -> DataFusionError {
 
 /// A path of this machine that is a symbolic link without a file behind it; or a link in the path is.
 pub(crate) fn broken_link(path: &str) -> Option<Told> {
+    if !is_here(path) {
+        return None;
+    }
     let path = path.strip_prefix("file://").unwrap_or(path);
     let links = Path::new(path).ancestors().filter(|it| it.is_symlink());
     // The outermost one is at fault.

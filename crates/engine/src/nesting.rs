@@ -11,9 +11,11 @@ use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
 
 use crate::error::{ErrorKind, Told};
+use crate::sql::Part;
 
-/// Levels that the parser takes for the statement itself and its outermost expression.
-const OUTERMOST: usize = 3;
+/// Levels that the parser takes for the statement itself, and for the operands of the innermost expression, which may be
+/// of operators of every strength.
+const OTHERS: usize = 10;
 
 /// Refuses a statement that nests deeper than the parser follows, given its limit.
 ///
@@ -21,7 +23,7 @@ const OUTERMOST: usize = 3;
 ///
 /// That it is nested too deeply.
 pub(crate) fn check(sql: &str, limit: usize) -> Result<()> {
-    let most = limit.saturating_sub(OUTERMOST);
+    let most = limit.saturating_sub(OTHERS);
     if openers(sql) <= most || levels(sql) <= most {
         return Ok(());
     }
@@ -30,15 +32,15 @@ pub(crate) fn check(sql: &str, limit: usize) -> Result<()> {
 
 /// What is said of a statement that the parser gave up.
 pub(crate) fn given_up(limit: usize) -> Told {
-    too_deep(limit.saturating_sub(OUTERMOST))
+    too_deep(limit.saturating_sub(OTHERS))
 }
 
 fn too_deep(most: usize) -> Told {
     Told {
         kind: ErrorKind::Unsupported,
         message: format!(
-            "the statement nests deeper than {most} levels; each parenthesis, CASE and NOT is one, a sub-query two or \
-             three"
+            "the statement nests deeper than {most} levels: each parenthesis, CASE and NOT is one, and each operator \
+             before it; a sub-query is two or three"
         ),
         hint: Some(
             "Name a part of it: WITH part AS (SELECT …) SELECT … FROM part, or CREATE VIEW. SET \
@@ -50,21 +52,23 @@ fn too_deep(most: usize) -> Told {
 
 /// No fewer than the levels, counted in the text.
 fn openers(sql: &str) -> usize {
-    let levels = sql.bytes().map(|byte| match byte {
-        b'(' => 3,
-        b'[' | b'{' | b'-' | b'+' | b'~' => 1,
+    /// What a parenthesis is at most: operators of seven strengths may be before it, and a query in it.
+    const MOST: usize = 10;
+    let signs = sql.bytes().map(|byte| match byte {
+        b'(' | b'[' | b'{' => MOST,
+        b'-' | b'+' | b'~' => 1,
         _ => 0,
     });
-    let signs: usize = levels.sum();
-    let words = sql.as_bytes().windows(4);
-    let words = words.filter(|four| {
-        four.eq_ignore_ascii_case(b"case") || four[..3].eq_ignore_ascii_case(b"not")
+    let words = sql.as_bytes().windows(4).map(|four| match four {
+        _ if four.eq_ignore_ascii_case(b"case") => MOST,
+        _ if four[..3].eq_ignore_ascii_case(b"not") => 1,
+        _ => 0,
     });
-    signs + words.count()
+    signs.sum::<usize>() + words.sum::<usize>()
 }
 
 /// Words that an operand follows, so that a sign behind them is its own. Others may be names.
-const EXPECTING: [Keyword; 18] = [
+const EXPECTING: [Keyword; 20] = [
     Keyword::ALL,
     Keyword::AND,
     Keyword::BETWEEN,
@@ -74,8 +78,10 @@ const EXPECTING: [Keyword; 18] = [
     Keyword::HAVING,
     Keyword::IN,
     Keyword::INTERVAL,
+    Keyword::IS,
     Keyword::LIKE,
     Keyword::LIMIT,
+    Keyword::NOT,
     Keyword::OFFSET,
     Keyword::ON,
     Keyword::OR,
@@ -85,57 +91,103 @@ const EXPECTING: [Keyword; 18] = [
     Keyword::WHERE,
 ];
 
+/// What is open at a place in a statement.
+#[derive(Debug, Default)]
+struct Open {
+    /// How many levels each parenthesis and each CASE is: itself, and the operators whose operand it is in; with these.
+    around: Vec<(usize, Vec<Pending>)>,
+    sum: usize,
+    /// Operators whose right operand is not complete, each stronger than the one before.
+    pending: Vec<Pending>,
+}
+
+/// An operator whose right operand is not complete.
+#[derive(Debug, Clone, Copy)]
+struct Pending {
+    strength: usize,
+    /// Whether it has no left operand.
+    is_prefix: bool,
+}
+
+/// NOT binds as AND does, and a sign more strongly than any operator.
+const NOT: Pending = Pending { strength: 2, is_prefix: true };
+const SIGN: Pending = Pending { strength: 8, is_prefix: true };
+
+impl Open {
+    fn depth(&self) -> usize {
+        self.sum + self.pending.iter().filter(|it| it.is_prefix).count()
+    }
+
+    fn open(&mut self) {
+        let levels = self.pending.len() + 1;
+        self.around.push((levels, std::mem::take(&mut self.pending)));
+        self.sum += levels;
+    }
+
+    fn close(&mut self) {
+        if let Some((levels, pending)) = self.around.pop() {
+            self.sum -= levels;
+            self.pending = pending;
+        }
+    }
+
+    /// Counts a parenthesis as more, because a query begins in it.
+    fn add(&mut self, more: usize) {
+        if let Some((levels, _)) = self.around.last_mut() {
+            *levels += more;
+            self.sum += more;
+        }
+    }
+
+    fn operator(&mut self, strength: usize) {
+        while self.pending.last().is_some_and(|last| last.strength >= strength) {
+            self.pending.pop();
+        }
+        self.pending.push(Pending { strength, is_prefix: false });
+    }
+}
+
 /// The most levels that are open at one place.
 fn levels(sql: &str) -> usize {
     // What cannot be split into words is for the parser to refuse.
     let Ok(tokens) = Tokenizer::new(&GenericDialect {}, sql).tokenize() else { return 0 };
-    // How many levels each parenthesis and each CASE is, with the signs and NOT before it.
-    let mut open: Vec<usize> = Vec::new();
-    let (mut sum, mut prefixes, mut deepest) = (0, 0, 0);
-    let (mut after_operand, mut after_period) = (false, false);
+    let mut open = Open::default();
+    let (mut deepest, mut after_operand, mut after_period) = (0, false, false);
     // How many levels more a parenthesis is in which a query begins, if the last token opened one.
     let (mut of_query, mut names_table) = (None, false);
-    for token in &tokens {
+    for token in tokens.iter().filter(|token| !matches!(token, Token::Whitespace(_))) {
         let keyword = match token {
             // Behind a period, it is the name of a column.
             Token::Word(word) if word.quote_style.is_none() && !after_period => word.keyword,
             _ => Keyword::NoKeyword,
         };
         after_period = *token == Token::Period;
-        if matches!(token, Token::Whitespace(_)) {
-            continue;
-        }
         let begins_query = matches!(keyword, Keyword::SELECT | Keyword::WITH | Keyword::FROM);
-        if let (Some(more), true, Some(last)) = (of_query.take(), begins_query, open.last_mut()) {
-            *last += more;
-            sum += more;
+        if let (Some(more), true) = (of_query.take(), begins_query) {
+            open.add(more);
         }
-        match token {
-            Token::LParen | Token::LBracket | Token::LBrace => {
-                open.push(prefixes + 1);
-                (sum, prefixes, after_operand) = (sum + prefixes + 1, 0, false);
+        let is_sign = matches!(token, Token::Minus | Token::Plus | Token::Tilde);
+        match (token, Part::of(token)) {
+            _ if is_sign && !after_operand => open.pending.push(SIGN),
+            _ if keyword == Keyword::NOT => open.pending.push(NOT),
+            _ if keyword == Keyword::CASE => open.open(),
+            _ if keyword == Keyword::END => open.close(),
+            (Token::LBrace, _) => open.open(),
+            (Token::RBrace, _) | (_, Part::Close) => open.close(),
+            (_, Part::Open) => {
+                open.open();
                 of_query = Some(if names_table { 1 } else { 2 });
             }
-            Token::RParen | Token::RBracket | Token::RBrace => {
-                sum -= open.pop().unwrap_or(0);
-                (prefixes, after_operand) = (0, true);
-            }
-            Token::Minus | Token::Plus | Token::Tilde if !after_operand => prefixes += 1,
-            _ if keyword == Keyword::CASE => {
-                open.push(prefixes + 1);
-                (sum, prefixes, after_operand) = (sum + prefixes + 1, 0, false);
-            }
-            _ if keyword == Keyword::END => {
-                sum -= open.pop().unwrap_or(0);
-                (prefixes, after_operand) = (0, true);
-            }
-            _ if keyword == Keyword::NOT => (prefixes, after_operand) = (prefixes + 1, false),
-            Token::Word(_) => (prefixes, after_operand) = (0, !EXPECTING.contains(&keyword)),
-            Token::Number(..) | Token::SingleQuotedString(_) => {
-                (prefixes, after_operand) = (0, true);
-            }
-            _ => (prefixes, after_operand) = (0, false),
+            (_, Part::Next | Part::Operator(0)) => open.pending.clear(),
+            (_, Part::Operator(strength)) => open.operator(strength),
+            (_, Part::Other) => {}
         }
+        after_operand = match token {
+            Token::Word(_) => keyword != Keyword::CASE && !EXPECTING.contains(&keyword),
+            Token::Number(..) | Token::SingleQuotedString(_) => true,
+            Token::RParen | Token::RBracket | Token::RBrace => true,
+            _ => false,
+        };
         names_table = matches!(
             keyword,
             Keyword::FROM
@@ -145,7 +197,7 @@ fn levels(sql: &str) -> usize {
                 | Keyword::UNION
                 | Keyword::ALL
         );
-        deepest = deepest.max(sum + prefixes);
+        deepest = deepest.max(open.depth());
     }
     deepest
 }
@@ -166,14 +218,16 @@ mod tests {
                 "select case when not (case when true then [1] end) then 1 end, case when 1 then 2 end",
                 5,
             ),
-            ("select a - (b - c), a is not null", 1),
+            ("select a - (b - c), a is not null", 2),
             ("select '((((' -- ((((", 0),
             ("select )))) (1)", 1),
-            ("select day - (name - (value - 1))", 2),
+            ("select day - (name - (value - 1))", 4),
             ("select t.case, t.case, t.not", 0),
+            ("select not f(not f(1)), {a: (1)}, t.*, (count(*))", 4),
+            ("select 1 or 2 = 3 + (4 and (5))", 6),
             ("select (select (select 1))", 6),
             ("select * from (select * from (from t) a) b", 4),
-            ("select 1 where not exists (select 1) and a in ((1), 2)", 3),
+            ("select 1 where not exists (select 1) and a in ((1), 2)", 4),
             ("with a as (select 1) select * from a, lateral (select 1)", 2),
         ] {
             assert_eq!(levels(sql), expected, "{sql}");

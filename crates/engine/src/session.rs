@@ -124,6 +124,8 @@ fn hand_on_more_keys(options: &mut ConfigOptions) {
 pub fn config() -> SessionConfig {
     SessionConfig::new()
         .with_information_schema(true)
+        // Ten more than the levels that a statement may nest.
+        .set_usize("datafusion.sql_parser.recursion_limit", 60)
         .with_option_extension(SluiceOptions::default())
 }
 

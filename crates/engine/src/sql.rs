@@ -298,7 +298,7 @@ const OR: usize = 1;
 const OPERAND: usize = 8;
 
 /// What a token does to the nesting.
-enum Part {
+pub(crate) enum Part {
     Open,
     Close,
     /// Another expression begins.
@@ -309,7 +309,8 @@ enum Part {
 }
 
 impl Part {
-    fn of(token: &Token) -> Self {
+    /// What a token does.
+    pub(crate) fn of(token: &Token) -> Self {
         match token {
             Token::LParen | Token::LBracket => Self::Open,
             Token::RParen | Token::RBracket => Self::Close,

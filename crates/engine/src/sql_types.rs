@@ -330,7 +330,7 @@ mod tests {
             (
                 "a + IntervalMonthDayNano(\"IntervalMonthDayNano { months: 14, days: -1, nanoseconds: \
                  7200500000000 }\")",
-                "a + INTERVAL '1 year 2 months -1 days 2 hours 0.5 seconds'",
+                "a + INTERVAL '1 year 2 months -1 day 2 hours 0.5 seconds'",
             ),
             (
                 "IntervalDayTime(\"IntervalDayTime { days: 0, milliseconds: 0 }\")",

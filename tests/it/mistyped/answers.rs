@@ -65,7 +65,7 @@ fn what_is_shown_is_as_it_was_typed() {
         ("select * from (select x'00ff')", "X'00ff'\n00ff\n"),
         (
             "select case when 1 = 1 then 'a rather long text' else 'another text that is long, too' end",
-            "CASE WHEN 1 = 1 THEN 'a rather long text' ELSE 'another text that is long, too' END\na rather long \
+            "\"CASE WHEN 1 = 1 THEN 'a rather long text' ELSE 'another text that is long, too' END\"\na rather long \
              text\n",
         ),
     ] {
