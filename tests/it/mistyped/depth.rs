@@ -64,7 +64,7 @@ fn deep_nesting_is_named_and_never_a_syntax_error() {
                 if before != "not " {
                     folder.rows(&nested(before, after, 50));
                 }
-                for levels in [51, 60, 300] {
+                for levels in [51, 300] {
                     folder.fails(
                         &nested(before, after, levels),
                         &["nests deeper than 50 levels", "WITH part AS", "recursion_limit = 100"],
