@@ -68,6 +68,22 @@ impl Failure {
         }
     }
 
+    /// The same failure, whose statement begins so many lines further down: the line of a syntax error is counted from
+    /// there.
+    pub(crate) fn lower(self, lines: usize) -> Self {
+        const PLACE: &str = "syntax error at line ";
+        match self {
+            Self::Failed { message, hint, origin } => {
+                let moved = message.strip_prefix(PLACE).and_then(|rest| {
+                    let (line, rest) = rest.split_once(',')?;
+                    Some(format!("{PLACE}{},{rest}", line.parse::<usize>().ok()? + lines))
+                });
+                Self::Failed { message: moved.unwrap_or(message), hint, origin }
+            }
+            other => other,
+        }
+    }
+
     /// An I/O error and the file that it is about.
     pub(crate) fn file(path: &std::path::Path, error: io::Error) -> Self {
         let hint = match error.kind() {

@@ -37,7 +37,7 @@ fn main() -> ExitCode {
     match thread.map(std::thread::JoinHandle::join) {
         Ok(Ok(code)) => code,
         Ok(Err(_)) => ExitCode::FAILURE,
-        Err(error) => Failure::from(error).report(),
+        Err(error) => compute::refused_threads(&error.to_string()).report(),
     }
 }
 
@@ -117,7 +117,7 @@ fn run(args: Args) -> Result<()> {
     // Its one thread is for signals and for uploads, both of which must go on while queries keep
     // all threads of `compute` busy.
     let control =
-        tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+        compute::build(tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all())?;
     let mut compute = Compute::start()?;
     let outcome = control.block_on(commands::run(args.command, &mut compute, &mut scratch));
     drop(compute);

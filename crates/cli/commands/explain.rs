@@ -17,12 +17,11 @@ use crate::output::stats;
 use crate::output::tree::tree;
 use crate::output::visible::visible;
 use crate::runtime::terminal;
-use crate::session::statements;
-use crate::session::{is_query, place};
+use crate::session::is_query;
 
 pub(crate) async fn run(args: ExplainArgs) -> Result<()> {
     let script = script(&args.statements)?.unwrap_or_default();
-    let statements = statements::all(&script);
+    let statements = script.statements();
     if statements.is_empty() {
         return Err(Failure::Usage("there is nothing to explain; give a query with -c".to_owned()));
     }
@@ -41,8 +40,7 @@ pub(crate) async fn run(args: ExplainArgs) -> Result<()> {
         outcome = match explained {
             Ok(Some(explanation)) if page.is_none() => print(&engine, &explanation),
             Ok(_) => Ok(()),
-            Err(failure) if statements.len() == 1 => Err(failure),
-            Err(failure) => Err(failure.at(&place(index, statement))),
+            Err(failure) => Err(script.failed((index, statements.len()), statement, failure)),
         };
         if outcome.is_err() {
             break;

@@ -16,13 +16,16 @@ use crate::runtime::input::text_of;
 use crate::runtime::interrupt::{LastResort, interruptible, interruptible_writes, watch};
 use crate::session::Session;
 use crate::session::prompt;
-use crate::session::statements;
+use crate::session::script::Script;
 
 pub(crate) async fn run(args: SqlArgs, compute: &mut Compute) -> Result<()> {
     // As many as can be seen at once, or nearly.
     let most = if io::stdout().is_terminal() { 40 } else { 1000 };
     let output = Output::new(args.format, args.output, args.max_rows.unwrap_or(most))?;
     let script = script(&args.statements)?;
+    if script.as_ref().is_some_and(|it| it.is_typed() && it.steps().is_empty()) {
+        return Err(Failure::Usage("there is nothing to run: the statement is empty".to_owned()));
+    }
     if args.interactive && !io::stdin().is_terminal() {
         return Err(Failure::Usage("--interactive needs a terminal on stdin".to_owned()));
     }
@@ -59,8 +62,7 @@ pub(crate) async fn run(args: SqlArgs, compute: &mut Compute) -> Result<()> {
     };
     if let Some(script) = script {
         let _watch = watch(LastResort::Soon);
-        let steps = statements::steps(&script);
-        let ran = interruptible_writes(&engine, Box::pin(session.run_all(&steps))).await;
+        let ran = interruptible_writes(&engine, Box::pin(session.run_all(&script))).await;
         let goes_on = args.interactive && matches!(ran, Ok(true));
         let ran = ran.map(drop);
         let shown = match session.page.take() {
@@ -97,7 +99,7 @@ fn about(engine: &Engine) -> String {
 }
 
 /// The statements of the arguments, or those on stdin; none if they are to be typed.
-pub(crate) fn script(args: &StatementArgs) -> Result<Option<String>> {
+pub(crate) fn script(args: &StatementArgs) -> Result<Option<Script>> {
     // Before its words are taken for files.
     let words: Vec<&String> = args.command.iter().chain(&args.statements).collect();
     if args.command.len() < 2 && is_cut(&words) {
@@ -108,11 +110,9 @@ pub(crate) fn script(args: &StatementArgs) -> Result<Option<String>> {
             first.to_ascii_uppercase()
         )));
     }
-    let mut script = String::new();
-    // A line comment at the end of one piece must not swallow the next.
+    let mut script = Script::default();
     for path in &args.file {
-        script += &read(path)?;
-        script += "\n;\n";
+        read(path, &mut script)?;
     }
     if let Some(file) = args.statements.iter().find(|it| is_file(it)) {
         let lower = file.to_ascii_lowercase();
@@ -126,14 +126,13 @@ pub(crate) fn script(args: &StatementArgs) -> Result<Option<String>> {
         }));
     }
     for statement in args.command.iter().chain(&args.statements) {
-        script += statement;
-        script += "\n;\n";
+        script.push(None, statement);
     }
-    if script.is_empty() {
+    if words.is_empty() && args.file.is_empty() {
         if io::stdin().is_terminal() {
             return Ok(None);
         }
-        script = read(Path::new("-"))?;
+        read(Path::new("-"), &mut script)?;
     }
     Ok(Some(script))
 }
@@ -144,14 +143,17 @@ fn is_file(text: &str) -> bool {
     is_url || Path::new(text).is_file()
 }
 
-fn read(path: &Path) -> Result<String> {
+/// Adds the text of a file, or of stdin, to a script.
+fn read(path: &Path, script: &mut Script) -> Result<()> {
     if path == Path::new("-") {
         let mut text = String::new();
         io::stdin().read_to_string(&mut text).map_err(|error| Failure::from(error).at("stdin"))?;
         // What some editors put before all text is no part of it.
-        return Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text));
+        script.push(Some("stdin".to_owned()), text.strip_prefix('\u{feff}').unwrap_or(&text));
+        return Ok(());
     }
-    text_of(path)
+    script.push(Some(path.display().to_string()), &text_of(path)?);
+    Ok(())
 }
 
 #[cfg(test)]
@@ -170,7 +172,7 @@ mod tests {
             statements: vec!["d".into()],
         };
         let joined = script(&args).unwrap().unwrap();
-        assert_eq!(statements::all(&joined), ["a -- no end", "b", "c", "d"]);
+        assert_eq!(joined.statements(), ["a -- no end", "b", "c", "d"]);
         let args = StatementArgs {
             statements: vec![file.to_str().unwrap().to_owned()],
             ..StatementArgs::default()

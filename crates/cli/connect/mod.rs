@@ -174,6 +174,19 @@ fn tell_path(endpoint: Option<&str>) {
              without it: {without}"
         ));
     }
+    if let Some((bucket, without)) = endpoint.and_then(bucket_of_aws) {
+        say(&format!(
+            "note: the endpoint names the bucket `{bucket}`, which requests name again; without it: {without}"
+        ));
+    }
+}
+
+/// The bucket in an endpoint of AWS, `https://bucket.s3.eu-west-1.amazonaws.com`, and the endpoint without it.
+fn bucket_of_aws(endpoint: &str) -> Option<(&str, String)> {
+    let (scheme, host) = endpoint.split_once("://")?;
+    let at = host.find(".s3.").or_else(|| host.find(".s3-"))?;
+    host.contains(".amazonaws.com")
+        .then(|| (&host[..at], format!("{scheme}://{}", &host[at + 1..])))
 }
 
 /// The price book of a name or in a file.
@@ -258,5 +271,26 @@ mod tests {
         let Failure::Failed { message, hint, .. } = error else { panic!("{error:?}") };
         assert_eq!(message, "there is no price book and no file `x`");
         assert_eq!(hint.as_deref(), Some("Take one of free, or name a TOML file."));
+    }
+
+    #[test]
+    fn a_bucket_in_an_endpoint_of_aws_is_found() {
+        for (endpoint, expected) in [
+            ("https://b.s3.amazonaws.com", Some(("b", "https://s3.amazonaws.com"))),
+            (
+                "https://b.c.s3.eu-west-1.amazonaws.com",
+                Some(("b.c", "https://s3.eu-west-1.amazonaws.com")),
+            ),
+            (
+                "https://b.s3-eu-west-1.amazonaws.com",
+                Some(("b", "https://s3-eu-west-1.amazonaws.com")),
+            ),
+            ("https://s3.eu-west-1.amazonaws.com", None),
+            ("http://b.s3.example.com", None),
+        ] {
+            let found = bucket_of_aws(endpoint);
+            let found = found.as_ref().map(|(bucket, without)| (*bucket, without.as_str()));
+            assert_eq!(found, expected, "{endpoint}");
+        }
     }
 }

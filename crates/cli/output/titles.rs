@@ -7,7 +7,7 @@ use arrow::array::{RecordBatch, RecordBatchOptions};
 use arrow::datatypes::{Schema, SchemaRef};
 use datafusion::execution::SendableRecordBatchStream;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
-use datafusion::sql::parser::{DFParser, Statement};
+use datafusion::sql::parser::{DFParserBuilder, Statement};
 use datafusion::sql::sqlparser::ast::{self, Expr, SelectItem, SetExpr};
 use futures::TryStreamExt;
 use sluicegate_engine::sql_types::readable;
@@ -84,7 +84,11 @@ fn with_names(schema: &SchemaRef, names: Vec<String>) -> Option<SchemaRef> {
 
 /// What a query selects; of UNION, the first one.
 fn items(statement: &str) -> Option<Vec<SelectItem>> {
-    let mut statements = DFParser::parse_sql(statement).ok()?;
+    // The statement was parsed before, by the limit of the session. Where the parser meets one of its own, it takes for
+    // ever.
+    const RECURSION: usize = 10_000;
+    let parser = DFParserBuilder::new(statement).with_recursion_limit(RECURSION).build();
+    let mut statements = parser.ok()?.parse_statements().ok()?;
     let Statement::Statement(statement) = statements.pop_front()? else { return None };
     let ast::Statement::Query(query) = *statement else { return None };
     let mut body = query.body;
@@ -104,7 +108,6 @@ fn is_star(item: &SelectItem) -> bool {
 
 /// The text of an expression that has no name, and that the engine calls so.
 fn typed(item: &SelectItem, called: &str) -> Option<String> {
-    const MOST: usize = 60;
     match item {
         SelectItem::UnnamedExpr(Expr::Identifier(_)) => None,
         SelectItem::UnnamedExpr(Expr::CompoundIdentifier(parts)) => {
@@ -117,7 +120,7 @@ fn typed(item: &SelectItem, called: &str) -> Option<String> {
         }
         SelectItem::UnnamedExpr(expression) => {
             let text = expression.to_string();
-            (text.chars().count() <= MOST && !is_numbered(&text, called)).then_some(text)
+            (!is_numbered(&text, called)).then_some(text)
         }
         _ => None,
     }

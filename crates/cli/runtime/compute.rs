@@ -1,6 +1,7 @@
 //! The threads that queries run on.
 
 use std::any::Any;
+use std::cell::Cell;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ use sluicegate_engine::{Engine, Query};
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinHandle;
 
-use crate::failure::{Failure, Result};
+use crate::failure::{Failure, Result, without_codes};
 
 /// The name of each of them.
 const THREADS: &str = "sluice-compute";
@@ -152,7 +153,34 @@ impl<T> Drop for AbortOnDrop<T> {
 
 fn start() -> Result<Runtime> {
     let mut threads = Builder::new_multi_thread();
-    Ok(threads.enable_all().thread_name(THREADS).thread_stack_size(STACK_BYTES).build()?)
+    build(threads.enable_all().thread_name(THREADS).thread_stack_size(STACK_BYTES))
+}
+
+thread_local! {
+    /// Whether this thread starts others.
+    static STARTING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Starts the threads of a runtime. If the system refuses one, the process ends: Tokio panics then, and waits, while it
+/// unwinds, for the threads that it has.
+///
+/// # Errors
+///
+/// If the system refuses something else.
+pub(crate) fn build(threads: &mut Builder) -> Result<Runtime> {
+    STARTING.set(true);
+    let built = threads.build();
+    STARTING.set(false);
+    built.map_err(|error| refused_threads(&error.to_string()))
+}
+
+/// What is said if the system has no room for this process.
+pub(crate) fn refused_threads(why: &str) -> Failure {
+    Failure::new(format!(
+        "the system refuses this process memory or threads: {}",
+        without_codes(why)
+    ))
+    .with_hint("Give it more: ulimit -v shows the limit of memory, ulimit -u that of threads.")
 }
 
 /// Panics on these threads become errors of commands, beside which they are not shown.
@@ -160,6 +188,12 @@ pub(crate) fn hide_panics() {
     let show = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| match std::thread::current().name() {
         Some(THREADS) => tracing::debug!(%panic, "a thread of queries"),
+        _ if STARTING.get() => {
+            let why = panic.payload_as_str().unwrap_or("it does not say why");
+            refused_threads(why.strip_prefix("OS can't spawn worker thread: ").unwrap_or(why))
+                .report();
+            std::process::exit(1);
+        }
         _ => show(panic),
     }));
 }

@@ -2,6 +2,7 @@
 
 pub(crate) mod meta;
 pub(crate) mod prompt;
+pub(crate) mod script;
 pub(crate) mod statements;
 
 use std::io::{self, Write};
@@ -28,6 +29,7 @@ use crate::output::titles::titled;
 use crate::output::visible::visible;
 use crate::runtime::compute::{Asked, Compute, Kept, Started};
 use crate::session::meta::Meta;
+use crate::session::script::Script;
 use crate::session::statements::Step;
 
 /// An engine, where its answers go, and what is said about them.
@@ -164,16 +166,14 @@ impl Session<'_> {
         }
     }
 
-    /// Runs the steps of a script in order; of several, an error says which one it is about. Returns whether
-    /// to go on.
-    pub(crate) async fn run_all(&mut self, steps: &[Step<'_>]) -> Result<bool> {
+    /// Runs the steps of a script in order; an error says which one it is about. Returns whether to go on.
+    pub(crate) async fn run_all(&mut self, script: &Script) -> Result<bool> {
+        let steps = script.steps();
         for (index, step) in steps.iter().enumerate() {
             let (Step::Statement(text) | Step::Command(text)) = step;
             let result = Box::pin(self.step(*step)).await;
-            let goes_on = result.map_err(|failure| match steps.len() {
-                1 => failure,
-                _ => failure.at(&place(index, text)),
-            })?;
+            let which = (index, steps.len());
+            let goes_on = result.map_err(|failure| script.failed(which, text, failure))?;
             if !goes_on {
                 return Ok(false);
             }
@@ -191,8 +191,11 @@ impl Session<'_> {
     fn tell_notes(&self, told: &mut Vec<String>) {
         for note in self.engine.take_notes() {
             let note = format!("note: {note}");
-            say(&note);
-            told.push(note);
+            // Planning and running may meet the same.
+            if !told.contains(&note) {
+                say(&note);
+                told.push(note);
+            }
         }
     }
 
@@ -251,25 +254,4 @@ async fn with_bytes_read<T>(engine: &Engine, work: impl Future<Output = T>) -> T
         bar.done();
     }
     done
-}
-
-/// Which of several statements: its number and how it begins.
-pub(crate) fn place(index: usize, statement: &str) -> String {
-    const SHOWN: usize = 60;
-    let words = statement.split_whitespace().collect::<Vec<_>>().join(" ");
-    let start: String = words.chars().take(SHOWN).collect();
-    let dots = if start.len() < words.len() { "…" } else { "" };
-    format!("statement {} (`{start}{dots}`)", index + 1)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_place_is_one_short_line() {
-        assert_eq!(place(0, "select\n  1"), "statement 1 (`select 1`)");
-        let long = place(1, &"é".repeat(100));
-        assert!(long.starts_with("statement 2 (`é") && long.ends_with("é…`)"), "{long}");
-    }
 }

@@ -9,7 +9,9 @@ use std::time::Duration;
 
 use aws_smithy_http_client::proxy::ProxyConfig;
 use aws_smithy_http_client::{Connector, tls};
-use aws_smithy_runtime_api::client::http::{HttpConnector, HttpConnectorSettings};
+use aws_smithy_runtime_api::client::http::{
+    HttpConnector, HttpConnectorSettings, SharedHttpClient, SharedHttpConnector, http_client_fn,
+};
 use aws_smithy_runtime_api::client::orchestrator::HttpRequest;
 use aws_smithy_runtime_api::client::result::ConnectorError;
 use aws_smithy_types::body::SdkBody;
@@ -25,11 +27,11 @@ pub struct Direct {
 /// Why a request had no answer.
 #[derive(Debug)]
 pub struct NotSent {
-    /// Whether it can be sent again for sure, because the store has not seen it.
+    /// Whether it can be sent again for sure: no connection was made, so that the store has not seen it.
     pub unseen: bool,
     /// Whether the connection took too long.
     pub late: bool,
-    /// Whether the connection broke.
+    /// Whether the connection broke, or was closed without an answer. The store may have done what it was asked for.
     pub broken: bool,
     source: ConnectorError,
 }
@@ -46,18 +48,28 @@ impl std::error::Error for NotSent {
     }
 }
 
+/// Connections that are made within a time, through the proxies of the environment.
+fn connector(connect_timeout: Duration) -> Connector {
+    let tls = tls::Provider::Rustls(tls::rustls_provider::CryptoMode::Ring);
+    let settings = HttpConnectorSettings::builder().connect_timeout(connect_timeout).build();
+    Connector::builder()
+        .tls_provider(tls)
+        .connector_settings(settings)
+        .proxy_config(ProxyConfig::from_env())
+        .build()
+}
+
+/// The same for the SDK, whose own connections know no proxies.
+pub(crate) fn http_client(connect_timeout: Duration) -> SharedHttpClient {
+    let connector = SharedHttpConnector::new(connector(connect_timeout));
+    http_client_fn(move |_, _| connector.clone())
+}
+
 impl Direct {
     /// A client whose connections are made within a time, through the proxies of the environment.
     #[must_use]
     pub fn new(connect_timeout: Duration) -> Self {
-        let tls = tls::Provider::Rustls(tls::rustls_provider::CryptoMode::Ring);
-        let settings = HttpConnectorSettings::builder().connect_timeout(connect_timeout).build();
-        let connector = Connector::builder()
-            .tls_provider(tls)
-            .connector_settings(settings)
-            .proxy_config(ProxyConfig::from_env())
-            .build();
-        Self { connector: Arc::new(connector) }
+        Self { connector: Arc::new(connector(connect_timeout)) }
     }
 
     /// Sends a request to its URL.
@@ -90,8 +102,8 @@ fn not_sent(source: ConnectorError) -> NotSent {
         }
         text
     };
-    // A connection that was kept may be closed when it is used again.
-    let closed = source.as_other().is_some() || text.contains("connection closed before");
-    let unseen = closed || text.contains("(Connect)");
-    NotSent { unseen, late: source.is_timeout(), broken: source.is_io(), source }
+    let unseen = text.contains("(Connect)");
+    // A connection that was kept may be closed when it is used again: as a rule, before the request arrives.
+    let broken = source.is_io() || source.as_other().is_some();
+    NotSent { unseen, late: source.is_timeout(), broken, source }
 }

@@ -70,6 +70,16 @@ pub enum Error {
         /// Why the connection failed.
         reason: String,
     },
+    /// The proxy of the environment, through which requests to the endpoint are sent, does not answer.
+    #[error("the proxy {address} of {variable} cannot be reached: {reason}")]
+    NoProxy {
+        /// The variable that names it.
+        variable: &'static str,
+        /// Its address.
+        address: String,
+        /// Why the connection failed.
+        reason: String,
+    },
     /// The endpoint's name is not known to this machine.
     #[error("there is no host `{host}`")]
     NoHost {
@@ -155,6 +165,19 @@ pub enum Error {
         /// The time-out.
         waited: Duration,
     },
+    /// The store only said that its answer goes on, for many idle time-outs.
+    #[error(
+        "the store sends no rows of {}: for {waited:?}, it only said that its answer goes on",
+        about(bucket, key)
+    )]
+    Endless {
+        /// The bucket.
+        bucket: String,
+        /// The key.
+        key: String,
+        /// For how long.
+        waited: Duration,
+    },
     /// A temporary failure that persisted for all attempts.
     #[error("{} could not be read in {attempts} attempts: {reason}", about(bucket, key))]
     Transient {
@@ -220,6 +243,9 @@ impl Error {
             Self::Unreachable { .. } => {
                 "Check the endpoint and the network, and that the store is running."
             }
+            Self::NoProxy { .. } => {
+                "Correct or unset the variable, or name the store's host in NO_PROXY to reach it without."
+            }
             Self::NoHost { .. } => {
                 "Check the endpoint's name, and that this machine can resolve names."
             }
@@ -242,7 +268,7 @@ impl Error {
             Self::Refused { .. } => "Read the object instead of asking the store to filter it.",
             Self::ObjectChanged { .. } => "Run the query again.",
             Self::BadAnswer { .. } => "Check the declared columns against the object.",
-            Self::Silent { .. } => {
+            Self::Silent { .. } | Self::Endless { .. } => {
                 "Check that the store is up, or wait longer: SET sluice.idle_timeout = '2min'."
             }
             Self::Transient { .. } => "Try again later.",
@@ -296,7 +322,7 @@ impl TryFrom<Error> for NoAnswer {
             Error::BadAnswer { message, .. } => {
                 Ok(Self::Failed { code: "BadAnswer".to_owned(), message })
             }
-            Error::Silent { waited, .. } => Ok(Self::Failed {
+            Error::Silent { waited, .. } | Error::Endless { waited, .. } => Ok(Self::Failed {
                 code: "Silent".to_owned(),
                 message: format!("nothing was said for {waited:?}"),
             }),
@@ -332,6 +358,10 @@ impl Subject {
 
     pub(super) fn silent(&self, waited: Duration) -> Error {
         Error::Silent { bucket: self.bucket.clone(), key: self.key.clone(), waited }
+    }
+
+    pub(super) fn endless(&self, waited: Duration) -> Error {
+        Error::Endless { bucket: self.bucket.clone(), key: self.key.clone(), waited }
     }
 
     pub(super) fn transient(&self, attempts: u32, reason: impl Into<String>) -> Error {

@@ -7,9 +7,9 @@ use tokio::time::{Instant, timeout};
 
 use super::error::{Error, Subject};
 
-/// For how many idle time-outs an answer may only say that it goes on. A statement that finds nothing in a
-/// large object says no more for a long time.
-const CONTINUED: u32 = 30;
+/// For how many idle time-outs the answers to a call may only say that they go on, over all attempts. A statement that
+/// finds nothing in a large object says no more for minutes; by default, this is ten of them.
+const CONTINUED: u32 = 20;
 
 /// The patience with a store that says nothing: it lasts for the idle time-out, over two requests. A
 /// store that says something new is trusted again.
@@ -18,10 +18,10 @@ pub(super) struct Patience {
     limit: Duration,
     /// Whether the store has been silent since it last said something new.
     tried: bool,
-    /// Since when the answer has only said that it goes on.
+    /// Since when the store has only said that it goes on. A repeated request changes nothing about that.
     continued: Option<Instant>,
-    /// How long it was silent.
-    silent: Duration,
+    /// Whether it has said nothing else for as long as that is borne.
+    endless: bool,
 }
 
 /// A store has said nothing for half of the time-out.
@@ -36,31 +36,32 @@ pub(super) enum Silent {
 impl Patience {
     /// For so long.
     pub(super) fn new(limit: Duration) -> Self {
-        Self { limit, tried: false, continued: None, silent: limit }
+        Self { limit, tried: false, continued: None, endless: false }
     }
 
     /// Waits for what a store says, or half of the time.
     pub(super) async fn hear<T>(&mut self, said: impl Future<Output = T>) -> Result<T, Silent> {
-        timeout(self.limit / 2, said).await.map_err(|_| self.was_silent(self.limit))
+        timeout(self.limit / 2, said).await.map_err(|_| self.was_silent())
     }
 
-    /// The store said that it goes on, and nothing else.
+    /// The store said that it goes on, and nothing else. A store that does so without end is not asked again: it has
+    /// the request.
     pub(super) fn continues(&mut self) -> Result<(), Silent> {
-        let longest = self.limit.saturating_mul(CONTINUED);
         let since = *self.continued.get_or_insert_with(Instant::now);
-        if since.elapsed() < longest {
-            return Ok(());
-        }
-        Err(self.was_silent(longest))
+        self.endless = since.elapsed() >= self.longest();
+        if self.endless { Err(Silent::GiveUp) } else { Ok(()) }
     }
 
-    /// The store said something of its work, or begins anew.
+    /// The store said something of its work.
     pub(super) fn goes_on(&mut self) {
         self.continued = None;
     }
 
-    fn was_silent(&mut self, silent: Duration) -> Silent {
-        (self.continued, self.silent) = (None, silent);
+    fn longest(&self) -> Duration {
+        self.limit.saturating_mul(CONTINUED)
+    }
+
+    fn was_silent(&mut self) -> Silent {
         match std::mem::replace(&mut self.tried, true) {
             false => Silent::AskAgain,
             true => Silent::GiveUp,
@@ -89,6 +90,9 @@ impl Patience {
 
     /// What is said of a store that said nothing.
     pub(super) fn error(&self, subject: &Subject) -> Error {
-        subject.silent(self.silent)
+        match self.endless {
+            true => subject.endless(self.longest()),
+            false => subject.silent(self.limit),
+        }
     }
 }

@@ -45,6 +45,7 @@ mod metrics;
 mod options;
 mod probe;
 mod profiles;
+mod proxy;
 mod raw;
 mod refusals;
 mod resume;
@@ -83,6 +84,7 @@ use self::idle::Patience;
 pub use self::metrics::{Reported, SelectCounts, SelectMetrics};
 pub use self::options::{ConnectOptions, Credentials};
 pub use self::probe::ProbeTarget;
+pub use self::proxy::{Proxy, proxy_of};
 use self::refusals::Refusals;
 pub use self::refusals::{KnownRefusal, RefusalScope, RequestKind};
 pub use self::stream::SelectStream;
@@ -182,6 +184,7 @@ impl Client {
         let path_style = options.path_style.unwrap_or(endpoint.is_some());
         // A store sends little while it scans; our own time-out allows for that.
         let mut s3 = aws_sdk_s3::config::Builder::from(&config)
+            .http_client(direct::http_client(options.connect_timeout))
             .force_path_style(path_style)
             .stalled_stream_protection(StalledStreamProtectionConfig::disabled());
         s3.set_endpoint_url(endpoint.clone());
@@ -333,7 +336,7 @@ impl fmt::Debug for Client {
     }
 }
 
-/// The HTTP client for all requests.
+/// The HTTP client for credentials.
 fn https() -> SharedHttpClient {
     let tls = tls::Provider::Rustls(tls::rustls_provider::CryptoMode::Ring);
     aws_smithy_http_client::Builder::new().tls_provider(tls).build_https()

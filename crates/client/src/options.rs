@@ -33,7 +33,7 @@ pub struct ConnectOptions {
     /// How long a store may say nothing, before an answer begins and between its parts, until the client
     /// gives up. After half of that the request is sent once more, because a connection that was lost
     /// unnoticed is silent, too. While it has no rows to send, a store sends a continuation event about
-    /// every second. 30 s by default.
+    /// every second; an answer of nothing else is given up after 20 idle time-outs. 30 s by default.
     pub idle_timeout: Duration,
     /// The most attempts for a request that fails before its answer begins; at least 1.
     pub request_attempts: u32,

@@ -10,6 +10,7 @@ use aws_smithy_types::event_stream::{Message, RawMessage};
 
 use super::Client;
 use super::error::{Error, StoreError, Subject};
+use super::proxy::{Proxy, proxy_of};
 use sluicegate_s3select::profile::EndpointProfile;
 
 impl Client {
@@ -66,6 +67,12 @@ impl Client {
 
     /// Why no answer came, by what the libraries below say of it.
     fn unreachable(&self, reason: String) -> Error {
+        // The connection that failed was to the proxy.
+        if let Some(Proxy { variable, address }) =
+            proxy_of(self.endpoint().unwrap_or("https://s3.amazonaws.com"))
+        {
+            return Error::NoProxy { variable, address, reason };
+        }
         match self.endpoint() {
             Some(url) if reason.contains("failed to lookup address") => {
                 Error::NoHost { host: host(url).to_owned() }
@@ -103,7 +110,7 @@ impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         match error {
             Error::Transient { reason, .. } => Self::Again(reason),
-            error @ (Error::NoHost { .. } | Error::Unreachable { .. }) => {
+            error @ (Error::NoHost { .. } | Error::NoProxy { .. } | Error::Unreachable { .. }) => {
                 Self::Again(error.to_string())
             }
             error => Self::Final(error),

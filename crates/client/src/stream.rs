@@ -11,7 +11,7 @@ use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use arrow::error::ArrowError;
 use aws_sdk_s3::error::SdkError;
-use aws_sdk_s3::types::SelectObjectContentEventStream as Event;
+use aws_sdk_s3::types::{ProgressEvent, SelectObjectContentEventStream as Event};
 use bytes::Bytes;
 use futures::Stream;
 use futures::stream::{self, BoxStream};
@@ -96,6 +96,7 @@ pub(super) async fn select(client: Client, call: SelectCall) -> Result<SelectStr
         complete: false,
         patience,
         furthest: 0,
+        processed: 0,
         call,
     };
     Box::pin(scan.open()).await.inspect_err(|error| scan.failed(error))?;
@@ -143,6 +144,8 @@ struct Scan {
     patience: Patience,
     /// The most bytes of records that any answer has had.
     furthest: u64,
+    /// The most bytes of the object that any answer has said to be done.
+    processed: i64,
 }
 
 impl Scan {
@@ -234,11 +237,21 @@ impl Scan {
                 }
                 self.complete = true;
             }
-            Event::Progress(_) if self.call.request.progress => self.patience.goes_on(),
-            // Cont and unknown events say nothing.
+            Event::Progress(done) if self.call.request.progress && self.advances(&done) => {
+                self.patience.goes_on();
+            }
+            // Cont, unknown events and figures that stay say nothing.
             _ => return self.patience.continues().map_err(|silent| self.silence(silent)),
         }
         Ok(())
+    }
+
+    /// Whether more of the object is done than by any answer before.
+    fn advances(&mut self, done: &ProgressEvent) -> bool {
+        let done = done.details().and_then(|it| it.bytes_processed()).unwrap_or(0);
+        let advances = done > self.processed;
+        self.processed = done.max(self.processed);
+        advances
     }
 
     /// What a silence means for the answer.
@@ -342,7 +355,6 @@ impl Scan {
         self.check_extensions(&head.extensions)?;
         self.answer = Some(answer);
         (self.reported, self.counted) = (false, None);
-        self.patience.goes_on();
         self.attest(head.e_tag)
     }
 

@@ -9,29 +9,63 @@ use crate::url_tables::{COMPRESSIONS, TABS};
 /// read. What the statement says itself stays.
 pub(crate) fn as_named(copy: &mut CopyToStatement) {
     let name = copy.target.rsplit('/').next().unwrap_or_default().to_ascii_lowercase();
-    let compression = COMPRESSIONS.iter().find(|(suffix, _)| name.ends_with(suffix));
-    let stem = compression.and_then(|(suffix, _)| name.strip_suffix(suffix)).unwrap_or(&name);
-    let end = stem.rsplit_once('.').map_or("", |(_, end)| end);
-    let by_name = match end {
-        "csv" | TABS => Some("CSV"),
-        "json" | "ndjson" | "jsonl" => Some("JSON"),
-        _ => None,
-    };
+    let Named { end, format: by_name, compression } = Named::of(&name);
     if compression.is_none() && end != TABS {
         return;
     }
     // Parquet is compressed within.
+    let by_name = by_name.filter(|format| ["CSV", "JSON"].contains(format));
     let stored_as = copy.stored_as.as_deref().or(by_name).map(str::to_ascii_uppercase);
     let Some(format) = stored_as.filter(|format| format != "PARQUET" && format != "ARROW") else {
         return;
     };
-    if let Some((_, compression)) = compression {
+    if let Some(compression) = compression {
         say(copy, "compression", compression);
     }
     if end == TABS && format == "CSV" {
         say(copy, "delimiter", "\t");
     }
     copy.stored_as = Some(format);
+}
+
+/// What the name of a file says.
+struct Named<'a> {
+    /// How it ends, without the end of a compression.
+    end: &'a str,
+    format: Option<&'static str>,
+    compression: Option<&'static str>,
+}
+
+impl<'a> Named<'a> {
+    /// Of a name in lower case.
+    fn of(name: &'a str) -> Self {
+        let compression = COMPRESSIONS.iter().find(|(suffix, _)| name.ends_with(suffix));
+        let stem = compression.and_then(|(suffix, _)| name.strip_suffix(suffix)).unwrap_or(name);
+        let end = stem.rsplit_once('.').map_or("", |(_, end)| end);
+        let format = match end {
+            "csv" | TABS => Some("CSV"),
+            "json" | "ndjson" | "jsonl" => Some("JSON"),
+            "parquet" => Some("PARQUET"),
+            "arrow" => Some("ARROW"),
+            _ => None,
+        };
+        Self { end, format, compression: compression.map(|(_, compression)| *compression) }
+    }
+}
+
+/// What a user should know of a file whose name says another format than its statement.
+pub(crate) fn unlike_name(copy: &CopyToStatement) -> Option<String> {
+    let file = copy.target.rsplit('/').next().unwrap_or_default();
+    let name = file.to_ascii_lowercase();
+    let by_name = Named::of(&name).format?;
+    let format = copy.stored_as.as_deref()?.to_ascii_uppercase();
+    (by_name != format && copy.partitioned_by.is_empty()).then(|| {
+        format!(
+            "`{file}` is written as {format}, and FROM '{file}' reads it as {by_name}, as its name says; \
+             read_{}('{file}') reads it as it is",
+            format.to_ascii_lowercase()
+        )
+    })
 }
 
 /// Compressions of Parquet that need a level, with the usual one.
@@ -73,11 +107,37 @@ mod tests {
 
     use super::*;
 
-    #[track_caller]
-    fn check(rest: &str, format: Option<&str>, options: &[(&str, &str)]) {
+    fn copy(rest: &str) -> CopyToStatement {
         let sql = format!("COPY t TO {rest}");
         let statement = DFParser::parse_sql(&sql).unwrap().pop_front().unwrap();
-        let Statement::CopyTo(mut copy) = statement else { panic!("{statement}") };
+        let Statement::CopyTo(copy) = statement else { panic!("{statement}") };
+        copy
+    }
+
+    #[test]
+    fn a_format_that_the_name_does_not_say_is_noted() {
+        for (rest, noted) in [
+            ("'s3://b/x.csv' STORED AS PARQUET", true),
+            ("'x.parquet' STORED AS csv", true),
+            ("'x.csv.gz' STORED AS JSON", true),
+            ("'x.csv.gz' STORED AS csv", false),
+            ("'x.tsv' STORED AS CSV", false),
+            ("'x.txt' STORED AS CSV", false),
+            ("'x/' STORED AS CSV", false),
+            ("'x.csv'", false),
+        ] {
+            assert_eq!(unlike_name(&copy(rest)).is_some(), noted, "{rest}");
+        }
+        let note = unlike_name(&copy("'s3://b/x.csv' STORED AS PARQUET")).unwrap();
+        assert!(
+            note.starts_with("`x.csv` is written as PARQUET, and FROM 'x.csv' reads"),
+            "{note}"
+        );
+    }
+
+    #[track_caller]
+    fn check(rest: &str, format: Option<&str>, options: &[(&str, &str)]) {
+        let mut copy = copy(rest);
         as_named(&mut copy);
         let found: Vec<(String, String)> = copy
             .options

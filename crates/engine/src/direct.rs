@@ -4,6 +4,7 @@ use std::io;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use http::Method;
 use http_body_util::BodyExt;
 use object_store::client::{
     HttpClient, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpResponseBody, HttpService,
@@ -35,7 +36,9 @@ pub(crate) fn direct(
 #[async_trait]
 impl HttpService for DirectService {
     async fn call(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
-        let answer = self.direct.send(request).await.map_err(|e| HttpError::new(kind(&e), e))?;
+        let repeatable = deletes(&request);
+        let answer = self.direct.send(request).await;
+        let answer = answer.map_err(|error| HttpError::new(kind(&error, repeatable), error))?;
         Ok(answer.map(|body| {
             HttpResponseBody::new(body.map_err(|broken| {
                 HttpError::new(HttpErrorKind::Interrupted, io::Error::other(broken))
@@ -44,12 +47,72 @@ impl HttpService for DirectService {
     }
 }
 
-/// What object stores decide by whether to send a request again.
-fn kind(error: &NotSent) -> HttpErrorKind {
+/// Whether a request deletes, which may be done twice. Object stores do not count on it.
+fn deletes(request: &HttpRequest) -> bool {
+    let mut parameters = request.uri().query().unwrap_or_default().split('&');
+    match *request.method() {
+        Method::DELETE => true,
+        Method::POST => parameters.any(|it| matches!(it, "delete" | "delete=")),
+        _ => false,
+    }
+}
+
+/// What object stores decide by whether to send a request again: always, if the store has not seen it; if the connection
+/// broke, only what may be done twice. A conditional PUT, for one, would meet its own object.
+fn kind(error: &NotSent, repeatable: bool) -> HttpErrorKind {
     match error {
         NotSent { late: true, .. } => HttpErrorKind::Timeout,
         NotSent { unseen: true, .. } => HttpErrorKind::Connect,
+        NotSent { broken: true, .. } if repeatable => HttpErrorKind::Request,
         NotSent { broken: true, .. } => HttpErrorKind::Interrupted,
         _ => HttpErrorKind::Unknown,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpListener;
+
+    async fn kind_of(url: &str, method: Method) -> HttpErrorKind {
+        let (client, _) = direct(Duration::from_secs(5), None);
+        let mut request = HttpRequest::new(object_store::client::HttpRequestBody::empty());
+        *request.uri_mut() = url.parse().unwrap();
+        *request.method_mut() = method;
+        client.execute(request).await.unwrap_err().kind()
+    }
+
+    /// A store that hangs up may have done what it was asked for.
+    #[tokio::test]
+    async fn a_request_that_may_have_been_seen_is_sent_again_if_that_does_no_harm() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let store = format!("http://{}", listener.local_addr().unwrap());
+        let hangs_up = tokio::spawn(async move {
+            for begun in 0_usize.. {
+                let (mut connection, _) = listener.accept().await.unwrap();
+                let mut request = [0; 4096];
+                let read = connection.read(&mut request).await.unwrap();
+                assert!(read > 0);
+                // Without an answer, or amid its head.
+                let head = ["", "HTTP/1.1 200 OK\r\ncontent-"][begun % 2];
+                connection.write_all(head.as_bytes()).await.unwrap();
+            }
+        });
+        for (method, path, expected) in [
+            (Method::GET, "/b/k", HttpErrorKind::Interrupted),
+            (Method::PUT, "/b/k", HttpErrorKind::Interrupted),
+            (Method::POST, "/b/k?uploads", HttpErrorKind::Interrupted),
+            (Method::POST, "/b?delete", HttpErrorKind::Request),
+            (Method::DELETE, "/b/k", HttpErrorKind::Request),
+        ] {
+            for _ in 0..2 {
+                let found = kind_of(&format!("{store}{path}"), method.clone()).await;
+                assert_eq!(found, expected, "{method} {path}");
+            }
+        }
+        hangs_up.abort();
+        drop(hangs_up.await);
+        assert_eq!(kind_of(&store, Method::PUT).await, HttpErrorKind::Connect);
     }
 }

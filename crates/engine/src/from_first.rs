@@ -4,16 +4,18 @@
 //! query without SELECT, and the statement is parsed again; places in errors stay those of the text.
 
 use datafusion::common::config::Dialect;
-use datafusion::common::{Result, not_impl_err};
+use datafusion::common::{DataFusionError, Result, not_impl_err};
 use datafusion::execution::SessionState;
 use datafusion::sql::parser::{DFParserBuilder, Statement};
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::keywords::Keyword;
+use datafusion::sql::sqlparser::parser::ParserError;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
 
 use crate::copy_options;
 use crate::error::with_what_was_meant;
 use crate::interval_units;
+use crate::nesting;
 use crate::number_literals;
 use crate::spellings;
 
@@ -23,7 +25,14 @@ use crate::spellings;
 ///
 /// If it is not one, with the keyword that may have been meant.
 pub(crate) fn parse(state: &SessionState, sql: &str) -> Result<Statement> {
-    let statement = parsed(state, sql).map_err(|error| with_what_was_meant(sql, error))?;
+    let limit = state.config_options().sql_parser.recursion_limit.get();
+    nesting::check(sql, limit)?;
+    let statement = parsed(state, sql).map_err(|error| match error.find_root() {
+        DataFusionError::SQL(cause, _) if **cause == ParserError::RecursionLimitExceeded => {
+            nesting::given_up(limit).into()
+        }
+        _ => with_what_was_meant(sql, error),
+    })?;
     interval_units::check(sql, &statement)?;
     Ok(statement)
 }

@@ -94,6 +94,7 @@ mod json_columns;
 mod json_layout;
 mod late_keys;
 mod layered;
+mod link_loops;
 mod listed;
 mod locations;
 mod merged_columns;
@@ -104,6 +105,7 @@ mod mismatched_types;
 mod missing;
 pub mod model_tables;
 mod named_columns;
+mod nesting;
 mod not_null;
 pub mod notes;
 mod number_literals;
@@ -141,6 +143,7 @@ pub mod stages;
 pub mod staging;
 pub mod statistics;
 pub mod store;
+mod struct_fields;
 mod summarize;
 #[doc(hidden)]
 pub mod switch;
@@ -155,6 +158,7 @@ mod uuid_text;
 mod why_refused;
 mod written_files;
 mod written_out;
+mod wrong_drop;
 
 mod builder;
 

@@ -5,9 +5,13 @@ use std::path::Path;
 use datafusion::common::DataFusionError;
 
 use crate::error::{ErrorKind, Told, are_similar};
+use crate::url_tables::TABS;
 
 /// There is no object, or no file, at a URL, a path or a pattern of them.
 pub(crate) fn nothing_at(url: &str) -> DataFusionError {
+    if let Some(told) = broken_link(url) {
+        return told.into();
+    }
     let what = if is_here(url) { "file" } else { "object" };
     let pattern = if url.contains(GLOB) { ": nothing matches the pattern" } else { "" };
     Told {
@@ -17,6 +21,76 @@ pub(crate) fn nothing_at(url: &str) -> DataFusionError {
     }
     .into()
 }
+
+/// A path of this machine that is a symbolic link without a file behind it; or a link in the path is.
+pub(crate) fn broken_link(path: &str) -> Option<Told> {
+    if !is_here(path) {
+        return None;
+    }
+    let path = path.strip_prefix("file://").unwrap_or(path);
+    let links = Path::new(path).ancestors().filter(|it| it.is_symlink());
+    // The outermost one is at fault.
+    let (link, error) = links.filter_map(|it| Some((it, it.metadata().err()?))).last()?;
+    let target = link.read_link().ok()?;
+    let behind = match error.kind() {
+        std::io::ErrorKind::NotFound => "which is not there",
+        std::io::ErrorKind::PermissionDenied => "which may not be read",
+        _ => "and so in a circle",
+    };
+    Some(Told {
+        kind: ErrorKind::NotFound,
+        message: format!(
+            "`{}` is a symbolic link to `{}`, {behind}",
+            link.display(),
+            target.display()
+        ),
+        hint: Some("Make the link anew, or name the file itself.".to_owned()),
+    })
+}
+
+/// The name of a file or an object does not say which format it has.
+pub(crate) fn unknown_format(name: &str) -> Told {
+    let end = name.rsplit('/').next().and_then(|last| Some(last.rsplit_once('.')?.1));
+    let end = end.map(str::to_ascii_lowercase).unwrap_or_default();
+    let meant = ENDS.iter().find(|known| !end.is_empty() && are_similar(known, &end));
+    let said = match (end.as_str(), meant) {
+        ("xlsx" | "xls" | "ods", _) => {
+            return unreadable(
+                name,
+                "a workbook",
+                "Save its sheets as CSV: \"Save as\" of the spreadsheet program.",
+            );
+        }
+        ("orc" | "avro" | "xml" | "db" | "sqlite" | "duckdb" | "zip" | "7z" | "tar", _) => {
+            return unreadable(
+                name,
+                &format!("of the format {end}"),
+                "Convert it to CSV, JSON or Parquet.",
+            );
+        }
+        (_, Some(known)) => format!("Did you mean .{known}? "),
+        _ => String::new(),
+    };
+    Told {
+        kind: ErrorKind::Plan,
+        message: format!("the name of '{name}' does not say its format"),
+        hint: Some(format!(
+            "{said}Known ends are .csv, .tsv, .json, .jsonl, .ndjson, .parquet and .arrow, and .gz, .bz2, .xz or .zst \
+             behind them. Or say the format: read_csv('{name}'), read_json('{name}'), read_parquet('{name}')."
+        )),
+    }
+}
+
+fn unreadable(name: &str, what: &str, hint: &str) -> Told {
+    Told {
+        kind: ErrorKind::Unsupported,
+        message: format!("'{name}' is {what}, which is not read"),
+        hint: Some(hint.to_owned()),
+    }
+}
+
+/// How the names of files of tables end.
+pub(crate) const ENDS: [&str; 7] = ["csv", TABS, "json", "jsonl", "ndjson", "parquet", "arrow"];
 
 /// What makes a name a pattern.
 const GLOB: [char; 3] = ['*', '?', '['];
@@ -85,7 +159,7 @@ fn neighbour(path: &str) -> Option<String> {
         .ok()?
         .flatten()
         .filter_map(|entry| entry.file_name().into_string().ok())
-        .filter(|other| are_similar(&other.to_lowercase(), &wanted))
+        .filter(|other| other != name && are_similar(&other.to_lowercase(), &wanted))
         .collect();
     found.sort_unstable();
     found.into_iter().next().map(|name| format!("{folder}{name}"))

@@ -19,6 +19,7 @@ use crate::optimizer;
 use crate::short_times;
 use crate::skyline::skyline;
 use crate::statistics::known::KnownStatistics;
+use crate::struct_fields;
 use crate::type_of::type_of;
 use crate::uuid_text;
 
@@ -58,6 +59,7 @@ pub fn with_pushdown(
     endpoints: &Endpoints,
 ) -> Result<SessionStateBuilder> {
     let mut builder = with_guards(builder)?;
+    struct_fields::planner(&mut builder);
     let rules = match builder.physical_optimizers().take() {
         Some(optimizer) => optimizer::insert(optimizer.rules)?,
         None => optimizer::rules()?,
@@ -122,6 +124,8 @@ fn hand_on_more_keys(options: &mut ConfigOptions) {
 pub fn config() -> SessionConfig {
     SessionConfig::new()
         .with_information_schema(true)
+        // Ten more than the levels that a statement may nest.
+        .set_usize("datafusion.sql_parser.recursion_limit", 60)
         .with_option_extension(SluiceOptions::default())
 }
 

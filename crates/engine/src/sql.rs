@@ -37,6 +37,7 @@ use crate::table_functions::{name_calls, tab};
 use crate::unquoted_names;
 use crate::written_files;
 use crate::written_out;
+use crate::wrong_drop;
 use crate::{ErrorKind, Told};
 
 /// Plans a statement; nothing takes effect.
@@ -120,6 +121,7 @@ async fn planned(
                 not_null::check(&plan)?;
                 written_out::check(&plan)?;
                 let plan = changed_rows::by_sink(plan)?;
+                wrong_drop::check(state, &plan).await?;
                 return Ok((show_columns::described(plan)?, existing));
             }
             // Each time, a name is put into quotes that had none.
@@ -151,6 +153,9 @@ fn prepare(state: &SessionState, statement: &mut Statement) -> Result<Existing> 
             copy.partitioned_by.iter_mut().for_each(unquote);
             with_tabs(&mut copy.options);
             copied::as_named(copy);
+            if let Some(note) = copied::unlike_name(copy) {
+                state.config().get_extension::<Notes>().unwrap_or_default().add(note);
+            }
             copied::with_level(copy);
             Existing::take(&mut copy.options)
         }
@@ -303,7 +308,7 @@ const OR: usize = 1;
 const OPERAND: usize = 8;
 
 /// What a token does to the nesting.
-enum Part {
+pub(crate) enum Part {
     Open,
     Close,
     /// Another expression begins.
@@ -314,7 +319,8 @@ enum Part {
 }
 
 impl Part {
-    fn of(token: &Token) -> Self {
+    /// What a token does.
+    pub(crate) fn of(token: &Token) -> Self {
         match token {
             Token::LParen | Token::LBracket => Self::Open,
             Token::RParen | Token::RBracket => Self::Close,

@@ -70,7 +70,9 @@ fn digits(unit: TimeUnit) -> u8 {
 /// `Int64(1)` as `1`. What is in quotes stays.
 #[must_use]
 pub fn readable(text: &str) -> Cow<'_, str> {
-    if !NAMES.iter().any(|(name, _)| text.contains(name)) && !text.contains("Timestamp(") {
+    let others = ["Timestamp(", "Interval", "Duration(", "Binary("];
+    let names = NAMES.iter().map(|(name, _)| *name).chain(others);
+    if !names.into_iter().any(|name| text.contains(name)) {
         return text.into();
     }
     let mut read = String::with_capacity(text.len());
@@ -170,15 +172,87 @@ fn of_word(word: &str, behind: &str) -> Option<(String, usize)> {
         let zone = zone.then(|| "+00:00".into());
         return with_inner(sql_type(&DataType::Timestamp(unit, zone)).into_owned());
     }
-    let (_, data_type) = NAMES.iter().find(|(name, _)| *name == word && *name != "Decimal")?;
     let text = inner.and_then(|it| it.strip_prefix('"')?.strip_suffix('"'));
+    if let Some(kind) = word.strip_prefix("Interval") {
+        return match (kind, text) {
+            ("", _) if inner.is_some() => with_inner("INTERVAL".to_owned()),
+            (_, Some(text)) => with_inner(interval(text)?),
+            _ => None,
+        };
+    }
+    if word == "Duration" && inner.is_some() {
+        return with_inner("INTERVAL".to_owned());
+    }
+    if ["Binary", "LargeBinary", "BinaryView", "FixedSizeBinary"].contains(&word) {
+        let bytes = text?.split(',').map(|byte| byte.trim().parse::<u8>());
+        let bytes = bytes.collect::<Result<Vec<u8>, _>>().ok()?;
+        let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        return with_inner(format!("X'{hex}'"));
+    }
+    let (_, data_type) = NAMES.iter().find(|(name, _)| *name == word && *name != "Decimal")?;
     match (inner, text) {
+        (Some(_), Some(text)) if *data_type == DataType::Date32 => {
+            with_inner(format!("DATE '{text}'"))
+        }
         (Some(_), Some(text)) if *data_type == DataType::Utf8 => {
             with_inner(format!("'{}'", text.replace('\'', "''")))
         }
         (Some(value), _) if is_value(value) => with_inner(value.to_owned()),
         _ => Some((sql_type(data_type).into_owned(), 0)),
     }
+}
+
+/// An interval of Arrow, `IntervalMonthDayNano { months: 14, days: 0, nanoseconds: 500000000 }`, as it may be typed.
+fn interval(text: &str) -> Option<String> {
+    const UNITS: [(&str, i64); 3] =
+        [("hour", 3_600_000_000_000), ("minute", 60_000_000_000), ("second", 1_000_000_000)];
+    let (mut months, mut days, mut nanos) = (text.parse().unwrap_or(0_i64), 0_i64, 0_i64);
+    let parts = match months {
+        0 => text.strip_suffix('}')?.split_once('{')?.1,
+        _ => "",
+    };
+    for part in parts.split(',').filter(|part| !part.is_empty()) {
+        let (name, count) = part.split_once(':')?;
+        let count: i64 = count.trim().parse().ok()?;
+        match name.trim() {
+            "months" => months = count,
+            "days" => days = count,
+            "milliseconds" => nanos = count.checked_mul(1_000_000)?,
+            "nanoseconds" => nanos = count,
+            _ => return None,
+        }
+    }
+    let mut counts = vec![(months / 12, "year"), (months % 12, "month"), (days, "day")];
+    for (unit, of) in UNITS {
+        counts.push((nanos / of, unit));
+        nanos %= of;
+    }
+    if nanos != 0 {
+        // Parts of a second are of its sign.
+        let (seconds, unit) = counts.pop()?;
+        let sign = if nanos < 0 { "-" } else { "" };
+        let fraction = format!("{:09}", nanos.unsigned_abs());
+        let fraction = fraction.trim_end_matches('0');
+        let seconds = format!("{sign}{}.{fraction} {unit}s", seconds.unsigned_abs());
+        let mut words = words(&counts);
+        words.push(seconds);
+        return Some(format!("INTERVAL '{}'", words.join(" ")));
+    }
+    let words = words(&counts);
+    Some(match words.is_empty() {
+        true => "INTERVAL '0 days'".to_owned(),
+        false => format!("INTERVAL '{}'", words.join(" ")),
+    })
+}
+
+/// Counts of units, but for those of none.
+fn words(counts: &[(i64, &str)]) -> Vec<String> {
+    let counts = counts.iter().filter(|(count, _)| *count != 0);
+    let words = counts.map(|(count, unit)| {
+        let plural = if count.abs() == 1 { "" } else { "s" };
+        format!("{count} {unit}{plural}")
+    });
+    words.collect()
 }
 
 /// Whether what is behind the name of a type makes it a literal.
@@ -253,6 +327,18 @@ mod tests {
             ("Int64(NULL), Boolean(true), Float64(1.5e3)", "NULL, true, 1.5e3"),
             ("Decimal128(Some(-115),3,2) and Decimal128(15, 2)", "-1.15 and DECIMAL(15,2)"),
             ("Decimal128(Some(5),3,2)", "0.05"),
+            (
+                "a + IntervalMonthDayNano(\"IntervalMonthDayNano { months: 14, days: -1, nanoseconds: \
+                 7200500000000 }\")",
+                "a + INTERVAL '1 year 2 months -1 day 2 hours 0.5 seconds'",
+            ),
+            (
+                "IntervalDayTime(\"IntervalDayTime { days: 0, milliseconds: 0 }\")",
+                "INTERVAL '0 days'",
+            ),
+            ("IntervalYearMonth(\"12\")", "INTERVAL '1 year'"),
+            ("Interval(MonthDayNano) * Duration(ns)", "INTERVAL * INTERVAL"),
+            ("Binary(\"0,255\") and Date32(\"2024-01-01\")", "X'00ff' and DATE '2024-01-01'"),
             (
                 "Timestamp(ns) - Timestamp(µs, \"+00:00\")",
                 "TIMESTAMP(9) - TIMESTAMP(6) WITH TIME ZONE",

@@ -28,6 +28,7 @@ use crate::direct::direct;
 use crate::endpoint::Endpoint;
 use crate::endpoints::Endpoints;
 use crate::layered::Layered;
+use crate::link_loops::WithoutLoops;
 use crate::misanswer::{Listings, asked_version, document, usable};
 use crate::notes::{Notes, some_of};
 use crate::object_names::nameable;
@@ -263,7 +264,13 @@ impl ObjectStoreRegistry for S3Stores {
     fn get_store(&self, url: &Url) -> Result<Arc<dyn ObjectStore>> {
         match self.ours(url) {
             Some((endpoint, bucket)) => self.bucket(&endpoint, &bucket),
-            None => self.shared.others.get_store(url),
+            None => {
+                let store = self.shared.others.get_store(url)?;
+                Ok(match url.scheme() {
+                    "file" => Arc::new(WithoutLoops::new(store, Arc::clone(&self.notes))),
+                    _ => store,
+                })
+            }
         }
     }
 }

@@ -34,7 +34,7 @@ use crate::index::found::Foreseen;
 use crate::json_columns;
 use crate::listed::Listed;
 use crate::locations::{as_url, at_home, check_readable};
-use crate::missing::nothing_at;
+use crate::missing::{broken_link, nothing_at, unknown_format};
 use crate::notes::{Notes, some_of};
 use crate::partitions::inferred;
 use crate::table_columns::TableColumns;
@@ -102,6 +102,9 @@ impl UrlTableFactory for UrlTables {
 impl UrlTables {
     /// The table of the objects at a URL: as their names say, or as a call does.
     async fn table(&self, url: &str, read: Option<&Read>) -> Result<Arc<dyn TableProvider>> {
+        if let Some(told) = broken_link(url) {
+            return Err(told.into());
+        }
         let state = self.state()?;
         let location = found_location(&state, url).await?;
         let is_glob = location.get_glob().is_some();
@@ -425,10 +428,10 @@ impl Found {
         }
         let Some((kind, ends)) = kinds.0.pop() else {
             return match (unknown.first(), objects.is_empty()) {
-                (Some(path), _) => plan_err!(
-                    "the name of `{path}` does not say its format; name it with read_csv('…'), \
-                     read_json('…'), read_parquet('…') or CREATE EXTERNAL TABLE"
-                ),
+                (Some(path), _) => {
+                    let is_one = !is_glob && !url.ends_with('/');
+                    Err(unknown_format(if is_one { url } else { path.as_ref() }).into())
+                }
                 (None, true) if deeper.is_empty() => Err(nothing_at(url)),
                 (None, true) => plan_err!(
                     "the objects at {url} are in subfolders; name one of them, or SET {SUBFOLDERS}"

@@ -110,6 +110,16 @@ fn what_is_shown_is_as_it_was_typed() {
         ("select 1_000", "1000\n1000\n"),
         ("select 1_000.5", "1000.5\n1000.5\n"),
         ("prepare p as select $1 + 1; execute p(2)", "$1 + 1\n3\n"),
+        (
+            "select * from (select date '2024-01-01' + interval '1 month')",
+            "'2024-01-01' + INTERVAL '1 month'\n2024-02-01\n",
+        ),
+        ("select * from (select x'00ff')", "X'00ff'\n00ff\n"),
+        (
+            "select case when 1 = 1 then 'a rather long text' else 'another text that is long, too' end",
+            "\"CASE WHEN 1 = 1 THEN 'a rather long text' ELSE 'another text that is long, too' END\"\na rather long \
+             text\n",
+        ),
     ] {
         assert_eq!(shown("csv", sql), expected, "{sql}");
     }

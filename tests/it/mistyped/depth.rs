@@ -1,4 +1,4 @@
-//! Long chains of operators are answered up to a limit, and refused beyond it.
+//! Long chains of operators and deep nesting are answered up to a limit, and refused beyond it.
 
 use super::Folder;
 
@@ -38,4 +38,61 @@ fn chains_of_operators_never_overflow_the_stack() {
             });
         }
     });
+}
+
+#[test]
+fn deep_nesting_is_named_and_never_a_syntax_error() {
+    let folder = Folder::new();
+    let nested = |before: &str, after: &str, levels: usize| {
+        format!("select {}1{}", before.repeat(levels), after.repeat(levels))
+    };
+    let kinds = [
+        ("case when true then ", " end"),
+        ("case when ", " = 1 then 1 end"),
+        ("case when true then 1 else ", " end"),
+        ("(", ")"),
+        ("abs(", ")"),
+        ("cast(", " as int)"),
+        ("[", "]"),
+        ("- ", ""),
+        ("not ", " = 1"),
+    ];
+    std::thread::scope(|scope| {
+        for (before, after) in kinds {
+            let folder = &folder;
+            scope.spawn(move || {
+                if before != "not " {
+                    folder.rows(&nested(before, after, 50));
+                }
+                for levels in [51, 300] {
+                    folder.fails(
+                        &nested(before, after, levels),
+                        &["nests deeper than 50 levels", "WITH part AS", "recursion_limit = 100"],
+                    );
+                }
+            });
+        }
+    });
+    // An operator before it is a level, too.
+    for (before, after) in [
+        ("case when 1 + 2 * 3 = 7 and 1 < 2 or ", " = 1 or false then 1 end"),
+        ("1 + (", ")"),
+        ("1 + cast(", " as int)"),
+        ("- abs(", ")"),
+    ] {
+        folder.rows(&nested(before, after, 25));
+        folder.fails(&nested(before, after, 26), &["nests deeper than 50 levels"]);
+    }
+    folder.rows(&format!("select {}true", "not ".repeat(50)));
+    let raised = "set datafusion.sql_parser.recursion_limit = 100; ";
+    folder.rows(&format!("{raised}{}", nested("case when true then ", " end", 90)));
+    assert_eq!(folder.rows(&format!("select {}1{}", "(select ".repeat(12), ")".repeat(12))), ["1"]);
+    for levels in [17, 24, 40] {
+        let sql = format!("select {}1{}", "(select ".repeat(levels), ")".repeat(levels));
+        folder.fails(&sql, &["nests deeper than 50 levels"]);
+    }
+    folder.fails(
+        &format!("select * from {}(select 1){}", "(select * from ".repeat(40), ")".repeat(40)),
+        &["nests deeper than 50 levels"],
+    );
 }

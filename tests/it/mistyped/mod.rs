@@ -3,6 +3,8 @@
 mod answers;
 mod arguments;
 mod depth;
+mod places;
+mod scripts;
 mod words;
 
 use std::fs;

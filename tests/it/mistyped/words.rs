@@ -57,6 +57,48 @@ fn hints_lead_to_what_is_meant() {
         ("select * from 's3://*/t.csv'", ["in place of a bucket", "Name the bucket"]),
         ("select amount as x from 't.csv' where x > 1", ["named x", "alias `x`"]),
         ("copy t to stdout", ["`stdout`", "--format csv"]),
+        ("select now", ["named now", "now(), with parentheses"]),
+        ("select row_number from 't.csv'", ["named row_number", "OVER (ORDER BY"]),
+        ("select 2 ** 3", ["`**` may not stand here", "power(a, b)"]),
+        ("select id from 't.csv' where id ** 2 > 3", ["column 33: `**`", "power(a, b)"]),
+        (
+            "select string_agg(name) from 't.csv'",
+            ["no string_agg(VARCHAR)", "string_agg(name, ', ')"],
+        ),
+        ("select date_trunc(day, 'month') from 't.csv'", ["date_trunc(DATE, ", "('month', d)"]),
+        ("select date_trunc(month, day) from 't.csv'", ["named month", "date_trunc('month', d)"]),
+        ("select md5(name) from 't.csv'", ["no function `md5`", "hashes"]),
+        ("select std(amount) from 't.csv'", ["no function `std`", "stddev"]),
+        ("select mode(amount) from 't.csv'", ["no function `mode`", "ORDER BY count(*)"]),
+        ("select first(name) from 't.csv'", ["no function `first`", "first_value(x ORDER BY y)"]),
+        ("select last(name) from 't.csv'", ["no function `last`", "last_value(x ORDER BY y)"]),
+        ("select safe_divide(1, 2)", ["no function `safe_divide`", "nullif(b, 0)"]),
+        (
+            "create view v as select 1 as a; drop table v",
+            ["`v` is a view, not a table", "DROP VIEW v;"],
+        ),
+        (
+            "create view v as select 1 as a; drop table if exists v",
+            ["`v` is a view, not a table", "DROP VIEW v;"],
+        ),
+        ("create table n (a int); drop view n", ["`n` is a table, not a view", "DROP TABLE n;"]),
+        ("drop table nosuch", ["no table `nosuch`", "IF EXISTS"]),
+        (
+            "select d.f from (select named_struct('a', 1, 'b', 'x') as d)",
+            ["no field `f` in d", "Its fields are a, b."],
+        ),
+        (
+            "select t.d.f from (select named_struct('a', 1, 'b', 'x') as d) t where t.d.f > 1",
+            ["no field `f` in d", "Its fields are a, b."],
+        ),
+        (
+            "select d['bb'] from (select named_struct('a', 1, 'b', 'x') as d)",
+            ["no field `bb` in d", "Its fields are a, b."],
+        ),
+        (
+            "select d.e.f from (select named_struct('e', named_struct('g', 1)) as d)",
+            ["no field `f` in d.e", "Its fields are g."],
+        ),
         ("copy (select 1 as a) to 'x.csv' with csv header", ["`csv`", "in parentheses"]),
     ] {
         folder.fails(sql, &parts);
@@ -74,6 +116,22 @@ fn what_is_not_closed_is_named_where_it_begins() {
     ] {
         folder.fails(sql, &parts);
     }
+}
+
+/// What is there is dropped as before.
+#[test]
+fn tables_and_views_are_dropped() {
+    let folder = Folder::new();
+    folder.rows("create view v as select 1 as a; drop view v; drop view if exists v");
+    folder.rows("create table n (a int); drop table n; drop table if exists n");
+    folder.rows("create external table e stored as csv location 't.csv'; drop table e");
+    folder.fails("create view v as select 1 as a; drop view v; from v", &["'v' not found"]);
+    assert_eq!(
+        folder.rows(
+            "select d.e.g as a, d['e']['g'] as b from (select named_struct('e', named_struct('g', 1)) as d)"
+        ),
+        ["1,1"]
+    );
 }
 
 #[test]

@@ -27,7 +27,6 @@ use crate::failure::{Failure, Result};
 use crate::output::chart::ChartFormat;
 use crate::output::file::Unfinished;
 use crate::output::progress::say;
-use crate::session::{place, statements};
 
 /// The setting that a sweep of the selectivity changes.
 const SELECTIVITY: &str = "selectivity";
@@ -57,7 +56,7 @@ pub(crate) async fn run(mut args: ModelArgs) -> Result<()> {
     let file = args.output.as_deref().map(Unfinished::begin).transpose()?;
     let engine = args.connect.connect().await?;
     let scenarios = scenarios(&engine, &args.what_if)?;
-    let statements = statements::all(&script);
+    let statements = script.statements();
     let mut all = Vec::new();
     for (index, statement) in statements.iter().enumerate() {
         let modelled = model(&engine, statement, &scenarios, &args).await;
@@ -66,8 +65,9 @@ pub(crate) async fn run(mut args: ModelArgs) -> Result<()> {
         }
         match modelled {
             Ok(modelled) => all.extend(modelled),
-            Err(failure) if statements.len() == 1 => return Err(failure),
-            Err(failure) => return Err(failure.at(&place(index, statement))),
+            Err(failure) => {
+                return Err(script.failed((index, statements.len()), statement, failure));
+            }
         }
     }
     if all.is_empty() {

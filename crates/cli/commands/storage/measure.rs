@@ -10,7 +10,8 @@ use crate::commands::embedded::set;
 use crate::commands::sql::script;
 use crate::failure::{Failure, Result};
 use crate::output::progress::say;
-use crate::session::{is_query, place, statements};
+use crate::session::is_query;
+use crate::session::script::place;
 
 /// The ways in which nothing but GETs is asked of the store: what a drive would take over is then done
 /// here, and can be measured.
@@ -29,9 +30,9 @@ pub(super) async fn queries(args: StorageArgs) -> Result<(Vec<Query>, Vec<(Strin
         let message = "there is nothing to predict; give a query with -c, or a file with --stages";
         return Err(Failure::Usage(message.to_owned()));
     };
-    refuse_unknown(&script, args.query.as_deref())?;
+    refuse_unknown(script.text(), args.query.as_deref())?;
     let engine = args.connect.connect().await?;
-    let statements = statements::all(&script);
+    let statements = script.statements();
     let (mut queries, mut failures) = (Vec::new(), Vec::new());
     let (wanted, mut seen) = (args.query.as_deref(), 0);
     let mut others = Vec::new();

@@ -19,7 +19,8 @@ use crate::output::listing::{ListFormat, Listing};
 use crate::output::progress::say;
 use crate::runtime::compute::Compute;
 use crate::runtime::interrupt::interruptible;
-use crate::session::{is_query, place, statements};
+use crate::session::script::place;
+use crate::session::{is_query, statements};
 
 const HINT: &str =
     "Name a bucket in which the access key may write and delete, with --model-tables.";
@@ -72,14 +73,15 @@ pub(super) async fn run(
             "there is no query; give one with -c, or a file with -f".into(),
         ));
     };
-    refuse_unknown(&script, args.query.as_deref())?;
+    refuse_unknown(script.text(), args.query.as_deref())?;
     let engine = args.connect.connect().await?;
     let mut samples = Samples::new(&engine, bucket, "model-tables", HINT)?;
     let root = format!("s3://{bucket}/{}", samples.prefix());
     let tried = interruptible(Box::pin(async {
         samples.begin().await?;
         let (engine, wanted, rounds) = (engine.clone(), args.query.clone(), args.rounds);
-        let work = async move { all(&engine, &script, wanted.as_deref(), rounds, root).await };
+        let work =
+            async move { all(&engine, script.text(), wanted.as_deref(), rounds, root).await };
         compute.run(Box::pin(work)).await
     }))
     .await;

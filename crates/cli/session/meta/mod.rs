@@ -2,6 +2,7 @@
 
 mod list;
 mod local;
+mod others;
 mod script;
 mod tables;
 
@@ -88,9 +89,13 @@ impl<'a> Meta<'a> {
                 .with_hint(format!("{name} alone changes to the other of the two."))),
         };
         match (name, argument) {
-            ("\\d" | "\\dt" | ".tables" | ".schema", "") => Ok(Self::Tables),
-            ("\\d" | "\\dt" | ".tables" | ".schema", table) => Ok(Self::Describe(table)),
-            ("\\ls" | "\\l", url) => Ok(Self::List(unquoted(url))),
+            ("\\d" | "\\d+" | "\\dt" | "\\dt+" | "\\dv" | ".tables" | ".schema", "") => {
+                Ok(Self::Tables)
+            }
+            ("\\d" | "\\d+" | "\\dt" | "\\dt+" | "\\dv" | ".tables" | ".schema", table) => {
+                Ok(Self::Describe(table))
+            }
+            ("\\ls" | "\\l" | "\\l+", url) => Ok(Self::List(unquoted(url))),
             ("\\i" | ".read", "") => {
                 Err(Failure::new(format!("`{name}` needs a file")).with_hint("\\i tables.sql"))
             }
@@ -116,10 +121,10 @@ impl<'a> Meta<'a> {
                 | "bye" | ":q",
                 _,
             ) => Ok(Self::Quit),
-            _ => Err(Failure::new(format!("there is no command `{name}`")).with_hint(format!(
-                "There are {}, and statements of SQL; \\? or .help says what they do.",
-                NAMES.join(", ")
-            ))),
+            _ => {
+                Err(Failure::new(format!("there is no command `{name}`"))
+                    .with_hint(others::hint(name)))
+            }
         }
     }
 
@@ -192,6 +197,8 @@ mod tests {
             (".mode csv", Some(Meta::Format(Some(Format::Csv)))),
             (".tables", Some(Meta::Tables)),
             ("\\dt x", Some(Meta::Describe("x"))),
+            ("\\d+ x", Some(Meta::Describe("x"))),
+            ("\\dv", Some(Meta::Tables)),
             ("\\l", Some(Meta::List(""))),
             (".timer off", Some(Meta::Switch(Switch::Timing, Some(false)))),
             ("help;", Some(Meta::Help)),

@@ -4,9 +4,8 @@ use std::env;
 use std::path::{Path, PathBuf};
 
 use crate::failure::{Failure, Result};
-use crate::runtime::input::text_of;
 use crate::session::Session;
-use crate::session::statements::steps;
+use crate::session::script::Script;
 
 /// Files that include one another, at most.
 const DEPTH: usize = 16;
@@ -25,15 +24,9 @@ pub(super) async fn include(session: &mut Session<'_>, file: &str) -> Result<boo
         return Err(Failure::new(format!("`{file}` is included {DEPTH} files deep"))
             .with_hint("A file may not include itself."));
     }
-    let text = text_of(&at_home(file))?;
+    let script = Script::of_file(&at_home(file))?;
     session.including += 1;
-    let place = format!("`{file}`");
-    let ran = session.run_all(&steps(&text)).await;
-    // A file that includes itself is named once.
-    let ran = ran.map_err(|failure| match failure.words().0.starts_with(&place) {
-        true => failure,
-        false => failure.at(&place),
-    });
+    let ran = session.run_all(&script).await;
     session.including -= 1;
     ran
 }

@@ -72,13 +72,26 @@ async fn who_is_not_known_to_count_is_not_held_to_it() {
 
 #[tokio::test]
 async fn who_only_says_that_it_goes_on_is_given_up() {
-    let quiet =
-        || [event("Cont", b""), event("Later", b"x"), records(b""), stats(1, 1, 1)].concat();
-    let store = Store::start(vec![Reply::dripping(&quiet()), Reply::dripping(&quiet())], &[]).await;
-    let options = ConnectOptions { idle_timeout: Duration::from_millis(50), ..options(&store) };
-    let call = call();
-    let metrics = Arc::clone(&call.metrics);
-    let error = run_with(&options, EndpointProfile::sluice(), call).await.unwrap_err();
-    assert!(matches!(error, Error::Silent { .. }), "{error:?}");
-    assert_eq!(metrics.counts().silences, 2);
+    let progress = "<Progress><BytesScanned>9</BytesScanned><BytesProcessed>9</BytesProcessed>\
+         <BytesReturned>0</BytesReturned></Progress>";
+    let quiet = [
+        [event("Cont", b""), event("Later", b"x"), records(b""), stats(1, 1, 1)].concat(),
+        // Figures that stay are no news.
+        event("Progress", progress.as_bytes()),
+    ];
+    let given_up = quiet.map(|quiet| async move {
+        let store = Store::start(vec![Reply::dripping(&quiet), Reply::dripping(&quiet)], &[]).await;
+        let idle_timeout = Duration::from_millis(200);
+        let options = ConnectOptions { idle_timeout, ..options(&store) };
+        let mut call = call();
+        call.request.progress = true;
+        let metrics = Arc::clone(&call.metrics);
+        let error = run_with(&options, EndpointProfile::sluice(), call).await.unwrap_err();
+        let Error::Endless { waited, .. } = error else { panic!("{error:?}") };
+        assert_eq!(waited, 20 * idle_timeout);
+        assert_eq!(metrics.counts().silences, 1);
+        // It has the request, and is not sent another one.
+        assert_eq!(store.unused(), 1);
+    });
+    futures::future::join_all(given_up).await;
 }

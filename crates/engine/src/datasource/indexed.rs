@@ -51,6 +51,7 @@ use crate::index::reading::Reading;
 use crate::index::rows::selection;
 use crate::notes::Notes;
 use crate::query::QueryCounters;
+use crate::sql_types::sql_type;
 
 /// What is looked up in the indexes of a table.
 #[derive(Debug, Clone)]
@@ -116,7 +117,7 @@ impl IndexedSource {
         let wanted = |asked: &AskedColumn| {
             let field = schema.fields().get(asked.column).ok_or("there is no such column")?;
             let type_name = key::type_name(field.data_type()).ok_or_else(|| {
-                Why::new(format!("values of type {} have no index", field.data_type()))
+                Why::new(format!("values of type {} have no index", sql_type(field.data_type())))
             })?;
             let name = field.name().clone();
             let spans = spans_of(&asked.filter, asked.column, field.data_type())

@@ -2,6 +2,29 @@
 
 use datafusion::common::{Column, SchemaError};
 
+/// What helps against a name that is no column, but a function without parentheses or a part of a time.
+pub(super) fn unlike_column(name: &Column) -> Option<&'static str> {
+    if name.relation.is_some() {
+        return None;
+    }
+    Some(match name.name.to_ascii_lowercase().as_str() {
+        "now" | "getdate" | "sysdate" | "systimestamp" => "The time is now(), with parentheses.",
+        "today" | "curdate" => "The date is today(), with parentheses, or current_date.",
+        "random" | "rand" => "A random number is random(), with parentheses.",
+        "uuid" => "A UUID is uuid(), with parentheses.",
+        "pi" => "It is pi(), with parentheses.",
+        "version" => "It is version(), with parentheses.",
+        "row_number" | "rownum" | "rowid" => "Rows are numbered by row_number() OVER (ORDER BY …).",
+        "rank" | "dense_rank" => "A rank needs an order: rank() OVER (ORDER BY …).",
+        "current_user" | "session_user" | "user" => "There are no users here.",
+        "year" | "quarter" | "month" | "week" | "day" | "hour" | "minute" | "second" => {
+            "The part of a time is a text: date_trunc('month', d), date_part('year', d); a column is named as it is, with \
+             its capitals in quotes: \"Month\"."
+        }
+        _ => return None,
+    })
+}
+
 /// What an error says, with each of the columns that there are once: those of ORDER BY are those of SELECT and of the table.
 pub(super) fn each_once(error: &SchemaError) -> String {
     let SchemaError::FieldNotFound { field, valid_fields } = error else {

@@ -7,11 +7,12 @@ use std::io;
 use arrow::error::ArrowError;
 use datafusion::common::{DataFusionError, SchemaError};
 use datafusion::sql::sqlparser::parser::ParserError;
+use sluicegate_client::Error as StoreError;
 use sluicegate_client::text_times::TIME_OF_DAY;
-use sluicegate_client::{Error as StoreError, access_fault};
 
 use super::ErrorKind;
-use super::columns::each_once;
+use super::columns::{each_once, unlike_column};
+use super::of_store::{MISSING_KEY, of_client, of_object_store};
 use super::reword::{cast, reword, with_point};
 use super::told::Told;
 use crate::checked::Damaged;
@@ -33,6 +34,12 @@ pub(super) struct Description {
     pub(super) hint: Option<Cow<'static, str>>,
 }
 
+impl From<Told> for Description {
+    fn from(Told { kind, message, hint }: Told) -> Self {
+        Self { kind, message, hint: hint.map(Cow::Owned) }
+    }
+}
+
 /// Whether bytes were not those of the checksum that their store offers.
 pub(crate) fn is_damage(error: &DataFusionError) -> bool {
     find::<Damaged>(error).is_some()
@@ -44,9 +51,8 @@ pub(crate) fn is_of_store(error: &DataFusionError) -> bool {
 }
 
 pub(super) fn describe(error: &DataFusionError) -> Description {
-    if let Some(Told { kind, message, hint }) = find::<Told>(error) {
-        let hint = hint.clone().map(Cow::Owned);
-        return Description { kind: *kind, message: message.clone(), hint };
+    if let Some(told) = find::<Told>(error) {
+        return told.clone().into();
     }
     if let Some(damaged) = find::<Damaged>(error) {
         let (kind, message) = (ErrorKind::Data, damaged.to_string());
@@ -195,7 +201,7 @@ fn message(error: &DataFusionError) -> String {
             ParserError::ParserError(text) | ParserError::TokenizerError(text) => {
                 format!("syntax error: {}", one_line(text))
             }
-            ParserError::RecursionLimitExceeded => "the statement is nested too deeply".to_owned(),
+            ParserError::RecursionLimitExceeded => "the statement nests too deeply".to_owned(),
         },
         DataFusionError::ArrowError(error, _) => one_line(&error.to_string()),
         DataFusionError::ParquetError(error) => {
@@ -293,11 +299,6 @@ const WHOSE: &str = "Say of which table it is: a.id.";
 const COLUMNS: &str = "Check the columns' names; quote a name that has capitals: \"Name\"; a text is between single \
      quotes: 'text'.";
 
-const MISSING_KEY: &str = "Check the key; keys are case-sensitive.";
-
-const NOT_ALLOWED: &str = "Check that the access key may read and list this bucket; requests that are not signed \
-     (--anonymous) read public buckets only.";
-
 /// Where joins, sorts and aggregates spill to.
 const DISK: &str =
     "Free some space in the folder for temporary files, or name another one by TMPDIR.";
@@ -313,7 +314,7 @@ fn of_datafusion(root: &DataFusionError) -> (ErrorKind, Option<&'static str>) {
                 // Of columns that a query makes; otherwise it is one that the query names.
                 SchemaError::AmbiguousReference { field } if field.relation.is_some() => SAME_NAME,
                 SchemaError::AmbiguousReference { .. } => WHOSE,
-                SchemaError::FieldNotFound { .. } => COLUMNS,
+                SchemaError::FieldNotFound { field, .. } => unlike_column(field).unwrap_or(COLUMNS),
             }),
         ),
         DataFusionError::Plan(text) if text.contains("require unique expression names") => {
@@ -372,129 +373,10 @@ fn of_arrow(error: &ArrowError) -> (ErrorKind, Option<&'static str>) {
     }
 }
 
-fn of_client(error: &StoreError) -> Description {
-    let kind = match error {
-        StoreError::NotFound { .. } | StoreError::NoSuchBucket { .. } => ErrorKind::NotFound,
-        StoreError::AccessDenied { .. }
-        | StoreError::NoCredentials
-        | StoreError::HalfKeyPair { .. }
-        | StoreError::InvalidCredentials { .. } => ErrorKind::Access,
-        StoreError::InvalidEndpoint
-        | StoreError::NoProfile { .. }
-        | StoreError::NoScheme { .. }
-        | StoreError::NoStore { .. }
-        | StoreError::NoTls { .. }
-        | StoreError::InvalidRegion { .. }
-        | StoreError::WrongRegion { .. } => ErrorKind::Setting,
-        StoreError::NoHost { .. }
-        | StoreError::Unreachable { .. }
-        | StoreError::Silent { .. }
-        | StoreError::Transient { .. } => ErrorKind::Unavailable,
-        StoreError::Refused { .. } => ErrorKind::Unsupported,
-        StoreError::ObjectChanged { .. } => ErrorKind::Changed,
-        StoreError::BadAnswer { .. } => ErrorKind::Data,
-        _ => ErrorKind::Other,
-    };
-    Description { kind, message: error.to_string(), hint: Some(error.hint().into()) }
-}
-
-/// The path of a file or a folder of this machine to which the system refuses access.
-fn local_refusal(text: &str) -> Option<&str> {
-    let (before, _) = text.split_once(": Permission denied")?;
-    before.find('/').map(|at| &before[at..])
-}
-
-fn of_object_store(error: &object_store::Error) -> Description {
-    use object_store::Error as E;
-    if let Some(store) = find::<StoreError>(error) {
-        return of_client(store);
-    }
-    let text = one_line(&error.to_string());
-    if let Some(fault) = element(&text, "Code").and_then(access_fault) {
-        let message = format!("{} {}", endpoint(&text), fault.words);
-        return Description { kind: ErrorKind::Access, message, hint: Some(fault.hint.into()) };
-    }
-    let says = |needle: &str| text.contains(needle);
-    let (kind, message, hint) = match error {
-        _ if is_page(&text) => (
-            ErrorKind::Setting,
-            format!("{} answers with a web page: it is no S3 store", endpoint(&text)),
-            "Check the endpoint's port, and that it has no path: http://host:port.",
-        ),
-        _ if says("NoSuchBucket") => (
-            ErrorKind::NotFound,
-            format!("there is no bucket `{}`", bucket(&text).unwrap_or_default()),
-            "Check the bucket's name and the endpoint.",
-        ),
-        _ if says("InvalidBucketName") || says("400 Bad Request") && !has_bucket_name(&text) => (
-            ErrorKind::NotFound,
-            format!("`{}` cannot be the name of a bucket", bucket(&text).unwrap_or_default()),
-            "Names of buckets have 3 to 63 lowercase letters, digits, dots and hyphens.",
-        ),
-        // Of this machine: `Unable to open file /x: Permission denied`
-        E::Generic { store: "LocalFileSystem", .. } | E::PermissionDenied { .. }
-            if local_refusal(&text).is_some() =>
-        {
-            (
-                ErrorKind::Access,
-                format!("`{}` may not be read", local_refusal(&text).unwrap_or_default()),
-                "Check its permissions, and those of its folder.",
-            )
-        }
-        E::NotFound { path, .. } => {
-            (ErrorKind::NotFound, format!("there is no object `{path}`"), MISSING_KEY)
-        }
-        E::Precondition { path, .. } | E::NotModified { path, .. } => (
-            ErrorKind::Changed,
-            format!("`{path}` changed while it was being read"),
-            "Run the query again.",
-        ),
-        E::PermissionDenied { path, .. } => {
-            (ErrorKind::Access, format!("the store refuses access to `{path}`"), NOT_ALLOWED)
-        }
-        E::Unauthenticated { .. } => (
-            ErrorKind::Access,
-            "the store does not accept the credentials".to_owned(),
-            "Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or name an AWS profile.",
-        ),
-        _ if says("error sending request") && innermost(error).contains("InvalidContentType") => (
-            ErrorKind::Setting,
-            format!("{} does not speak TLS", endpoint(&text)),
-            "Try http:// instead of https://.",
-        ),
-        _ if innermost(error).contains("failed to lookup address") => (
-            ErrorKind::Unavailable,
-            format!("there is no host `{}`", host(&text).unwrap_or_default()),
-            "Check the endpoint's name, and that this machine can resolve names.",
-        ),
-        _ if says("error sending request") || says("onnection refused") || says("dns error") => (
-            ErrorKind::Unavailable,
-            format!("{} cannot be reached: {}", endpoint(&text), innermost(error)),
-            "Check the endpoint and the network, and that the store is running.",
-        ),
-        _ if says("PermanentRedirect") || says("301 Moved Permanently") => (
-            ErrorKind::Setting,
-            "the bucket is in another region".to_owned(),
-            "Give the bucket's region.",
-        ),
-        _ if says("403 Forbidden") => (
-            ErrorKind::Access,
-            format!("{} refuses access: {}", endpoint(&text), answer(&text).unwrap_or_default()),
-            NOT_ALLOWED,
-        ),
-        _ => {
-            let message = match answer(&text) {
-                Some(answer) => format!("{} answered {answer}", endpoint(&text)),
-                None => failed(&text).unwrap_or(text),
-            };
-            return Description { kind: ErrorKind::Unavailable, message, hint: None };
-        }
-    };
-    Description { kind, message, hint: Some(hint.into()) }
-}
-
 /// The first error of a type in a chain of causes.
-fn find<'a, T: StdError + 'static>(error: &'a (dyn StdError + 'static)) -> Option<&'a T> {
+pub(super) fn find<'a, T: StdError + 'static>(
+    error: &'a (dyn StdError + 'static),
+) -> Option<&'a T> {
     let mut next = Some(error);
     while let Some(error) = next {
         if let Some(found) = error.downcast_ref::<T>() {
@@ -510,78 +392,7 @@ fn find<'a, T: StdError + 'static>(error: &'a (dyn StdError + 'static)) -> Optio
     None
 }
 
-/// The URL of a failed request.
-fn url(message: &str) -> Option<url::Url> {
-    message.split_whitespace().find(|word| word.starts_with("http")).and_then(|it| it.parse().ok())
-}
-
-/// What became of a request, without how often and how long the library below may try.
-fn failed(message: &str) -> Option<String> {
-    let (_, message) = message.split_once("Error performing ")?;
-    let (request, why) = message.split_once(" - ")?;
-    let (request, tries) = request.split_once(" in ")?;
-    let retries =
-        tries.split(", ").find_map(|it| it.strip_prefix("after ")?.strip_suffix(" retries"));
-    let again = retries.map_or_else(String::new, |n| format!(", also after {n} retries"));
-    let why = why.strip_prefix("HTTP error: ").unwrap_or(why);
-    let store = endpoint(message);
-    Some(match why.strip_prefix("Server returned non-2xx status code: ") {
-        Some(status) => {
-            let status = status.trim_end().trim_end_matches(':');
-            format!("{store} answered {status}{again}")
-        }
-        None => format!("{request} failed{again}: {why}"),
-    })
-}
-
-/// The host of a failed request.
-fn host(message: &str) -> Option<String> {
-    url(message)?.host_str().map(ToOwned::to_owned)
-}
-
-/// The store that a failed request was sent to, without a user or password in its address.
-fn endpoint(message: &str) -> String {
-    match url(message).map(|url| url.origin()) {
-        Some(origin) if origin.is_tuple() => {
-            format!("the store at {}", origin.ascii_serialization())
-        }
-        _ => "the store".to_owned(),
-    }
-}
-
-/// Whether a web server answered.
-fn is_page(message: &str) -> bool {
-    let text = message.to_ascii_lowercase();
-    ["<!doctype html", "<html"].iter().any(|start| text.contains(start))
-}
-
-/// The code and the message of a store's answer in XML.
-fn answer(message: &str) -> Option<String> {
-    let code = element(message, "Code")?;
-    let said = element(message, "Message");
-    Some(said.map_or(code.to_owned(), |said| format!("{code}: {said}")))
-}
-
-/// The text of an element of a store's answer in XML.
-fn element<'a>(message: &'a str, name: &str) -> Option<&'a str> {
-    let (_, value) = message.split_once(&format!("<{name}>"))?;
-    Some(value.split_once(&format!("</{name}>"))?.0)
-}
-
-/// The bucket in the URL of a failed request, where the bucket is a part of the path.
-fn bucket(message: &str) -> Option<String> {
-    url(message)?.path_segments()?.next().map(ToOwned::to_owned)
-}
-
-/// Whether the bucket of a failed request has a name that S3 allows; yes if that is not known.
-fn has_bucket_name(message: &str) -> bool {
-    bucket(message).is_none_or(|name| {
-        let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-._".contains(c);
-        (3..=63).contains(&name.len()) && name.chars().all(allowed)
-    })
-}
-
-fn innermost(error: &(dyn StdError + 'static)) -> String {
+pub(super) fn innermost(error: &(dyn StdError + 'static)) -> String {
     let mut error = error;
     while let Some(source) = error.source() {
         error = source;
@@ -590,7 +401,7 @@ fn innermost(error: &(dyn StdError + 'static)) -> String {
 }
 
 /// A text in one line, without the classes of errors that were put into the text of others.
-fn one_line(text: &str) -> String {
+pub(super) fn one_line(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     match line.rsplit_once(": ") {
         Some((before, last)) => {

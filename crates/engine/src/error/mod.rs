@@ -2,6 +2,7 @@
 
 mod columns;
 mod describe;
+mod of_store;
 mod reword;
 mod told;
 

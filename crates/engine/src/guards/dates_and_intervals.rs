@@ -44,11 +44,17 @@ impl ExprPlanner for Sums {
             BinaryOperator::Minus => Operator::Minus,
             _ => return Ok(PlannerResult::Original(expr)),
         };
-        let (Ok(left), Ok(right)) = (expr.left.get_type(schema), expr.right.get_type(schema))
-        else {
+        let is_date = |it: &DataType| matches!(it, DataType::Date32 | DataType::Date64);
+        // The left side of a long sum is long itself, and its type takes as long as it is.
+        let Ok(right) = expr.right.get_type(schema) else {
             return Ok(PlannerResult::Original(expr));
         };
-        let is_date = |it: &DataType| matches!(it, DataType::Date32 | DataType::Date64);
+        if !is_date(&right) && !matches!(right, DataType::Interval(_)) {
+            return Ok(PlannerResult::Original(expr));
+        }
+        let Ok(left) = expr.left.get_type(schema) else {
+            return Ok(PlannerResult::Original(expr));
+        };
         let has_time = |data_type: &DataType, it: &Expr| {
             matches!(data_type, DataType::Interval(_)) && !has_whole_days(data_type, it)
         };

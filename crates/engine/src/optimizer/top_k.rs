@@ -30,6 +30,7 @@ use crate::physical_plan::top_k_sample::TopKSampleExec;
 use crate::profile::{best_rows_demand, evaluated_here, top_k_demand};
 use crate::sampling::Sampling;
 use crate::sampling::bound::example;
+use crate::sql_types::sql_type;
 
 /// Sorting here what is fetched.
 const SERVER: &str = "server";
@@ -280,7 +281,8 @@ fn compares(
     };
     let Some(bound) = example(first, table)? else {
         let data_type = first.expr.data_type(table)?;
-        let why = format!("a store does not compare {}, of type {data_type}", in_sql(&first.expr));
+        let (key, of) = (in_sql(&first.expr), sql_type(&data_type));
+        let why = format!("a store does not compare {key}, of type {of}");
         return Ok(Err(Why::new(why)));
     };
     Ok(match source.translate(endpoint, &bound) {

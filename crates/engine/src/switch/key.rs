@@ -12,6 +12,7 @@ use sluicegate_pruning::encoding::{combine, nonzero_bits};
 use super::lanes::{Floats, Text, codes, exact_bits, has_key_code, values};
 use super::words::Words;
 use crate::choice::Why;
+use crate::sql_types::sql_type;
 
 /// What a NULL adds to a fingerprint.
 const NULL: u64 = 0x5D58_8B65_6C07_8965;
@@ -192,7 +193,8 @@ impl Key {
         for column in columns {
             let data_type = column.data_type(schema)?;
             if !has_key_code(&data_type) {
-                return Ok(Err(format!("keys of type {data_type} have no code").into()));
+                let of = sql_type(&data_type);
+                return Ok(Err(format!("keys of type {of} have no code").into()));
             }
         }
         Ok(Ok(()))

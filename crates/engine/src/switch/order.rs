@@ -13,6 +13,7 @@ use sluicegate_pruning::encoding::{Range, reverse, squeeze};
 use super::lanes::{Floats, Text, codes, is_text, order_bits};
 use super::words::Words;
 use crate::choice::Why;
+use crate::sql_types::sql_type;
 
 /// A value, as a word of the same order or of the reverse order.
 #[derive(Debug, Clone)]
@@ -71,7 +72,8 @@ impl Order {
     ) -> Result<Result<Self, Why>> {
         let data_type = column.data_type(schema)?;
         let Some((bits, one_to_one)) = order_bits(&data_type) else {
-            return Ok(Err(format!("values of type {data_type} have no order code").into()));
+            let of = sql_type(&data_type);
+            return Ok(Err(format!("values of type {of} have no order code").into()));
         };
         let range = statistics.and_then(|statistics| range(statistics, &data_type));
         let form = match (bits, range) {

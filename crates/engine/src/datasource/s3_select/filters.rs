@@ -19,6 +19,7 @@ use crate::datasource::predicate::Pushed;
 use crate::datasource::snapshot::ScanSnapshot;
 use crate::datasource::statement::Statement;
 use crate::endpoint::Endpoint;
+use crate::sql_types::sql_type;
 
 /// A conjunct of the scan's filter, on both sides.
 #[derive(Debug, Clone)]
@@ -200,7 +201,7 @@ impl S3SelectSource {
             ));
         }
         let data_type = column.data_type(self.file_schema());
-        let of = data_type.map(|it| format!(" {it}")).unwrap_or_default();
+        let of = data_type.map(|it| format!(" {}", sql_type(&it))).unwrap_or_default();
         Why::new(format!("the store has no Bloom filter of values of type{of} (profile `{name}`)"))
     }
 

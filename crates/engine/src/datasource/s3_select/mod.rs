@@ -26,6 +26,7 @@ use crate::datasource::get::GetScan;
 use crate::datasource::predicate::Translator;
 use crate::datasource::statement::{Statement, is_sendable};
 use crate::endpoint::Endpoint;
+use crate::sql_types::sql_type;
 
 pub use self::filters::{Filter, KeyFilter};
 pub use self::split::Split;
@@ -211,7 +212,7 @@ impl S3SelectSource {
             "column {} of type {} cannot be sent by a store of profile `{name}` and read back the \
              same: {helps}",
             field.name(),
-            field.data_type(),
+            sql_type(field.data_type()),
         ))
     }
 

@@ -1,6 +1,7 @@
 //! What DataFusion and its parser say, in words for whoever typed the statement.
 
 mod casts;
+mod functions;
 mod instants;
 mod operators;
 mod places;
@@ -10,13 +11,13 @@ mod unsupported;
 
 use super::ErrorKind;
 use super::describe::Description;
-use super::told::Told;
 use crate::copied_columns::{LEAVE_ONE, NONE_LEFT};
 use crate::missing;
 use crate::url_tables::{COMPRESSIONS, TABS};
 use crate::written_files;
 
 pub(super) use self::casts::cast;
+use self::functions::{function, signature};
 use self::instants::instant;
 use self::operators::operator;
 use self::places::misplaced;
@@ -58,113 +59,6 @@ fn description(
 ) -> Description {
     let message = message.into();
     Description { kind, message, hint: Some(hint.into().into()) }
-}
-
-/// `… No function matches the given name and argument types 'sum(Utf8)'. … Candidate functions: sum(Int64) …`
-fn signature(text: &str) -> Option<Description> {
-    let (_, rest) = text.split_once("No function matches the given name and argument types '")?;
-    let (call, rest) = rest.split_once('\'')?;
-    let name = call.split_once('(')?.0;
-    let candidates = rest.split_once("Candidate functions:").map_or("", |(_, these)| these.trim());
-    let message = format!("there is no {call}");
-    let hint = match candidates {
-        _ if ["max", "min"].contains(&name) && call.contains(',') => {
-            let of_row = if name == "max" { "greatest" } else { "least" };
-            format!(
-                "{name} takes one argument, over rows; of several values in a row: {of_row}(a, b)."
-            )
-        }
-        these if these.contains("UserDefined") || these.contains("Any(") => {
-            format!("Check the number of arguments of {name}, or convert them: CAST(… AS …).")
-        }
-        "" => format!("Convert the argument of {name}: CAST(… AS …)."),
-        these => format!("Convert the argument: CAST(… AS …). {name} takes: {these}."),
-    };
-    Some(description(ErrorKind::Plan, message, hint))
-}
-
-/// What functions are called in other systems, and here.
-#[rustfmt::skip]
-const SYNONYMS: [(&str, &str); 53] = [
-    ("arg_max", "first_value(x ORDER BY y DESC)"),
-    ("arg_min", "first_value(x ORDER BY y)"),
-    ("array_agg_distinct", "array_agg(DISTINCT …)"),
-    ("cast", "CAST(x AS INT)"),
-    ("charindex", "strpos"),
-    ("collect_list", "array_agg"),
-    ("convert", "CAST(x AS INT)"),
-    ("countif", "count(*) FILTER (WHERE …)"),
-    ("curdate", "today()"),
-    ("date_add", "d + INTERVAL '1' DAY"),
-    ("date_diff", DATEDIFF),
-    ("date_sub", "d - INTERVAL '1' DAY"),
-    ("dateadd", "d + INTERVAL '1' DAY"),
-    ("datediff", DATEDIFF),
-    ("datepart", "date_part('year', …)"),
-    ("dayofweek", "date_part('dow', …)"),
-    ("dayofyear", "date_part('doy', …)"),
-    ("epoch", "date_part('epoch', …)"),
-    ("epoch_ms", "to_timestamp_millis"),
-    ("format_date", "to_char"),
-    ("get_json_object", "data['name'], a field of a column of JSON"),
-    ("getdate", "now"),
-    ("group_concat", "string_agg"),
-    ("isnull", "coalesce(x, 0), or the condition x IS NULL"),
-    ("json_extract", "data['name'], a field of a column of JSON"),
-    ("json_extract_string", "data['name'], a field of a column of JSON"),
-    ("json_value", "data['name'], a field of a column of JSON"),
-    ("lcase", "lower"),
-    ("list", "array_agg"),
-    ("listagg", "string_agg"),
-    ("locate", "strpos"),
-    ("log2", "log(2, …)"),
-    ("max_by", "first_value(x ORDER BY y DESC)"),
-    ("min_by", "first_value(x ORDER BY y)"),
-    ("newid", "uuid()"),
-    ("parse_date", "to_date"),
-    ("quantile", "percentile_cont"),
-    ("quantile_cont", "percentile_cont"),
-    ("regexp", "x ~ 'pattern'"),
-    ("regexp_extract", "regexp_match(text, pattern)[1]"),
-    ("regexp_matches", "regexp_like"),
-    ("rlike", "x ~ 'pattern'"),
-    ("str_split", "string_to_array, or split_part"),
-    ("str_to_date", "to_date"),
-    ("strftime", "to_char"),
-    ("string_split", "string_to_array, or split_part"),
-    ("strlen", "length"),
-    ("strptime", "to_timestamp, or to_date"),
-    ("sysdate", "now"),
-    ("to_number", "CAST(… AS DOUBLE)"),
-    ("ucase", "upper"),
-    ("unix_timestamp", "date_part('epoch', …)"),
-    ("weekday", "date_part('dow', …)"),
-];
-
-/// Days between two dates.
-const DATEDIFF: &str = "a - b of two dates";
-
-/// Functions that are only found with OVER.
-const WINDOWS: [&str; 8] =
-    ["cume_dist", "dense_rank", "lag", "lead", "ntile", "percent_rank", "rank", "row_number"];
-
-/// `Invalid function 'len'. Did you mean 'ln'?`
-fn function(text: &str) -> Option<Description> {
-    let (_, rest) = text.split_once("Invalid function '")?;
-    let (name, rest) = rest.split_once('\'')?;
-    if WINDOWS.iter().any(|known| known.eq_ignore_ascii_case(name)) {
-        let hint = format!("Say over which rows: {name}(…) OVER (ORDER BY …).");
-        let message = format!("`{name}` is a function of windows");
-        return Some(description(ErrorKind::Plan, message, hint));
-    }
-    let near = rest.split_once("Did you mean '").and_then(|(_, rest)| rest.split_once('\''));
-    let synonym = SYNONYMS.iter().find(|(theirs, _)| theirs.eq_ignore_ascii_case(name));
-    let hint = match (synonym, near) {
-        (Some((_, ours)), _) => format!("Here it is {ours}."),
-        (None, Some((near, _))) if are_similar(near, name) => format!("Did you mean {near}?"),
-        _ => "SHOW FUNCTIONS lists all.".to_owned(),
-    };
-    Some(description(ErrorKind::Plan, format!("there is no function `{name}`"), hint))
 }
 
 /// `Cannot coerce arithmetic expression Utf8 + Int64 to valid types`
@@ -234,8 +128,7 @@ fn fields(text: &str) -> Option<Description> {
 /// `Inserting into a ListingTable backed by a single file is not supported, …`
 fn inserted(text: &str) -> Option<Description> {
     let at_fault = text.contains("Inserting into a ListingTable backed by a single file");
-    let Told { kind, message, hint } = written_files::refused("");
-    at_fault.then(|| Description { kind, message, hint: hint.map(Into::into) })
+    at_fault.then(|| written_files::refused("").into())
 }
 
 /// `Substring without for/from is not valid Substring { … }`
@@ -273,10 +166,20 @@ fn table(text: &str) -> Option<Description> {
         Some(name) => (name, true),
         None => (name, false),
     };
+    if let Some(told) = missing::broken_link(name).filter(|_| is_quoted) {
+        return Some(told.into());
+    }
+    if is_quoted && std::path::Path::new(name).is_file() {
+        return Some(missing::unknown_format(name).into());
+    }
     let is_file = name.contains('/')
         || name.rsplit_once('.').is_some_and(|(_, end)| {
             let is_end = |known: &str| known.trim_start_matches('.').eq_ignore_ascii_case(end);
-            ENDS.iter().copied().chain(COMPRESSIONS.iter().map(|(end, _)| *end)).any(is_end)
+            missing::ENDS
+                .iter()
+                .copied()
+                .chain(COMPRESSIONS.iter().map(|(end, _)| *end))
+                .any(is_end)
         });
     let (message, hint) = match (is_file, is_quoted) {
         (true, true) => (format!("there is no file '{name}'"), missing::hint(name)),
@@ -296,9 +199,6 @@ fn table(text: &str) -> Option<Description> {
     };
     Some(description(ErrorKind::Plan, message, hint))
 }
-
-/// How the names of files of tables end.
-const ENDS: [&str; 7] = ["csv", TABS, "json", "jsonl", "ndjson", "parquet", "arrow"];
 
 /// `Csv error: Nested type Struct("a": Int64) is not supported in CSV`
 fn nested(text: &str) -> Option<Description> {
@@ -422,38 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn a_function_says_what_it_takes() {
-        said(
-            "Function 'sum' failed. This issue was likely caused by a bug in DataFusion's code. No function \
-             matches the given name and argument types 'sum(Utf8)'. You might need to add explicit type \
-             casts. Candidate functions: sum(Int64) sum(Float64)",
-            "there is no sum(Utf8)",
-            Some("Convert the argument: CAST(… AS …). sum takes: sum(Int64) sum(Float64)."),
-        );
-    }
-
-    #[test]
     fn names_that_do_not_exist_are_named_with_what_may_be_meant() {
-        said(
-            "Invalid function 'strlen'. Did you mean 'ln'?",
-            "there is no function `strlen`",
-            Some("Here it is length."),
-        );
-        said(
-            "Invalid function 'summ'. Did you mean 'sum'?",
-            "there is no function `summ`",
-            Some("Did you mean sum?"),
-        );
-        said(
-            "Invalid function 'rank'. Did you mean 'rand'?",
-            "`rank` is a function of windows",
-            Some("Say over which rows: rank(…) OVER (ORDER BY …)."),
-        );
-        said(
-            "Invalid function 'foo'. Did you mean 'log'?",
-            "there is no function `foo`",
-            Some("SHOW FUNCTIONS lists all."),
-        );
         said(
             "table 'datafusion.public.no.csv' not found",
             "there is no file 'no.csv'",

@@ -74,6 +74,10 @@ pub(super) fn at(sql: &str, place: (usize, usize)) -> Option<Told> {
         let before = &sql[..sql.len() - rest.len()];
         rest = &sql[before.rfind('@')?..];
     }
+    let before = &sql[..sql.len() - rest.len()];
+    if rest.starts_with('*') && before.ends_with('*') {
+        return Some(told(sql, before.len() - 1, "**", "Write power(a, b)."));
+    }
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     let word: &str = &rest[..rest.find(|c: char| !is_word(c)).unwrap_or(rest.len())];
     let found = match (word, rest.chars().next()) {

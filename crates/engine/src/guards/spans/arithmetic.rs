@@ -80,8 +80,20 @@ impl ExprPlanner for Products {
         {
             return Ok(PlannerResult::Original(expr));
         }
-        let (Ok(left), Ok(right)) = (expr.left.get_type(schema), expr.right.get_type(schema))
-        else {
+        let Ok(right) = expr.right.get_type(schema) else {
+            return Ok(PlannerResult::Original(expr));
+        };
+        // The left side of a long sum is long itself, and its type takes as long as it is.
+        let is_of_numbers = match expr.op {
+            B::Plus | B::Minus => !is_date(&right) && !is_span(&right),
+            // A product of a span is a call of a function.
+            B::Multiply | B::Divide => right.is_numeric() && is_product(&expr.left),
+            _ => false,
+        };
+        if is_of_numbers {
+            return Ok(PlannerResult::Original(expr));
+        }
+        let Ok(left) = expr.left.get_type(schema) else {
             return Ok(PlannerResult::Original(expr));
         };
         let RawBinaryExpr { op, left: a, right: b } = expr;
@@ -121,6 +133,11 @@ impl ExprPlanner for Products {
         };
         Ok(PlannerResult::Planned(planned))
     }
+}
+
+fn is_product(expr: &Expr) -> bool {
+    let Expr::BinaryExpr(BinaryExpr { op, .. }) = expr else { return false };
+    matches!(op, Operator::Multiply | Operator::Divide | Operator::Modulo)
 }
 
 fn is_date(data_type: &DataType) -> bool {

@@ -1,0 +1,237 @@
+//! How deep a statement nests.
+//!
+//! DataFusion's parser gives up at `datafusion.sql_parser.recursion_limit`. Where it only tries one way to read a CASE, a
+//! NOT or a CAST, it takes that for a syntax error, or tries both ways at each level, which takes for ever. So levels are
+//! counted before a statement is parsed. A sub-query among expressions is three, because DataFusion walks those that are
+//! nested in one another twice as often with each: twenty of them took ten seconds.
+
+use datafusion::common::Result;
+use datafusion::sql::sqlparser::dialect::GenericDialect;
+use datafusion::sql::sqlparser::keywords::Keyword;
+use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
+
+use crate::error::{ErrorKind, Told};
+use crate::sql::Part;
+
+/// Levels that the parser takes for the statement itself, and for the operands of the innermost expression, which may be
+/// of operators of every strength.
+const OTHERS: usize = 10;
+
+/// Refuses a statement that nests deeper than the parser follows, given its limit.
+///
+/// # Errors
+///
+/// That it is nested too deeply.
+pub(crate) fn check(sql: &str, limit: usize) -> Result<()> {
+    let most = limit.saturating_sub(OTHERS);
+    if openers(sql) <= most || levels(sql) <= most {
+        return Ok(());
+    }
+    Err(too_deep(most).into())
+}
+
+/// What is said of a statement that the parser gave up.
+pub(crate) fn given_up(limit: usize) -> Told {
+    too_deep(limit.saturating_sub(OTHERS))
+}
+
+fn too_deep(most: usize) -> Told {
+    Told {
+        kind: ErrorKind::Unsupported,
+        message: format!(
+            "the statement nests deeper than {most} levels: each parenthesis, CASE and NOT is one, and each operator \
+             before it; a sub-query is two or three"
+        ),
+        hint: Some(
+            "Name a part of it: WITH part AS (SELECT …) SELECT … FROM part, or CREATE VIEW. SET \
+             datafusion.sql_parser.recursion_limit = 100 allows more levels."
+                .to_owned(),
+        ),
+    }
+}
+
+/// No fewer than the levels, counted in the text.
+fn openers(sql: &str) -> usize {
+    /// What a parenthesis is at most: operators of seven strengths may be before it, and a query in it.
+    const MOST: usize = 10;
+    let signs = sql.bytes().map(|byte| match byte {
+        b'(' | b'[' | b'{' => MOST,
+        b'-' | b'+' | b'~' => 1,
+        _ => 0,
+    });
+    let words = sql.as_bytes().windows(4).map(|four| match four {
+        _ if four.eq_ignore_ascii_case(b"case") => MOST,
+        _ if four[..3].eq_ignore_ascii_case(b"not") => 1,
+        _ => 0,
+    });
+    signs.sum::<usize>() + words.sum::<usize>()
+}
+
+/// Words that an operand follows, so that a sign behind them is its own. Others may be names.
+const EXPECTING: [Keyword; 20] = [
+    Keyword::ALL,
+    Keyword::AND,
+    Keyword::BETWEEN,
+    Keyword::BY,
+    Keyword::DISTINCT,
+    Keyword::ELSE,
+    Keyword::HAVING,
+    Keyword::IN,
+    Keyword::INTERVAL,
+    Keyword::IS,
+    Keyword::LIKE,
+    Keyword::LIMIT,
+    Keyword::NOT,
+    Keyword::OFFSET,
+    Keyword::ON,
+    Keyword::OR,
+    Keyword::SELECT,
+    Keyword::THEN,
+    Keyword::WHEN,
+    Keyword::WHERE,
+];
+
+/// What is open at a place in a statement.
+#[derive(Debug, Default)]
+struct Open {
+    /// How many levels each parenthesis and each CASE is: itself, and the operators whose operand it is in; with these.
+    around: Vec<(usize, Vec<Pending>)>,
+    sum: usize,
+    /// Operators whose right operand is not complete, each stronger than the one before.
+    pending: Vec<Pending>,
+}
+
+/// An operator whose right operand is not complete.
+#[derive(Debug, Clone, Copy)]
+struct Pending {
+    strength: usize,
+    /// Whether it has no left operand.
+    is_prefix: bool,
+}
+
+/// NOT binds as AND does, and a sign more strongly than any operator.
+const NOT: Pending = Pending { strength: 2, is_prefix: true };
+const SIGN: Pending = Pending { strength: 8, is_prefix: true };
+
+impl Open {
+    fn depth(&self) -> usize {
+        self.sum + self.pending.iter().filter(|it| it.is_prefix).count()
+    }
+
+    fn open(&mut self) {
+        let levels = self.pending.len() + 1;
+        self.around.push((levels, std::mem::take(&mut self.pending)));
+        self.sum += levels;
+    }
+
+    fn close(&mut self) {
+        if let Some((levels, pending)) = self.around.pop() {
+            self.sum -= levels;
+            self.pending = pending;
+        }
+    }
+
+    /// Counts a parenthesis as more, because a query begins in it.
+    fn add(&mut self, more: usize) {
+        if let Some((levels, _)) = self.around.last_mut() {
+            *levels += more;
+            self.sum += more;
+        }
+    }
+
+    fn operator(&mut self, strength: usize) {
+        while self.pending.last().is_some_and(|last| last.strength >= strength) {
+            self.pending.pop();
+        }
+        self.pending.push(Pending { strength, is_prefix: false });
+    }
+}
+
+/// The most levels that are open at one place.
+fn levels(sql: &str) -> usize {
+    // What cannot be split into words is for the parser to refuse.
+    let Ok(tokens) = Tokenizer::new(&GenericDialect {}, sql).tokenize() else { return 0 };
+    let mut open = Open::default();
+    let (mut deepest, mut after_operand, mut after_period) = (0, false, false);
+    // How many levels more a parenthesis is in which a query begins, if the last token opened one.
+    let (mut of_query, mut names_table) = (None, false);
+    for token in tokens.iter().filter(|token| !matches!(token, Token::Whitespace(_))) {
+        let keyword = match token {
+            // Behind a period, it is the name of a column.
+            Token::Word(word) if word.quote_style.is_none() && !after_period => word.keyword,
+            _ => Keyword::NoKeyword,
+        };
+        after_period = *token == Token::Period;
+        let begins_query = matches!(keyword, Keyword::SELECT | Keyword::WITH | Keyword::FROM);
+        if let (Some(more), true) = (of_query.take(), begins_query) {
+            open.add(more);
+        }
+        let is_sign = matches!(token, Token::Minus | Token::Plus | Token::Tilde);
+        match (token, Part::of(token)) {
+            _ if is_sign && !after_operand => open.pending.push(SIGN),
+            _ if keyword == Keyword::NOT => open.pending.push(NOT),
+            _ if keyword == Keyword::CASE => open.open(),
+            _ if keyword == Keyword::END => open.close(),
+            (Token::LBrace, _) => open.open(),
+            (Token::RBrace, _) | (_, Part::Close) => open.close(),
+            (_, Part::Open) => {
+                open.open();
+                of_query = Some(if names_table { 1 } else { 2 });
+            }
+            (_, Part::Next | Part::Operator(0)) => open.pending.clear(),
+            (_, Part::Operator(strength)) => open.operator(strength),
+            (_, Part::Other) => {}
+        }
+        after_operand = match token {
+            Token::Word(_) => keyword != Keyword::CASE && !EXPECTING.contains(&keyword),
+            Token::Number(..) | Token::SingleQuotedString(_) => true,
+            Token::RParen | Token::RBracket | Token::RBrace => true,
+            _ => false,
+        };
+        names_table = matches!(
+            keyword,
+            Keyword::FROM
+                | Keyword::JOIN
+                | Keyword::LATERAL
+                | Keyword::AS
+                | Keyword::UNION
+                | Keyword::ALL
+        );
+        deepest = deepest.max(open.depth());
+    }
+    deepest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_open_at_one_place_is_counted() {
+        for (sql, expected) in [
+            ("select 1", 0),
+            ("select (1), (2), [3]", 1),
+            ("select abs((1))", 2),
+            ("select not not not true and not false", 3),
+            ("select - - 1 - 2 - 3 + -1", 2),
+            (
+                "select case when not (case when true then [1] end) then 1 end, case when 1 then 2 end",
+                5,
+            ),
+            ("select a - (b - c), a is not null", 2),
+            ("select '((((' -- ((((", 0),
+            ("select )))) (1)", 1),
+            ("select day - (name - (value - 1))", 4),
+            ("select t.case, t.case, t.not", 0),
+            ("select not f(not f(1)), {a: (1)}, t.*, (count(*))", 4),
+            ("select 1 or 2 = 3 + (4 and (5))", 6),
+            ("select (select (select 1))", 6),
+            ("select * from (select * from (from t) a) b", 4),
+            ("select 1 where not exists (select 1) and a in ((1), 2)", 4),
+            ("with a as (select 1) select * from a, lateral (select 1)", 2),
+        ] {
+            assert_eq!(levels(sql), expected, "{sql}");
+            assert!(openers(sql) >= expected, "{sql}");
+        }
+    }
+}
