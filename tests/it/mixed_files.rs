@@ -1,0 +1,94 @@
+//! Folders of files that are written in different ways, columns of different values, and where what is wrong is.
+
+use std::io::Write;
+use std::path::Path;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use sluicegate_engine::config::Scan;
+
+use crate::bad_input::says;
+use crate::harness::{BUCKET, Store, rows, try_rows};
+use crate::untidy::SCANS;
+
+fn gzip(text: &str) -> Vec<u8> {
+    let mut gzip = GzEncoder::new(Vec::new(), Compression::fast());
+    gzip.write_all(text.as_bytes()).unwrap();
+    gzip.finish().unwrap()
+}
+
+fn write(folder: &Path, name: &str, text: impl AsRef<[u8]>) {
+    let path = folder.join(name);
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, text).unwrap();
+}
+
+/// A name that a header has twice gets a number, as in DuckDB.
+#[tokio::test(flavor = "multi_thread")]
+async fn columns_that_a_header_calls_alike_have_numbers() {
+    let store = Store::start().await;
+    store.put("t/a.csv", "a,a,b\n1,2,x\n4,5,y\n");
+    store.put("t/b.csv", "a,a,b\n7,8,z\n");
+    // As COPY of such a table writes it.
+    store.put("t/c.csv", "a,a_1,b\n9,0,z\n");
+    for scan in SCANS {
+        let engine = store.engine(scan).await;
+        rows(
+            &engine,
+            &format!("CREATE EXTERNAL TABLE t STORED AS CSV LOCATION 's3://{BUCKET}/t/'"),
+        )
+        .await;
+        for from in ["t".to_owned(), format!("'s3://{BUCKET}/t/'")] {
+            let some = format!("SELECT a, a_1, b FROM {from} WHERE a_1 > 5");
+            assert_eq!(rows(&engine, &some).await, [r#""7" | "8" | "z""#], "{from}, {scan}");
+            let sum = format!("SELECT sum(a), sum(a_1) FROM {from}");
+            assert_eq!(rows(&engine, &sum).await, [r#""21" | "15""#], "{from}, {scan}");
+        }
+    }
+    let engine = store.engine(Scan::Auto).await;
+    rows(&engine, &format!("COPY (FROM 's3://{BUCKET}/t/a.csv') TO 's3://{BUCKET}/o.csv'")).await;
+    let copied = rows(&engine, &format!("SELECT a, a_1 FROM 's3://{BUCKET}/o.csv'")).await;
+    assert_eq!(copied, [r#""1" | "2""#, r#""4" | "5""#]);
+}
+
+/// Digits are dates by the format that a call gives.
+#[tokio::test(flavor = "multi_thread")]
+async fn digits_are_dates_by_a_format() {
+    let store = Store::start().await;
+    store.put("d.csv", "d,n,t\n20260131,5,20260131235959\n20260201,20260202,20260201000000\n");
+    for scan in SCANS {
+        let engine = store.engine(scan).await;
+        let read = format!(
+            "read_csv('s3://{BUCKET}/d.csv', dateformat => '%Y%m%d', timestampformat => '%Y%m%d%H%M%S')"
+        );
+        let types = "arrow_typeof(d), arrow_typeof(n), t > TIMESTAMP '2026-02-01'";
+        let some = format!("SELECT {types}, d FROM {read} WHERE d < '2026-02-01'");
+        let expected = r#""Date32" | "Int64" | "false" | "2026-01-31""#;
+        assert_eq!(rows(&engine, &some).await, [expected], "{scan}");
+        let plain = format!("SELECT sum(d) FROM 's3://{BUCKET}/d.csv'");
+        assert_eq!(rows(&engine, &plain).await, [r#""40520332""#], "{scan}");
+    }
+}
+
+/// A first line `sep=;` is what Excel writes for itself.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_separator_that_the_first_line_names_is_taken() {
+    let store = Store::start().await;
+    let text = "\u{feff}sep=;\r\na;b\r\n1;x\r\n2;y\r\n";
+    store.put("e.csv", text);
+    store.put("e.csv.gz", gzip(text));
+    store.put("folder/a.csv", "sep=;\na;b\n1;x\n");
+    store.put("folder/b.csv", "sep=;\na;b\n2;y\n");
+    for scan in SCANS {
+        let engine = store.engine(scan).await;
+        for place in ["e.csv", "e.csv.gz", "folder/"] {
+            for from in [
+                format!("'s3://{BUCKET}/{place}'"),
+                format!("read_csv('s3://{BUCKET}/{place}', delim => ';')"),
+            ] {
+                let all = rows(&engine, &format!("SELECT a, b FROM {from} WHERE a > 0")).await;
+                assert_eq!(all, [r#""1" | "x""#, r#""2" | "y""#], "{from}, {scan}");
+            }
+        }
+    }
+}
