@@ -51,6 +51,76 @@ async fn columns_that_a_header_calls_alike_have_numbers() {
     assert_eq!(copied, [r#""1" | "2""#, r#""4" | "5""#]);
 }
 
+/// Numbers and texts of JSON are text together, in one file as in several; lists and others are refused.
+#[tokio::test(flavor = "multi_thread")]
+async fn values_of_json_of_several_types_are_text() {
+    let store = Store::start().await;
+    store.put("one.json", "{\"a\":1}\n{\"a\":\"x\"}\n{\"a\":2.50}\n{\"a\":true}\n{\"a\":null}\n");
+    store.put("array.json", "[{\"a\":1},\n{\"a\":\"x\"},{\"a\":2.50},{\"a\":true},{\"a\":null}]");
+    store.put("two/a.json", "{\"a\":1}\n{\"a\":2.50}\n");
+    store.put("two/b.json", "{\"a\":\"x\"}\n{\"a\":true}\n{\"a\":null}\n");
+    store.put("in.json", "{\"o\":{\"a\":1}}\n{\"o\":{\"a\":\"x\"}}\n");
+    store.put("list.json", "{\"a\":1}\n{\"a\":[1,2]}\n");
+    for scan in SCANS {
+        let engine = store.engine(scan).await;
+        for place in ["one.json", "array.json", "two/"] {
+            let from = format!("'s3://{BUCKET}/{place}'");
+            let all = rows(&engine, &format!("SELECT a FROM {from}")).await;
+            let expected = [r#""1""#, r#""2.50""#, r#""NULL""#, r#""true""#, r#""x""#];
+            assert_eq!(all, expected, "{place}, {scan}");
+            for (condition, count) in [("a = '2.50'", 1), ("a > '1'", 3), ("a IS NULL", 1)] {
+                let some = format!("SELECT count(*) FROM {from} WHERE {condition}");
+                let expected = format!("\"{count}\"");
+                assert_eq!(rows(&engine, &some).await, [expected], "{place}, {condition}, {scan}");
+            }
+        }
+        let inner = format!("SELECT o['a'] FROM 's3://{BUCKET}/in.json'");
+        assert_eq!(rows(&engine, &inner).await, [r#""1""#, r#""x""#], "{scan}");
+        says(
+            try_rows(&engine, &format!("SELECT a FROM 's3://{BUCKET}/list.json'")).await,
+            &[
+                "column `a` of `list.json` is a number in record 1 and an array in record 2",
+                "Declare the other columns",
+            ],
+        );
+    }
+}
+
+/// What comes after the records that tell the columns, and is none of them, is found.
+#[tokio::test(flavor = "multi_thread")]
+async fn damage_that_comes_late_is_on_a_line() {
+    let store = Store::start().await;
+    let here = tempfile::tempdir().unwrap();
+    let late = |at: usize, line: &str| {
+        let lines =
+            (0..5000).map(|n| if n == at { line.to_owned() } else { format!("{{\"a\":{n}}}") });
+        lines.map(|line| line + "\n").collect::<String>()
+    };
+    let array = |at: usize, line: &str| {
+        let all = late(at, line);
+        format!("[{}]\n", all.trim_end().replace('\n', ",\n"))
+    };
+    for (name, text, line) in [
+        ("value.json", late(3999, "{\"a\":\"zz\"}"), "on line 4000"),
+        ("list.json", late(4999, "{\"a\":[1]}"), "on line 5000"),
+        ("cut.json", late(1999, "{\"a\":"), "on line 2000"),
+        ("array.json", array(2999, "{\"a\":\"zz\"}"), "on line 3000"),
+    ] {
+        store.put(name, &text);
+        store.put(&format!("{name}.gz"), gzip(&text));
+        write(here.path(), name, &text);
+        for place in [
+            format!("s3://{BUCKET}/{name}"),
+            format!("s3://{BUCKET}/{name}.gz"),
+            here.path().join(name).display().to_string(),
+        ] {
+            let engine = store.engine(Scan::Get).await;
+            let refused = try_rows(&engine, &format!("SELECT sum(a) FROM '{place}'")).await;
+            says(refused, &[line, name]);
+        }
+    }
+}
+
 /// Digits are dates by the format that a call gives.
 #[tokio::test(flavor = "multi_thread")]
 async fn digits_are_dates_by_a_format() {

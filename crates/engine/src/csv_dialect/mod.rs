@@ -230,13 +230,14 @@ async fn schema(
         Some(json) if json.is_newline_delimited() => {
             json_columns::columns(state, json, &store, objects).await?
         }
-        _ => match format.infer_schema(state, &store, objects).await {
-            Ok(schema) => schema,
-            Err(error) if json.is_some() => {
-                json_columns::of_arrays(state, error, &store, objects).await?
+        Some(json) => match json_columns::of_arrays(state, json, &store, objects).await? {
+            Some(schema) => schema,
+            None => {
+                let inferred = format.infer_schema(state, &store, objects).await;
+                inferred.map_err(|error| json_columns::of_array_fault(error, objects))?
             }
-            Err(error) => return Err(error),
         },
+        None => format.infer_schema(state, &store, objects).await?,
     };
     Ok(sampled_schema::with_text_for_nothing(&schema))
 }
