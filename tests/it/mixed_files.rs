@@ -121,6 +121,20 @@ async fn damage_that_comes_late_is_on_a_line() {
     }
 }
 
+/// What COPY writes as JSON has the same columns when it is read.
+#[tokio::test(flavor = "multi_thread")]
+async fn json_has_columns_without_a_value() {
+    let store = Store::start().await;
+    let engine = store.engine(Scan::Auto).await;
+    for place in ["o.json", "o/"] {
+        let query = "SELECT 1 AS a, CAST(NULL AS INT) AS b, 'x' AS c";
+        let url = format!("'s3://{BUCKET}/{place}'");
+        rows(&engine, &format!("COPY ({query}) TO {url} STORED AS JSON")).await;
+        let back = rows(&engine, &format!("SELECT a, b, c FROM {url}")).await;
+        assert_eq!(back, [r#""1" | "NULL" | "x""#], "{place}");
+    }
+}
+
 /// Digits are dates by the format that a call gives.
 #[tokio::test(flavor = "multi_thread")]
 async fn digits_are_dates_by_a_format() {
