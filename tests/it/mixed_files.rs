@@ -135,6 +135,40 @@ async fn json_has_columns_without_a_value() {
     }
 }
 
+/// Rows that are appended have the columns of the files that are there.
+#[tokio::test(flavor = "multi_thread")]
+async fn appended_rows_have_the_columns_that_are_there() {
+    let store = Store::start().await;
+    let engine = store.engine(Scan::Auto).await;
+    for format in ["CSV", "PARQUET"] {
+        let copy = |query: &str, options: &str| {
+            format!(
+                "COPY (SELECT {query}) TO 's3://{BUCKET}/{format}/' STORED AS {format} {options}"
+            )
+        };
+        let append = "OPTIONS (append true)";
+        rows(&engine, &copy("1 AS a, 'x' AS b", append)).await;
+        rows(&engine, &copy("'y' AS b, 2 AS a", append)).await;
+        for other in ["'z' AS b, 3 AS c", "3 AS a", "3 AS a, 'z' AS b, 4 AS c"] {
+            says(
+                try_rows(&engine, &copy(other, append)).await,
+                &["has the columns a, b", "COPY would append", "UNION ALL BY NAME"],
+            );
+        }
+        let all = rows(&engine, &format!("SELECT a, b FROM 's3://{BUCKET}/{format}/'")).await;
+        assert_eq!(all, [r#""1" | "x""#, r#""2" | "y""#], "{format}");
+    }
+    let parts = |query: &str| {
+        format!(
+            "COPY (SELECT {query}) TO 's3://{BUCKET}/parts/' STORED AS CSV PARTITIONED BY (k) OPTIONS (append true)"
+        )
+    };
+    rows(&engine, &parts("1 AS a, 'x' AS b, 7 AS k")).await;
+    rows(&engine, &parts("'y' AS b, 8 AS k, 2 AS a")).await;
+    let all = rows(&engine, &format!("SELECT a, b, k FROM 's3://{BUCKET}/parts/'")).await;
+    assert_eq!(all, [r#""1" | "x" | "7""#, r#""2" | "y" | "8""#]);
+}
+
 /// Digits are dates by the format that a call gives.
 #[tokio::test(flavor = "multi_thread")]
 async fn digits_are_dates_by_a_format() {

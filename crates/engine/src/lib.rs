@@ -276,6 +276,9 @@ impl Engine {
             copied_columns::check(copy, session.state().config_options())?;
             readable_copy::quote_text(copy);
             let replaced = existing.at(copy, &session.state()).await?;
+            if existing == staging::replaced::Existing::Kept {
+                staging::appended::as_there(copy, &session).await?;
+            }
             let state = session.state_ref();
             state.write().config_mut().options_mut().extensions.insert(replaced);
         }
