@@ -51,6 +51,48 @@ async fn columns_that_a_header_calls_alike_have_numbers() {
     assert_eq!(copied, [r#""1" | "2""#, r#""4" | "5""#]);
 }
 
+/// `.csv` beside `.csv.gz` is one table.
+#[tokio::test(flavor = "multi_thread")]
+async fn compressed_files_and_others_are_one_table() {
+    let store = Store::start().await;
+    let here = tempfile::tempdir().unwrap();
+    let put = |name: &str, text: &[u8]| {
+        store.put(name, text);
+        write(here.path(), name, text);
+    };
+    put("t/x.csv", b"a,b\n1,2\n");
+    put("t/y.csv.gz", &gzip("a,b\n3,0.5\n"));
+    put("t/readme.txt", b"no data");
+    put("j/x.json", b"{\"a\":1}\n");
+    put("j/y.ndjson.gz", &gzip("{\"a\":2,\"b\":\"x\"}\n"));
+    put("order/x.csv", b"a,b\n1,2\n");
+    put("order/y.csv.gz", &gzip("b,a\n3,0.5\n"));
+    for scan in SCANS {
+        for place in [format!("s3://{BUCKET}"), here.path().display().to_string()] {
+            let engine = store.engine(scan).await;
+            for from in [
+                format!("'{place}/t/'"),
+                format!("'{place}/t/*.csv*'"),
+                format!("read_csv('{place}/t/')"),
+            ] {
+                let all = format!("SELECT a, b FROM {from} ORDER BY a");
+                let expected = [r#""1" | "2.0""#, r#""3" | "0.5""#];
+                assert_eq!(rows(&engine, &all).await, expected, "{from}, {scan}");
+                let some = format!("SELECT count(*), sum(b) FROM {from} WHERE b < 1");
+                assert_eq!(rows(&engine, &some).await, [r#""1" | "0.5""#], "{from}, {scan}");
+            }
+            let json = format!("SELECT a, b FROM '{place}/j/' ORDER BY a");
+            assert_eq!(rows(&engine, &json).await, [r#""1" | "NULL""#, r#""2" | "x""#]);
+            says(
+                try_rows(&engine, &format!("FROM '{place}/order/'")).await,
+                &["y.csv.gz` has its columns in another order (b, a)", "x.csv` (a, b)"],
+            );
+            let create = format!("CREATE EXTERNAL TABLE t STORED AS CSV LOCATION '{place}/order/'");
+            says(try_rows(&engine, &create).await, &[".csv, .csv.gz", "order/*.csv'", "VIEW"]);
+        }
+    }
+}
+
 /// Numbers and texts of JSON are text together, in one file as in several; lists and others are refused.
 #[tokio::test(flavor = "multi_thread")]
 async fn values_of_json_of_several_types_are_text() {
@@ -207,6 +249,21 @@ async fn the_separator_that_the_first_line_names_is_taken() {
                 let all = rows(&engine, &format!("SELECT a, b FROM {from} WHERE a > 0")).await;
                 assert_eq!(all, [r#""1" | "x""#, r#""2" | "y""#], "{from}, {scan}");
             }
+        }
+    }
+}
+
+/// A folder is a table without a slash, too.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_folder_needs_no_slash() {
+    let store = Store::start().await;
+    store.put("t/a.csv", "a\n1\n");
+    store.put("t/b.csv", "a\n2\n");
+    for scan in SCANS {
+        let engine = store.engine(scan).await;
+        for from in [format!("'s3://{BUCKET}/t'"), format!("read_csv('s3://{BUCKET}/t')")] {
+            let sum = format!("SELECT sum(a) FROM {from}");
+            assert_eq!(rows(&engine, &sum).await, [r#""3""#], "{from}, {scan}");
         }
     }
 }

@@ -118,6 +118,7 @@ pub mod picture;
 #[doc(hidden)]
 pub mod profile;
 pub mod query;
+mod quoted_folders;
 mod readable_copy;
 mod sampled_schema;
 #[doc(hidden)]
@@ -143,6 +144,7 @@ mod table_columns;
 pub mod table_functions;
 pub mod timeline;
 mod type_of;
+mod united;
 mod unquoted_names;
 #[doc(hidden)]
 pub mod url_tables;
