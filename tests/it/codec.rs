@@ -17,7 +17,7 @@ use sluicegate_s3select::profile::EndpointProfile;
 use sluicegate_workloads::tpch::{Format, generate, query};
 use tokio::runtime::Runtime;
 
-use crate::harness::{BUCKET, Store, rows, runner, text};
+use crate::harness::{BUCKET, Store, rows, runner, text, try_rows};
 use crate::{random, tpch};
 
 const SCANS: [Scan; 3] = [Scan::Auto, Scan::Get, Scan::Select];
@@ -204,6 +204,23 @@ async fn what_is_special_about_a_scan_comes_back() {
         }
         round_trip(&engine, "SELECT kind, count(*) FROM parts WHERE kind = 'b' GROUP BY kind")
             .await;
+    }
+}
+
+/// A file without a header among others is refused by whoever reads it.
+#[tokio::test(flavor = "multi_thread")]
+async fn headers_that_are_compared_come_back() {
+    let store = Store::start().await;
+    store.put("h/a.csv", "id,name\n1,alpha\n2,beta\n");
+    let engine = store.engine(Scan::Auto).await;
+    let table = "h (id INT, name VARCHAR) STORED AS CSV";
+    rows(&engine, &format!("CREATE EXTERNAL TABLE {table} LOCATION 's3://{BUCKET}/h/'")).await;
+    store.put("h/b.csv", "3,gamma\n4,delta\n");
+    for scan in SCANS {
+        set(&engine, scan).await;
+        let refused = try_rows(&engine, "SELECT id FROM h ORDER BY id").await.unwrap_err();
+        assert!(refused.to_string().contains("begins with a row"), "{refused}");
+        round_trip(&engine, "SELECT id FROM h ORDER BY id").await;
     }
 }
 

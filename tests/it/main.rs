@@ -42,6 +42,7 @@ mod messy;
 mod minio;
 mod misanswers;
 mod mistyped;
+mod mixed_files;
 mod model;
 mod names;
 mod negotiation;

@@ -53,12 +53,8 @@ async fn a_folder_of_several_formats_is_refused() {
     let engine = store.engine(Scan::Get).await;
     store.put("mix/a.csv", "n\n1\n");
     store.put("mix/b.json", "{\"n\":2}\n");
-    store.put("gz/a.csv", "n\n1\n");
-    store.put("gz/b.csv.gz", "not read");
-    for (folder, parts) in [("mix", [".csv", ".json"]), ("gz", [".csv", ".csv.gz"])] {
-        let url = format!("s3://{BUCKET}/{folder}/");
-        says(try_rows(&engine, &format!("FROM '{url}'")).await, &[&url, parts[0], parts[1], "/*."]);
-    }
+    let url = format!("s3://{BUCKET}/mix/");
+    says(try_rows(&engine, &format!("FROM '{url}'")).await, &[&url, ".csv", ".json", "/*."]);
     assert_eq!(rows(&engine, &format!("FROM 's3://{BUCKET}/mix/*.json'")).await, [r#""2""#]);
     assert_eq!(rows(&engine, &format!("FROM 's3://{BUCKET}/mix/*.csv'")).await, [r#""1""#]);
     assert!(engine.take_notes().is_empty());

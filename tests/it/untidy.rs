@@ -147,7 +147,6 @@ async fn files_of_one_table_have_one_header() {
             ),
             ("more/", &["more/b.csv", "other columns (a, b, c)", "more/a.csv", "(a, b)"]),
             ("late/", &["late/b.csv", "another order (b, a)", "late/a.csv", "(a, b)"]),
-            ("twice.csv", &["twice.csv", "column `a` twice", "CREATE EXTERNAL TABLE", "order"]),
         ] {
             let url = format!("s3://{BUCKET}/{place}");
             says(try_rows(&engine, &format!("SELECT * FROM '{url}'")).await, words);

@@ -209,20 +209,19 @@ async fn json_records_that_go_on_later_are_read_or_refused() {
 #[tokio::test(flavor = "multi_thread")]
 async fn odd_values_of_json_are_refused_in_a_sentence() {
     let store = Store::start().await;
-    store.put("mixed.json", "{\"a\":1}\n{\"a\":\"x\"}\n");
     store.put("large.json", "{\"a\":1}\n{\"a\":1e400}\n");
     store.put("number.json", "{\"a\":1}\n7\n");
     store.put("array.json", "[\n{\"a\":1},\n{\"a\":2}\n]\n");
     for scan in SCANS {
         let engine = store.engine(scan).await;
         for (key, words) in [
-            ("mixed.json", ["mixed.json", "expected string got 1", "Text is in quotes"].as_slice()),
             (
                 "large.json",
-                &[
+                [
                     "`large.json` has a number that is too large",
                     "CREATE EXTERNAL TABLE t (a DOUBLE",
-                ],
+                ]
+                .as_slice(),
             ),
             ("number.json", &["`number.json` has a number where there are to be objects"]),
         ] {

@@ -35,15 +35,20 @@ pub(crate) fn check(copy: &CopyTo, options: &ConfigOptions) -> Result<()> {
         );
         return Err(Told { kind: ErrorKind::Plan, message, hint: Some(hint) }.into());
     }
-    let keeps = copy.options.get(KEEPS).map_or(
-        options.execution.keep_partition_by_columns,
-        // What is neither is refused when it is planned.
-        |said| !said.eq_ignore_ascii_case("false"),
-    );
+    let keeps = keeps_partitions(copy, options);
     let is_folder = |name: &String| copy.partition_by.contains(name);
     if !keeps && !copy.partition_by.is_empty() && columns.iter().all(|it| is_folder(it.name())) {
         let (message, hint) = (NONE_LEFT.to_owned(), Some(LEAVE_ONE.to_owned()));
         return Err(Told { kind: ErrorKind::Plan, message, hint }.into());
     }
     Ok(())
+}
+
+/// Whether the columns which partition the objects are written in them, too.
+pub(crate) fn keeps_partitions(copy: &CopyTo, options: &ConfigOptions) -> bool {
+    copy.options.get(KEEPS).map_or(
+        options.execution.keep_partition_by_columns,
+        // What is neither is refused when it is planned.
+        |said| !said.eq_ignore_ascii_case("false"),
+    )
 }

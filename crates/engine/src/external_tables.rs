@@ -31,7 +31,7 @@ use crate::missing::nothing_at;
 use crate::notes::{Notes, some_of};
 use crate::partitions::{Partitions, inferred};
 use crate::table_columns::TableColumns;
-use crate::url_tables::{COMPRESSIONS, TABS, check_kinds, of_bucket};
+use crate::url_tables::{COMPRESSIONS, TABS, check_kinds, check_ways, of_bucket};
 use crate::{ErrorKind, Told};
 
 /// Makes tables of files.
@@ -266,11 +266,12 @@ async fn check_folders(state: &dyn Session, command: &CreateExternalTable) -> Re
     for location in command.locations.iter().filter(|location| location.ends_with('/')) {
         // Of folders on this machine, it reads objects by their names.
         let folder = ListingTableUrl::parse(as_url(location)?)?;
-        if !folder.is_folder() {
-            let ignored = session.config_options().execution.listing_table_ignore_subdirectory;
-            let mut there = below(session, command, location).await?;
-            there.retain(|object| folder.contains(&object.location, ignored));
-            check_kinds(session, location, &there, &format)?;
+        let ignored = session.config_options().execution.listing_table_ignore_subdirectory;
+        let mut there = below(session, command, location).await?;
+        there.retain(|object| folder.contains(&object.location, ignored));
+        match folder.is_folder() {
+            true => check_ways(session, location, &there, &format)?,
+            false => check_kinds(session, location, &there, &format)?,
         }
     }
     Ok(())

@@ -2,10 +2,10 @@
 //!
 //! DataFusion would fetch whole files for them, and knows only records that are lines.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use arrow::datatypes::{Schema, SchemaRef};
+use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use arrow::error::ArrowError;
 use arrow::json::reader::infer_json_schema_from_iterator;
 use datafusion::catalog::Session;
@@ -14,11 +14,14 @@ use datafusion::datasource::file_format::file_compression_type::FileCompressionT
 use datafusion::datasource::file_format::json::JsonFormat;
 use futures::TryStreamExt;
 use futures::future::join_all;
+use memchr::memrchr;
 use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt};
 use serde_json::{Deserializer, Value};
 
 use crate::beginnings::Looks;
 use crate::contents;
+use crate::datasource::json_rows::MIXED;
+use crate::datasource::record_limit::{LongRecord, MOST_BYTES};
 use crate::decompressed;
 use crate::json_layout;
 use crate::merged_columns::{LEAVE_OUT, MergedColumns};
@@ -31,8 +34,8 @@ const RECORDS: usize = 1000;
 /// The bytes of text from which the columns are told, if there are so many records among them.
 const FIRST_LOOK: usize = 64 << 10;
 
-/// The bytes of an array that is read again to say what is wrong with it.
-const MOST_READ_AGAIN: u64 = 16 << 20;
+/// The most bytes of a file that is one array, of which the columns are told here.
+const MOST_OF_ARRAY: u64 = 16 << 20;
 
 /// How an error about a file that is one array begins to describe it.
 const IS_ARRAY: &str = "is one JSON array of all records";
@@ -94,49 +97,61 @@ fn note_widened(state: &dyn Session, columns: &mut MergedColumns) {
     columns.take_widened().into_iter().for_each(|note| notes.add(note));
 }
 
-/// The columns of files that are one JSON array each, where DataFusion does not find them: it fails with records that
-/// go on in further lines.
+/// The columns of files that are one JSON array each, as their first records tell them; nothing where a file is too
+/// large for that, or is no such array.
 ///
 /// # Errors
 ///
-/// What is wrong with a file, if one is at fault; else what DataFusion says.
+/// What is wrong with a file, if one has values that no column has.
 pub(crate) async fn of_arrays(
     state: &dyn Session,
-    error: DataFusionError,
+    format: &JsonFormat,
     store: &Arc<dyn ObjectStore>,
     objects: &[ObjectMeta],
-) -> Result<SchemaRef> {
-    let is_of_json = matches!(error.find_root(), DataFusionError::ArrowError(arrow, _)
-        if matches!(arrow.as_ref(), ArrowError::JsonError(_)));
-    if !is_of_json {
-        return Err(error);
+) -> Result<Option<SchemaRef>> {
+    if objects.iter().any(|object| object.size > MOST_OF_ARRAY) {
+        return Ok(None);
     }
-    let (mut columns, mut told) = (MergedColumns::of_json(), 0);
-    for object in objects.iter().filter(|object| object.size <= MOST_READ_AGAIN) {
-        let Ok(read) = store.get(&object.location).await else { continue };
-        let Ok(text) = read.bytes().await else { continue };
-        let Ok(mut records) = serde_json::from_slice::<Vec<Value>>(&text) else { continue };
-        records.iter_mut().for_each(drop_nulls);
-        if let Some(value) = records.iter().find(|value| !value.is_object()) {
-            return Err(Fault::Value(kind(value)).of(object));
+    let mut left = format.options().schema_infer_max_rec.unwrap_or(RECORDS);
+    let mut columns = MergedColumns::of_json();
+    for object in objects {
+        if left == 0 {
+            break;
         }
-        match infer_json_schema_from_iterator(records.iter().map(Ok)) {
-            Ok(schema) => {
-                columns.add(object, &schema)?;
-                told += 1;
-            }
-            Err(_) => {
-                if let Some(conflict) = Conflict::among(records) {
-                    return Err(Fault::Types(conflict).of(object));
-                }
+        let (mut text, mut parts) = (Vec::new(), store.get(&object.location).await?.into_stream());
+        while let Some(part) = parts.try_next().await? {
+            text.extend_from_slice(&part);
+            if text.len() > MOST_BYTES {
+                return Ok(None);
             }
         }
+        let Ok(mut records) = serde_json::from_slice::<Vec<Value>>(&text) else { return Ok(None) };
+        records.truncate(left);
+        left -= records.len();
+        let mut seen = Seen::default();
+        for (number, record) in (1..).zip(&mut records) {
+            drop_nulls(record);
+            if !record.is_object() {
+                return Err(Fault::Value(kind(record)).of(object));
+            }
+            if let Some(conflict) = Conflict::of_record(&mut seen, (&*record, number)) {
+                return Err(Fault::Types(conflict).of(object));
+            }
+        }
+        let schema = infer_json_schema_from_iterator(records.iter().map(Ok))?;
+        columns.add(object, &seen.typed(&schema))?;
     }
     note_widened(state, &mut columns);
+    Ok(Some(Arc::new(columns.into_schema())))
+}
+
+/// What is wrong with a file that is one JSON array, where DataFusion finds no columns in it.
+pub(crate) fn of_array_fault(error: DataFusionError, objects: &[ObjectMeta]) -> DataFusionError {
+    let is_of_json = matches!(error.find_root(), DataFusionError::ArrowError(arrow, _)
+        if matches!(arrow.as_ref(), ArrowError::JsonError(_)));
     match objects {
-        _ if told == objects.len() => Ok(Arc::new(columns.into_schema())),
-        [object] => Err(Fault::Json(error.to_string()).of(object)),
-        _ => Err(error),
+        [object] if is_of_json => Fault::Json(error.to_string()).of(object),
+        _ => error,
     }
 }
 
@@ -159,12 +174,21 @@ async fn of_object(
             }
         }
         contents::check_text(object, &text)?;
+        if text.len() > MOST_BYTES && !is_whole {
+            let Some(end) = memrchr(b'\n', &text) else {
+                let long = LongRecord::of(object.location.as_ref());
+                return Err(DataFusionError::External(Box::new(long)));
+            };
+            // The records that are whole are enough.
+            text.truncate(end + 1);
+            is_whole = true;
+        }
         match of_records(&text, most) {
             Ok((_, records)) if records < most && !is_whole => {}
             Err(Fault::Cut(_)) if !is_whole => {}
             told => return Ok(told.map(|(schema, records)| (schema, records, text))),
         }
-        enough = 4 * text.len();
+        enough = (4 * text.len()).min(MOST_BYTES + 1);
     }
 }
 
@@ -230,6 +254,7 @@ fn of_records(text: &[u8], most: usize) -> Result<(Schema, usize), Fault> {
     }
     let mut records = 0;
     let mut fault = None;
+    let mut seen = Seen::default();
     let mut values = Deserializer::from_slice(text).into_iter::<Value>();
     let iterator = std::iter::from_fn(|| {
         if records == most {
@@ -243,6 +268,11 @@ fn of_records(text: &[u8], most: usize) -> Result<(Schema, usize), Fault> {
             Ok(mut value @ Value::Object(_)) => {
                 records += 1;
                 drop_nulls(&mut value);
+                // Arrow takes lists and what is none for lists, which its reader refuses.
+                if let Some(conflict) = Conflict::of_record(&mut seen, (&value, records)) {
+                    fault = Some(Fault::Types(conflict));
+                    return None;
+                }
                 Some(Ok(value))
             }
             Ok(value) => {
@@ -263,14 +293,8 @@ fn of_records(text: &[u8], most: usize) -> Result<(Schema, usize), Fault> {
     let schema = infer_json_schema_from_iterator(iterator);
     match (fault, schema) {
         (Some(fault), _) => Err(fault),
-        (None, Ok(schema)) => Ok((schema, records)),
-        (None, Err(error)) => {
-            let records = Deserializer::from_slice(text).into_iter::<Value>();
-            Err(match Conflict::among(records.take(most).map_while(Result::ok)) {
-                Some(conflict) => Fault::Types(conflict),
-                None => Fault::Json(error.to_string()),
-            })
-        }
+        (None, Ok(schema)) => Ok((seen.typed(&schema), records)),
+        (None, Err(error)) => Err(Fault::Json(error.to_string())),
     }
 }
 
@@ -287,6 +311,39 @@ fn drop_nulls(value: &mut Value) {
     }
 }
 
+/// What the values of columns were in records, each column by its path.
+#[derive(Debug, Default)]
+struct Seen {
+    /// What the first value is, and in which record, which are counted from 1.
+    kinds: HashMap<String, (&'static str, usize)>,
+    /// Columns that have numbers, truth values and texts, at least two of these.
+    mixed: HashSet<String>,
+}
+
+impl Seen {
+    /// The columns of which Arrow tells text, with the type of such columns where values are not all text.
+    fn typed(&self, columns: &Schema) -> Schema {
+        let typed = columns.fields().iter().map(|field| self.field(field.name(), field));
+        Schema::new_with_metadata(typed.collect::<Vec<_>>(), columns.metadata().clone())
+    }
+
+    fn field(&self, path: &str, field: &Field) -> Field {
+        let data_type = match field.data_type() {
+            DataType::Utf8 if self.mixed.contains(path) => MIXED,
+            DataType::Struct(fields) => {
+                let fields =
+                    fields.iter().map(|it| self.field(&format!("{path}.{}", it.name()), it));
+                DataType::Struct(fields.collect())
+            }
+            DataType::List(item) => {
+                DataType::List(Arc::new(self.field(&format!("{path}[]"), item)))
+            }
+            other => other.clone(),
+        };
+        field.clone().with_data_type(data_type)
+    }
+}
+
 /// Two values of one column that no type takes together.
 #[derive(Debug, PartialEq, Eq)]
 struct Conflict {
@@ -297,31 +354,28 @@ struct Conflict {
 }
 
 impl Conflict {
-    /// The first one among records.
-    fn among(records: impl IntoIterator<Item = Value>) -> Option<Self> {
-        let mut seen = HashMap::new();
-        let numbered = (1..).zip(records);
-        numbered.into_iter().find_map(|(number, record)| match &record {
+    /// That of a record with those which were `seen` before.
+    fn of_record(seen: &mut Seen, (record, number): (&Value, usize)) -> Option<Self> {
+        match record {
             Value::Object(columns) => columns
                 .iter()
-                .find_map(|(name, value)| Self::with(&mut seen, name.clone(), (value, number))),
+                .find_map(|(name, value)| Self::with(seen, name.clone(), (value, number))),
             _ => None,
-        })
+        }
     }
 
-    fn with(
-        seen: &mut HashMap<String, (&'static str, usize)>,
-        column: String,
-        (value, record): (&Value, usize),
-    ) -> Option<Self> {
+    fn with(seen: &mut Seen, column: String, (value, record): (&Value, usize)) -> Option<Self> {
         if value.is_null() {
             return None;
         }
         let other = (kind(value), record);
-        let first = *seen.entry(column.clone()).or_insert(other);
+        let first = *seen.kinds.entry(column.clone()).or_insert(other);
         let nested = |kind| ["an array", "an object"].contains(&kind);
         if first.0 != other.0 && (nested(first.0) || nested(other.0)) {
             return Some(Self { column, first, other });
+        }
+        if first.0 != other.0 {
+            seen.mixed.insert(column.clone());
         }
         match value {
             Value::Object(fields) => fields.iter().find_map(|(name, value)| {
@@ -380,6 +434,10 @@ mod tests {
         let all = ["a: Float64", "b: Utf8", "c: Boolean"].map(str::to_owned).to_vec();
         assert_eq!(fields(text, 10), Ok((all, 3)));
         assert_eq!(fields(text, 1).unwrap().1, 1);
+        let mixed = r#"{"a":1,"b":[1],"c":{"d":"x"}} {"a":"x","b":[true],"c":{"d":"y"}}"#;
+        let (mixed, _) = fields(mixed, 10).unwrap();
+        assert_eq!((mixed[0].as_str(), mixed[1].contains("LargeUtf8")), ("a: LargeUtf8", true));
+        assert!(!mixed[2].contains("LargeUtf8"), "{mixed:?}");
         assert_eq!(fields("", 10), Ok((Vec::new(), 0)));
         for array in ["[{\"a\": 1}]", " [{", "{}\n[{}]"] {
             assert_eq!(fields(array, 10), Err("array".to_owned()));

@@ -124,6 +124,7 @@ pub mod picture;
 #[doc(hidden)]
 pub mod profile;
 pub mod query;
+mod quoted_folders;
 mod read_twice;
 mod readable_copy;
 mod sampled_schema;
@@ -151,6 +152,7 @@ mod table_columns;
 pub mod table_functions;
 pub mod timeline;
 mod type_of;
+mod united;
 mod unquoted_names;
 #[doc(hidden)]
 pub mod url_tables;
@@ -286,6 +288,9 @@ impl Engine {
             copied_columns::check(copy, session.state().config_options())?;
             readable_copy::quote_text(copy);
             let replaced = existing.at(copy, &session.state()).await?;
+            if existing == staging::replaced::Existing::Kept {
+                staging::appended::as_there(copy, &session).await?;
+            }
             let state = session.state_ref();
             state.write().config_mut().options_mut().extensions.insert(replaced);
         }

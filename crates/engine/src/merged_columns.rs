@@ -8,6 +8,7 @@ use datafusion::common::{DataFusionError, Result};
 use object_store::ObjectMeta;
 use object_store::path::Path;
 
+use crate::datasource::json_rows::MIXED;
 use crate::sql_types::sql_type;
 use crate::{ErrorKind, Told};
 
@@ -30,7 +31,7 @@ pub(crate) struct MergedColumns {
 impl MergedColumns {
     /// None yet, of JSON, which has its own way out where types differ: no type takes all of its values.
     pub(crate) fn of_json() -> Self {
-        Self { is_json: true, wider: Some(of_text), ..Self::default() }
+        Self { is_json: true, wider: Some(of_json_values), ..Self::default() }
     }
 
     /// None yet, of text in which `5` may stand for 5.0.
@@ -130,6 +131,14 @@ fn two_of(name: &str, object: &ObjectMeta) -> DataFusionError {
         ),
     }
     .into()
+}
+
+/// The type of numbers and truth values in one file of JSON, and of others or texts in the next, as within one file.
+fn of_json_values(one: &DataType, other: &DataType) -> Option<DataType> {
+    use DataType::{Boolean, Float64, Int64, Utf8};
+    let is_one = |it: &DataType| matches!(it, Boolean | Float64 | Int64 | Utf8) || *it == MIXED;
+    let are_mixed = one != other && is_one(one) && is_one(other);
+    of_text(one, other).or(are_mixed.then_some(MIXED))
 }
 
 /// The type of whole numbers in one text and of others in the next, or of times that are told more or less exactly.
@@ -427,6 +436,20 @@ mod tests {
         let error = Error::from(all.add(&object("b"), &nested(DataType::Utf8)).unwrap_err());
         assert_eq!(error.to_string(), "column `x.item.in` is BIGINT in `a` and VARCHAR in `b`");
         assert_eq!(error.hint(), Some(LEAVE_OUT));
+    }
+
+    #[test]
+    fn values_of_json_are_text_together() {
+        let mut all = MergedColumns::of_json();
+        for (name, data_type) in
+            [("a", DataType::Int64), ("b", DataType::Boolean), ("c", DataType::Utf8), ("d", MIXED)]
+        {
+            all.add(&object(name), &schema("x", data_type)).unwrap();
+        }
+        let said = "column `x` is BIGINT in `a` and BOOLEAN in `b`: it is read as VARCHAR";
+        assert_eq!(all.take_widened(), [said]);
+        all.add(&object("e"), &schema("x", DataType::new_list(MIXED, true))).unwrap_err();
+        assert_eq!(all.into_schema().field(0).data_type(), &MIXED);
     }
 
     #[test]

@@ -28,6 +28,7 @@ use crate::not_null;
 use crate::notes::Notes;
 use crate::option_values;
 use crate::other_forms;
+use crate::quoted_folders;
 use crate::read_twice;
 use crate::show_columns;
 use crate::show_tables;
@@ -113,6 +114,7 @@ async fn planned(
     written_files::check(state, &statement)?;
     select_all(&mut statement);
     name_files(&mut statement);
+    quoted_folders::with_slash(state, &mut statement);
     let existing = prepare(state, &mut statement)?;
     loop {
         match state.statement_to_plan(statement.clone()).await {

@@ -39,6 +39,7 @@ use crate::notes::{Notes, some_of};
 use crate::partitions::inferred;
 use crate::table_columns::TableColumns;
 use crate::table_functions::{Call, GlobTable, Read};
+use crate::united::{self, Part, Parts};
 
 /// Suffixes of compressed objects, and the matching values of the format's option.
 pub(crate) const COMPRESSIONS: [(&str, &str); 4] =
@@ -102,6 +103,16 @@ impl UrlTableFactory for UrlTables {
 impl UrlTables {
     /// The table of the objects at a URL: as their names say, or as a call does.
     async fn table(&self, url: &str, read: Option<&Read>) -> Result<Arc<dyn TableProvider>> {
+        self.table_of(url, read, &Part::default()).await
+    }
+
+    /// The same of a part of them.
+    pub(crate) async fn table_of(
+        &self,
+        url: &str,
+        read: Option<&Read>,
+        part: &Part,
+    ) -> Result<Arc<dyn TableProvider>> {
         if let Some(told) = broken_link(url) {
             return Err(told.into());
         }
@@ -124,10 +135,23 @@ impl UrlTables {
             .await?;
         // Folders of this machine are listed in no order.
         there.sort_by(|one, other| one.location.cmp(&other.location));
+        let is_folder = |object: &ObjectMeta| object.location != *location.prefix();
+        if !location.is_collection() && !there.is_empty() && there.iter().all(is_folder) {
+            return Box::pin(self.table_of(&format!("{url}/"), read, part)).await;
+        }
         let in_folder = !state.config_options().execution.listing_table_ignore_subdirectory;
         let (objects, deeper): (Vec<_>, Vec<_>) = there
             .into_iter()
             .partition(|object| in_folder || location.contains(&object.location, true));
+        if part.end.is_none()
+            && let Some(parts) = Parts::of(&state, &objects, read)
+        {
+            let notes = state.config().get_extension::<Notes>().unwrap_or_default();
+            parts.unknown(url, objects.len()).into_iter().for_each(|note| notes.add(note));
+            return united::table(self, url, read, &parts.parts).await;
+        }
+        let mut objects = objects;
+        objects.retain(|object| part.has(&object.location));
         let foreseen = Foreseen::default();
         foreseen.learn(&state, &location.object_store(), &objects);
         let found = Found::new(&state, (url, is_glob), &objects, &deeper, read)?;
@@ -190,6 +214,7 @@ impl UrlTables {
                 inferred => inferred?,
             },
         };
+        let schema = part.typed(&schema, &partitions);
         let config =
             ListingTableConfig::new(location).with_listing_options(options).with_schema(schema);
         let cache = state.runtime_env().cache_manager.get_file_statistic_cache();
@@ -291,7 +316,7 @@ pub(crate) fn of_bucket(url: &str) -> Option<String> {
 
 /// What an object's name tells about its format.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Kind {
+pub(crate) struct Kind {
     format: String,
     options: BTreeMap<String, String>,
 }
@@ -325,7 +350,7 @@ impl Kind {
     }
 
     /// Whether it is read as a format: `csv`, `json` or `parquet`.
-    fn is_of(&self, format: &str) -> bool {
+    pub(crate) fn is_of(&self, format: &str) -> bool {
         match self.format.as_str() {
             "ndjson" | "jsonl" => format == "json",
             other => format == other,
@@ -334,11 +359,11 @@ impl Kind {
 }
 
 /// The kinds of objects by their names, each with the ends of the names that say it.
-struct Kinds<'a>(Vec<(Kind, BTreeSet<&'a str>)>);
+pub(crate) struct Kinds<'a>(pub(crate) Vec<(Kind, BTreeSet<&'a str>)>);
 
 impl<'a> Kinds<'a> {
     /// Those that are wanted, and the objects whose names do not say any of them.
-    fn of(
+    pub(crate) fn of(
         state: &SessionState,
         objects: &'a [ObjectMeta],
         is_wanted: impl Fn(&Kind) -> bool,
@@ -368,8 +393,14 @@ impl<'a> Kinds<'a> {
             true => format!("{url}/"),
             false => url.trim_end_matches(|c| c != '/').to_owned(),
         };
+        let is_of = |format: &&str| self.0.iter().all(|(kind, _)| kind.is_of(format));
+        let is_one = self.0.iter().all(|(_, ends)| ends.len() == 1);
+        let together = match is_one && ["csv", "json"].iter().any(is_of) {
+            true => format!(", or CREATE VIEW t AS FROM '{folder}', which reads all of them"),
+            false => String::new(),
+        };
         plan_datafusion_err!(
-            "the objects at {url} are of several formats ({}); name those of one, as in '{folder}*{}'",
+            "the objects at {url} are of several formats ({}); name those of one, as in '{folder}*{}'{together}",
             ends.join(", "),
             ends[0]
         )
@@ -395,6 +426,27 @@ pub(crate) fn check_kinds(
     match are_alike && kinds.0.iter().all(|kind| is_read(&kind)) {
         true => Ok(()),
         false => Err(kinds.several(url)),
+    }
+}
+
+/// Looks whether a table of a format would leave out objects of the same format that are written otherwise, such as
+/// compressed ones beside others.
+///
+/// # Errors
+///
+/// If there are such objects.
+pub(crate) fn check_ways(
+    state: &SessionState,
+    url: &str,
+    objects: &[ObjectMeta],
+    format: &str,
+) -> Result<()> {
+    let (kinds, _) = Kinds::of(state, objects, |kind| kind.is_of(format));
+    match kinds.0.split_first() {
+        Some((first, others)) if others.iter().any(|(kind, _)| kind.options != first.0.options) => {
+            Err(kinds.several(url))
+        }
+        _ => Ok(()),
     }
 }
 

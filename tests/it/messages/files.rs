@@ -93,6 +93,23 @@ fn a_value_of_another_type_is_no_matter_of_lines() {
     assert!(!said.contains("several lines"), "{said}");
 }
 
+/// A folder of this machine is named without a slash, unless a table has its name.
+#[test]
+fn a_folder_of_this_machine_needs_no_slash() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir(folder.path().join("t")).unwrap();
+    for (name, text) in [("t/a.csv", "x\n1\n"), ("t/b.csv", "x\n2\n")] {
+        std::fs::write(folder.path().join(name), text).unwrap();
+    }
+    for (sql, expected) in [
+        ("SELECT sum(x) AS n FROM 't'", "n\n3\n"),
+        ("CREATE VIEW t AS SELECT 7 AS x; SELECT sum(x) AS n FROM 't'", "n\n7\n"),
+    ] {
+        let mut here = sluice(&["sql", "--format", "csv", "-c", sql]);
+        assert_eq!(good(here.current_dir(folder.path())), expected, "{sql}");
+    }
+}
+
 /// A pattern of files on this machine is a table, too.
 #[test]
 fn files_of_this_machine_are_read_by_a_pattern() {

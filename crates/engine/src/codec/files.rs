@@ -64,6 +64,9 @@ pub(super) struct FilesMessage {
     /// Whether a sample told the types of CSV.
     #[prost(bool, tag = "13")]
     has_sampled_types: bool,
+    /// Whether nothing but a default says that the files have headers.
+    #[prost(bool, tag = "14")]
+    has_header_by_default: bool,
 }
 
 /// The version of an object, as its listing says.
@@ -122,6 +125,7 @@ impl Encoder<'_> {
             encoding,
             header: header.to_vec(),
             is_declared,
+            has_header_by_default: expected.is_some_and(ExpectedHeader::is_by_default),
             has_sampled_types: config
                 .file_groups
                 .iter()
@@ -180,6 +184,7 @@ impl Decoder<'_> {
         let known = Arc::default();
         let header = ExpectedHeader::of(&config, &message.header, message.is_declared, known);
         if let Some(header) = header.filter(|_| !message.header.is_empty()) {
+            let header = if message.has_header_by_default { header.by_default() } else { header };
             let mut versions = message.versions.iter();
             let is_compared = |_: &_| versions.next().is_some_and(|it| it.is_compared);
             config = header.attach(&config, is_compared).unwrap_or(config);

@@ -13,13 +13,15 @@ use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt};
 
 use super::at_fault;
 use super::beginning::Beginning;
-use super::headers::{has_header, name_of};
-use super::real_dates;
+use super::column_names::called;
+use super::headers::has_header;
+use super::{digit_dates, real_dates};
 use crate::beginnings::Looks;
+use crate::csv_options::Values;
 use crate::merged_columns::MergedColumns;
 use crate::notes::Notes;
 
-/// The columns of objects together, in the order of the first. DataFusion's own inference puts two columns without
+/// The columns of objects together, in the order of the first; `values` are what the options say about text. DataFusion's own inference puts two columns without
 /// a name together, and refuses whole numbers in one object and others in the next.
 ///
 /// # Errors
@@ -30,6 +32,7 @@ pub(super) async fn of(
     csv: &CsvFormat,
     store: &Arc<dyn ObjectStore>,
     objects: &[ObjectMeta],
+    values: &Values,
 ) -> Result<SchemaRef> {
     let options = csv.options();
     let mut left = options.schema_infer_max_rec.unwrap_or(DEFAULT_SCHEMA_INFER_MAX_RECORD);
@@ -39,7 +42,7 @@ pub(super) async fn of(
     while let Some(some) = looks.next(left) {
         let mut read = Vec::with_capacity(some.len());
         for object in some {
-            read.push(of_object(state, csv, store, object, left));
+            read.push(of_object((state, values), csv, store, object, left));
         }
         for (object, read) in some.iter().zip(join_all(read).await) {
             let (schema, records) = read.map_err(|error| at_fault::named(error, object))?;
@@ -61,7 +64,7 @@ pub(super) async fn of(
 
 /// The columns that at most so many records of an object tell, and how many they were.
 async fn of_object(
-    state: &dyn Session,
+    (state, values): (&dyn Session, &Values),
     csv: &CsvFormat,
     store: &Arc<dyn ObjectStore>,
     object: &ObjectMeta,
@@ -80,7 +83,9 @@ async fn of_object(
             let (schema, records) = csv.infer_schema_from_stream(state, most, parts).await?;
             if records >= most || beginning.is_enough() {
                 let has_header = has_header(state, csv.options());
-                let schema = real_dates::checked(schema, csv.options(), has_header, &text, most)?;
+                let options = csv.options();
+                let schema = real_dates::checked(schema, options, has_header, &text, most)?;
+                let schema = digit_dates::found(schema, values, options, has_header, &text, most)?;
                 return Ok((schema, records));
             }
             // Some of the lines were comments.
@@ -91,13 +96,14 @@ async fn of_object(
     read.await.map_err(|error: DataFusionError| error.context(named))
 }
 
-/// The schema in which columns that the header does not name are called by their place, and times have fractions.
+/// The schema in which each column has a name of its own, and times have fractions.
 fn with_names(schema: &Schema) -> Schema {
-    let fields =
-        schema.fields().iter().enumerate().map(|(place, field)| match field.name().is_empty() {
-            true => Arc::new(field.as_ref().clone().with_name(name_of(place, ""))),
-            false => Arc::clone(field),
-        });
+    let names = called(schema.fields().iter().map(|field| field.name()));
+    let fields = schema.fields().iter().zip(names);
+    let fields = fields.map(|(field, name)| match *field.name() == name {
+        true => Arc::clone(field),
+        false => Arc::new(field.as_ref().clone().with_name(name)),
+    });
     let fields = fields.map(|field| match field.data_type() {
         // Later times may have fractions of a second, which the reader would drop.
         DataType::Timestamp(TimeUnit::Second | TimeUnit::Millisecond, zone) => {

@@ -12,6 +12,7 @@ use datafusion::datasource::listing::PartitionedFile;
 use datafusion::datasource::physical_plan::{CsvSource, FileScanConfig, FileScanConfigBuilder};
 use object_store::{ObjectMeta, ObjectStore};
 
+use super::column_names::called;
 use super::headers::{self, Header, KnownHeaders};
 use crate::beginnings::LOOKS;
 use crate::contents;
@@ -83,6 +84,11 @@ impl ExpectedHeader {
         (&self.columns, self.is_declared)
     }
 
+    /// Whether nothing but a default says that files have headers.
+    pub(crate) fn is_by_default(&self) -> bool {
+        self.options.has_header.is_none()
+    }
+
     fn is_known(&self, object: &ObjectMeta) -> bool {
         self.known.of(object).as_ref() == Some(&self.columns)
     }
@@ -111,7 +117,7 @@ impl ExpectedHeader {
             headers::check_names(&self.columns, object, header, &self.options)?;
             headers::compare_declared(&self.columns, object, header)?;
         } else {
-            let header: Vec<String> = headers::called(header).collect();
+            let header = called(header);
             headers::compare(("its table", &self.columns), (object, &header), &self.options)?;
         }
         self.known.learn(object, Arc::clone(&self.columns));

@@ -1,8 +1,6 @@
 //! The headers of the CSV files of one table. Columns are read by their position, so a header that names them in
-//! another order, than that of another file or than the table declares, would be read wrong; and so would one that
-//! names two of them alike.
+//! another order, than that of another file or than the table declares, would be read wrong.
 
-use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -10,12 +8,13 @@ use bytes::Bytes;
 use csv_core::{ReadRecordResult, ReaderBuilder, Terminator};
 use datafusion::catalog::Session;
 use datafusion::common::config::CsvOptions;
-use datafusion::common::{DataFusionError, Result, plan_err};
+use datafusion::common::{DataFusionError, Result};
 use datafusion::datasource::file_format::csv::CsvFormat;
 use datafusion::datasource::file_format::file_compression_type::FileCompressionType;
 use futures::future::try_join_all;
 use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt};
 
+use super::column_names::called;
 use super::text_of;
 use super::told::{Dialect, has_values};
 use crate::beginnings::{LOOKS, Remembered};
@@ -36,8 +35,8 @@ pub(super) type Header = Arc<[String]>;
 /// The objects whose header a session has compared with that of another one or of a table, with that.
 pub(crate) type KnownHeaders = Remembered<Header>;
 
-/// Looks whether objects of one table have the same header, in which no name is twice. `beginning` is that of
-/// the first one, and whether it is all of it.
+/// Looks whether objects of one table have the same header. `beginning` is that of the first one, and whether it is
+/// all of it.
 ///
 /// # Errors
 ///
@@ -54,34 +53,13 @@ pub(crate) async fn check(
     let Some((first, others)) = objects.split_first().filter(|_| has_header) else { return Ok(()) };
     let Some(header) = header(&beginning.0, beginning.1, options) else { return Ok(()) };
     note_if_all(state, first, others, beginning, options);
-    let called: Header = called(&header).collect();
-    let mut names = HashSet::new();
-    if let Some(twice) = called.iter().find(|name| !names.insert(*name)) {
-        return plan_err!(
-            "the header of `{}` has the column `{twice}` twice; name its columns in CREATE EXTERNAL TABLE t \
-             (…), in their order",
-            first.location
-        );
-    }
-    state.config().get_extension::<KnownHeaders>().unwrap_or_default().learn(first, called.clone());
+    let header: Header = called(&header).into();
+    state.config().get_extension::<KnownHeaders>().unwrap_or_default().learn(first, header.clone());
     let others = &others[..others.len().min(MOST)];
-    each(state, options, store, others, &called, |object, other| {
-        compare((&format!("`{}`", first.location), &header), (object, other), options)
+    each(state, options, store, others, &header, |object, other| {
+        compare((&format!("`{}`", first.location), &header), (object, &called(other)), options)
     })
     .await
-}
-
-/// What the columns of a header are called.
-pub(super) fn called(header: &[String]) -> impl Iterator<Item = String> {
-    header.iter().enumerate().map(|(place, name)| name_of(place, name))
-}
-
-/// What a column is called: by its place, as in files without a header, if the header does not name it.
-pub(super) fn name_of(place: usize, name: &str) -> String {
-    match name {
-        "" => format!("column_{}", place + 1),
-        name => name.to_owned(),
-    }
 }
 
 /// Adds a note if the header of the only object is all that there is.
@@ -263,6 +241,19 @@ pub(super) fn compare(
         message,
         "Read files of one header at a time, and put them together with UNION ALL BY NAME.",
     ))
+}
+
+/// Compares the columns that two objects of one table have.
+///
+/// # Errors
+///
+/// If they are others, or in another order.
+pub(crate) fn compare_columns(
+    (first, columns): (&ObjectMeta, &[String]),
+    (object, others): (&ObjectMeta, &[String]),
+) -> Result<()> {
+    let first = format!("`{}`", first.location);
+    compare((&first, columns), (object, others), &CsvOptions::default())
 }
 
 /// The first names of a header.

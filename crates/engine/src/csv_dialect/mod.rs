@@ -4,7 +4,9 @@
 mod at_fault;
 mod beginning;
 mod begun;
+mod column_names;
 mod columns;
+mod digit_dates;
 pub(crate) mod expected;
 pub(crate) mod headers;
 mod real_dates;
@@ -28,9 +30,9 @@ use object_store::{ObjectMeta, ObjectStore};
 use regex::Regex;
 
 use self::begun::Begun;
-use self::told::Dialect;
+use self::told::{DELIMITER, Dialect, Shown};
 use crate::contents;
-use crate::csv_options::{self, CsvOptions, Values};
+use crate::csv_options::{self, CsvOptions, Recoding, Values};
 use crate::datasource::byte_order_mark::blanked;
 use crate::decompressed;
 use crate::json_columns;
@@ -80,19 +82,40 @@ pub(crate) async fn infer(
                 Some(name) => name.parse::<FileCompressionType>()?,
                 None => FileCompressionType::UNCOMPRESSED,
             };
-            let (beginning, store) = begin(&store, objects, compression).await?;
+            let (mut beginning, mut store) = begin(&store, objects, compression).await?;
+            let (mut given, mut all) = (given.clone(), Arc::clone(all));
+            let first_line = told::said_by_first_line(&beginning.0).filter(|delimiter| {
+                let delimiter = char::from(*delimiter).to_string();
+                given.get(DELIMITER).is_none_or(|it| *it == delimiter) && !given.contains_key(SKIP)
+            });
+            if let Some(delimiter) = first_line {
+                given.insert(DELIMITER.to_owned(), char::from(delimiter).to_string());
+                given.insert(SKIP.to_owned(), "1".to_owned());
+                given.remove(COMPRESSION);
+                let skipping = Recoding { skip: 1, ..Recoding::default() };
+                (store, all) =
+                    (skipping.read_from(store, compression), skipping.read_from(all, compression));
+                let plain = FileCompressionType::UNCOMPRESSED;
+                (beginning, store) = begin(&store, objects, plain).await?;
+            }
+            let given = &given;
             let dialect = Dialect::of(&beginning.0, beginning.1, given);
             // Who sets that has none anywhere.
             let dialect = match state.config_options().catalog.has_header {
                 true => dialect,
                 false => dialect.without_header(),
             };
-            let unusual = dialect.unusual(given);
+            let first_line = first_line.map(|delimiter| {
+                format!("its first line says that fields are separated by {}", Shown(delimiter))
+            });
+            let unusual: Vec<String> =
+                first_line.into_iter().chain(dialect.unusual(given)).collect();
+            let unusual = (!unusual.is_empty()).then(|| unusual.join(", "));
             let options = dialect.options(given);
             let (_, theirs) = csv_options::apart(&options);
             let format = CsvFormatFactory::new().create(state, &theirs.into_iter().collect())?;
             check_options(&format)?;
-            check_headers(state, &format, all, objects, &beginning).await?;
+            check_headers(state, &format, &all, objects, &beginning).await?;
             let schema = schema(state, &format, &store, objects, values).await?;
             Ok(Told { unusual, options, schema })
         };
@@ -107,6 +130,7 @@ pub(crate) async fn infer(
 }
 
 const COMPRESSION: &str = "format.compression";
+const SKIP: &str = "format.skip";
 
 /// Refuses options of CSV with which DataFusion's reader panics.
 ///
@@ -133,7 +157,7 @@ pub(crate) fn check_options(format: &Arc<dyn FileFormat>) -> Result<()> {
 ///
 /// # Errors
 ///
-/// Those of reading and of inferring a schema; if CSV objects have different headers, or one has a name twice.
+/// Those of reading and of inferring a schema; if CSV objects have different headers.
 pub(crate) async fn columns(
     state: &dyn Session,
     format: &Arc<dyn FileFormat>,
@@ -197,7 +221,7 @@ async fn schema(
         let has_header = headers::has_header(state, csv.options());
         let sampled = values.tell_types().then(|| values.sampled(csv, has_header, &store));
         let (csv, store) = sampled.as_ref().map_or((csv, &store), |(csv, store)| (csv, store));
-        let schema = columns::of(state, csv, store, objects).await?;
+        let schema = columns::of(state, csv, store, objects, values).await?;
         return Ok(sampled_schema::with_text_for_nothing(&schema));
     }
     let json = format.downcast_ref::<JsonFormat>();
@@ -206,13 +230,14 @@ async fn schema(
         Some(json) if json.is_newline_delimited() => {
             json_columns::columns(state, json, &store, objects).await?
         }
-        _ => match format.infer_schema(state, &store, objects).await {
-            Ok(schema) => schema,
-            Err(error) if json.is_some() => {
-                json_columns::of_arrays(state, error, &store, objects).await?
+        Some(json) => match json_columns::of_arrays(state, json, &store, objects).await? {
+            Some(schema) => schema,
+            None => {
+                let inferred = format.infer_schema(state, &store, objects).await;
+                inferred.map_err(|error| json_columns::of_array_fault(error, objects))?
             }
-            Err(error) => return Err(error),
         },
+        None => format.infer_schema(state, &store, objects).await?,
     };
     Ok(sampled_schema::with_text_for_nothing(&schema))
 }

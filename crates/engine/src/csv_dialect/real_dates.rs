@@ -29,28 +29,44 @@ pub(super) fn checked(
         |field: &Field| matches!(field.data_type(), DataType::Date32 | DataType::Timestamp(..));
     let fields = schema.fields().iter().enumerate();
     let times: Vec<usize> = fields.filter(|(_, it)| is_time(it)).map(|(place, _)| place).collect();
-    if times.is_empty() {
-        return Ok(schema);
+    let mut fields: Vec<Arc<Field>> = schema.fields().to_vec();
+    for batch in as_text(&schema, &times, options, has_header, records, most)? {
+        for (values, place) in batch.columns().iter().zip(&times) {
+            let options = CastOptions { safe: true, ..CastOptions::default() };
+            let read = cast_with_options(values, schema.field(*place).data_type(), &options)?;
+            if read.null_count() > values.null_count() {
+                let text = fields[*place].as_ref().clone().with_data_type(DataType::Utf8);
+                fields[*place] = Arc::new(text);
+            }
+        }
+    }
+    Ok(Schema::new_with_metadata(fields, schema.metadata().clone()))
+}
+
+/// The values of some columns as text, in the first records; none of no column.
+///
+/// # Errors
+///
+/// If the records cannot be read.
+pub(super) fn as_text(
+    schema: &Schema,
+    columns: &[usize],
+    options: &CsvOptions,
+    has_header: bool,
+    records: &[u8],
+    most: usize,
+) -> Result<Vec<RecordBatch>> {
+    if columns.is_empty() {
+        return Ok(Vec::new());
     }
     let text = |field: &Arc<Field>| field.as_ref().clone().with_data_type(DataType::Utf8);
     let texts: Vec<Field> = schema.fields().iter().map(text).collect();
     let reader = ReaderBuilder::new(Arc::new(Schema::new(texts)))
         .with_format(format(options, has_header))
-        .with_projection(times.clone())
+        .with_projection(columns.to_vec())
         .with_bounds(0, most)
         .build_buffered(records)?;
-    let mut fields: Vec<Arc<Field>> = schema.fields().to_vec();
-    for batch in reader {
-        let batch: RecordBatch = batch?;
-        for (values, place) in batch.columns().iter().zip(&times) {
-            let options = CastOptions { safe: true, ..CastOptions::default() };
-            let read = cast_with_options(values, schema.field(*place).data_type(), &options)?;
-            if read.null_count() > values.null_count() {
-                fields[*place] = Arc::new(text(&fields[*place]));
-            }
-        }
-    }
-    Ok(Schema::new_with_metadata(fields, schema.metadata().clone()))
+    Ok(reader.collect::<std::result::Result<_, _>>()?)
 }
 
 fn format(options: &CsvOptions, has_header: bool) -> Format {

@@ -6,6 +6,8 @@ use std::fmt;
 
 use csv_core::{ReadRecordResult, ReaderBuilder};
 
+use crate::datasource::byte_order_mark::MARK;
+
 /// How many bytes are looked at, at most.
 pub(crate) const SAMPLE: usize = 64 << 10;
 /// How many records are looked at, at most.
@@ -13,7 +15,7 @@ const RECORDS: usize = 200;
 /// What may separate fields, the most usual first.
 const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
 
-const DELIMITER: &str = "format.delimiter";
+pub(super) const DELIMITER: &str = "format.delimiter";
 const QUOTE: &str = "format.quote";
 const HEADER: &str = "format.has_header";
 const LINE_ENDS: &str = "format.newlines_in_values";
@@ -143,8 +145,19 @@ impl Dialect {
     }
 }
 
+/// What separates the fields, where the first line is `sep=;`, as Excel writes and reads it: it is no record.
+pub(super) fn said_by_first_line(sample: &[u8]) -> Option<u8> {
+    let line = sample.strip_prefix(&MARK).unwrap_or(sample);
+    match line {
+        [b's' | b'S', b'e' | b'E', b'p' | b'P', b'=', delimiter, b'\r' | b'\n', ..] => {
+            Some(*delimiter)
+        }
+        _ => None,
+    }
+}
+
 /// A character as it is read.
-struct Shown(u8);
+pub(super) struct Shown(pub(super) u8);
 
 impl fmt::Display for Shown {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -354,6 +367,20 @@ mod tests {
             let seen = Dialect::of(&text.as_bytes()[..end], false, &none);
             assert!(!seen.has_line_ends, "{end}");
             assert_eq!(Dialect { has_line_ends: true, ..seen }, whole, "{end}");
+        }
+    }
+
+    #[test]
+    fn a_first_line_may_say_what_separates_fields() {
+        for (text, expected) in [
+            ("sep=;\na;b\n", Some(b';')),
+            ("\u{feff}SEP=\t\r\na\tb\n", Some(b'\t')),
+            ("sep=\n", None),
+            ("sep=;,x\n", None),
+            ("sep=;", None),
+            ("a;b\nsep=;\n", None),
+        ] {
+            assert_eq!(said_by_first_line(text.as_bytes()), expected, "{text:?}");
         }
     }
 

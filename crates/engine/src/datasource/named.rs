@@ -25,7 +25,8 @@ use object_store::ObjectStore;
 
 use super::quotes::Quotes;
 use super::{
-    byte_order_mark, csv_times, surrogate_pairs, undeclared_keys, whole_numbers, whole_records,
+    byte_order_mark, csv_times, json_rows, record_limit, surrogate_pairs, undeclared_keys,
+    whole_numbers, whole_records,
 };
 use crate::csv_dialect::expected::ExpectedHeader;
 use crate::csv_options::Recoding;
@@ -184,9 +185,20 @@ impl FileSource for NamedSource {
         }
         let source = Arc::clone(&self.inner);
         let notes = self.notes.clone().filter(|_| reads_all(source.as_ref()));
-        let notes = notes.map(|notes| (notes, self.layout));
-        let batch_size = self.batch_size;
-        Ok(Arc::new(NamedOpener { source, config, partition, batch_size, store, place, notes }))
+        let (layout, batch_size) = (self.layout, self.batch_size);
+        let is_local =
+            place.starts_with("file:") && !base_config.file_compression_type.is_compressed();
+        Ok(Arc::new(NamedOpener {
+            source,
+            config,
+            partition,
+            batch_size,
+            store,
+            place,
+            layout,
+            notes,
+            is_limited: !is_local,
+        }))
     }
 
     fn table_schema(&self) -> &TableSchema {
@@ -322,8 +334,11 @@ struct NamedOpener {
     store: Arc<dyn ObjectStore>,
     /// The URL of the store.
     place: String,
-    /// Where keys of JSON that are no columns are noted, and how rows are separated in it.
-    notes: Option<(Arc<Notes>, TextLayout)>,
+    layout: TextLayout,
+    /// Where keys of JSON that are no columns are noted.
+    notes: Option<Arc<Notes>>,
+    /// Whether a line of CSV may be longer than the file.
+    is_limited: bool,
 }
 
 impl NamedOpener {
@@ -335,9 +350,9 @@ impl NamedOpener {
         let Some(csv) = self.source.downcast_ref::<CsvSource>() else {
             let store = byte_order_mark::blanked(store);
             let store = match &self.notes {
-                Some((notes, layout)) => {
+                Some(notes) => {
                     let columns = self.source.table_schema().file_schema();
-                    undeclared_keys::noted(store, columns, *layout, notes, object)
+                    undeclared_keys::noted(store, columns, self.layout, notes, object)
                 }
                 None => store,
             };
@@ -345,6 +360,10 @@ impl NamedOpener {
             let has_pairs = surrogate_pairs::may_be_in(&whole_numbers::columns_read(source));
             let store = if has_pairs { surrogate_pairs::mended(store) } else { store };
             return whole_numbers::checked(store, source, place);
+        };
+        let store = match self.is_limited {
+            true => record_limit::limited(store, object),
+            false => store,
         };
         let (Some(_), Some(quotes)) = (&file.range, Quotes::of(csv)) else { return store };
         let (start, end) = file.range();
@@ -374,7 +393,14 @@ impl FileOpener for NamedOpener {
         let elsewhere = expected.filter(|_| !begins).cloned();
         let (all, meta) = (Arc::clone(&self.store), file.object_meta.clone());
         let (partition, batch_size) = (self.partition, self.batch_size);
-        let inner = csv_times::opener(&self.source, store, &self.config, partition, batch_size)?;
+        let inner = match self.layout {
+            TextLayout::Csv => {
+                csv_times::opener(&self.source, store, &self.config, partition, batch_size)?
+            }
+            layout => {
+                json_rows::opener(self.source.as_ref(), layout, store, &self.place, batch_size)?
+            }
+        };
         let opened = inner.open(file)?;
         let columns = Arc::clone(self.source.table_schema().file_schema());
         Ok(Box::pin(async move {

@@ -10,6 +10,7 @@ use sluicegate_s3select::request::{CsvOutput, OutputSerialization, ScanRange, Se
 use sluicegate_s3select::profile::{EndpointProfile, Exactness, Operation, TypeClass};
 
 use super::format::TableFormat;
+use super::json_rows::is_mixed;
 use super::predicate::{ColumnStyle, Translator};
 
 /// A statement with everything that is the same for all objects of a table.
@@ -239,7 +240,8 @@ fn is_trusted(translator: &Translator<'_>, data_type: &DataType) -> bool {
 fn is_text_safe(style: ColumnStyle, data_type: &DataType) -> bool {
     match style {
         ColumnStyle::Positional => !data_type.is_nested(),
-        ColumnStyle::Member => true,
+        // A store may write numbers as another text.
+        ColumnStyle::Member => !is_mixed(data_type),
         ColumnStyle::Named => matches!(
             data_type,
             DataType::Boolean

@@ -18,6 +18,7 @@ use super::told::Told;
 use crate::checked::Damaged;
 use crate::csv_options::BadEncoding;
 use crate::datasource::named::{BadRecord, PART};
+use crate::datasource::record_limit::LongRecord;
 use crate::datasource::whole_numbers::UnexpectedFraction;
 use crate::datasource::whole_records::CutInValue;
 use crate::decompressed::NotCompressed;
@@ -50,29 +51,24 @@ pub(crate) fn is_of_store(error: &DataFusionError) -> bool {
     find::<object_store::Error>(error).is_some() || find::<StoreError>(error).is_some()
 }
 
+/// What an error says that is about data and has one way out.
+fn data<E: StdError + 'static>(error: &DataFusionError, hint: &'static str) -> Option<Description> {
+    let message = find::<E>(error)?.to_string();
+    Some(Description { kind: ErrorKind::Data, message, hint: Some(hint.into()) })
+}
+
 pub(super) fn describe(error: &DataFusionError) -> Description {
     if let Some(told) = find::<Told>(error) {
         return told.clone().into();
     }
-    if let Some(damaged) = find::<Damaged>(error) {
-        let (kind, message) = (ErrorKind::Data, damaged.to_string());
-        return Description { kind, message, hint: Some(DAMAGED.into()) };
-    }
-    if let Some(cut) = find::<CutInValue>(error) {
-        let (kind, message) = (ErrorKind::Data, cut.to_string());
-        return Description { kind, message, hint: Some(LINE_ENDS.into()) };
-    }
-    if let Some(fraction) = find::<UnexpectedFraction>(error) {
-        let (kind, message) = (ErrorKind::Data, fraction.to_string());
-        return Description { kind, message, hint: Some(FRACTION.into()) };
-    }
-    if let Some(damaged) = find::<NotCompressed>(error) {
-        let (kind, message) = (ErrorKind::Data, damaged.to_string());
-        return Description { kind, message, hint: Some(NOT_COMPRESSED.into()) };
-    }
-    if let Some(text) = find::<BadEncoding>(error) {
-        let (kind, message) = (ErrorKind::Data, text.to_string());
-        return Description { kind, message, hint: Some(OTHER_ENCODING.into()) };
+    let of_data = data::<Damaged>(error, DAMAGED)
+        .or_else(|| data::<CutInValue>(error, LINE_ENDS))
+        .or_else(|| data::<UnexpectedFraction>(error, FRACTION))
+        .or_else(|| data::<LongRecord>(error, LongRecord::HINT))
+        .or_else(|| data::<NotCompressed>(error, NOT_COMPRESSED))
+        .or_else(|| data::<BadEncoding>(error, OTHER_ENCODING));
+    if let Some(of_data) = of_data {
+        return of_data;
     }
     if let Some(unknown) = find::<UnknownOutcome>(error) {
         let reason = of_object_store(&unknown.error).message;
@@ -257,8 +253,8 @@ const UNLIKE_SAMPLE: &str = "Correct the value; or have more records tell the ty
 
 const BAD_VALUE: &str = "Correct the value, or convert it with TRY_CAST, which gives NULL; a column of a file is declared as VARCHAR for that.";
 
-const TEXT: &str = "Text is in quotes in JSON: write the value so; declare the column with the type of its values, if all have one; \
-     or declare the other columns, CREATE EXTERNAL TABLE t (…), which leaves this one out.";
+const TEXT: &str = "Text is in quotes in JSON: write the value so; or declare the other columns, CREATE EXTERNAL TABLE t (…). Numbers \
+     are text in a column whose first records have both: read_json('…', sample_size => 100000) looks at more.";
 
 const ZERO: &str = "Make the divisor NULL where it is zero: NULLIF(x, 0).";
 

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use arrow::array::RecordBatch;
 use arrow::csv::reader::Decoder as CsvDecoder;
 use arrow::datatypes::SchemaRef;
-use arrow::json::ReaderBuilder as JsonReaderBuilder;
 use arrow::json::reader::Decoder as JsonDecoder;
 use bytes::Bytes;
 use datafusion::common::Result;
@@ -19,6 +18,7 @@ use super::csv_text::CsvText;
 use super::json_records::JsonRecords;
 use super::records::Records;
 use crate::choice::Why;
+use crate::datasource::json_rows;
 use crate::datasource::named::{NamedSource, TextLayout};
 
 /// The format of a table whose objects can be indexed.
@@ -83,8 +83,7 @@ impl Format {
             )),
             Self::JsonLines => {
                 let schema = Arc::new(schema.project(&[column])?);
-                let decoder = JsonReaderBuilder::new(schema).with_batch_size(batch_size);
-                let decoder = Box::new(decoder.build_decoder()?);
+                let decoder = Box::new(json_rows::decoder(schema, batch_size)?);
                 Some(TextReader::Json(JsonRecords::default(), decoder))
             }
             Self::Parquet => None,

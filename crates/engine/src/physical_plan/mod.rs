@@ -1,5 +1,6 @@
 //! Our own operators, one per file.
 
+mod explicit_nulls;
 mod forgetful;
 mod one_batch;
 mod partitioned_sink;

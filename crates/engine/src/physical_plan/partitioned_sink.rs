@@ -16,7 +16,6 @@ use async_trait::async_trait;
 use datafusion::common::runtime::SpawnedTask;
 use datafusion::common::{Result, exec_datafusion_err};
 use datafusion::datasource::file_format::csv::CsvSink;
-use datafusion::datasource::file_format::json::JsonSink;
 use datafusion::datasource::file_format::parquet::ParquetSink;
 use datafusion::datasource::physical_plan::{FileSink, FileSinkConfig};
 use datafusion::datasource::sink::{DataSink, DataSinkExec};
@@ -27,6 +26,7 @@ use futures::TryStreamExt;
 use object_store::path::Path;
 use tokio::sync::mpsc::{Receiver, Sender, UnboundedSender, channel, unbounded_channel};
 
+use super::explicit_nulls::ExplicitNulls;
 use crate::partitions::value::{NULL, encoded};
 
 /// The same plan, of which a sink that makes folders names them so.
@@ -44,7 +44,7 @@ fn files(sink: &dyn DataSink) -> Option<&dyn FileSink> {
     if let Some(csv) = sink.downcast_ref::<CsvSink>() {
         return Some(csv);
     }
-    if let Some(json) = sink.downcast_ref::<JsonSink>() {
+    if let Some(json) = sink.downcast_ref::<ExplicitNulls>() {
         return Some(json);
     }
     sink.downcast_ref::<ParquetSink>().map(|parquet| parquet as &dyn FileSink)

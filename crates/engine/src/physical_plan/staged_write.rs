@@ -14,6 +14,7 @@ use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, Pla
 use futures::TryStreamExt;
 use object_store::path::Path;
 
+use super::explicit_nulls::with_nulls;
 use super::one_batch::with_a_batch;
 use super::partitioned_sink::with_folders;
 use crate::notes::some_of;
@@ -179,7 +180,7 @@ impl ExecutionPlan for StagedWriteExec {
                     Arc::clone(&context.runtime_env().object_store_registry),
                     Arc::clone(open.staging()),
                 );
-                let mut writes = with_folders(input);
+                let mut writes = with_folders(with_nulls(input));
                 if leaves_columns {
                     writes = with_a_batch(writes);
                 }

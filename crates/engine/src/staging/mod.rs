@@ -11,6 +11,7 @@
 //! if the store fails during these last steps, some objects of the statement may be there and others not,
 //! or old ones beside them; each of them is whole.
 
+pub(crate) mod appended;
 pub(crate) mod outcome;
 pub(crate) mod replaced;
 mod store;

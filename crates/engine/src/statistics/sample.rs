@@ -15,6 +15,7 @@ use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt};
 use super::collect::Collector;
 use super::known::Version;
 use super::{ObjectStatistics, Origin};
+use crate::datasource::json_rows;
 use crate::datasource::named::{NamedSource, TextLayout};
 use crate::index::csv_text::CsvText;
 use crate::index::format::Format;
@@ -142,8 +143,8 @@ impl Sampling {
                 Decoder::Csv(Box::new(csv.decoder_of(&self.schema, all, BATCH_ROWS)))
             }
             Text::JsonLines | Text::JsonRecords => {
-                let builder = arrow::json::ReaderBuilder::new(Arc::clone(&self.schema));
-                Decoder::Json(Box::new(builder.with_batch_size(BATCH_ROWS).build_decoder()?))
+                let decoder = json_rows::decoder(Arc::clone(&self.schema), BATCH_ROWS)?;
+                Decoder::Json(Box::new(decoder))
             }
         };
         let mut rest = text;

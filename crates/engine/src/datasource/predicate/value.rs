@@ -16,6 +16,7 @@ use sluicegate_s3select::dialect::ast::{
 use sluicegate_s3select::profile::{Exactness, Operation, TypeClass};
 
 use super::{ColumnStyle, Translator};
+use crate::datasource::json_rows::MIXED;
 
 /// The types that both sides agree on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,6 +104,8 @@ impl Translator<'_> {
     /// What the store holds, converted to its declared type.
     fn stored(&self, stored: Expr, declared: &DataType) -> Option<Value> {
         let (kind, to) = match declared {
+            // Not all of its values are text in the store.
+            mixed if *mixed == MIXED && self.style == ColumnStyle::Member => return None,
             DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => (Kind::Text, None),
             DataType::Int8
             | DataType::Int16

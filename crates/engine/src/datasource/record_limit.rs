@@ -1,0 +1,83 @@
+//! Records that never end: a small compressed file may hold a line of any length.
+
+use std::fmt;
+use std::sync::Arc;
+
+use memchr::memrchr2;
+use object_store::ObjectStore;
+
+use super::watched::{Watch, watched};
+
+/// The most bytes of a record, or of a line of CSV.
+pub(crate) const MOST_BYTES: usize = 256 << 20;
+
+/// A record that is too long, and the file that it is in.
+#[derive(Debug)]
+pub(crate) struct LongRecord {
+    place: String,
+}
+
+impl LongRecord {
+    /// The way out.
+    pub(crate) const HINT: &'static str =
+        "Check what the file is: it may have no line ends, or be compressed twice.";
+
+    pub(crate) fn of(place: &str) -> Self {
+        let file = place.strip_prefix("file://").or_else(|| place.strip_prefix("file:"));
+        let place = file.unwrap_or(place);
+        Self { place: place.to_owned() }
+    }
+}
+
+impl fmt::Display for LongRecord {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a record of {} has more than {} MiB", self.place, MOST_BYTES >> 20)
+    }
+}
+
+impl std::error::Error for LongRecord {}
+
+/// A store that one file of CSV is read from, and that fails where a line is too long.
+pub(super) fn limited(store: Arc<dyn ObjectStore>, place: &str) -> Arc<dyn ObjectStore> {
+    watched(store, Lines { bytes: 0, place: place.to_owned() })
+}
+
+#[derive(Debug)]
+struct Lines {
+    /// How many bytes came since the last line end.
+    bytes: usize,
+    place: String,
+}
+
+impl Watch for Lines {
+    type Error = LongRecord;
+
+    fn pass(&mut self, _: u64, bytes: &[u8]) -> Result<(), LongRecord> {
+        self.bytes = match memrchr2(b'\n', b'\r', bytes) {
+            Some(end) => bytes.len() - end - 1,
+            None => self.bytes.saturating_add(bytes.len()),
+        };
+        if self.bytes > MOST_BYTES { Err(LongRecord::of(&self.place)) } else { Ok(()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_line_without_an_end_is_refused() {
+        let part = vec![b'x'; 32 << 20];
+        let mut lines = Lines { bytes: 0, place: "file:///a.csv.gz".to_owned() };
+        for _ in 0..8 {
+            lines.pass(0, &part).unwrap();
+        }
+        let said = lines.pass(0, b"x").unwrap_err().to_string();
+        assert_eq!(said, "a record of /a.csv.gz has more than 256 MiB");
+        let mut lines = Lines { bytes: 0, place: String::new() };
+        for _ in 0..20 {
+            lines.pass(0, &part).unwrap();
+            lines.pass(0, b"x\nx").unwrap();
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! COPY that adds to a folder: its rows have the columns that the files there have, in their order.
+//!
+//! Columns of CSV are read by their places, so rows with others would make the folder unreadable; in Parquet they would
+//! be NULL where a file does not have them.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use datafusion::common::{Column, Result, TableReference};
+use datafusion::datasource::listing::ListingTableUrl;
+use datafusion::logical_expr::dml::CopyTo;
+use datafusion::logical_expr::{Expr, LogicalPlanBuilder};
+use datafusion::prelude::SessionContext;
+use futures::TryStreamExt;
+use object_store::ObjectMeta;
+use object_store::path::Path;
+
+use crate::copied_columns::keeps_partitions;
+use crate::external_tables::{is_hidden, with_subfolders};
+use crate::listed::says_kind;
+use crate::{ErrorKind, Told};
+
+/// Puts the columns into the order that the first file at the place has, of those of the same format.
+///
+/// # Errors
+///
+/// If the file has columns of other names, or the place cannot be listed.
+pub(crate) async fn as_there(copy: &mut CopyTo, session: &SessionContext) -> Result<()> {
+    let kind = copy.file_type.get_ext().trim_start_matches('.').to_ascii_lowercase();
+    if !["csv", "parquet"].contains(&kind.as_str()) {
+        return Ok(());
+    }
+    let Some((file, there)) = first(copy, session, &kind).await? else { return Ok(()) };
+    let columns = copy.input.schema().fields().iter().map(|field| field.name().as_str());
+    let keeps = keeps_partitions(copy, session.state().config_options());
+    let is_folder = |name: &str| !keeps && copy.partition_by.iter().any(|it| it == name);
+    let (folders, written): (Vec<&str>, Vec<&str>) = columns.partition(|name| is_folder(name));
+    let there: Vec<&str> = there.iter().map(String::as_str).collect();
+    if written == there {
+        return Ok(());
+    }
+    let set = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<_>>();
+    if written.len() != there.len() || set(&written) != set(&there) {
+        let told = Told {
+            kind: ErrorKind::Data,
+            message: format!(
+                "`{file}` has the columns {}, and COPY would append rows with {}",
+                there.join(", "),
+                written.join(", ")
+            ),
+            hint: Some(
+                "Call them alike: COPY (SELECT … AS …) TO …; or write to another folder, and put both together with \
+                 UNION ALL BY NAME."
+                    .to_owned(),
+            ),
+        };
+        return Err(told.into());
+    }
+    let ordered = there.iter().chain(&folders).map(|name| {
+        let (table, field) = copy.input.schema().qualified_field_with_unqualified_name(name)?;
+        Ok(Expr::Column(Column::new(table.cloned(), field.name())))
+    });
+    let ordered = ordered.collect::<Result<Vec<Expr>>>()?;
+    let input = LogicalPlanBuilder::from(Arc::clone(&copy.input)).project(ordered)?.build()?;
+    copy.input = Arc::new(input);
+    Ok(())
+}
+
+/// The first file at the place of a COPY, with its columns; nothing if there is none whose columns can be told.
+async fn first(
+    copy: &CopyTo,
+    session: &SessionContext,
+    kind: &str,
+) -> Result<Option<(Path, Vec<String>)>> {
+    let place = ListingTableUrl::parse(&copy.output_url)?;
+    let state = session.state();
+    let store = state.runtime_env().object_store(&place)?;
+    let everything = with_subfolders(&state);
+    let there = place.list_all_files(&everything, store.as_ref(), "").await?;
+    let mut there: Vec<ObjectMeta> = there.try_collect().await?;
+    there.retain(|object| {
+        let path = &object.location;
+        object.size > 0 && !is_hidden(path) && says_kind(path, kind)
+    });
+    there.sort_by(|one, other| one.location.cmp(&other.location));
+    let Some(ObjectMeta { location, .. }) = there.into_iter().next() else { return Ok(None) };
+    let root = place.object_store();
+    let url = match root.as_str().strip_prefix("file://") {
+        Some(root) => format!("{root}{location}"),
+        None => format!("{}{location}", root.as_str()),
+    };
+    // What cannot be read alone cannot be read with more beside it, either.
+    let Ok(table) = session.table_provider(TableReference::bare(url)).await else {
+        return Ok(None);
+    };
+    let names = table.schema().fields().iter().map(|field| field.name().clone()).collect();
+    Ok(Some((location, names)))
+}
