@@ -51,6 +51,7 @@
 
 mod alias_in_where;
 mod beginnings;
+mod bounded_texts;
 pub mod browse;
 mod carried;
 #[doc(hidden)]
@@ -59,6 +60,7 @@ mod checked;
 mod checksum;
 pub mod choice;
 pub mod codec;
+mod conditional_writes;
 pub mod config;
 mod contents;
 mod copied;
@@ -93,6 +95,7 @@ mod json_layout;
 mod late_keys;
 mod layered;
 mod listed;
+mod local;
 mod locations;
 mod merged_columns;
 #[doc(hidden)]

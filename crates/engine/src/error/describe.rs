@@ -24,6 +24,7 @@ use crate::json_columns::APART;
 use crate::merged_columns::LEAVE_OUT;
 use crate::misanswer::Misanswer;
 use crate::silence::Silence;
+use crate::staging::only_new::Appeared;
 use crate::staging::outcome::UnknownOutcome;
 
 /// An error as a user should read it.
@@ -68,6 +69,10 @@ pub(super) fn describe(error: &DataFusionError) -> Description {
         let (kind, message) = (ErrorKind::Data, text.to_string());
         return Description { kind, message, hint: Some(OTHER_ENCODING.into()) };
     }
+    if let Some(appeared) = find::<Appeared>(error) {
+        let (kind, message) = (ErrorKind::Plan, appeared.to_string());
+        return Description { kind, message, hint: Some(REPLACES.into()) };
+    }
     if let Some(unknown) = find::<UnknownOutcome>(error) {
         let reason = of_object_store(&unknown.error).message;
         let message = format!("{unknown}: {reason}");
@@ -85,6 +90,12 @@ pub(super) fn describe(error: &DataFusionError) -> Description {
         return of_client(store);
     }
     if let Some(store) = find::<object_store::Error>(error) {
+        if let Some(io) = find::<io::Error>(store)
+            && io.kind() == io::ErrorKind::StorageFull
+        {
+            let message = "the disk is full".to_owned();
+            return Description { kind: ErrorKind::Resources, message, hint: Some(ROOM.into()) };
+        }
         return of_object_store(store);
     }
     if let Some(bad) = find::<BadRecord>(error) {
@@ -239,6 +250,8 @@ const DAMAGED: &str = "Run the query again: what was damaged on the way is not d
 const NO_STORE: &str = "Check the endpoint, and what is between it and this machine.";
 /// What to do where it is not known whether an object was written.
 const OUTCOME: &str = "Look whether the object is there before it is written again.";
+/// What to do where an object appeared that a COPY would have replaced.
+const REPLACES: &str = "OPTIONS (overwrite true) replaces it.";
 const SILENT: &str =
     "Check that the store is up, or wait longer: SET sluice.idle_timeout = '2min'.";
 
@@ -297,6 +310,9 @@ const MISSING_KEY: &str = "Check the key; keys are case-sensitive.";
 
 const NOT_ALLOWED: &str = "Check that the access key may read and list this bucket; requests that are not signed \
      (--anonymous) read public buckets only.";
+
+/// Where answers are written.
+const ROOM: &str = "Free some space, or write elsewhere.";
 
 /// Where joins, sorts and aggregates spill to.
 const DISK: &str =
@@ -437,7 +453,11 @@ fn of_object_store(error: &object_store::Error) -> Description {
         {
             (
                 ErrorKind::Access,
-                format!("`{}` may not be read", local_refusal(&text).unwrap_or_default()),
+                format!(
+                    "`{}` may not be {}",
+                    local_refusal(&text).unwrap_or_default(),
+                    if says("cannot write ") { "written" } else { "read" }
+                ),
                 "Check its permissions, and those of its folder.",
             )
         }
@@ -449,6 +469,9 @@ fn of_object_store(error: &object_store::Error) -> Description {
             format!("`{path}` changed while it was being read"),
             "Run the query again.",
         ),
+        _ if says("507 Insufficient Storage") || says("<Code>InsufficientStorage") => {
+            (ErrorKind::Resources, format!("{}: the disk is full", endpoint(&text)), ROOM)
+        }
         E::PermissionDenied { path, .. } => {
             (ErrorKind::Access, format!("the store refuses access to `{path}`"), NOT_ALLOWED)
         }
@@ -503,6 +526,11 @@ fn find<'a, T: StdError + 'static>(error: &'a (dyn StdError + 'static)) -> Optio
         // DataFusion shares errors among partitions; the sharing hides the chain.
         if let Some(DataFusionError::Shared(shared)) = error.downcast_ref::<DataFusionError>() {
             next = Some(shared.as_ref());
+            continue;
+        }
+        // The source of one that wraps another error is the source of that one.
+        if let Some(inner) = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
+            next = Some(inner);
             continue;
         }
         next = error.source();
