@@ -398,7 +398,7 @@ impl ExtensionOptions for SluiceOptions {
         };
         ConfigField::set(self, key, value).map_err(|error| match error {
             // Ours say what is expected; those of plain numbers and booleans do not.
-            DataFusionError::Configuration(_) => error,
+            DataFusionError::Configuration(_) | DataFusionError::External(_) => error,
             _ => {
                 let flag = matches!(entry.value.as_deref(), Some("true" | "false"));
                 let expected = if flag { "true or false" } else { "a whole number, at least 0" };
