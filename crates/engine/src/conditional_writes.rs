@@ -79,7 +79,7 @@ mod tests {
     #[test]
     fn requests_that_complete_a_new_object_have_the_condition() {
         let completions = Completions::default();
-        let mut check = |method: Method, uri: &str, only_new: bool, expected: bool| {
+        let check = |method: Method, uri: &str, only_new: bool, expected: bool| {
             let mut request = request(method, uri, only_new);
             assert_eq!(completions.condition(&mut request).is_some(), expected, "{uri}");
             let value = request.headers().get(header::IF_NONE_MATCH);

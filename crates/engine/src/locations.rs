@@ -215,16 +215,16 @@ mod tests {
             assert!(!error.contains("secret"), "{error}");
         }
         for url in [
-            "s3://user:secret@b/a.csv",
-            "s3://secret@b/a/",
-            "s3://user:secret/a.csv",
-            "s3://user:sec/ret@b/a.csv",
-            "s3://user:secret@b:9000/*.csv",
-            "s3://b:secret",
+            "s3://anna:geheim@b/a.csv",
+            "s3://geheim@b/a/",
+            "s3://anna:geheim/a.csv",
+            "s3://anna:ge/heim@b/a.csv",
+            "s3://anna:geheim@b:9000/*.csv",
+            "s3://b:geheim",
         ] {
             let error = as_url(url).unwrap_err().to_string();
             assert!(error.contains("no password and no port: s3://b"), "{error}");
-            assert!(!["sec", "ret", "user"].iter().any(|it| error.contains(it)), "{error}");
+            assert!(!["anna", "heim"].iter().any(|it| error.contains(it)), "{error}");
         }
         assert!(as_url("file:///a?.csv").is_ok());
         assert!(as_url("s3://b/a@b:c.csv").is_ok());

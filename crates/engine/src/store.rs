@@ -500,15 +500,15 @@ mod tests {
     use crate::staging::only_new::OnlyNew;
 
     /// A store that implements no conditions, and notes which requests had one.
-    #[derive(Debug, Default)]
-    struct WithoutConditions(Mutex<Vec<bool>>);
+    #[derive(Debug, Clone, Default)]
+    struct WithoutConditions(Arc<Mutex<Vec<bool>>>);
 
     #[async_trait]
-    impl HttpService for Arc<WithoutConditions> {
+    impl HttpService for WithoutConditions {
         async fn call(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
             let has_condition = request.headers().contains_key(IF_NONE_MATCH);
             self.0.lock().unwrap().push(has_condition);
-            let mut answer = HttpResponse::new(HttpResponseBody::from(String::new()));
+            let mut answer = HttpResponse::new(HttpResponseBody::from(Vec::new()));
             if has_condition {
                 *answer.status_mut() = StatusCode::NOT_IMPLEMENTED;
             }
@@ -518,8 +518,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_store_without_conditions_is_asked_again_without() {
-        let there = Arc::new(WithoutConditions::default());
-        let http = HttpClient::new(Arc::clone(&there));
+        let there = WithoutConditions::default();
+        let http = HttpClient::new(there.clone());
         let service = CountingService {
             bucket: "b".to_owned(),
             path_style: true,

@@ -57,7 +57,7 @@ mod tests {
     fn a_location_with_a_password_is_refused_and_not_shown() {
         let error = "s3://user:secret@b/x/".parse::<IndexLocation>().unwrap_err().to_string();
         assert!(error.contains("no password") && !error.contains("secret"), "{error}");
-        assert_eq!(&**"s3://b/x/".parse::<IndexLocation>().unwrap(), "s3://b/x/");
+        assert_eq!(&*"s3://b/x/".parse::<IndexLocation>().unwrap(), "s3://b/x/");
         assert!("".parse::<IndexLocation>().unwrap().is_empty());
     }
 }

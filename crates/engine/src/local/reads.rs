@@ -149,7 +149,7 @@ mod tests {
             match rest {
                 Ok(rest) => {
                     assert!(expected, "{name} was not noticed");
-                    let read = [&[first], &rest[..]].concat().concat();
+                    let read = [&[first][..], &rest[..]].concat().concat();
                     assert!(read == whole.as_bytes(), "{name}");
                 }
                 Err(Error::Precondition { path: named, .. }) => {
