@@ -170,6 +170,23 @@ impl From<io::Error> for Failure {
     }
 }
 
+/// The failure of a writer whose disk is full.
+fn full_disk(error: &(dyn Error + 'static)) -> Option<Failure> {
+    let mut next = Some(error);
+    while let Some(error) = next {
+        let io = error.downcast_ref::<io::Error>();
+        if let Some(full) = io.filter(|io| io.kind() == io::ErrorKind::StorageFull) {
+            return Some(io::Error::from(full.kind()).into());
+        }
+        // The source of one that wraps another error is the source of that one.
+        next = match io.and_then(io::Error::get_ref) {
+            Some(inner) => Some(inner),
+            None => error.source(),
+        };
+    }
+    None
+}
+
 impl From<sluicegate_engine::Error> for Failure {
     fn from(error: sluicegate_engine::Error) -> Self {
         Self::Failed {
@@ -188,13 +205,13 @@ impl From<DataFusionError> for Failure {
 
 impl From<ArrowError> for Failure {
     fn from(error: ArrowError) -> Self {
-        Self::new(sentence(&error))
+        full_disk(&error).unwrap_or_else(|| Self::new(sentence(&error)))
     }
 }
 
 impl From<ParquetError> for Failure {
     fn from(error: ParquetError) -> Self {
-        Self::new(sentence(&error))
+        full_disk(&error).unwrap_or_else(|| Self::new(sentence(&error)))
     }
 }
 
@@ -247,6 +264,22 @@ mod tests {
     fn a_closed_pipe_is_no_error() {
         let failure = Failure::from(io::Error::from(io::ErrorKind::BrokenPipe));
         assert!(matches!(failure, Failure::NobodyReads));
+    }
+
+    #[test]
+    fn a_full_disk_is_told_in_the_same_words_however_it_is_wrapped() {
+        let full = || io::Error::from(io::ErrorKind::StorageFull);
+        let parquet = ParquetError::External(Box::new(full()));
+        for failure in [
+            Failure::from(full()),
+            Failure::from(parquet),
+            Failure::from(ArrowError::from(full())),
+            Failure::from(ParquetError::External(Box::new(io::Error::other(full())))),
+        ] {
+            let (message, hint) = failure.words();
+            assert_eq!(message, "the disk is full");
+            assert_eq!(hint.as_deref(), Some("Free some space, or write elsewhere."));
+        }
     }
 
     #[test]

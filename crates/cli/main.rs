@@ -28,6 +28,10 @@ use self::runtime::terminal;
 /// How long blocking work, such as a write to disk, may take to end after an interruption.
 const GRACE: Duration = Duration::from_millis(500);
 
+/// What is said of a location with a password, which is not repeated.
+const PASSWORD: &str = "a location has no user name, no password and no port, as in s3://bucket/key: give keys by \
+                        AWS_ACCESS_KEY_ID or a profile, and the store by --endpoint";
+
 /// How wide help is that is not shown on a terminal, as for clap.
 const WIDTH: usize = 100;
 
@@ -44,7 +48,11 @@ fn main() -> ExitCode {
 fn program() -> ExitCode {
     let width = terminal::width().unwrap_or(WIDTH);
     let command = help::with_whole_examples(Args::command(), width);
-    let typed = std::env::args_os().map(mistyped::with_space_before_comment);
+    let typed: Vec<_> = std::env::args_os().map(mistyped::with_space_before_comment).collect();
+    if mistyped::has_password(&typed) {
+        // The parser would repeat it.
+        return Failure::Usage(PASSWORD.to_owned()).report();
+    }
     let parsed = command.clone().try_get_matches_from(typed).and_then(|typed| {
         Args::from_arg_matches(&typed).map_err(|error| error.format(&mut command.clone()))
     });

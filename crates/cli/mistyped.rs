@@ -127,6 +127,27 @@ pub(crate) fn with_space_before_comment(argument: OsString) -> OsString {
     spaced
 }
 
+/// Whether an argument is a location, or the name of a bucket, with more than the bucket where it is named.
+pub(crate) fn has_password(arguments: &[OsString]) -> bool {
+    let mut names_bucket = false;
+    arguments.iter().skip(1).any(|argument| {
+        let Some(text) = argument.to_str() else { return false };
+        let (option, value) = match text.split_once('=') {
+            Some((option, value)) if option.starts_with("--") => (option, value),
+            _ => ("", text),
+        };
+        let is_bucket = option == "--bucket" || std::mem::take(&mut names_bucket);
+        names_bucket = text == "--bucket";
+        let rest = match value.strip_prefix("s3://") {
+            Some(rest) => rest,
+            None if is_bucket => value,
+            None => return false,
+        };
+        let is_location = is_bucket || !value.contains(char::is_whitespace);
+        is_location && rest.split('/').next().is_some_and(|host| host.contains(['@', ':']))
+    })
+}
+
 /// Options of other programs, and what does the same here.
 const OPTIONS: [(&[&str], &str); 9] = [
     (&["--csv", "-csv"], "--format csv writes answers as CSV."),
@@ -179,6 +200,21 @@ mod tests {
         assert_eq!(below("ls", "connect").as_deref(), Some("Here it is `sluice connect list`."));
         assert_eq!(below("rm", "index").as_deref(), Some("Here it is `sluice index drop`."));
         assert_eq!(below("select 1", "generate"), None);
+    }
+
+    #[test]
+    fn passwords_are_noticed_before_they_are_repeated() {
+        let check = |typed: &[&str], expected: bool| {
+            let typed: Vec<OsString> = ["sluice"].iter().chain(typed).map(Into::into).collect();
+            assert_eq!(has_password(&typed), expected, "{typed:?}");
+        };
+        check(&["index", "create", "s3://u:p@b/t/"], true);
+        check(&["generate", "tpch", "--to=s3://u:p@b/t"], true);
+        check(&["calibrate", "--bucket", "u:p@b"], true);
+        check(&["calibrate", "--bucket=u:p@b"], true);
+        check(&["calibrate", "--bucket", "b", "--endpoint", "http://u:p@h"], false);
+        check(&["statistics", "show", "s3://b/a@b:c.csv"], false);
+        check(&["sql", "s3://u:p@b/ is no statement"], false);
     }
 
     #[test]

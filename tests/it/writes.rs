@@ -13,9 +13,10 @@ use object_store::path::Path;
 use object_store::throttle::{ThrottleConfig, ThrottledStore};
 use object_store::{ObjectStore, ObjectStoreExt};
 use proptest::prelude::*;
-use sluicegate_engine::Engine;
 use sluicegate_engine::config::Scan;
 use sluicegate_engine::staging::{OpenStaging, Replaced, StagingStores, Uploads};
+use sluicegate_engine::{Engine, ErrorKind};
+use sluicegate_server::{Fault, Operation, Rule};
 
 use crate::bad_input::says;
 use crate::harness::{BUCKET, Store, rows, try_rows};
@@ -499,5 +500,128 @@ proptest! {
     ]) {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).build().unwrap();
         runtime.block_on(staged(&writes, end));
+    }
+}
+
+/// An object that appears between the planning of a COPY and its end stays, however the new one is sent.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_copy_replaces_nothing_that_appears_meanwhile() {
+    let store = Store::start().await;
+    let engine = writer(&store).await;
+    let cases = [(3, Operation::PutObject), (8000, Operation::CompleteMultipartUpload)];
+    for (count, operation) in cases {
+        let key = format!("{count}.csv");
+        let copy = |options: &str| {
+            let source = numbers(count, "1");
+            format!("COPY ({source}) TO 's3://{BUCKET}/{key}' {options}")
+        };
+        let appears = || {
+            let other = Fault::ReplaceObject("n\n1\n".into());
+            store.faults.inject(Rule::new(operation, other));
+        };
+        let there = || std::fs::read(store.folder.path().join(BUCKET).join(&key)).unwrap();
+        appears();
+        let refused = try_rows(&engine, &copy("")).await;
+        let place = format!("s3://{BUCKET}/{key} now");
+        says(refused, &[place.as_str(), "appeared while", "nothing was written", "overwrite true"]);
+        assert_eq!(there(), b"n\n1\n", "{operation}");
+        assert_eq!(uploads(&store).await, 0, "{operation}");
+        appears();
+        rows(&engine, &copy("OPTIONS (overwrite true)")).await;
+        assert!(there().len() > 1000, "{operation}");
+    }
+}
+
+/// The same in any store, and in parts or not: of two statements at once the second is refused.
+#[tokio::test]
+async fn of_two_statements_that_write_one_name_the_second_is_refused() {
+    for in_parts in [false, true] {
+        let store: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
+        let path = Path::from("t/a.csv");
+        let url = "memory://x".parse().unwrap();
+        let registry = Arc::new(DefaultObjectStoreRegistry::new());
+        registry.register_store(&url, Arc::clone(&store));
+        let uploads = Arc::new(Uploads::new(None));
+        let mut open = Vec::new();
+        for text in ["first", "second"] {
+            let statement = uploads.open();
+            let staging = Arc::clone(statement.staging());
+            let staging =
+                StagingStores::new(Arc::<DefaultObjectStoreRegistry>::clone(&registry), staging);
+            let staging = staging.only_new().get_store(&url).unwrap();
+            match in_parts {
+                false => drop(staging.put(&path, text.into()).await.unwrap()),
+                true => {
+                    let mut upload = staging.put_multipart(&path).await.unwrap();
+                    upload.put_part(text.into()).await.unwrap();
+                    upload.complete().await.unwrap();
+                }
+            }
+            open.push(statement);
+        }
+        let second = open.pop().unwrap();
+        open.pop().unwrap().commit().await.unwrap();
+        let refused = second.commit().await.unwrap_err();
+        assert!(matches!(refused, object_store::Error::AlreadyExists { .. }), "{refused}");
+        let there = objects(store.as_ref()).await.into_values().collect::<Vec<_>>();
+        assert_eq!(there, [b"first"]);
+    }
+}
+
+/// A store without room is told in the words of a disk, whichever request it is that does not fit.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_full_disk_is_said_to_be_full() {
+    let store = Store::start().await;
+    let engine = writer(&store).await;
+    for (count, operation) in [(3, Operation::PutObject), (8000, Operation::UploadPart)] {
+        store.faults.inject(Rule::new(operation, Fault::DiskFull { after: 10 }).times(99));
+        let copy = format!("COPY ({}) TO 's3://{BUCKET}/full.csv'", numbers(count, "1"));
+        let refused = try_rows(&engine, &copy).await;
+        store.faults.clear();
+        says(refused, &["the disk is full", "Free some space, or write elsewhere."]);
+        assert_eq!((keys(&store).await, uploads(&store).await), (vec![], 0), "{operation}");
+    }
+}
+
+/// Files that change between planning and reading are no answer, and are named as they were.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_that_changes_after_planning_is_named() {
+    let store = Store::start().await;
+    let engine = store.engine(Scan::Get).await;
+    let folder = tempfile::tempdir().unwrap();
+    for format in FORMATS {
+        let path = folder.path().join(format!("a.{}", format.to_lowercase()));
+        let path = path.to_str().unwrap();
+        let copy = |count: u32| {
+            format!(
+                "COPY (SELECT value AS n FROM generate_series(1, {count})) TO '{path}' \
+                 OPTIONS (overwrite true)"
+            )
+        };
+        for count in [1, 5000] {
+            rows(&engine, &copy(3000)).await;
+            let query = engine.plan(&format!("SELECT sum(n + 1) FROM '{path}'")).await.unwrap();
+            rows(&engine, &copy(count)).await;
+            let error = query.collect().await.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Changed, "{format}: {error}");
+            assert!(error.to_string().contains(&format!("`{path}`")), "{error}");
+        }
+    }
+}
+
+/// Nothing is left of partitions that were not completed, nor their folders.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_partitioned_copy_that_fails_leaves_no_folders() {
+    let store = Store::start().await;
+    let engine = writer(&store).await;
+    let folder = tempfile::tempdir().unwrap();
+    for format in FORMATS {
+        let sql = format!(
+            "COPY (SELECT value % 5 AS p, * FROM ({})) TO '{}/{format}/' STORED AS {format} PARTITIONED BY (p)",
+            many_bytes(format, true),
+            folder.path().display()
+        );
+        assert!(try_rows(&engine, &sql).await.is_err());
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "{format}");
     }
 }

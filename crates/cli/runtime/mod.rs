@@ -9,4 +9,5 @@ pub(crate) mod interrupt;
 pub(crate) mod leftovers;
 pub(crate) mod room;
 pub(crate) mod scratch;
+pub(crate) mod signals;
 pub(crate) mod terminal;

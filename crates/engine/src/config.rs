@@ -10,6 +10,7 @@ use datafusion::common::config::{
 use datafusion::common::{DataFusionError, config_err, config_namespace};
 
 pub use crate::idle_timeout::IdleTimeout;
+use crate::index::location::IndexLocation;
 use crate::switch::{Delta, SwitchTarget};
 
 /// An option whose values are the strategies of an operator, or `auto`: the cost model's choice.
@@ -305,7 +306,7 @@ config_namespace! {
         pub scan: Scan, default = Scan::Auto
 
         /// Where index objects are: empty for the folder .sluice-index of the data's bucket, or a URL such as 's3://bucket/folder/'
-        pub index_location: String, default = String::new()
+        pub index_location: IndexLocation, default = IndexLocation::default()
 
         /// The most ranges of an object that an index scan asks for by one request, up to 1000, where the store answers several; 1: one by one
         pub ranges_per_request: usize, default = 256
@@ -397,7 +398,7 @@ impl ExtensionOptions for SluiceOptions {
         };
         ConfigField::set(self, key, value).map_err(|error| match error {
             // Ours say what is expected; those of plain numbers and booleans do not.
-            DataFusionError::Configuration(_) => error,
+            DataFusionError::Configuration(_) | DataFusionError::External(_) => error,
             _ => {
                 let flag = matches!(entry.value.as_deref(), Some("true" | "false"));
                 let expected = if flag { "true or false" } else { "a whole number, at least 0" };

@@ -15,7 +15,7 @@ use object_store::{
 };
 use url::Url;
 
-/// What is done to GETs.
+/// What is done to GETs, and which objects are listed.
 #[async_trait]
 pub(crate) trait ReadLayer: fmt::Debug + Send + Sync + 'static {
     /// Reads an object of the store below, or a part of it.
@@ -35,6 +35,11 @@ pub(crate) trait ReadLayer: fmt::Debug + Send + Sync + 'static {
     /// Which objects are listed.
     fn lists(&self) -> Arc<dyn Fn(&Path) -> bool + Send + Sync> {
         Arc::new(|_| true)
+    }
+
+    /// How an object is written in one request.
+    fn writes(&self, options: PutOptions) -> PutOptions {
+        options
     }
 
     /// What the store is called.
@@ -124,7 +129,7 @@ impl<L: ReadLayer> ObjectStore for Layered<L> {
         payload: PutPayload,
         opts: PutOptions,
     ) -> Result<PutResult> {
-        self.inner.put_opts(location, payload, opts).await
+        self.inner.put_opts(location, payload, self.layer.writes(opts)).await
     }
 
     async fn put_multipart_opts(

@@ -51,6 +51,7 @@
 
 mod alias_in_where;
 mod beginnings;
+mod bounded_texts;
 pub mod browse;
 mod calls;
 mod carried;
@@ -61,6 +62,7 @@ mod checked;
 mod checksum;
 pub mod choice;
 pub mod codec;
+mod conditional_writes;
 pub mod config;
 mod contents;
 mod copied;
@@ -96,6 +98,7 @@ mod late_keys;
 mod layered;
 mod link_loops;
 mod listed;
+mod local;
 mod locations;
 mod merged_columns;
 #[doc(hidden)]

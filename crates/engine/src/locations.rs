@@ -129,6 +129,7 @@ fn check(location: &str) -> Result<()> {
             "Write it without, and give keys by AWS_ACCESS_KEY_ID or a profile.",
         ));
     }
+    check_bucket(host)?;
     let shown = location.escape_debug();
     if location.contains(char::is_control) {
         let message = format!("`{shown}` has a control character, which keys here cannot have");
@@ -145,6 +146,23 @@ fn check(location: &str) -> Result<()> {
         )),
         None => Ok(()),
     }
+}
+
+/// Refuses a name of a bucket that has more in it, such as a password, which is not repeated.
+///
+/// # Errors
+///
+/// If it has an `@` or a `:`.
+pub(crate) fn check_bucket(name: &str) -> Result<()> {
+    if !name.contains(['@', ':']) {
+        return Ok(());
+    }
+    let bucket = name.rsplit_once('@').map_or("", |(_, bucket)| bucket);
+    let shown = if bucket.contains(':') || bucket.is_empty() { "bucket" } else { bucket };
+    Err(refused(
+        format!("a location has no user name, no password and no port: s3://{shown}/"),
+        "Write it without, and give keys by AWS_ACCESS_KEY_ID or a profile, and the store by --endpoint.",
+    ))
 }
 
 fn refused(message: String, hint: &str) -> DataFusionError {
@@ -203,6 +221,19 @@ mod tests {
             assert!(error.ends_with("no query: https://host/"), "{error}");
             assert!(!error.contains("secret"), "{error}");
         }
+        for url in [
+            "s3://anna:geheim@b/a.csv",
+            "s3://geheim@b/a/",
+            "s3://anna:geheim/a.csv",
+            "s3://anna:ge/heim@b/a.csv",
+            "s3://anna:geheim@b:9000/*.csv",
+            "s3://b:geheim",
+        ] {
+            let error = as_url(url).unwrap_err().to_string();
+            assert!(error.contains("no password and no port: s3://b"), "{error}");
+            assert!(!["anna", "heim"].iter().any(|it| error.contains(it)), "{error}");
+        }
         assert!(as_url("file:///a?.csv").is_ok());
+        assert!(as_url("s3://b/a@b:c.csv").is_ok());
     }
 }

@@ -9,6 +9,7 @@ use datafusion::execution::SessionStateDefaults;
 use datafusion::execution::runtime_env::RuntimeEnv;
 use datafusion::prelude::SessionConfig;
 
+use crate::bounded_texts::bounded;
 use crate::catalog::S3FormatFactory;
 use crate::config::SluiceOptions;
 use crate::endpoints::Endpoints;
@@ -80,7 +81,10 @@ pub fn with_pushdown(
     let planner = Arc::new(ExplainPlanner::new(builder.query_planner().take()));
     let functions = builder.window_functions();
     functions.get_or_insert_with(SessionStateDefaults::default_window_functions).push(skyline());
-    builder.scalar_functions().get_or_insert_default().push(type_of());
+    let functions = builder.scalar_functions().get_or_insert_default();
+    let bounded = bounded(functions);
+    functions.extend(bounded);
+    functions.push(type_of());
     let tables = Arc::new(ExternalTables::default());
     for kind in KINDS {
         builder = builder.with_table_factory(kind.to_owned(), Arc::clone(&tables) as _);

@@ -22,6 +22,7 @@ use url::Url;
 
 use crate::checked::{Checked, Conversation};
 use crate::checksum::{self, Checksum};
+use crate::conditional_writes::{Completions, Unconditional};
 use crate::counters::{Counters, RequestKind};
 use crate::datasource::many_ranges::AskedRanges;
 use crate::direct::direct;
@@ -29,6 +30,7 @@ use crate::endpoint::Endpoint;
 use crate::endpoints::Endpoints;
 use crate::layered::Layered;
 use crate::link_loops::WithoutLoops;
+use crate::local::{Folders, LocalStore};
 use crate::misanswer::{Listings, asked_version, document, usable};
 use crate::notes::{Notes, some_of};
 use crate::object_names::nameable;
@@ -59,6 +61,8 @@ pub struct S3Stores {
     versions: Arc<Versions>,
     /// How long stores may say nothing, if that is not as their endpoints say.
     idle_timeout: Option<Duration>,
+    /// Those of this machine that its statements made.
+    folders: Arc<Folders>,
     /// By the endpoint's name and the bucket's.
     buckets: Mutex<BTreeMap<(String, String), Arc<dyn ObjectStore>>>,
 }
@@ -88,6 +92,7 @@ impl S3Stores {
             query: None,
             versions: Arc::default(),
             idle_timeout: None,
+            folders: Arc::default(),
             buckets: Mutex::new(BTreeMap::new()),
         }
     }
@@ -110,6 +115,7 @@ impl S3Stores {
             query: Some(query),
             versions,
             idle_timeout,
+            folders: Arc::default(),
             buckets: Mutex::new(BTreeMap::new()),
         }
     }
@@ -146,6 +152,7 @@ impl S3Stores {
             counters,
             notes: Arc::clone(&self.notes),
             listings: Arc::default(),
+            completions: Arc::default(),
             idle_timeout: self.idle_timeout.unwrap_or(endpoint.client.idle_timeout()),
         };
         let connected = connect(endpoint, name, &service);
@@ -215,7 +222,8 @@ fn connect(
     // AWS itself is reached by TLS.
     let secure = endpoint.client.endpoint().is_none_or(|url| url.starts_with("https://"));
     let checked = Arc::new(Layered::new(plain, Checked { asking, secure }));
-    Ok(Arc::new(Layered::new(checked, WhyRefused)))
+    let explained = Arc::new(Layered::new(checked, WhyRefused));
+    Ok(Arc::new(Layered::new(explained, Unconditional)))
 }
 
 fn connect_with(
@@ -264,13 +272,16 @@ impl ObjectStoreRegistry for S3Stores {
     fn get_store(&self, url: &Url) -> Result<Arc<dyn ObjectStore>> {
         match self.ours(url) {
             Some((endpoint, bucket)) => self.bucket(&endpoint, &bucket),
-            None => {
+            None if url.scheme() == "file" => {
                 let store = self.shared.others.get_store(url)?;
-                Ok(match url.scheme() {
-                    "file" => Arc::new(WithoutLoops::new(store, Arc::clone(&self.notes))),
-                    _ => store,
+                let store = LocalStore::instead_of(store, &self.folders);
+                let store = Arc::new(WithoutLoops::new(store, Arc::clone(&self.notes)));
+                Ok(match &self.query {
+                    Some(_) => Arc::new(OneVersionStore::new(store, self.versions.of("file://"))),
+                    None => store,
                 })
             }
+            None => self.shared.others.get_store(url),
         }
     }
 }
@@ -322,6 +333,7 @@ struct CountingService {
     notes: Arc<Notes>,
     /// Those that go on.
     listings: Arc<Listings>,
+    completions: Arc<Completions>,
     /// How long the store may say nothing.
     idle_timeout: Duration,
 }
@@ -330,6 +342,7 @@ struct CountingService {
 impl HttpService for CountingService {
     async fn call(&self, mut request: HttpRequest) -> Result<HttpResponse, HttpError> {
         ask_for_ranges(&mut request)?;
+        let only_new = self.completions.condition(&mut request);
         let version = asked_version(&request);
         let conversation: Arc<Conversation> =
             request.extensions().get().cloned().unwrap_or_default();
@@ -349,6 +362,22 @@ impl HttpService for CountingService {
                 // A request that writes may have been heard, although nothing was said.
                 Err(error) if Silence::passes(&error) && kind(&request) != RequestKind::Put => {}
                 Ok(answer) => {
+                    if let Some(only_new) = &only_new
+                        && answer.status() == http::StatusCode::NOT_IMPLEMENTED
+                        && let Some(condition) =
+                            request.headers_mut().remove(http::header::IF_NONE_MATCH)
+                    {
+                        only_new.is_not_implemented();
+                        if request.method() == http::Method::POST {
+                            // There was no such object just now.
+                            continue;
+                        }
+                        let why = format!("If-None-Match: {condition:?} is not implemented");
+                        return Err(HttpError::new(
+                            HttpErrorKind::Unknown,
+                            std::io::Error::other(why),
+                        ));
+                    }
                     let answer = usable(version.as_deref(), answer).await?;
                     if answer.status() == http::StatusCode::OK
                         && let Some(checksum) = Checksum::offered(answer.headers())
@@ -460,5 +489,62 @@ fn kind(request: &HttpRequest) -> RequestKind {
         "GET" => RequestKind::Get,
         "HEAD" => RequestKind::Head,
         _ => RequestKind::Put,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http::StatusCode;
+    use http::header::IF_NONE_MATCH;
+    use object_store::client::HttpRequestBody;
+
+    use super::*;
+    use crate::staging::only_new::OnlyNew;
+
+    /// A store that implements no conditions, and notes which requests had one.
+    #[derive(Debug, Clone, Default)]
+    struct WithoutConditions(Arc<Mutex<Vec<bool>>>);
+
+    #[async_trait]
+    impl HttpService for WithoutConditions {
+        async fn call(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
+            let has_condition = request.headers().contains_key(IF_NONE_MATCH);
+            self.0.lock().unwrap().push(has_condition);
+            let mut answer = HttpResponse::new(HttpResponseBody::from(Vec::new()));
+            if has_condition {
+                *answer.status_mut() = StatusCode::NOT_IMPLEMENTED;
+            }
+            Ok(answer)
+        }
+    }
+
+    #[tokio::test]
+    async fn a_store_without_conditions_is_asked_again_without() {
+        let there = WithoutConditions::default();
+        let http = HttpClient::new(there.clone());
+        let service = CountingService {
+            bucket: "b".to_owned(),
+            path_style: true,
+            http: Connections { reads: http.clone(), writes: http },
+            counters: Arc::default(),
+            notes: Arc::default(),
+            listings: Arc::default(),
+            completions: Arc::default(),
+            idle_timeout: Duration::from_secs(60),
+        };
+        let only_new = OnlyNew::at("s3://b/", &Path::from("k"));
+        let send = |method: &str, uri: &str, with: bool| {
+            let mut request = http::Request::builder().method(method).uri(uri);
+            if with {
+                request = request.extension(only_new.clone());
+            }
+            service.call(request.body(HttpRequestBody::empty()).unwrap())
+        };
+        send("POST", "http://h/b/k?uploads=", true).await.unwrap();
+        let completed = send("POST", "http://h/b/k?uploadId=u", false).await.unwrap();
+        assert_eq!(completed.status(), StatusCode::OK);
+        // Of what is sent in one request, whoever writes looks first.
+        send("PUT", "http://h/b/k", true).await.unwrap_err();
+        assert_eq!(*there.0.lock().unwrap(), [false, true, false, true]);
     }
 }

@@ -84,3 +84,45 @@ fn an_empty_region_is_none() {
     command.env("AWS_REGION", "").env("AWS_DEFAULT_REGION", "");
     assert!(good(&mut command).contains("| 3 |"));
 }
+
+/// A location with a password is refused wherever one is taken, and no message repeats it.
+#[test]
+fn passwords_in_locations_are_refused_and_not_repeated() {
+    let folder = Folder::new();
+    let at = |rest: &str| format!("s3://user:secret@bucket/{rest}");
+    let url = at("t.csv");
+    for sql in [
+        format!("FROM '{url}'"),
+        format!("FROM '{}'", at("*.csv")),
+        format!("FROM glob('{}')", at("**")),
+        format!("FROM read_csv('{url}')"),
+        format!("COPY (SELECT 1 AS a) TO '{url}'"),
+        format!("CREATE EXTERNAL TABLE t STORED AS CSV LOCATION '{url}'"),
+        format!("SET sluice.index_location = '{}'", at("i/")),
+        format!("ANALYZE TABLE '{url}'"),
+        format!("SUMMARIZE '{url}'"),
+        format!("DESCRIBE '{url}'"),
+        format!("\\ls {}", at("")),
+    ] {
+        let output = folder.command(&["sql", "--anonymous", "-c", &sql]).output().unwrap();
+        let said = text(&output.stdout) + &text(&output.stderr);
+        assert!(!output.status.success() && !said.contains("secret"), "{sql}: {said}");
+        assert!(said.contains("no user name, no password and no port"), "{sql}: {said}");
+    }
+    let bucket = "user:secret@bucket";
+    for args in [
+        &["index", "create", &url, "a"][..],
+        &["index", "list", &url],
+        &["statistics", "show", &url],
+        &["statistics", "drop", &url],
+        &["generate", "tpch", "--to", &url],
+        &["endpoint", "probe", "--bucket", bucket],
+        &["endpoint", "probe", "--object", &url],
+        &["calibrate", "--bucket", bucket],
+    ] {
+        let output = folder.command(args).output().unwrap();
+        let said = text(&output.stdout) + &text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {said}");
+        assert!(!said.contains("secret") && said.contains("no password"), "{args:?}: {said}");
+    }
+}

@@ -7,6 +7,7 @@ use std::time::Instant;
 use arrow::array::{ArrayRef, RecordBatch, StringArray};
 use sluicegate_client::{ProbeTarget, SelectMetrics};
 use sluicegate_conformance::probe::{Finding, Question, Report, Sample, Verdict};
+use sluicegate_costmodel::Bytes;
 use sluicegate_engine::{Engine, Error};
 use sluicegate_s3select::profile::EndpointProfile;
 
@@ -58,6 +59,11 @@ async fn ask(engine: &Engine, args: &ProbeArgs) -> Result<Report> {
             Sample::ALL.iter().map(|sample| (sample.file_name().to_owned(), sample.bytes()));
         samples.begin().await?;
         samples.write(written).await?;
+        // Of a store that does not find them nothing would be learnt, and remembered.
+        if let Some(sample) = Sample::ALL.first() {
+            let read = samples.read(sample.file_name(), Bytes(1)).await;
+            read.map_err(|failure| failure.at("the samples cannot be read"))?;
+        }
         questions(engine, &target).await
     }))
     .await;

@@ -138,6 +138,9 @@ struct StagedWriteMessage {
     /// Whether of no rows it writes a file with the columns.
     #[prost(bool, tag = "2")]
     leaves_columns: bool,
+    /// Whether an object may take the place of one of its name.
+    #[prost(bool, tag = "3")]
+    may_replace: bool,
 }
 
 /// What encoding an operator takes: the codec, and DataFusion's converter of what is inside.
@@ -177,6 +180,7 @@ impl PhysicalExtensionCodec for SluiceCodec {
             Node::StagedWrite(StagedWriteMessage {
                 replaced: write.replaced().to_vec(),
                 leaves_columns: write.leaves_columns(),
+                may_replace: write.may_replace(),
             })
         } else if let Some(exec) = node.downcast_ref::<SwitchExec>() {
             Node::Switch(SwitchMessage::of(exec))
@@ -232,7 +236,8 @@ impl PhysicalExtensionCodec for SluiceCodec {
             (Some(Node::GroupBy(group_by)), []) => Ok(Arc::new(decoder.group_by(&group_by)?)),
             (Some(Node::StagedWrite(write)), [input]) => {
                 let staged = StagedWriteExec::new(Arc::clone(input)).replacing(write.replaced);
-                Ok(Arc::new(staged.leaving_columns(write.leaves_columns)))
+                let staged = staged.leaving_columns(write.leaves_columns);
+                Ok(Arc::new(staged.which_may_replace(write.may_replace)))
             }
             (Some(Node::Switch(switch)), [input]) => Ok(Arc::new(switch.over(input)?)),
             (Some(Node::SwitchPrune(prune)), [input]) => {

@@ -26,6 +26,7 @@ use crate::json_columns::APART;
 use crate::merged_columns::LEAVE_OUT;
 use crate::misanswer::Misanswer;
 use crate::silence::Silence;
+use crate::staging::only_new::Appeared;
 use crate::staging::outcome::UnknownOutcome;
 
 /// An error as a user should read it.
@@ -70,6 +71,10 @@ pub(super) fn describe(error: &DataFusionError) -> Description {
     if let Some(of_data) = of_data {
         return of_data;
     }
+    if let Some(appeared) = find::<Appeared>(error) {
+        let (kind, message) = (ErrorKind::Plan, appeared.to_string());
+        return Description { kind, message, hint: Some(REPLACES.into()) };
+    }
     if let Some(unknown) = find::<UnknownOutcome>(error) {
         let reason = of_object_store(&unknown.error).message;
         let message = format!("{unknown}: {reason}");
@@ -87,6 +92,12 @@ pub(super) fn describe(error: &DataFusionError) -> Description {
         return of_client(store);
     }
     if let Some(store) = find::<object_store::Error>(error) {
+        if let Some(io) = find::<io::Error>(store)
+            && io.kind() == io::ErrorKind::StorageFull
+        {
+            let message = "the disk is full".to_owned();
+            return Description { kind: ErrorKind::Resources, message, hint: Some(ROOM.into()) };
+        }
         return of_object_store(store);
     }
     if let Some(bad) = find::<BadRecord>(error) {
@@ -241,6 +252,8 @@ const DAMAGED: &str = "Run the query again: what was damaged on the way is not d
 const NO_STORE: &str = "Check the endpoint, and what is between it and this machine.";
 /// What to do where it is not known whether an object was written.
 const OUTCOME: &str = "Look whether the object is there before it is written again.";
+/// What to do where an object appeared that a COPY would have replaced.
+const REPLACES: &str = "OPTIONS (overwrite true) replaces it.";
 const SILENT: &str =
     "Check that the store is up, or wait longer: SET sluice.idle_timeout = '2min'.";
 
@@ -294,6 +307,9 @@ const WHOSE: &str = "Say of which table it is: a.id.";
 
 const COLUMNS: &str = "Check the columns' names; quote a name that has capitals: \"Name\"; a text is between single \
      quotes: 'text'.";
+
+/// Where answers are written.
+pub(super) const ROOM: &str = "Free some space, or write elsewhere.";
 
 /// Where joins, sorts and aggregates spill to.
 const DISK: &str =
@@ -381,6 +397,11 @@ pub(super) fn find<'a, T: StdError + 'static>(
         // DataFusion shares errors among partitions; the sharing hides the chain.
         if let Some(DataFusionError::Shared(shared)) = error.downcast_ref::<DataFusionError>() {
             next = Some(shared.as_ref());
+            continue;
+        }
+        // The source of one that wraps another error is the source of that one.
+        if let Some(inner) = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
+            next = Some(inner);
             continue;
         }
         next = error.source();

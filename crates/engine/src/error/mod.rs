@@ -2,6 +2,7 @@
 
 mod columns;
 mod describe;
+mod local_paths;
 mod of_store;
 mod reword;
 mod told;
@@ -15,6 +16,7 @@ use sluicegate_client::Error as StoreError;
 
 use self::describe::Description;
 pub(crate) use self::describe::{is_damage, is_of_store};
+use self::local_paths::rooted;
 pub(crate) use self::reword::{WITH_POINT, are_similar, with_what_was_meant};
 pub use self::told::Told;
 use crate::panics;
@@ -119,7 +121,7 @@ impl From<StoreError> for Error {
 impl From<DataFusionError> for Error {
     fn from(source: DataFusionError) -> Self {
         let Description { kind, message, hint } = describe::describe(&source);
-        let message = readable(&message).into_owned();
+        let message = rooted(&readable(&message)).into_owned();
         let hint = hint.map(|hint| readable(&hint).into_owned());
         Self { kind, message, hint, source }
     }

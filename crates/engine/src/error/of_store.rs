@@ -3,7 +3,7 @@
 use sluicegate_client::{Error as StoreError, Proxy, access_fault, proxy_of};
 
 use super::ErrorKind;
-use super::describe::{Description, find, innermost, one_line};
+use super::describe::{Description, ROOM, find, innermost, one_line};
 use crate::object_names::unescaped;
 
 pub(super) const MISSING_KEY: &str = "Check the key; keys are case-sensitive.";
@@ -78,7 +78,11 @@ pub(super) fn of_object_store(error: &object_store::Error) -> Description {
         {
             (
                 ErrorKind::Access,
-                format!("`{}` may not be read", local_refusal(&text).unwrap_or_default()),
+                format!(
+                    "`{}` may not be {}",
+                    local_refusal(&text).unwrap_or_default(),
+                    if says("cannot write ") { "written" } else { "read" }
+                ),
                 "Check its permissions, and those of its folder.",
             )
         }
@@ -91,6 +95,9 @@ pub(super) fn of_object_store(error: &object_store::Error) -> Description {
             format!("`{path}` changed while it was being read"),
             "Run the query again.",
         ),
+        _ if says("507 Insufficient Storage") || says("<Code>InsufficientStorage") => {
+            (ErrorKind::Resources, format!("{}: the disk is full", endpoint(&text)), ROOM)
+        }
         E::PermissionDenied { path, .. } => {
             (ErrorKind::Access, format!("the store refuses access to `{path}`"), NOT_ALLOWED)
         }

@@ -88,7 +88,7 @@ mod unchecked_keys;
 mod unlike;
 mod using;
 mod window_shifts;
-mod wrapped;
+pub(crate) mod wrapped;
 mod years;
 
 pub(crate) use self::guarded_conditions::guarded;

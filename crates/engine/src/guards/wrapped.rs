@@ -27,7 +27,7 @@ use datafusion::logical_expr::{
 use datafusion::scalar::ScalarValue;
 
 /// What changes in a scalar function.
-pub(super) trait Change: Debug + Copy + Eq + Hash + Send + Sync + 'static {
+pub(crate) trait Change: Debug + Copy + Eq + Hash + Send + Sync + 'static {
     /// The field of the result.
     fn return_field(self, inner: &ScalarUDF, args: ReturnFieldArgs) -> Result<FieldRef> {
         inner.return_field_from_args(args)
@@ -66,7 +66,7 @@ pub(super) trait Change: Debug + Copy + Eq + Hash + Send + Sync + 'static {
 }
 
 /// The function with a change.
-pub(super) fn changed(function: &Arc<ScalarUDF>, change: impl Change) -> Arc<ScalarUDF> {
+pub(crate) fn changed(function: &Arc<ScalarUDF>, change: impl Change) -> Arc<ScalarUDF> {
     Arc::new(ScalarUDF::new_from_impl(Wrapped { inner: Arc::clone(function), change }))
 }
 

@@ -45,6 +45,7 @@ pub mod inside;
 pub mod json_records;
 pub mod key;
 pub mod lines;
+pub mod location;
 pub mod lookup;
 pub mod manage;
 pub mod name;

@@ -17,6 +17,7 @@ use percent_encoding::percent_decode_str;
 use sluicegate_index::name::{FOLDER, Name, Tag};
 use url::Url;
 
+use super::location::IndexLocation;
 use crate::endpoints::bucket_of;
 
 /// What stands for a version of a data object in names, if its store has entity tags.
@@ -50,6 +51,7 @@ impl Place {
         if location.is_empty() {
             return Ok(Self { store: data.clone(), root: Path::from(FOLDER) });
         }
+        location.parse::<IndexLocation>()?;
         let url = Url::parse(location).ok().filter(|url| url.scheme() == "s3");
         let bucket = url.as_ref().and_then(Url::host_str);
         let (Some(url), Some(bucket)) = (&url, bucket) else {

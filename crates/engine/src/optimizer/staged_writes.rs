@@ -25,9 +25,9 @@ impl PhysicalOptimizerRule for StagedWrites {
     ) -> Result<Arc<dyn ExecutionPlan>> {
         plan.transform_down(|node| {
             if node.downcast_ref::<DataSinkExec>().is_some() {
-                let Replaced { urls, leaves_columns } = Replaced::of(options);
+                let Replaced { urls, leaves_columns, may_replace } = Replaced::of(options);
                 let staged = StagedWriteExec::new(node).replacing(urls);
-                let staged = staged.leaving_columns(leaves_columns);
+                let staged = staged.leaving_columns(leaves_columns).which_may_replace(may_replace);
                 Ok(Transformed::new(Arc::new(staged), true, TreeNodeRecursion::Jump))
             } else if node.downcast_ref::<StagedWriteExec>().is_some() {
                 Ok(Transformed::new(node, false, TreeNodeRecursion::Jump))

@@ -32,6 +32,7 @@ pub struct StagedWriteExec {
     /// URLs of objects that are removed after the commit, with the paths as they are.
     replaced: Vec<String>,
     leaves_columns: bool,
+    may_replace: bool,
     metrics: ExecutionPlanMetricsSet,
 }
 
@@ -43,7 +44,7 @@ impl StagedWriteExec {
     #[must_use]
     pub fn new(input: Arc<dyn ExecutionPlan>) -> Self {
         let (replaced, metrics) = (Vec::new(), ExecutionPlanMetricsSet::new());
-        Self { input, replaced, leaves_columns: false, metrics }
+        Self { input, replaced, leaves_columns: false, may_replace: false, metrics }
     }
 
     /// The same, which also removes these objects once its own are there: their URLs, with the paths as they
@@ -57,6 +58,18 @@ impl StagedWriteExec {
     #[must_use]
     pub fn leaving_columns(self, leaves_columns: bool) -> Self {
         Self { leaves_columns, ..self }
+    }
+
+    /// The same, whose objects may take the place of those of their names, or not.
+    #[must_use]
+    pub fn which_may_replace(self, may_replace: bool) -> Self {
+        Self { may_replace, ..self }
+    }
+
+    /// Whether its objects may take the place of those of their names.
+    #[must_use]
+    pub fn may_replace(&self) -> bool {
+        self.may_replace
     }
 
     /// Whether of no rows it writes a file that has the columns.
@@ -154,7 +167,8 @@ impl ExecutionPlan for StagedWriteExec {
         match (children.pop(), children.is_empty()) {
             (Some(input), true) => {
                 let staged = Self::new(input).replacing(self.replaced.clone());
-                Ok(Arc::new(staged.leaving_columns(self.leaves_columns)))
+                let staged = staged.leaving_columns(self.leaves_columns);
+                Ok(Arc::new(staged.which_may_replace(self.may_replace)))
             }
             _ => internal_err!("StagedWriteExec has one child"),
         }
@@ -170,16 +184,19 @@ impl ExecutionPlan for StagedWriteExec {
         context: Arc<TaskContext>,
     ) -> Result<SendableRecordBatchStream> {
         let (input, replaced) = (Arc::clone(&self.input), self.replaced.clone());
-        let leaves_columns = self.leaves_columns;
+        let (leaves_columns, may_replace) = (self.leaves_columns, self.may_replace);
         let written = MetricBuilder::new(&self.metrics).counter(BYTES_WRITTEN, partition);
         let rows = async move {
             let uploads = context.session_config().get_extension::<Uploads>().unwrap_or_default();
             let open = uploads.open();
             let outcome = async {
-                let stores = StagingStores::new(
+                let mut stores = StagingStores::new(
                     Arc::clone(&context.runtime_env().object_store_registry),
                     Arc::clone(open.staging()),
                 );
+                if !may_replace {
+                    stores = stores.only_new();
+                }
                 let mut writes = with_folders(with_nulls(input));
                 if leaves_columns {
                     writes = with_a_batch(writes);
@@ -198,8 +215,10 @@ impl ExecutionPlan for StagedWriteExec {
                     Ok(futures::stream::iter(rows.into_iter().map(Ok)))
                 }
                 Err(error) => {
+                    let failed = open.staging().failure();
                     open.abort().await;
-                    Err(error)
+                    Err(failed
+                        .map_or(error, |failed| DataFusionError::ObjectStore(Box::new(failed))))
                 }
             }
         };

@@ -12,6 +12,7 @@
 //! or old ones beside them; each of them is whole.
 
 pub(crate) mod appended;
+pub(crate) mod only_new;
 pub(crate) mod outcome;
 pub(crate) mod replaced;
 mod store;
@@ -28,6 +29,7 @@ use tokio::runtime::Handle;
 use tokio::sync::RwLock;
 use tokio::task::JoinHandle;
 
+use self::only_new::{OnlyNew, is_conflict};
 use self::outcome::{Outcome, of_object, of_upload};
 pub use self::store::StagingStores;
 
@@ -55,6 +57,7 @@ impl Uploads {
             runtime: self.runtime.clone(),
             state: RwLock::default(),
             bytes: AtomicU64::new(0),
+            failed: Mutex::default(),
         });
         self.locked().push(Arc::clone(&staging));
         OpenStaging { uploads: Arc::clone(self), staging }
@@ -155,6 +158,8 @@ pub struct Staging {
     state: RwLock<State>,
     /// Of all objects, as far as their writers got.
     bytes: AtomicU64,
+    /// Why the first part was not written. Writers drop the reason.
+    failed: Mutex<Option<object_store::Error>>,
 }
 
 #[derive(Debug, Default)]
@@ -186,6 +191,7 @@ struct Staged {
 struct Upload {
     store: Arc<dyn ObjectStore>,
     location: Path,
+    only_new: Option<OnlyNew>,
     /// Whether its writer has sent everything.
     finished: AtomicBool,
     /// `None` once it is completed or aborted.
@@ -211,6 +217,7 @@ struct Object {
     location: Path,
     payload: PutPayload,
     options: PutOptions,
+    only_new: Option<OnlyNew>,
 }
 
 impl Staging {
@@ -218,6 +225,21 @@ impl Staging {
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// Why a part was not written, if one was not.
+    pub(crate) fn failure(&self) -> Option<object_store::Error> {
+        self.failed.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// Notes why a part was not written; the writer gets the words.
+    fn note(&self, error: object_store::Error) -> object_store::Error {
+        let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        let words = error.to_string();
+        if failed.is_none() {
+            *failed = Some(error);
+        }
+        object_store::Error::Generic { store: "staging", source: words.into() }
     }
 
     fn count(&self, payload: &PutPayload) {
@@ -242,8 +264,12 @@ impl Staging {
         self: &Arc<Self>,
         store: Arc<dyn ObjectStore>,
         location: Path,
-        options: PutMultipartOptions,
+        mut options: PutMultipartOptions,
+        only_new: Option<OnlyNew>,
     ) -> object_store::Result<Arc<Upload>> {
+        if let Some(only_new) = only_new.clone() {
+            options.extensions.insert(only_new);
+        }
         let staging = Arc::clone(self);
         let begun = async move {
             let state = staging.state.read().await;
@@ -254,6 +280,7 @@ impl Staging {
             let upload = Arc::new(Upload {
                 store,
                 location,
+                only_new,
                 finished: AtomicBool::new(false),
                 inner: Mutex::new(Some(inner)),
             });
@@ -328,12 +355,31 @@ impl Staging {
         {
             let Some(mut inner) = upload.take() else { continue };
             let (store, location) = (Arc::clone(&upload.store), upload.location.clone());
-            let Err(error) = inner.complete().await else {
+            let only_new = upload.only_new.as_ref();
+            let unless_there = async {
+                match only_new {
+                    Some(only_new) => only_new.check(&*store, &location).await,
+                    None => Ok(()),
+                }
+            };
+            let completed = match unless_there.await {
+                Ok(()) => inner.complete().await.map(drop),
+                appeared => appeared,
+            };
+            let Err(mut error) = completed else {
                 visible.push(Replaced { store, location });
                 continue;
             };
             abort(&location, inner).await;
-            let outcome = of_upload(&*store, &location, &error).await;
+            let outcome = match only_new {
+                Some(only_new) if only_new.is_refusal(&error) => {
+                    error = only_new.appeared();
+                    Outcome::NotWritten
+                }
+                // It may be this one, and the answer to an earlier request was lost.
+                Some(_) if is_conflict(&error) => Outcome::Unknown,
+                _ => of_upload(&*store, &location, &error).await,
+            };
             failed = Some(Failed { location: location.clone(), error, outcome });
             if outcome != Outcome::NotWritten {
                 visible.push(Replaced { store, location });
@@ -347,8 +393,14 @@ impl Staging {
             }
             return Err(error);
         }
-        for Object { store, location, payload, options } in objects {
-            let outcome = match store.put_opts(&location, payload.clone(), options).await {
+        for Object { store, location, payload, options, only_new } in objects {
+            let put = async {
+                match &only_new {
+                    Some(only_new) => only_new.put(&*store, &location, &payload, &options).await,
+                    None => store.put_opts(&location, payload.clone(), options).await,
+                }
+            };
+            let outcome = match put.await {
                 Ok(_) => Ok(()),
                 Err(error) => match of_object(&*store, &location, &payload, &error).await {
                     Outcome::Written => Ok(()),

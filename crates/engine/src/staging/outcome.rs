@@ -67,7 +67,11 @@ pub(super) async fn of_upload(store: &dyn ObjectStore, location: &Path, error: &
 }
 
 /// Whether an object has these bytes.
-async fn is_there(store: &dyn ObjectStore, location: &Path, payload: &PutPayload) -> Result<bool> {
+pub(super) async fn is_there(
+    store: &dyn ObjectStore,
+    location: &Path,
+    payload: &PutPayload,
+) -> Result<bool> {
     let found = store.get(location).await?;
     if found.meta.size != payload.content_length() as u64 {
         return Ok(false);

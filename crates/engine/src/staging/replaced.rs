@@ -64,15 +64,17 @@ impl Existing {
         if is_single && self == Self::Kept {
             return plan_err!("{} is an object, to which nothing can be appended", copy.output_url);
         }
-        let new = Replaced { urls: Vec::new(), leaves_columns: self != Self::Kept };
+        let leaves_columns = self != Self::Kept;
+        let mut new = Replaced { urls: Vec::new(), leaves_columns, may_replace: false };
         if self == Self::Kept || (is_single && self == Self::Replaced) {
+            new.may_replace = is_single;
             return Ok(new);
         }
         let store = state.runtime_env().object_store(&place)?;
         let everything = with_subfolders(state);
         let there = place.list_all_files(&everything, store.as_ref(), "").await?;
         let mut there: Vec<ObjectMeta> = there.try_collect().await?;
-        there.retain(|object| !is_hidden(&object.location));
+        there.retain(|object| is_single || !is_hidden(&object.location));
         let has_data = there.iter().any(|object| object.size > 0);
         if is_single && has_data {
             return plan_err!(
@@ -80,6 +82,8 @@ impl Existing {
                 copy.output_url
             );
         }
+        // An empty one has nothing to lose.
+        new.may_replace = is_single && !there.is_empty();
         if self == Self::Replaced && place.prefix().as_ref().is_empty() && !there.is_empty() {
             return plan_err!(
                 "overwriting {} would remove every object in it; name a folder, as in {}out/",
@@ -114,6 +118,8 @@ pub(crate) struct Replaced {
     /// Whether a file with the columns is written although there are no rows: nothing else would say which
     /// columns there are.
     pub(crate) leaves_columns: bool,
+    /// Whether an object may take the place of one of its name.
+    pub(crate) may_replace: bool,
 }
 
 impl Replaced {

@@ -15,8 +15,9 @@ use object_store::{
     CopyOptions, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta, ObjectStore,
     PutMultipartOptions, PutOptions, PutPayload, PutResult, RenameOptions, UploadPart,
 };
-use url::Url;
+use url::{Position, Url};
 
+use super::only_new::OnlyNew;
 use super::{Object, Staging, Upload, stopped};
 
 /// Stores of another registry, for one statement that writes.
@@ -24,13 +25,20 @@ use super::{Object, Staging, Upload, stopped};
 pub struct StagingStores {
     inner: Arc<dyn ObjectStoreRegistry>,
     staging: Arc<Staging>,
+    only_new: bool,
 }
 
 impl StagingStores {
     /// The stores of `inner`; what is written to them is staged.
     #[must_use]
     pub fn new(inner: Arc<dyn ObjectStoreRegistry>, staging: Arc<Staging>) -> Self {
-        Self { inner, staging }
+        Self { inner, staging, only_new: false }
+    }
+
+    /// The same, in which no object takes the place of another one: the commit fails if one is there.
+    #[must_use]
+    pub fn only_new(self) -> Self {
+        Self { only_new: true, ..self }
     }
 }
 
@@ -45,7 +53,8 @@ impl ObjectStoreRegistry for StagingStores {
 
     fn get_store(&self, url: &Url) -> Result<Arc<dyn ObjectStore>> {
         let inner = self.inner.get_store(url)?;
-        Ok(Arc::new(StagingStore { inner, staging: Arc::clone(&self.staging) }))
+        let only_new = self.only_new.then(|| url[..Position::BeforePath].to_owned() + "/");
+        Ok(Arc::new(StagingStore { inner, staging: Arc::clone(&self.staging), only_new }))
     }
 }
 
@@ -53,6 +62,14 @@ impl ObjectStoreRegistry for StagingStores {
 struct StagingStore {
     inner: Arc<dyn ObjectStore>,
     staging: Arc<Staging>,
+    /// The URL of the store, if its objects are to be new ones.
+    only_new: Option<String>,
+}
+
+impl StagingStore {
+    fn only_new(&self, location: &Path) -> Option<OnlyNew> {
+        self.only_new.as_ref().map(|root| OnlyNew::at(root, location))
+    }
 }
 
 impl fmt::Display for StagingStore {
@@ -70,8 +87,8 @@ impl ObjectStore for StagingStore {
         payload: PutPayload,
         options: PutOptions,
     ) -> object_store::Result<PutResult> {
-        let object =
-            Object { store: Arc::clone(&self.inner), location: location.clone(), payload, options };
+        let (store, only_new) = (Arc::clone(&self.inner), self.only_new(location));
+        let object = Object { store, location: location.clone(), payload, options, only_new };
         self.staging.hold(object).await?;
         Ok(not_yet())
     }
@@ -82,7 +99,8 @@ impl ObjectStore for StagingStore {
         options: PutMultipartOptions,
     ) -> object_store::Result<Box<dyn MultipartUpload>> {
         let store = Arc::clone(&self.inner);
-        let upload = self.staging.begin(store, location.clone(), options).await?;
+        let only_new = self.only_new(location);
+        let upload = self.staging.begin(store, location.clone(), options, only_new).await?;
         Ok(Box::new(StagedUpload { upload, staging: Arc::clone(&self.staging) }))
     }
 
@@ -158,7 +176,8 @@ impl MultipartUpload for StagedUpload {
         match inner.as_mut() {
             Some(inner) => {
                 self.staging.count(&data);
-                inner.put_part(data)
+                let (staging, part) = (Arc::clone(&self.staging), inner.put_part(data));
+                Box::pin(async move { part.await.map_err(|error| staging.note(error)) })
             }
             None => Box::pin(async { Err(stopped()) }),
         }

@@ -1,6 +1,7 @@
 //! The options that choose a switch.
 
 use std::fmt;
+use std::io::Read;
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -50,12 +51,43 @@ impl FromStr for SwitchTarget {
         let target = match Target::named(&lower) {
             Some(target) => target,
             None => {
-                let toml = std::fs::read_to_string(text)
-                    .map_err(|e| refused(format!("as a file it cannot be read: {e}")))?;
-                Target::from_toml(&toml).map_err(|e| refused(e.to_string()))?
+                let toml = text_of(text).map_err(refused)?;
+                Target::from_toml(&toml).map_err(|e| refused(shortened(&e.to_string())))?
             }
         };
         Ok(Self::On { name: text.to_owned(), target: Arc::new(target) })
+    }
+}
+
+/// The longest file of a switch: its limits are some lines.
+const FILE_BYTES: u64 = 64 << 10;
+/// How much of what is wrong with one is shown: it quotes the line.
+const SHOWN: usize = 400;
+
+/// The text of a file, without waiting for one that may have no end.
+fn text_of(path: &str) -> Result<String, String> {
+    let unread = |error: std::io::Error| format!("as a file it cannot be read: {error}");
+    let there = std::fs::metadata(path).map_err(unread)?;
+    if there.is_dir() {
+        return Err("it is a folder".to_owned());
+    }
+    if !there.is_file() {
+        return Err("it is a pipe, a socket or a device".to_owned());
+    }
+    let mut text = String::new();
+    let file = std::fs::File::open(path).map_err(unread)?;
+    file.take(FILE_BYTES + 1).read_to_string(&mut text).map_err(unread)?;
+    match text.len() as u64 > FILE_BYTES {
+        true => Err(format!("the file has more than {} KiB", FILE_BYTES >> 10)),
+        false => Ok(text),
+    }
+}
+
+/// The beginning of a text.
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(SHOWN) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text.to_owned(),
     }
 }
 
@@ -148,6 +180,22 @@ mod tests {
             let error = bad.parse::<SwitchTarget>().unwrap_err().to_string();
             assert!(error.contains(bad) && error.contains("tofino2"), "{error}");
         }
+    }
+
+    #[test]
+    fn what_may_have_no_end_is_not_read() {
+        let error = |path: &str| path.parse::<SwitchTarget>().unwrap_err().to_string();
+        #[cfg(unix)]
+        assert!(error("/dev/zero").ends_with("it is a pipe, a socket or a device"));
+        let folder = tempfile::tempdir().unwrap();
+        assert!(error(folder.path().to_str().unwrap()).ends_with("it is a folder"));
+        let path = folder.path().join("long.toml");
+        let path = path.to_str().unwrap();
+        std::fs::write(path, "x".repeat(1 << 20)).unwrap();
+        assert!(error(path).ends_with("the file has more than 64 KiB"));
+        std::fs::write(path, "x".repeat(60 << 10)).unwrap();
+        let quoted = error(path);
+        assert!(quoted.len() < 1000 && quoted.ends_with('…'), "{}", quoted.len());
     }
 
     #[test]

@@ -1,0 +1,178 @@
+//! The signals that the process gets.
+//!
+//! Once a handler of a signal is installed, the signal does not end the process any more. So all of them are noted
+//! from then on, in the order in which they come: whoever asks later hears of those that came before.
+
+use std::sync::OnceLock;
+
+use tokio::sync::watch;
+
+/// A request to stop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Signal {
+    /// Ctrl-C.
+    Interrupt,
+    /// SIGTERM.
+    #[cfg_attr(not(unix), expect(dead_code, reason = "there is no such signal here"))]
+    Terminate,
+    /// SIGHUP: the terminal went away.
+    #[cfg_attr(not(unix), expect(dead_code, reason = "there is no such signal here"))]
+    HangUp,
+}
+
+impl Signal {
+    /// The exit code of a process that it stopped: 128 and the number of the signal.
+    pub(crate) fn code(self) -> u8 {
+        match self {
+            Self::Interrupt => 130,
+            Self::Terminate => 143,
+            Self::HangUp => 129,
+        }
+    }
+}
+
+/// Signals in the order in which they came.
+#[derive(Debug)]
+pub(crate) struct Signals(watch::Sender<Vec<Signal>>);
+
+impl Signals {
+    /// Those of this process, which listens from the first call on.
+    pub(crate) fn of_process() -> &'static Self {
+        static ALL: OnceLock<Signals> = OnceLock::new();
+        ALL.get_or_init(|| {
+            let all = Self::none();
+            if let Err(error) = listen(all.0.clone()) {
+                tracing::warn!("cannot listen for signals: {error}");
+            }
+            all
+        })
+    }
+
+    fn none() -> Self {
+        Self(watch::Sender::new(Vec::new()))
+    }
+
+    /// How many there were until now.
+    pub(crate) fn count(&self) -> usize {
+        self.0.borrow().len()
+    }
+
+    /// The first of some kinds after so many signals, whether it came already or is to come, and how many there
+    /// were with it.
+    pub(crate) async fn after(&self, count: usize, kinds: &[Signal]) -> (Signal, usize) {
+        let mut all = self.0.subscribe();
+        loop {
+            let next = {
+                let all = all.borrow_and_update();
+                let mut later = all.iter().copied().enumerate().skip(count);
+                later.find(|(_, signal)| kinds.contains(signal))
+            };
+            if let Some((at, signal)) = next {
+                return (signal, at + 1);
+            }
+            if all.changed().await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        }
+    }
+}
+
+/// Listens in a thread of its own, so that no runtime that is busy, or ends, loses a signal.
+#[cfg(unix)]
+fn listen(all: watch::Sender<Vec<Signal>>) -> std::io::Result<()> {
+    use tokio::signal::unix::{SignalKind, signal};
+
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let mut streams = Vec::new();
+    {
+        let _entered = runtime.enter();
+        streams.push((Signal::Interrupt, signal(SignalKind::interrupt())?));
+        streams.push((Signal::Terminate, signal(SignalKind::terminate())?));
+        // Listening would take away what nohup is for.
+        if !ignores_hangup() {
+            streams.push((Signal::HangUp, signal(SignalKind::hangup())?));
+        }
+    }
+    let listening = streams.into_iter().map(move |(signal, mut stream)| {
+        let all = all.clone();
+        async move {
+            while stream.recv().await.is_some() {
+                all.send_modify(|all| all.push(signal));
+            }
+        }
+    });
+    let listening = futures::future::join_all(listening);
+    std::thread::Builder::new()
+        .name("sluice-signals".to_owned())
+        .spawn(move || runtime.block_on(listening))?;
+    Ok(())
+}
+
+/// Only Ctrl-C is known here.
+#[cfg(not(unix))]
+fn listen(all: watch::Sender<Vec<Signal>>) -> std::io::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let mut stream = {
+        let _entered = runtime.enter();
+        tokio::signal::windows::ctrl_c()?
+    };
+    std::thread::Builder::new().name("sluice-signals".to_owned()).spawn(move || {
+        runtime.block_on(async {
+            while stream.recv().await.is_some() {
+                all.send_modify(|all| all.push(Signal::Interrupt));
+            }
+        });
+    })?;
+    Ok(())
+}
+
+/// Whether SIGHUP was ignored when the process began, as nohup has it, or that cannot be told.
+#[cfg(unix)]
+fn ignores_hangup() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    // SIGHUP is the first signal.
+    mask.is_none_or(|mask| mask & 1 != 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::FutureExt;
+
+    use super::*;
+
+    #[test]
+    fn a_signal_that_came_before_anybody_listened_is_heard() {
+        let all = Signals::none();
+        let note = |signal| all.0.send_modify(|all| all.push(signal));
+        let heard = |count, kinds: &[Signal]| all.after(count, kinds).now_or_never();
+        assert_eq!(heard(0, &[Signal::Interrupt]), None);
+        note(Signal::HangUp);
+        note(Signal::Terminate);
+        assert_eq!(heard(0, &[Signal::Terminate]), Some((Signal::Terminate, 2)));
+        assert_eq!(heard(0, &[Signal::Interrupt]), None);
+        // It stops one piece of work, and not the next one, too.
+        assert_eq!(heard(2, &[Signal::Terminate]), None);
+        assert_eq!(all.count(), 2);
+        let mut waiting = Box::pin(all.after(2, &[Signal::Interrupt, Signal::Terminate]));
+        assert_eq!((&mut waiting).now_or_never(), None);
+        note(Signal::HangUp);
+        note(Signal::Interrupt);
+        assert_eq!(waiting.now_or_never(), Some((Signal::Interrupt, 4)));
+    }
+
+    /// The handlers are there as soon as the first call returns.
+    #[cfg(unix)]
+    #[test]
+    fn a_signal_to_the_process_is_noted() {
+        let all = Signals::of_process();
+        let before = all.count();
+        let id = std::process::id().to_string();
+        let sent = std::process::Command::new("kill").args(["-TERM", &id]).status().unwrap();
+        assert!(sent.success());
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let (signal, count) = runtime.block_on(all.after(before, &[Signal::Terminate]));
+        assert_eq!((signal, count), (Signal::Terminate, before + 1));
+    }
+}

@@ -1,0 +1,170 @@
+//! The files of this machine as an object store.
+//!
+//! It differs from [`LocalFileSystem`], which lists and opens them, in three ways. A file that changes while it is
+//! read is an error ([`reads`]). A write replaces a file only where that is asked for ([`written`]). Folders that a
+//! write made and left empty are removed ([`folders`]).
+
+mod folders;
+mod reads;
+mod written;
+
+use std::fmt;
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use datafusion::common::runtime::SpawnedTask;
+use futures::stream::BoxStream;
+use futures::{StreamExt, TryStreamExt};
+use object_store::local::LocalFileSystem;
+use object_store::path::Path;
+use object_store::{
+    CopyOptions, Error, GetOptions, GetRange, GetResult, ListResult, MultipartUpload, ObjectMeta,
+    ObjectStore, PutMode, PutMultipartOptions, PutOptions, PutPayload, PutResult, RenameOptions,
+    Result,
+};
+
+pub(crate) use self::folders::Folders;
+use self::written::Written;
+use crate::staging::only_new::OnlyNew;
+
+/// The files below `/`.
+#[derive(Debug)]
+pub(crate) struct LocalStore {
+    files: LocalFileSystem,
+    folders: Arc<Folders>,
+}
+
+impl LocalStore {
+    /// Takes the place of a store if that one has the files below `/`.
+    pub(crate) fn instead_of(
+        store: Arc<dyn ObjectStore>,
+        folders: &Arc<Folders>,
+    ) -> Arc<dyn ObjectStore> {
+        let files = LocalFileSystem::new();
+        if store.to_string() != files.to_string() {
+            return store;
+        }
+        Arc::new(Self { files, folders: Arc::clone(folders) })
+    }
+
+    fn path(&self, location: &Path) -> Result<PathBuf> {
+        self.files.path_to_filesystem(location)
+    }
+
+    async fn begin(&self, location: &Path, replaces: bool) -> Result<Written> {
+        let (path, folders) = (self.path(location)?, Arc::clone(&self.folders));
+        blocking(move || Written::begin(path, replaces, folders)).await
+    }
+}
+
+/// Does what waits for the disk.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T> + Send + 'static,
+) -> Result<T> {
+    let stopped = |_| Error::Generic { store: "LocalFileSystem", source: "stopped".into() };
+    SpawnedTask::spawn_blocking(work).join_unwind().await.map_err(stopped)?
+}
+
+/// A path as users write it.
+fn named(location: &Path) -> String {
+    format!("/{location}")
+}
+
+impl fmt::Display for LocalStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.files, f)
+    }
+}
+
+#[async_trait]
+#[deny(clippy::missing_trait_methods)]
+impl ObjectStore for LocalStore {
+    async fn put_opts(
+        &self,
+        location: &Path,
+        payload: PutPayload,
+        opts: PutOptions,
+    ) -> Result<PutResult> {
+        if matches!(opts.mode, PutMode::Update(_)) {
+            return self.files.put_opts(location, payload, opts).await;
+        }
+        let mut file = self.begin(location, opts.mode == PutMode::Overwrite).await?;
+        file.put_part(payload).await?;
+        file.complete().await
+    }
+
+    async fn put_multipart_opts(
+        &self,
+        location: &Path,
+        opts: PutMultipartOptions,
+    ) -> Result<Box<dyn MultipartUpload>> {
+        let replaces = opts.extensions.get::<OnlyNew>().is_none();
+        Ok(Box::new(self.begin(location, replaces).await?))
+    }
+
+    async fn get_opts(&self, location: &Path, options: GetOptions) -> Result<GetResult> {
+        let in_part = options.range.is_some();
+        match self.files.get_opts(location, options).await {
+            Ok(answer) => Ok(reads::checked(answer)),
+            Err(Error::Precondition { source, .. }) => {
+                Err(Error::Precondition { path: named(location), source })
+            }
+            // Nothing of an empty file is asked for but by its beginning.
+            Err(error) if in_part && reads::is_beyond(&error) => {
+                Err(reads::changed(&self.path(location)?))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn get_ranges(&self, location: &Path, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
+        let mut read = Vec::with_capacity(ranges.len());
+        for range in ranges {
+            let range = Some(GetRange::Bounded(range.clone()));
+            let options = GetOptions { range, ..GetOptions::default() };
+            read.push(self.get_opts(location, options).await?.bytes().await?);
+        }
+        Ok(read)
+    }
+
+    fn delete_stream(
+        &self,
+        locations: BoxStream<'static, Result<Path>>,
+    ) -> BoxStream<'static, Result<Path>> {
+        let (folders, files) = (Arc::clone(&self.folders), LocalFileSystem::new());
+        let deleted = self.files.delete_stream(locations);
+        let deleted = deleted.inspect_ok(move |location| {
+            if let Ok(path) = files.path_to_filesystem(location) {
+                folders.tidy(&path);
+            }
+        });
+        deleted.boxed()
+    }
+
+    fn list(&self, prefix: Option<&Path>) -> BoxStream<'static, Result<ObjectMeta>> {
+        self.files.list(prefix)
+    }
+
+    fn list_with_offset(
+        &self,
+        prefix: Option<&Path>,
+        offset: &Path,
+    ) -> BoxStream<'static, Result<ObjectMeta>> {
+        self.files.list_with_offset(prefix, offset)
+    }
+
+    async fn list_with_delimiter(&self, prefix: Option<&Path>) -> Result<ListResult> {
+        self.files.list_with_delimiter(prefix).await
+    }
+
+    async fn copy_opts(&self, from: &Path, to: &Path, options: CopyOptions) -> Result<()> {
+        self.files.copy_opts(from, to, options).await
+    }
+
+    async fn rename_opts(&self, from: &Path, to: &Path, options: RenameOptions) -> Result<()> {
+        self.files.rename_opts(from, to, options).await
+    }
+}

@@ -1,0 +1,128 @@
+//! Objects that are written where none is, and replace none that appears meanwhile.
+//!
+//! S3 decides when the object is completed: `If-None-Match: *`. The header is added where requests are sent, and
+//! not signed, so that a store which does not implement it (501) can be asked again without it. Such a store is
+//! asked for the object just before, which leaves a moment in which another one may appear.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use object_store::path::Path;
+use object_store::{
+    Error, ObjectStore, ObjectStoreExt, PutMode, PutOptions, PutPayload, PutResult, Result,
+};
+
+use super::outcome::is_there;
+
+/// An extension of the requests that write such an object.
+#[derive(Debug, Clone)]
+pub(crate) struct OnlyNew {
+    /// The object, as users name it.
+    place: Arc<str>,
+    requests: Arc<Requests>,
+}
+
+/// What became of the requests that would complete it.
+#[derive(Debug, Default)]
+struct Requests {
+    sent: AtomicUsize,
+    refused: AtomicBool,
+}
+
+/// There is an object that was not there when the statement was planned.
+#[derive(Debug)]
+pub(crate) struct Appeared {
+    place: Arc<str>,
+}
+
+impl fmt::Display for Appeared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "there is an object at {} now, which appeared while the statement ran: nothing was written",
+            self.place
+        )
+    }
+}
+
+impl std::error::Error for Appeared {}
+
+impl OnlyNew {
+    /// An object of a store, by the store's URL.
+    pub(crate) fn at(root: &str, location: &Path) -> Self {
+        let root = root.strip_prefix("file://").unwrap_or(root);
+        Self { place: format!("{root}{location}").into(), requests: Arc::default() }
+    }
+
+    /// A request with the condition is sent.
+    pub(crate) fn sends(&self) {
+        self.requests.sent.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// The store does not implement the condition.
+    pub(crate) fn is_not_implemented(&self) {
+        self.requests.refused.store(true, Ordering::Relaxed);
+    }
+
+    /// The error if the object is there.
+    pub(super) async fn check(&self, store: &dyn ObjectStore, location: &Path) -> Result<()> {
+        match store.head(location).await {
+            Ok(_) => Err(self.appeared()),
+            // Who may write need not be allowed to read.
+            Err(_) => Ok(()),
+        }
+    }
+
+    /// Whether an error of a write is that there is an object; not if it may be the one of an earlier request
+    /// whose answer was lost.
+    pub(super) fn is_refusal(&self, error: &Error) -> bool {
+        is_conflict(error) && self.requests.sent.load(Ordering::Relaxed) <= 1
+    }
+
+    pub(super) fn appeared(&self) -> Error {
+        let place = Arc::clone(&self.place);
+        Error::AlreadyExists { path: place.to_string(), source: Box::new(Appeared { place }) }
+    }
+
+    /// Writes an object in one request.
+    pub(super) async fn put(
+        &self,
+        store: &dyn ObjectStore,
+        location: &Path,
+        payload: &PutPayload,
+        options: &PutOptions,
+    ) -> Result<PutResult> {
+        let mut only_new = options.clone();
+        only_new.mode = PutMode::Create;
+        only_new.extensions.insert(self.clone());
+        let error = match store.put_opts(location, payload.clone(), only_new).await {
+            Err(error) => error,
+            written => return written,
+        };
+        let refused = self.requests.refused.load(Ordering::Relaxed);
+        if refused || matches!(error, Error::NotImplemented { .. }) {
+            self.check(store, location).await?;
+            return store.put_opts(location, payload.clone(), options.clone()).await;
+        }
+        if self.is_refusal(&error) {
+            return Err(self.appeared());
+        }
+        if is_conflict(&error) {
+            return match is_there(store, location, payload).await {
+                Ok(true) => Ok(PutResult { e_tag: None, version: None }),
+                Ok(false) => Err(self.appeared()),
+                Err(_) => Err(error),
+            };
+        }
+        Err(error)
+    }
+}
+
+/// Whether a store says that there is an object, or another request for it.
+pub(super) fn is_conflict(error: &Error) -> bool {
+    matches!(
+        error,
+        Error::AlreadyExists { .. } | Error::Precondition { .. } | Error::NotModified { .. }
+    )
+}
