@@ -90,6 +90,7 @@ pub mod index;
 mod interval_units;
 mod json_columns;
 mod json_layout;
+mod json_order;
 mod late_keys;
 mod layered;
 mod listed;

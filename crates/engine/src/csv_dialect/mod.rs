@@ -34,6 +34,7 @@ use crate::csv_options::{self, CsvOptions, Values};
 use crate::datasource::byte_order_mark::blanked;
 use crate::decompressed;
 use crate::json_columns;
+use crate::json_order;
 use crate::layered::Layered;
 use crate::sampled_schema;
 
@@ -206,13 +207,14 @@ async fn schema(
         Some(json) if json.is_newline_delimited() => {
             json_columns::columns(state, json, &store, objects).await?
         }
-        _ => match format.infer_schema(state, &store, objects).await {
-            Ok(schema) => schema,
-            Err(error) if json.is_some() => {
-                json_columns::of_arrays(state, error, &store, objects).await?
-            }
-            Err(error) => return Err(error),
-        },
+        Some(_) => {
+            let schema = match format.infer_schema(state, &store, objects).await {
+                Ok(schema) => schema,
+                Err(error) => json_columns::of_arrays(state, error, &store, objects).await?,
+            };
+            json_order::of_arrays(schema, &store, objects).await?
+        }
+        None => format.infer_schema(state, &store, objects).await?,
     };
     Ok(sampled_schema::with_text_for_nothing(&schema))
 }
