@@ -110,6 +110,7 @@ mod one_version;
 pub mod optimizer;
 mod option_values;
 mod other_forms;
+mod outer_fields;
 mod panics;
 mod partitions;
 pub mod parts;

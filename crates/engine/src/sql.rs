@@ -25,6 +25,7 @@ use crate::not_null;
 use crate::notes::Notes;
 use crate::option_values;
 use crate::other_forms;
+use crate::outer_fields;
 use crate::show_columns;
 use crate::show_tables;
 use crate::staging::replaced::Existing;
@@ -114,6 +115,7 @@ async fn planned(
             }
             // Each time, a name is put into quotes that had none.
             Err(error) if unquoted_names::quote(&mut statement, &error)? => {}
+            Err(error) if outer_fields::index(&mut statement, &error) => {}
             Err(error) => return Err(alias_in_where::explained(&statement, error)),
         }
     }
