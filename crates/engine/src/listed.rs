@@ -116,7 +116,7 @@ impl Listed {
     }
 
     /// The same objects of a folder that is named by columns, `year=2023/month=1/`, as those of the folder above these;
-    /// nothing of another location. `in_folders` is whether objects in folders below belong to it.
+    /// nothing of another location.
     ///
     /// # Errors
     ///
@@ -124,7 +124,6 @@ impl Listed {
     pub(crate) fn above_columns(
         location: &ListingTableUrl,
         listed: Option<&Self>,
-        in_folders: bool,
     ) -> Result<Option<(Self, ListingTableUrl)>> {
         let within = location.prefix().clone();
         let parts: Vec<_> = within.parts().collect();
@@ -139,16 +138,12 @@ impl Listed {
         let names: Vec<&str> =
             parts[parts.len() - columns..].iter().map(|part| part.as_ref()).collect();
         let names = Pattern::escape(&names.join("/"));
-        let patterns: Vec<String> = match listed {
+        let (patterns, says_folders): (Vec<String>, bool) = match listed {
             Some(Self::Matching(matching)) => {
-                let deeper = |pattern: &Pattern| match matching.says_folders || in_folders {
-                    true => format!("{names}/{pattern}"),
-                    false => format!("{names}/{}", pattern.as_str().trim_start_matches("**/")),
-                };
-                matching.patterns.iter().map(deeper).collect()
+                let below = |pattern: &Pattern| format!("{names}/{pattern}");
+                (matching.patterns.iter().map(below).collect(), matching.says_folders)
             }
-            Some(Self::OfKind(_)) | None if in_folders => vec![format!("{names}/**")],
-            Some(Self::OfKind(_)) | None => vec![format!("{names}/*")],
+            Some(Self::OfKind(_)) | None => (vec![format!("{names}/**")], false),
         };
         let patterns: std::result::Result<Vec<_>, _> =
             patterns.iter().map(|pattern| Pattern::new(pattern)).collect();
@@ -156,7 +151,7 @@ impl Listed {
             url: folder.as_str().to_owned(),
             folder: folder.prefix().clone(),
             patterns: patterns.map_err(|error| plan_datafusion_err!("{error}"))?,
-            says_folders: true,
+            says_folders,
             within: Some(location.prefix().clone()),
         };
         Ok(Some((Self::Matching(Arc::new(matching)), folder)))
@@ -288,27 +283,26 @@ mod tests {
         check("s3://b/t/|*", &["t/a.csv"]);
         check("s3://b/t/|*.csv", &["t/a.csv"]);
         // The folders of columns are looked for from above.
-        let wide = |url: &str, in_folders| {
+        let wide = |url: &str| {
             let (folder, glob) = url.split_once('|').unwrap();
             let location = ListingTableUrl::parse(folder).unwrap();
             let listed = (!glob.is_empty()).then(|| {
                 Listed::matching(&location.clone().with_glob(glob).unwrap()).unwrap().unwrap().0
             });
-            Listed::above_columns(&location, listed.as_ref(), in_folders).unwrap()
+            Listed::above_columns(&location, listed.as_ref()).unwrap()
         };
         let names = ["t/x=1/y=2/a.csv", "t/x=1/y=2/z/a.csv", "t/x=1/y=3/a.csv", "t/x=1/a.csv"];
-        for (url, in_folders, above, expected) in [
-            ("s3://b/t/x=1/y=2/|", true, "s3://b/t/", &names[..2]),
-            ("s3://b/t/x=1/y=2/|", false, "s3://b/t/", &names[..1]),
-            ("s3://b/t/x=1/|*/*.csv", true, "s3://b/t/", &["t/x=1/y=2/a.csv", "t/x=1/y=3/a.csv"]),
+        for (url, above, expected) in [
+            ("s3://b/t/x=1/y=2/|", "s3://b/t/", &names[..2]),
+            ("s3://b/t/x=1/|*/*.csv", "s3://b/t/", &["t/x=1/y=2/a.csv", "t/x=1/y=3/a.csv"]),
         ] {
-            let (listed, folder) = wide(url, in_folders).unwrap();
+            let (listed, folder) = wide(url).unwrap();
             assert_eq!(folder.as_str(), above);
             let found: Vec<&str> =
                 names.into_iter().filter(|name| listed.has(&Path::from(*name))).collect();
             assert_eq!(found, expected, "{url}");
         }
-        assert!(wide("s3://b/t/x=1/z/|", true).is_none());
+        assert!(wide("s3://b/t/x=1/z/|").is_none());
         let plain = ListingTableUrl::parse("s3://b/t/").unwrap();
         assert!(Listed::matching(&plain).unwrap().is_none());
     }

@@ -139,11 +139,10 @@ impl UrlTables {
             None => (state, listed, objects),
         };
         let given = location.clone();
-        let (state, listed, location) =
-            match Listed::above_columns(&location, listed.as_ref(), in_folder)? {
-                Some((above, folder)) => (above.session(&self.state()?)?, Some(above), folder),
-                None => (state, listed, location),
-            };
+        let (state, listed, location) = match Listed::above_columns(&location, listed.as_ref())? {
+            Some((above, folder)) => (above.session(&self.state()?)?, Some(above), folder),
+            None => (state, listed, location),
+        };
         let notes = state.config().get_extension::<Notes>().unwrap_or_default();
         found.notes.into_iter().for_each(|note| notes.add(note));
         kind.options.extend(read.into_iter().flat_map(|read| read.options.clone()));
