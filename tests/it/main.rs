@@ -7,6 +7,7 @@
     reason = "the helpers of tests stop at the first surprise, and say what they skip"
 )]
 
+mod analyst;
 mod answers;
 mod bad_input;
 mod calibrate;

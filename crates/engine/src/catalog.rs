@@ -20,6 +20,7 @@ use datafusion::datasource::table_schema::{TableSchema, TableSchemaBuilder};
 use datafusion::physical_expr::{LexOrdering, LexRequirement};
 use datafusion::physical_plan::ExecutionPlan;
 use futures::future::BoxFuture;
+use futures::{StreamExt, stream};
 use object_store::{ObjectMeta, ObjectStore};
 
 use crate::csv_dialect;
@@ -325,16 +326,18 @@ impl S3Format {
             let footer = self.inner.infer_schema(state, store, objects);
             return panics::footer(object, footer).await;
         }
-        let all = self.inner.infer_schema(state, store, objects);
-        let inferred = panics::caught("reading footers", all).await;
-        if inferred.is_ok() {
-            return inferred;
+        // DataFusion's own merge takes a column for NOT NULL that some of the objects do not have.
+        let mut footers = Vec::with_capacity(objects.len());
+        for object in objects {
+            let footer = self.inner.infer_schema(state, store, std::slice::from_ref(object));
+            footers.push(panics::footer(object, footer));
         }
+        let at_once = state.config_options().execution.meta_fetch_concurrency.into();
+        let mut footers = stream::iter(footers).buffered(at_once);
         let mut columns = MergedColumns::of_typed();
         for object in objects {
-            let one = std::slice::from_ref(object);
-            let footer = self.inner.infer_schema(state, store, one);
-            columns.add(object, &*panics::footer(object, footer).await?)?;
+            let Some(footer) = footers.next().await else { break };
+            columns.add(object, &*footer?)?;
         }
         let notes = state.config().get_extension::<Notes>().unwrap_or_default();
         columns.take_widened().into_iter().for_each(|note| notes.add(note));

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use arrow::datatypes::DataType;
 use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;
 use datafusion::logical_expr::dml::CopyTo;
@@ -35,6 +36,7 @@ pub(crate) fn check(copy: &CopyTo, options: &ConfigOptions) -> Result<()> {
         );
         return Err(Told { kind: ErrorKind::Plan, message, hint: Some(hint) }.into());
     }
+    check_intervals(copy)?;
     let keeps = keeps_partitions(copy, options);
     let is_folder = |name: &String| copy.partition_by.contains(name);
     if !keeps && !copy.partition_by.is_empty() && columns.iter().all(|it| is_folder(it.name())) {
@@ -51,4 +53,35 @@ pub(crate) fn keeps_partitions(copy: &CopyTo, options: &ConfigOptions) -> bool {
         // What is neither is refused when it is planned.
         |said| !said.eq_ignore_ascii_case("false"),
     )
+}
+
+/// Refuses what Parquet has no type for here.
+fn check_intervals(copy: &CopyTo) -> Result<()> {
+    if copy.file_type.get_ext() != "parquet" {
+        return Ok(());
+    }
+    let fields = copy.input.schema().fields();
+    match fields.iter().find(|field| has_interval(field.data_type())) {
+        Some(field) => Err(Told {
+            kind: ErrorKind::Unsupported,
+            message: format!(
+                "COPY writes no INTERVAL into Parquet, and column `{}` has one",
+                field.name()
+            ),
+            hint: Some("Write it as text: CAST(… AS VARCHAR).".to_owned()),
+        }
+        .into()),
+        None => Ok(()),
+    }
+}
+
+fn has_interval(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::Interval(_) => true,
+        DataType::List(items) | DataType::LargeList(items) | DataType::Map(items, _) => {
+            has_interval(items.data_type())
+        }
+        DataType::Struct(fields) => fields.iter().any(|field| has_interval(field.data_type())),
+        _ => false,
+    }
 }

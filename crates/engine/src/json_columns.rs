@@ -24,6 +24,7 @@ use crate::datasource::json_rows::MIXED;
 use crate::datasource::record_limit::{LongRecord, MOST_BYTES};
 use crate::decompressed;
 use crate::json_layout;
+use crate::json_order;
 use crate::merged_columns::{LEAVE_OUT, MergedColumns};
 use crate::notes::Notes;
 use crate::{ErrorKind, Told};
@@ -186,7 +187,11 @@ async fn of_object(
         match of_records(&text, most) {
             Ok((_, records)) if records < most && !is_whole => {}
             Err(Fault::Cut(_)) if !is_whole => {}
-            told => return Ok(told.map(|(schema, records)| (schema, records, text))),
+            told => {
+                return Ok(told.map(|(schema, records)| {
+                    (json_order::of_records(&schema, &text, records), records, text)
+                }));
+            }
         }
         enough = (4 * text.len()).min(MOST_BYTES + 1);
     }

@@ -42,6 +42,11 @@ pub(crate) trait ReadLayer: fmt::Debug + Send + Sync + 'static {
         options
     }
 
+    /// The folder in which all is that is listed below a prefix, if that is another one.
+    fn lists_within(&self, _prefix: Option<&Path>) -> Option<Path> {
+        None
+    }
+
     /// What the store is called.
     ///
     /// # Errors
@@ -152,7 +157,8 @@ impl<L: ReadLayer> ObjectStore for Layered<L> {
     }
 
     fn list(&self, prefix: Option<&Path>) -> BoxStream<'static, Result<ObjectMeta>> {
-        listed(self.inner.list(prefix), self.layer.lists())
+        let within = self.layer.lists_within(prefix);
+        listed(self.inner.list(within.as_ref().or(prefix)), self.layer.lists())
     }
 
     fn list_with_offset(

@@ -45,6 +45,8 @@ pub(crate) struct Matching {
     patterns: Vec<Pattern>,
     /// Whether folders are a matter of the patterns, rather than of the session.
     says_folders: bool,
+    /// The folder below in which all of them are, if there is one.
+    within: Option<Path>,
 }
 
 /// The caches of a query for each pattern, with a listing of its own: DataFusion's keep listings by their folder, and
@@ -89,7 +91,8 @@ impl Listed {
         let url = location.as_str().to_owned();
         let patterns = vec![pattern];
         let folder_path = location.prefix().clone();
-        let matching = Matching { url, folder: folder_path, patterns, says_folders: true };
+        let matching =
+            Matching { url, folder: folder_path, patterns, says_folders: true, within: None };
         Ok(Some((Self::Matching(Arc::new(matching)), folder)))
     }
 
@@ -103,7 +106,55 @@ impl Listed {
         let patterns: std::result::Result<_, _> = ends.iter().map(pattern).collect();
         let patterns = patterns.map_err(|error| plan_datafusion_err!("{error}"))?;
         let (url, folder) = (location.as_str().to_owned(), location.prefix().clone());
-        Ok(Self::Matching(Arc::new(Matching { url, folder, patterns, says_folders: false })))
+        Ok(Self::Matching(Arc::new(Matching {
+            url,
+            folder,
+            patterns,
+            says_folders: false,
+            within: None,
+        })))
+    }
+
+    /// The same objects of a folder that is named by columns, `year=2023/month=1/`, as those of the folder above these;
+    /// nothing of another location.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such location or pattern.
+    pub(crate) fn above_columns(
+        location: &ListingTableUrl,
+        listed: Option<&Self>,
+    ) -> Result<Option<(Self, ListingTableUrl)>> {
+        let within = location.prefix().clone();
+        let parts: Vec<_> = within.parts().collect();
+        let columns = parts.iter().rev().take_while(|part| part.as_ref().contains('=')).count();
+        let above = (0..columns).try_fold(location.as_str().strip_suffix('/'), |url, _| {
+            Some(url?.rsplit_once('/').map(|(above, _)| above))
+        });
+        let (Some(Some(above)), true) = (above, columns > 0 && location.is_collection()) else {
+            return Ok(None);
+        };
+        let folder = ListingTableUrl::parse(format!("{above}/"))?;
+        let names: Vec<&str> =
+            parts[parts.len() - columns..].iter().map(|part| part.as_ref()).collect();
+        let names = Pattern::escape(&names.join("/"));
+        let (patterns, says_folders): (Vec<String>, bool) = match listed {
+            Some(Self::Matching(matching)) => {
+                let below = |pattern: &Pattern| format!("{names}/{pattern}");
+                (matching.patterns.iter().map(below).collect(), matching.says_folders)
+            }
+            Some(Self::OfKind(_)) | None => (vec![format!("{names}/**")], false),
+        };
+        let patterns: std::result::Result<Vec<_>, _> =
+            patterns.iter().map(|pattern| Pattern::new(pattern)).collect();
+        let matching = Matching {
+            url: folder.as_str().to_owned(),
+            folder: folder.prefix().clone(),
+            patterns: patterns.map_err(|error| plan_datafusion_err!("{error}"))?,
+            says_folders,
+            within: Some(location.prefix().clone()),
+        };
+        Ok(Some((Self::Matching(Arc::new(matching)), folder)))
     }
 
     /// Whether an object below the location is one of them.
@@ -177,6 +228,11 @@ impl ReadLayer for Lists {
         let listed = self.0.clone();
         Arc::new(move |path| listed.has(path))
     }
+
+    fn lists_within(&self, prefix: Option<&Path>) -> Option<Path> {
+        let Listed::Matching(matching) = &self.0 else { return None };
+        matching.within.clone().filter(|within| prefix.is_none_or(|it| within.prefix_matches(it)))
+    }
 }
 
 #[cfg(test)]
@@ -226,6 +282,27 @@ mod tests {
         check("s3://b/|*/a.csv", &["t/a.csv", "u/a.csv"]);
         check("s3://b/t/|*", &["t/a.csv"]);
         check("s3://b/t/|*.csv", &["t/a.csv"]);
+        // The folders of columns are looked for from above.
+        let wide = |url: &str| {
+            let (folder, glob) = url.split_once('|').unwrap();
+            let location = ListingTableUrl::parse(folder).unwrap();
+            let listed = (!glob.is_empty()).then(|| {
+                Listed::matching(&location.clone().with_glob(glob).unwrap()).unwrap().unwrap().0
+            });
+            Listed::above_columns(&location, listed.as_ref()).unwrap()
+        };
+        let names = ["t/x=1/y=2/a.csv", "t/x=1/y=2/z/a.csv", "t/x=1/y=3/a.csv", "t/x=1/a.csv"];
+        for (url, above, expected) in [
+            ("s3://b/t/x=1/y=2/|", "s3://b/t/", &names[..2]),
+            ("s3://b/t/x=1/|*/*.csv", "s3://b/t/", &["t/x=1/y=2/a.csv", "t/x=1/y=3/a.csv"]),
+        ] {
+            let (listed, folder) = wide(url).unwrap();
+            assert_eq!(folder.as_str(), above);
+            let found: Vec<&str> =
+                names.into_iter().filter(|name| listed.has(&Path::from(*name))).collect();
+            assert_eq!(found, expected, "{url}");
+        }
+        assert!(wide("s3://b/t/x=1/z/|").is_none());
         let plain = ListingTableUrl::parse("s3://b/t/").unwrap();
         assert!(Listed::matching(&plain).unwrap().is_none());
     }

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use arrow::datatypes::{DECIMAL128_MAX_PRECISION, DataType, Field, Schema};
 use datafusion::common::{DataFusionError, Result};
@@ -9,6 +10,7 @@ use object_store::ObjectMeta;
 use object_store::path::Path;
 
 use crate::datasource::json_rows::MIXED;
+use crate::declared_names::is_same;
 use crate::sql_types::sql_type;
 use crate::{ErrorKind, Told};
 
@@ -21,7 +23,11 @@ pub(crate) const LEAVE_OUT: &str = "Declare the other columns, CREATE EXTERNAL T
 pub(crate) struct MergedColumns {
     fields: Vec<(Field, Path)>,
     places: HashMap<String, usize>,
+    /// Whether an object was added.
+    any: bool,
     is_json: bool,
+    /// Whether columns are found by their names, rather than by their places.
+    by_name: bool,
     /// The type that has all values of two, if there is one.
     wider: Option<fn(&DataType, &DataType) -> Option<DataType>>,
     /// What was said of such columns.
@@ -31,7 +37,7 @@ pub(crate) struct MergedColumns {
 impl MergedColumns {
     /// None yet, of JSON, which has its own way out where types differ: no type takes all of its values.
     pub(crate) fn of_json() -> Self {
-        Self { is_json: true, wider: Some(of_json_values), ..Self::default() }
+        Self { is_json: true, by_name: true, wider: Some(of_json_values), ..Self::default() }
     }
 
     /// None yet, of text in which `5` may stand for 5.0.
@@ -41,27 +47,46 @@ impl MergedColumns {
 
     /// None yet, of files that say the types of their columns.
     pub(crate) fn of_typed() -> Self {
-        Self { wider: Some(of_values), ..Self::default() }
+        Self { by_name: true, wider: Some(of_values), ..Self::default() }
     }
 
-    /// Adds the columns of an object.
+    /// Adds the columns of an object. A column is NOT NULL if it is in every object.
     ///
     /// # Errors
     ///
     /// If one of them has another type than in an object before, with both objects and the way out; if two of them
-    /// have one name.
+    /// have one name; if one has the name of a column before but for its capitals.
     pub(crate) fn add(&mut self, object: &ObjectMeta, columns: &Schema) -> Result<()> {
         let mut names = HashSet::new();
         for field in columns.fields() {
             if !names.insert(field.name()) {
                 return Err(two_of(field.name(), object));
             }
+        }
+        let is_first = !std::mem::replace(&mut self.any, true);
+        for (known, first) in &mut self.fields {
+            if names.contains(known.name()) {
+                continue;
+            }
+            if self.by_name
+                && let Some(other) = names.iter().find(|name| is_same(name, known.name()))
+                && !self.places.contains_key(*other)
+            {
+                return Err(other_capitals(first, known.name(), &object.location, other));
+            }
+            known.set_nullable(true);
+        }
+        for field in columns.fields() {
             let Some(place) = self.places.get(field.name()) else {
+                let nullable = field.is_nullable() || !is_first;
+                let added = field.as_ref().clone().with_nullable(nullable);
                 self.places.insert(field.name().clone(), self.fields.len());
-                self.fields.push((field.as_ref().clone(), object.location.clone()));
+                self.fields.push((added, object.location.clone()));
                 continue;
             };
             let (known, first) = &mut self.fields[*place];
+            *known = as_in_both(known, field);
+            let field = &as_in_both(field, known);
             let told_nothing = known.data_type().is_null();
             let wider = self.wider.and_then(|wider| wider(known.data_type(), field.data_type()));
             if let Some(text) = of_categories(known.data_type(), field.data_type()) {
@@ -139,6 +164,48 @@ fn of_json_values(one: &DataType, other: &DataType) -> Option<DataType> {
     let is_one = |it: &DataType| matches!(it, Boolean | Float64 | Int64 | Utf8) || *it == MIXED;
     let are_mixed = one != other && is_one(one) && is_one(other);
     of_text(one, other).or(are_mixed.then_some(MIXED))
+}
+
+/// Two columns that differ in their capitals only, each of which would be empty in the other's file.
+fn other_capitals(first: &Path, name: &str, object: &Path, other: &str) -> DataFusionError {
+    Told {
+        kind: ErrorKind::Data,
+        message: format!("column `{name}` of `{first}` is called `{other}` in `{object}`"),
+        hint: Some(format!(
+            "Read files that write it alike at a time, and put them together: SELECT {} FROM '…' UNION ALL SELECT {} \
+             FROM '…'.",
+            as_typed(name),
+            as_typed(other)
+        )),
+    }
+    .into()
+}
+
+/// A field that may be NULL if it, or the same field of another object, may be; so may the fields within it, and
+/// those that the other one does not have.
+fn as_in_both(field: &Field, other: &Field) -> Field {
+    let within = match (field.data_type(), other.data_type()) {
+        (DataType::Struct(ones), DataType::Struct(others)) => {
+            let each = ones.iter().map(|one| {
+                let other = others.iter().find(|other| other.name() == one.name());
+                Arc::new(match other {
+                    Some(other) => as_in_both(one, other),
+                    None => one.as_ref().clone().with_nullable(true),
+                })
+            });
+            Some(DataType::Struct(each.collect()))
+        }
+        (DataType::List(one), DataType::List(other)) => {
+            Some(DataType::List(Arc::new(as_in_both(one, other))))
+        }
+        _ => None,
+    };
+    let nullable = field.is_nullable() || other.is_nullable();
+    let field = field.clone().with_nullable(nullable);
+    match within {
+        Some(data_type) => field.with_data_type(data_type),
+        None => field,
+    }
 }
 
 /// The type of whole numbers in one text and of others in the next, or of times that are told more or less exactly.
@@ -343,6 +410,77 @@ mod tests {
         let names: Vec<&String> = columns.fields().iter().map(|it| it.name()).collect();
         assert_eq!(names, ["x", "y"]);
         assert_eq!(columns.field(0).data_type(), &DataType::Int64);
+    }
+
+    #[test]
+    fn what_is_not_null_in_every_file_is_not_null() {
+        let row =
+            |nullable| DataType::Struct(vec![Field::new("x", DataType::Int64, nullable)].into());
+        let (int, double) = (DataType::Int32, DataType::Float64);
+        let more = DataType::Struct(
+            vec![Field::new("x", DataType::Int64, false), Field::new("y", DataType::Int64, false)]
+                .into(),
+        );
+        for (files, expected) in [
+            (vec![vec![("a", &int, false)], vec![("a", &int, false)]], vec![("a", &int, false)]),
+            (vec![vec![("a", &int, false)], vec![("a", &int, true)]], vec![("a", &int, true)]),
+            (
+                vec![vec![("a", &int, false)], vec![("a", &double, true)]],
+                vec![("a", &double, true)],
+            ),
+            (
+                vec![vec![("a", &int, false)], vec![("a", &int, false), ("b", &int, false)]],
+                vec![("a", &int, false), ("b", &int, true)],
+            ),
+            (
+                vec![vec![("a", &int, false), ("b", &int, false)], vec![("b", &int, false)]],
+                vec![("a", &int, true), ("b", &int, false)],
+            ),
+            (
+                vec![vec![("a", &row(false), false)], vec![("a", &row(true), false)]],
+                vec![("a", &row(true), false)],
+            ),
+        ] {
+            let mut all = MergedColumns::of_typed();
+            let schema = |columns: &[(&str, &DataType, bool)]| {
+                let field = |it: &(&str, &DataType, bool)| Field::new(it.0, it.1.clone(), it.2);
+                Schema::new(columns.iter().map(field).collect::<Vec<_>>())
+            };
+            for (name, columns) in ["1", "2"].iter().zip(&files) {
+                all.add(&object(name), &schema(columns)).unwrap();
+            }
+            assert_eq!(all.into_schema(), schema(&expected), "{files:?}");
+        }
+        for (one, other) in [(&more, &row(false)), (&row(false), &more)] {
+            let mut all = MergedColumns::of_typed();
+            for (name, data_type) in [("1", one), ("2", other)] {
+                let field = Field::new("a", data_type.clone(), false);
+                all.add(&object(name), &Schema::new(vec![field])).unwrap();
+            }
+            let merged = all.into_schema();
+            let DataType::Struct(fields) = merged.field(0).data_type() else { panic!("{merged}") };
+            let nullable: Vec<_> =
+                fields.iter().map(|it| (it.name().as_str(), it.is_nullable())).collect();
+            assert_eq!(nullable, [("x", false), ("y", true)]);
+        }
+    }
+
+    #[test]
+    fn names_that_differ_in_capitals_are_refused_across_files() {
+        let two = |one, other| {
+            let field = |name| Field::new(name, DataType::Int64, true);
+            Schema::new(vec![field(one), field(other)])
+        };
+        for mut all in [MergedColumns::of_typed(), MergedColumns::of_json()] {
+            all.add(&object("a"), &schema("id", DataType::Int64)).unwrap();
+            let error = all.add(&object("b"), &schema("Id", DataType::Int64)).unwrap_err();
+            let error = Error::from(error);
+            assert_eq!(error.to_string(), "column `id` of `a` is called `Id` in `b`");
+            assert!(error.hint().unwrap().contains("SELECT \"Id\" FROM"), "{:?}", error.hint());
+            // A file that has both means two columns.
+            all.add(&object("c"), &two("id", "Id")).unwrap();
+            all.add(&object("d"), &schema("Id", DataType::Int64)).unwrap();
+        }
     }
 
     #[test]

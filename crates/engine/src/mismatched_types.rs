@@ -1,10 +1,11 @@
 //! Types that DataFusion makes fit where other systems refuse, with an answer that nobody means: a date beside a number
-//! is compared with the days since 1970, RANGE takes a number from a text, and `^` drops fractions.
+//! is compared with the days since 1970, as a number is that is cast to a date, RANGE takes a number from a text, and `^`
+//! drops fractions.
 
 use arrow::datatypes::DataType;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::{Column, DFSchema, Result};
-use datafusion::logical_expr::expr::{Between, InList, WindowFunction};
+use datafusion::logical_expr::expr::{Between, Cast, InList, TryCast, WindowFunction};
 use datafusion::logical_expr::{
     BinaryExpr, Expr, ExprSchemable, LogicalPlan, Operator, WindowFrameBound, WindowFrameUnits,
 };
@@ -45,6 +46,9 @@ fn check_expression(expr: &Expr, schema: &DFSchema) -> Result<()> {
             list.iter().try_for_each(|member| compared(expr, member, schema))
         }
         Expr::WindowFunction(window) => range(window, schema),
+        Expr::Cast(Cast { expr, field }) | Expr::TryCast(TryCast { expr, field }) => {
+            number_as_date(expr, field.data_type(), schema)
+        }
         _ => Ok(()),
     }
 }
@@ -113,6 +117,25 @@ fn of_bits(left: &Expr, op: Operator, right: &Expr, schema: &DFSchema) -> Result
             short(number)
         ),
         hint: Some(hint),
+    }
+    .into())
+}
+
+/// Refuses a number that is to be a date.
+fn number_as_date(expr: &Expr, into: &DataType, schema: &DFSchema) -> Result<()> {
+    let is_date = matches!(into, DataType::Date32 | DataType::Date64);
+    let is_number = || expr.get_type(schema).is_ok_and(|it| it.is_numeric());
+    if !is_date || !is_number() {
+        return Ok(());
+    }
+    let number = short(expr);
+    Err(Told {
+        kind: ErrorKind::Plan,
+        message: format!("a number, {number}, cannot be cast to a date"),
+        hint: Some(format!(
+            "Write a date: DATE '2024-01-31'. Digits as in 20240131 are read by to_date(CAST({number} AS VARCHAR), \
+             '%Y%m%d'), and days since 1970 are added: DATE '1970-01-01' + {number}."
+        )),
     }
     .into())
 }

@@ -28,6 +28,7 @@ use crate::not_null;
 use crate::notes::Notes;
 use crate::option_values;
 use crate::other_forms;
+use crate::outer_fields;
 use crate::quoted_folders;
 use crate::read_twice;
 use crate::show_columns;
@@ -128,6 +129,7 @@ async fn planned(
             }
             // Each time, a name is put into quotes that had none.
             Err(error) if unquoted_names::quote(&mut statement, &error)? => {}
+            Err(error) if outer_fields::index(&mut statement, &error) => {}
             Err(error) => return Err(alias_in_where::explained(&statement, error)),
         }
     }

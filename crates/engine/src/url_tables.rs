@@ -165,13 +165,18 @@ impl UrlTables {
             }
             None => (state, listed, objects),
         };
+        let given = location.clone();
+        let (state, listed, location) = match Listed::above_columns(&location, listed.as_ref())? {
+            Some((above, folder)) => (above.session(&self.state()?)?, Some(above), folder),
+            None => (state, listed, location),
+        };
         let notes = state.config().get_extension::<Notes>().unwrap_or_default();
         found.notes.into_iter().for_each(|note| notes.add(note));
         kind.options.extend(read.into_iter().flat_map(|read| read.options.clone()));
         let sampled: Vec<ObjectMeta> = objects
             .iter()
             .filter(|object| object.size > 0 && is_read(&object.location, &found.extension))
-            .filter(|object| location.contains(&object.location, !in_folder))
+            .filter(|object| given.contains(&object.location, !in_folder))
             .cloned()
             .collect();
         if sampled.is_empty() && kind.format != "parquet" {

@@ -36,6 +36,7 @@ use crate::csv_options::{self, CsvOptions, Recoding, Values};
 use crate::datasource::byte_order_mark::blanked;
 use crate::decompressed;
 use crate::json_columns;
+use crate::json_order;
 use crate::layered::Layered;
 use crate::sampled_schema;
 
@@ -230,13 +231,16 @@ async fn schema(
         Some(json) if json.is_newline_delimited() => {
             json_columns::columns(state, json, &store, objects).await?
         }
-        Some(json) => match json_columns::of_arrays(state, json, &store, objects).await? {
-            Some(schema) => schema,
-            None => {
-                let inferred = format.infer_schema(state, &store, objects).await;
-                inferred.map_err(|error| json_columns::of_array_fault(error, objects))?
-            }
-        },
+        Some(json) => {
+            let schema = match json_columns::of_arrays(state, json, &store, objects).await? {
+                Some(schema) => schema,
+                None => {
+                    let inferred = format.infer_schema(state, &store, objects).await;
+                    inferred.map_err(|error| json_columns::of_array_fault(error, objects))?
+                }
+            };
+            json_order::of_arrays(schema, &store, objects).await?
+        }
         None => format.infer_schema(state, &store, objects).await?,
     };
     Ok(sampled_schema::with_text_for_nothing(&schema))

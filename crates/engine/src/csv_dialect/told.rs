@@ -17,6 +17,7 @@ const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
 
 pub(super) const DELIMITER: &str = "format.delimiter";
 const QUOTE: &str = "format.quote";
+const ESCAPE: &str = "format.escape";
 const HEADER: &str = "format.has_header";
 const LINE_ENDS: &str = "format.newlines_in_values";
 const DECIMALS: &str = "format.decimal_separator";
@@ -26,6 +27,8 @@ const DECIMALS: &str = "format.decimal_separator";
 pub(crate) struct Dialect {
     pub(crate) delimiter: u8,
     pub(crate) quote: u8,
+    /// What takes a quote within quotes for a part of the value, beside another quote.
+    pub(crate) escape: Option<u8>,
     pub(crate) has_header: bool,
     /// Whether values have line ends, so that the file cannot be split at any.
     pub(crate) has_line_ends: bool,
@@ -33,7 +36,7 @@ pub(crate) struct Dialect {
 
 impl Default for Dialect {
     fn default() -> Self {
-        Self { delimiter: b',', quote: b'"', has_header: true, has_line_ends: false }
+        Self { delimiter: b',', quote: b'"', escape: None, has_header: true, has_line_ends: false }
     }
 }
 
@@ -45,7 +48,10 @@ impl Dialect {
         let usual = Self::default();
         let byte = |name: &str| given.get(name).and_then(|text| text.bytes().next());
         let (delimiter, quote) = (byte(DELIMITER), byte(QUOTE));
-        let split = |delimiter, quote| Records::read(sample, is_whole, delimiter, quote);
+        let split = |delimiter, quote| {
+            let escape = byte(ESCAPE).or_else(|| backslash(sample, delimiter, quote));
+            Records::read(sample, is_whole, (delimiter, quote, escape))
+        };
         // What separates decimals does not separate fields.
         let commas = given.get(DECIMALS).is_some_and(|separator| separator == ",");
         let first = delimiter.unwrap_or(if commas { b';' } else { usual.delimiter });
@@ -87,7 +93,8 @@ impl Dialect {
             }
         }
         let has_header = given.contains_key(HEADER) || records.have_header();
-        Self { delimiter, quote: quoted_by, has_header, has_line_ends: records.have_line_ends() }
+        let has_line_ends = records.have_line_ends();
+        Self { delimiter, quote: quoted_by, escape: records.escape, has_header, has_line_ends }
     }
 
     /// The same where files have no header unless they say otherwise.
@@ -116,6 +123,9 @@ impl Dialect {
         if self.quote != usual.quote {
             add(QUOTE, char::from(self.quote).to_string());
         }
+        if let Some(escape) = self.escape {
+            add(ESCAPE, char::from(escape).to_string());
+        }
         if !self.has_header {
             add(HEADER, "false".to_owned());
         }
@@ -134,6 +144,9 @@ impl Dialect {
         }
         if self.quote != usual.quote && !given.contains_key(QUOTE) {
             said.push(format!("quoted by {}", Shown(self.quote)));
+        }
+        if let Some(escape) = self.escape.filter(|_| !given.contains_key(ESCAPE)) {
+            said.push(format!("quotes within quotes are written behind {}", Shown(escape)));
         }
         if !self.has_header {
             said.push("it has no header".to_owned());
@@ -171,11 +184,18 @@ impl fmt::Display for Shown {
 /// The first records of a file.
 struct Records {
     rows: Vec<Vec<String>>,
+    /// What they were read with.
+    escape: Option<u8>,
 }
 
 impl Records {
-    fn read(mut sample: &[u8], is_whole: bool, delimiter: u8, quote: u8) -> Self {
-        let mut reader = ReaderBuilder::new().delimiter(delimiter).quote(quote).build();
+    fn read(
+        mut sample: &[u8],
+        is_whole: bool,
+        (delimiter, quote, escape): (u8, u8, Option<u8>),
+    ) -> Self {
+        let mut reader =
+            ReaderBuilder::new().delimiter(delimiter).quote(quote).escape(escape).build();
         let mut rows = Vec::new();
         // A record is no longer than what it is read from.
         let mut text = vec![0; sample.len() + 1];
@@ -201,7 +221,7 @@ impl Records {
             }
             rows.push(row(&text[..written], &ends[..fields]));
         }
-        Self { rows }
+        Self { rows, escape }
     }
 
     fn width(&self) -> usize {
@@ -257,6 +277,38 @@ impl Records {
         }
         firsts.is_empty() || are_years(&firsts)
     }
+}
+
+/// A backslash, if quotes are written behind it in a text: where one closes a value otherwise, the value would go on.
+fn backslash(sample: &[u8], delimiter: u8, quote: u8) -> Option<u8> {
+    const BACKSLASH: u8 = b'\\';
+    let is_there = sample.windows(2).any(|pair| pair == [BACKSLASH, quote]);
+    let escapes = is_there
+        && !closes_at_ends(sample, delimiter, quote, None)
+        && closes_at_ends(sample, delimiter, quote, Some(BACKSLASH));
+    escapes.then_some(BACKSLASH)
+}
+
+/// Whether each value in quotes ends where they close.
+fn closes_at_ends(sample: &[u8], delimiter: u8, quote: u8, escape: Option<u8>) -> bool {
+    let ends = |byte: u8| byte == delimiter || byte == b'\n' || byte == b'\r';
+    let (mut begins, mut is_open) = (true, false);
+    let mut bytes = sample.iter().copied().peekable();
+    while let Some(byte) = bytes.next() {
+        if !is_open {
+            is_open = begins && byte == quote;
+            begins = ends(byte);
+        } else if Some(byte) == escape {
+            bytes.next();
+        } else if byte == quote {
+            match bytes.peek() {
+                Some(next) if *next == quote => drop(bytes.next()),
+                Some(next) if !ends(*next) => return false,
+                _ => is_open = false,
+            }
+        }
+    }
+    true
 }
 
 /// Whether a record has values in which no names are: numbers, dates or truth values, but not years alone.
@@ -355,6 +407,25 @@ mod tests {
         check("2024-01-01;1\n2024-01-02;2\n", ';', '"', false);
         check("2019,7\n2020,8\n", ',', '"', false);
         check("1\n2\n", ',', '"', false);
+    }
+
+    #[test]
+    fn backslashes_before_quotes_are_found() {
+        let none = BTreeMap::new();
+        for (text, delimiter, escapes) in [
+            ("id,name\n1,\"x\\\"y\"\n2,\"a, b\"\n", b',', true),
+            ("id;name\n1;\"x\\\"; y\"\n2;\"a; b\"\n", b';', true),
+            ("id,name\n1,\"C:\\dir\\\"\n2,a\n", b',', false),
+            ("id,name\n1,\"x\"\"y\\\"\n", b',', false),
+            ("id,name\n1,x\\\"y\n", b',', false),
+            ("id,name\n1,\"x\"y\"\n2,\"x\\\"y\"\n", b',', false),
+        ] {
+            let dialect = Dialect::of(text.as_bytes(), true, &none);
+            let found = (dialect.delimiter, dialect.escape);
+            assert_eq!(found, (delimiter, escapes.then_some(b'\\')), "{text}");
+            let options = dialect.options(&none);
+            assert_eq!(options.get(ESCAPE).map(String::as_str), escapes.then_some("\\"));
+        }
     }
 
     /// What is cut off is not looked at.

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
-use arrow::datatypes::Schema;
+use arrow::array::RecordBatch;
+use arrow::datatypes::{Schema, SchemaRef};
 use arrow::error::ArrowError;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{DataFusionError, Result};
@@ -403,14 +404,38 @@ impl FileOpener for NamedOpener {
         };
         let opened = inner.open(file)?;
         let columns = Arc::clone(self.source.table_schema().file_schema());
+        let output = output_schema(self.source.as_ref())?;
         Ok(Box::pin(async move {
             if let Some(expected) = elsewhere {
                 expected.check(&all, &meta).await?;
             }
-            let rows = opened.await?;
+            let rows = opened.await?.map(move |rows| match &output {
+                Some(output) => conforming(rows?, output),
+                None => rows,
+            });
             Ok(rows.map_err(move |error| with_place(error, &place, &columns)).boxed())
         }))
     }
+}
+
+/// The schema of what a source reads, if it has columns of folders. DataFusion gives these the literal of a file,
+/// which is NOT NULL for one file and NULL for another.
+fn output_schema(source: &dyn FileSource) -> Result<Option<SchemaRef>> {
+    let table = source.table_schema();
+    if table.table_partition_cols().is_empty() {
+        return Ok(None);
+    }
+    let all = table.table_schema();
+    Ok(Some(match source.projection() {
+        Some(projection) => Arc::new(projection.project_schema(all)?),
+        None => Arc::clone(all),
+    }))
+}
+
+/// The same rows in a schema whose columns may be NULL where theirs may not.
+fn conforming(rows: RecordBatch, schema: &SchemaRef) -> Result<RecordBatch> {
+    let is_other = rows.schema_ref() != schema && schema.contains(rows.schema_ref());
+    Ok(if is_other { rows.with_schema(Arc::clone(schema))? } else { rows })
 }
 
 /// What comes before the bytes of a part of a file, in errors about one of its records.

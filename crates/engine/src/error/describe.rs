@@ -301,6 +301,8 @@ const OTHER_ENCODING: &str = "Name the encoding that it has: read_csv('…', enc
 
 const SAME_NAME: &str = "Give one of the columns another name: count(*) AS n.";
 
+const LIKE_TEXT: &str = "LIKE compares texts: CAST(d AS VARCHAR) LIKE '2024%'.";
+
 const SAME_TABLE: &str = "Give the tables names of their own: FROM t AS a JOIN t AS b.";
 
 const WHOSE: &str = "Say of which table it is: a.id.";
@@ -331,6 +333,9 @@ fn of_datafusion(root: &DataFusionError) -> (ErrorKind, Option<&'static str>) {
         ),
         DataFusionError::Plan(text) if text.contains("require unique expression names") => {
             (ErrorKind::Plan, Some(SAME_NAME))
+        }
+        DataFusionError::Plan(text) if text.contains("in LIKE expression") => {
+            (ErrorKind::Plan, Some(LIKE_TEXT))
         }
         DataFusionError::Plan(text) if text.contains("not found") && text.contains("table") => (
             ErrorKind::Plan,

@@ -1,8 +1,8 @@
 //! −0.0, which equals 0.0.
 
 use arrow::datatypes::DataType;
-use datafusion::common::tree_node::Transformed;
-use datafusion::common::{DFSchema, Result, ScalarValue};
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::common::{Column, DFSchema, Result, ScalarValue};
 use datafusion::logical_expr::expr::InList;
 use datafusion::logical_expr::{
     BinaryExpr, Distinct, Expr, ExprSchemable, JoinConstraint, LogicalPlan, Operator, lit,
@@ -73,6 +73,15 @@ pub(super) const GUARD: Guard = Guard {
             right: Answer::Rows(&["[1, 2, 3]"]),
             theirs: Answer::Rows(&["[2, 1, 3]"]),
         },
+        Case {
+            setup: &[
+                "CREATE TABLE zeros AS SELECT id, named_struct('x', x) AS n FROM (VALUES (1, -0.0), (2, 1.5)) t(id, x)",
+                "CREATE TABLE others AS SELECT named_struct('x', x) AS n FROM (VALUES (0.0), (1.5)) t(x)",
+            ],
+            sql: "SELECT a.id FROM zeros a JOIN others b ON a.n.x = b.n.x WHERE a.n.x IN (SELECT n.x FROM others)",
+            right: Answer::Rows(&["1", "2"]),
+            theirs: Answer::Varies,
+        },
     ],
 };
 
@@ -140,8 +149,13 @@ pub(super) fn summed(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
         LogicalPlan::Join(mut join) => {
             let mut any = false;
             let (left, right) = (join.left.schema().clone(), join.right.schema().clone());
-            for (one, other) in &mut join.on {
-                any |= sum(one, &left) | sum(other, &right);
+            for (key, schema) in
+                join.on.iter_mut().flat_map(|(one, other)| [(one, &left), (other, &right)])
+            {
+                if sum(key, schema) {
+                    *key = qualified(std::mem::take(key), schema)?;
+                    any = true;
+                }
             }
             if any {
                 // The keys of USING are columns; which columns there are is already decided.
@@ -201,6 +215,29 @@ pub(super) fn summed_within(expr: &Expr, schema: &DFSchema) -> Option<Expr> {
         }
         _ => None,
     }
+}
+
+/// A key with the tables of its columns. DataFusion's planner looks for the sum by its name, in which it puts the
+/// tables that are missing, as in fields of structs that it has extracted.
+fn qualified(key: Expr, schema: &DFSchema) -> Result<Expr> {
+    key.transform(|part| {
+        let Expr::Column(column) = &part else { return Ok(Transformed::no(part)) };
+        let table = match &column.relation {
+            Some(_) => None,
+            None => schema
+                .qualified_field_with_unqualified_name(&column.name)
+                .ok()
+                .and_then(|(table, _)| table),
+        };
+        Ok(match table {
+            Some(table) => {
+                let column = Column::new(Some(table.clone()), column.name.clone());
+                Transformed::yes(Expr::Column(column))
+            }
+            None => Transformed::no(part),
+        })
+    })
+    .data()
 }
 
 /// Makes an expression one of which no zero is negative; whether that takes anything.

@@ -93,6 +93,7 @@ mod years;
 
 pub(crate) use self::guarded_conditions::guarded;
 pub(crate) use self::kept_casts::keep_casts;
+pub(crate) use self::names::normal;
 pub(crate) use self::unchecked_keys::declares_keys;
 pub(crate) use self::using::merge_other_capitals;
 

@@ -8,8 +8,8 @@ use object_store::ObjectMeta;
 use object_store::path::Path;
 use percent_encoding::percent_decode_str;
 
-use super::Partitions;
 use super::value::NULL;
+use super::{Partitions, types};
 use crate::external_tables::inferred_partition_type;
 use crate::notes::some_of;
 
@@ -71,15 +71,13 @@ fn folders<'a>(location: &ListingTableUrl, path: &'a Path) -> Vec<(&'a str, &'a 
     parts.iter().map_while(|part| part.split_once('=')).collect()
 }
 
-/// The type of a column of values: whole numbers if all are such, written without leading zeros; otherwise text.
+/// The type of a column of values, but for those that stand for NULL.
 fn data_type<'a>(values: impl Iterator<Item = &'a str>) -> DataType {
-    let is_whole = |text: &str| text.parse::<i64>().is_ok_and(|n| n.to_string() == text);
-    let mut values = values.filter(|value| *value != NULL).peekable();
-    let decoded =
-        |value: &str| percent_decode_str(value).decode_utf8().is_ok_and(|it| is_whole(&it));
-    match values.peek().is_some() && values.all(decoded) {
-        true => DataType::Int64,
-        false => inferred_partition_type(),
+    let values = values.filter(|value| *value != NULL);
+    let decoded = values.map(|value| percent_decode_str(value).decode_utf8().map(Into::into));
+    match decoded.collect::<Result<Vec<String>, _>>() {
+        Ok(values) => types::of(&values),
+        Err(_) => inferred_partition_type(),
     }
 }
 

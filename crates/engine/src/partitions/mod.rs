@@ -5,6 +5,7 @@
 //! them are evaluated over the text in the same way ([`Partitions::over_text`]).
 
 pub(crate) mod inferred;
+mod types;
 pub(crate) mod value;
 
 use std::collections::HashSet;
@@ -166,6 +167,13 @@ fn column_statistics(value: &ScalarValue, rows: Precision<usize>) -> ColumnStati
         return ColumnStatistics { null_count: rows, ..ColumnStatistics::new_unknown() };
     }
     let width = value.data_type().primitive_width();
+    // Bounds of floating-point numbers tell nothing about NaN and zeros.
+    if value.data_type().is_floating() {
+        return ColumnStatistics {
+            null_count: Precision::Exact(0),
+            ..ColumnStatistics::new_unknown()
+        };
+    }
     ColumnStatistics {
         null_count: Precision::Exact(0),
         max_value: Precision::Exact(value.clone()),

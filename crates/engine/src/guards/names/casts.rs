@@ -82,6 +82,12 @@ pub(in crate::guards) const GUARD: Guard = Guard {
             theirs: Answer::Error("unique expression names"),
         },
         Case {
+            setup: &[],
+            sql: "SELECT avg(1), avg(CAST(1 AS DECIMAL(5, 2))), max(1::INT)",
+            right: Answer::Rows(&["1.0, 1.000000, 1"]),
+            theirs: Answer::Error("duplicate unqualified field name"),
+        },
+        Case {
             setup: &["CREATE TABLE cast_order AS SELECT * FROM (VALUES (2, 1), (1, 2)) v(p, q)"],
             sql: "SELECT p AS q, CAST(q AS DOUBLE) AS p FROM cast_order GROUP BY p, CAST(q AS DOUBLE) ORDER BY q, p",
             right: Answer::Rows(&["1, 2.0", "2, 1.0"]),
@@ -139,6 +145,13 @@ pub(super) fn is_literal(expr: &Expr) -> bool {
         Expr::UnaryOp { op: UnaryOperator::Minus | UnaryOperator::Plus, expr } => is_literal(expr),
         _ => false,
     }
+}
+
+/// Whether it is an aggregate whose arguments are values like any other.
+fn is_plain_aggregate(expr: &Expr) -> bool {
+    const PLAIN: [&str; 5] = ["avg", "count", "max", "min", "sum"];
+    matches!(expr, Expr::Function(function)
+        if PLAIN.contains(&function.name.to_string().to_lowercase().as_str()))
 }
 
 /// The texts of casts: exact, loose and as written.
@@ -219,6 +232,8 @@ impl Visitor for Found {
 struct Casts {
     found: Texts,
     inside: usize,
+    /// In how many aggregates.
+    aggregates: usize,
 }
 
 impl Visitor for Casts {
@@ -235,8 +250,9 @@ impl Visitor for Casts {
     }
 
     fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
+        self.aggregates += usize::from(is_plain_aggregate(expr));
         if matches!(expr, Expr::Cast { .. }) {
-            if self.inside == 0 && !is_literal(expr) {
+            if self.inside == 0 && (self.aggregates > 0 || !is_literal(expr)) {
                 self.found.insert(exact(expr), (loose(expr), expr.to_string()));
             }
             self.inside += 1;
@@ -245,6 +261,7 @@ impl Visitor for Casts {
     }
 
     fn post_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
+        self.aggregates -= usize::from(is_plain_aggregate(expr));
         self.inside -= usize::from(matches!(expr, Expr::Cast { .. }));
         ControlFlow::Continue(())
     }

@@ -33,7 +33,8 @@ pub(super) use self::named::function;
 pub(super) use self::ordered::GUARD as ORDERED;
 pub(super) use self::repeated::GUARD as REPEATED;
 pub(super) use self::sets::GUARD as SETS;
-pub(super) use self::text::{exact, normal, resolved};
+pub(crate) use self::text::normal;
+pub(super) use self::text::{exact, resolved};
 use super::{AnalysisRule, visit};
 
 /// Comes before types are coerced: the rules from there on see casts as they are without names.

@@ -98,6 +98,12 @@ pub(in crate::guards) const GUARD: Guard = Guard {
             theirs: Answer::Error("unique expression names"),
         },
         Case {
+            setup: &[],
+            sql: "SELECT DATE '2024-01-05', '2024-01-05'::DATE, TIMESTAMP '2024-01-05'",
+            right: Answer::Rows(&["2024-01-05, 2024-01-05, 2024-01-05T00:00:00"]),
+            theirs: Answer::Error("unique expression names"),
+        },
+        Case {
             setup: &[T],
             sql: "SELECT x.\"a:1\" FROM (SELECT a, a FROM repeated_names WHERE b > 2) x",
             right: Answer::Rows(&["2"]),

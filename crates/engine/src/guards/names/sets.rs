@@ -1,4 +1,4 @@
-//! ROLLUP and CUBE of repeated columns.
+//! ROLLUP and CUBE of repeated columns, and of numbers of columns.
 
 use std::ops::ControlFlow;
 
@@ -9,9 +9,10 @@ use crate::guards::using::tables;
 use crate::guards::{Answer, Case, Guard};
 
 pub(in crate::guards) const GUARD: Guard = Guard {
-    title: "ROLLUP and CUBE with a repeated column are refused",
+    title: "ROLLUP and CUBE with a repeated column are refused, and a number in them is a constant",
     upstream: &[],
-    ours: "They are written as GROUPING SETS, in each of which the column is once.",
+    ours: "They are written as GROUPING SETS, in each of which the column is once. A number is that of a column of \
+           SELECT, as in GROUP BY, also in GROUPING SETS.",
     cases: &[
         Case {
             setup: &[T],
@@ -44,6 +45,31 @@ pub(in crate::guards) const GUARD: Guard = Guard {
             right: Answer::Rows(&["2", "1", "3"]),
             theirs: Answer::Varies,
         },
+        Case {
+            setup: &[T],
+            sql: "SELECT a, count(*) FROM repeated_sets GROUP BY ROLLUP (1)",
+            right: Answer::Rows(&["1, 2", "2, 1", "NULL, 3"]),
+            theirs: Answer::Error("GROUP BY"),
+        },
+        Case {
+            setup: &[T],
+            sql: "SELECT b, a, count(*) FROM repeated_sets GROUP BY GROUPING SETS ((2, 1), (2), ())",
+            right: Answer::Rows(&[
+                "1, 1, 1",
+                "2, 1, 1",
+                "3, 2, 1",
+                "NULL, 1, 2",
+                "NULL, 2, 1",
+                "NULL, NULL, 3",
+            ]),
+            theirs: Answer::Error("GROUP BY"),
+        },
+        Case {
+            setup: &[T],
+            sql: "SELECT 'x' || a AS t, count(*) FROM repeated_sets GROUP BY CUBE (1)",
+            right: Answer::Rows(&["NULL, 3", "x1, 2", "x2, 1"]),
+            theirs: Answer::Error("GROUP BY"),
+        },
     ],
 };
 
@@ -53,13 +79,25 @@ const T: &str =
 /// The most columns of a CUBE that is written out.
 const MOST: usize = 12;
 
-/// Writes ROLLUP and CUBE out that name a column twice.
+/// Puts columns in place of their numbers, and writes ROLLUP and CUBE out that name a column twice.
 pub(super) fn write_out(select: &mut Select) {
     let GroupByExpr::Expressions(exprs, _) = &select.group_by else { return };
-    let written: Vec<Expr> = exprs.iter().map(|expr| written(select, expr)).collect();
+    let written: Vec<Expr> =
+        exprs.iter().map(|expr| written(select, &with_columns(select, expr))).collect();
     if let GroupByExpr::Expressions(exprs, _) = &mut select.group_by {
         *exprs = written;
     }
+}
+
+/// The same sets with the columns of SELECT that numbers stand for.
+fn with_columns(select: &Select, expr: &Expr) -> Expr {
+    let mut expr = expr.clone();
+    if let Expr::Rollup(sets) | Expr::Cube(sets) | Expr::GroupingSets(sets) = &mut expr {
+        for part in sets.iter_mut().flatten().filter(|part| matches!(part, Expr::Value(_))) {
+            *part = resolved(select, part).clone();
+        }
+    }
+    expr
 }
 
 fn written(select: &Select, expr: &Expr) -> Expr {

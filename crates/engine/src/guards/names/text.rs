@@ -49,7 +49,7 @@ pub(in crate::guards) fn resolved<'a>(select: &'a Select, expr: &'a Expr) -> &'a
 }
 
 /// A name as the planner compares it.
-pub(in crate::guards) fn normal(ident: &Ident) -> String {
+pub(crate) fn normal(ident: &Ident) -> String {
     match ident.quote_style {
         Some(_) => ident.value.clone(),
         None => ident.value.to_lowercase(),
@@ -102,6 +102,7 @@ impl VisitorMut for Normal {
                 *expr = Expr::Identifier(Ident::with_quote('"', "(<subquery>)"));
             }
             Expr::Cast { expr: inner, .. } if !self.casts => *expr = (**inner).clone(),
+            Expr::TypedString(typed) if !self.casts => *expr = Expr::Value(typed.value.clone()),
             Expr::Cast { data_type, kind, .. } => {
                 *data_type = common(data_type);
                 if *kind == CastKind::DoubleColon {
