@@ -432,6 +432,33 @@ fn output_schema(source: &dyn FileSource) -> Result<Option<SchemaRef>> {
     }))
 }
 
+/// The same opener, whose rows have the schema of what a source reads.
+pub(super) fn conforming_opener(
+    inner: Arc<dyn FileOpener>,
+    source: &dyn FileSource,
+) -> Result<Arc<dyn FileOpener>> {
+    Ok(match output_schema(source)? {
+        Some(output) => Arc::new(ConformingOpener { inner, output }) as Arc<dyn FileOpener>,
+        None => inner,
+    })
+}
+
+struct ConformingOpener {
+    inner: Arc<dyn FileOpener>,
+    output: SchemaRef,
+}
+
+impl FileOpener for ConformingOpener {
+    fn open(&self, file: PartitionedFile) -> Result<FileOpenFuture> {
+        let opened = self.inner.open(file)?;
+        let output = Arc::clone(&self.output);
+        Ok(Box::pin(async move {
+            let rows = opened.await?;
+            Ok(rows.map(move |rows| conforming(rows?, &output)).boxed())
+        }))
+    }
+}
+
 /// The same rows in a schema whose columns may be NULL where theirs may not.
 fn conforming(rows: RecordBatch, schema: &SchemaRef) -> Result<RecordBatch> {
     let is_other = rows.schema_ref() != schema && schema.contains(rows.schema_ref());

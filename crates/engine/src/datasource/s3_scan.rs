@@ -27,6 +27,7 @@ use object_store::ObjectStore;
 
 use super::indexed::IndexedSource;
 use super::keys::KeysAtOpen;
+use super::named::conforming_opener;
 use super::opener::S3SelectOpener;
 use super::s3_select::S3SelectSource;
 use super::turning::{BoundTurning, Pace, TurningSource};
@@ -289,7 +290,9 @@ impl BoundSource {
             self.keys.clone(),
         )?;
         let projection = self.source.split_projection().clone();
-        ProjectionOpener::try_new(projection, Arc::new(opener), self.source.file_schema())
+        let schema = self.source.file_schema();
+        let opener = ProjectionOpener::try_new(projection, Arc::new(opener), schema)?;
+        conforming_opener(opener, self)
     }
 }
 

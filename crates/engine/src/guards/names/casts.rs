@@ -85,7 +85,7 @@ pub(in crate::guards) const GUARD: Guard = Guard {
             setup: &[],
             sql: "SELECT avg(1), avg(CAST(1 AS DECIMAL(5, 2))), max(1::INT)",
             right: Answer::Rows(&["1.0, 1.000000, 1"]),
-            theirs: Answer::Error("duplicate unqualified field name"),
+            theirs: Answer::Error("unique expression names"),
         },
         Case {
             setup: &["CREATE TABLE cast_order AS SELECT * FROM (VALUES (2, 1), (1, 2)) v(p, q)"],
