@@ -107,7 +107,7 @@ async fn a_column_that_cannot_be_sent_is_named() {
     let all = format!("SELECT * FROM 's3://{BUCKET}/x.parquet'");
     let explained = engine.explain(&all).await.unwrap();
     let [warning] = &explained.warnings().collect::<Vec<_>>()[..] else { panic!("{explained}") };
-    for part in ["column r of type Float32 cannot be sent", "in files with DOUBLE it can be"] {
+    for part in ["column r of type REAL cannot be sent", "in files with DOUBLE it can be"] {
         assert!(warning.contains(part), "{warning}");
     }
 }

@@ -74,6 +74,7 @@ mod tests {
     use super::*;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     use tokio::net::TcpListener;
+    use tokio::task::JoinSet;
 
     async fn kind_of(url: &str, method: Method) -> HttpErrorKind {
         let (client, _) = direct(Duration::from_secs(5), None);
@@ -88,7 +89,8 @@ mod tests {
     async fn a_request_that_may_have_been_seen_is_sent_again_if_that_does_no_harm() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let store = format!("http://{}", listener.local_addr().unwrap());
-        let hangs_up = tokio::spawn(async move {
+        let mut hangs_up = JoinSet::new();
+        hangs_up.spawn(async move {
             for begun in 0_usize.. {
                 let (mut connection, _) = listener.accept().await.unwrap();
                 let mut request = [0; 4096];
@@ -111,8 +113,7 @@ mod tests {
                 assert_eq!(found, expected, "{method} {path}");
             }
         }
-        hangs_up.abort();
-        drop(hangs_up.await);
+        hangs_up.shutdown().await;
         assert_eq!(kind_of(&store, Method::PUT).await, HttpErrorKind::Connect);
     }
 }

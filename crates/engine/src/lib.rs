@@ -130,7 +130,6 @@ pub mod picture;
 pub mod profile;
 pub mod query;
 mod quoted_folders;
-mod read_twice;
 mod readable_copy;
 mod sampled_schema;
 #[doc(hidden)]

@@ -3,7 +3,9 @@
 //! DataFusion's parser gives up at `datafusion.sql_parser.recursion_limit`. Where it only tries one way to read a CASE, a
 //! NOT or a CAST, it takes that for a syntax error, or tries both ways at each level, which takes for ever. So levels are
 //! counted before a statement is parsed. A sub-query among expressions is three, because DataFusion walks those that are
-//! nested in one another twice as often with each: twenty of them took ten seconds.
+//! nested in one another twice as often with each: twenty of them took ten seconds. CAST, ARRAY[…], `a.b[…]` and INTERVAL
+//! are three, because the parser reads them twice where an error is within them, and what they hold twice as often with
+//! each.
 
 use datafusion::common::Result;
 use datafusion::sql::sqlparser::dialect::GenericDialect;
@@ -30,6 +32,9 @@ pub(crate) fn check(sql: &str, limit: usize) -> Result<()> {
     Err(too_deep(most).into())
 }
 
+/// How many levels something is that the parser may read twice.
+const READ_TWICE: usize = 3;
+
 /// What is said of a statement that the parser gave up.
 pub(crate) fn given_up(limit: usize) -> Told {
     too_deep(limit.saturating_sub(OTHERS))
@@ -40,7 +45,7 @@ fn too_deep(most: usize) -> Told {
         kind: ErrorKind::Unsupported,
         message: format!(
             "the statement nests deeper than {most} levels: each parenthesis, CASE and NOT is one, and each operator \
-             before it; a sub-query is two or three"
+             before it; a sub-query is two or three, and so are CAST and ARRAY[…]"
         ),
         hint: Some(
             "Name a part of it: WITH part AS (SELECT …) SELECT … FROM part, or CREATE VIEW. SET \
@@ -61,6 +66,7 @@ fn openers(sql: &str) -> usize {
     });
     let words = sql.as_bytes().windows(4).map(|four| match four {
         _ if four.eq_ignore_ascii_case(b"case") => MOST,
+        _ if four.eq_ignore_ascii_case(b"inte") => READ_TWICE,
         _ if four[..3].eq_ignore_ascii_case(b"not") => 1,
         _ => 0,
     });
@@ -155,12 +161,15 @@ fn levels(sql: &str) -> usize {
     let (mut deepest, mut after_operand, mut after_period) = (0, false, false);
     // How many levels more a parenthesis is in which a query begins, if the last token opened one.
     let (mut of_query, mut names_table) = (None, false);
+    let mut before = Before::default();
     for token in tokens.iter().filter(|token| !matches!(token, Token::Whitespace(_))) {
         let keyword = match token {
             // Behind a period, it is the name of a column.
             Token::Word(word) if word.quote_style.is_none() && !after_period => word.keyword,
             _ => Keyword::NoKeyword,
         };
+        let is_field = before.is_field;
+        before.is_field = after_period;
         after_period = *token == Token::Period;
         let begins_query = matches!(keyword, Keyword::SELECT | Keyword::WITH | Keyword::FROM);
         if let (Some(more), true) = (of_query.take(), begins_query) {
@@ -170,6 +179,7 @@ fn levels(sql: &str) -> usize {
         match (token, Part::of(token)) {
             _ if is_sign && !after_operand => open.pending.push(SIGN),
             _ if keyword == Keyword::NOT => open.pending.push(NOT),
+            _ if keyword == Keyword::INTERVAL => open.pending.extend([SIGN; READ_TWICE]),
             _ if keyword == Keyword::CASE => open.open(),
             _ if keyword == Keyword::END => open.close(),
             (Token::LBrace, _) => open.open(),
@@ -177,6 +187,9 @@ fn levels(sql: &str) -> usize {
             (_, Part::Open) => {
                 open.open();
                 of_query = Some(if names_table { 1 } else { 2 });
+                if before.is_read_twice(token, is_field) {
+                    open.add(READ_TWICE - 1);
+                }
             }
             (_, Part::Next | Part::Operator(0)) => open.pending.clear(),
             (_, Part::Operator(strength)) => open.operator(strength),
@@ -197,9 +210,35 @@ fn levels(sql: &str) -> usize {
                 | Keyword::UNION
                 | Keyword::ALL
         );
+        before.keyword = keyword;
         deepest = deepest.max(open.depth());
     }
     deepest
+}
+
+/// What comes before a parenthesis.
+#[derive(Debug)]
+struct Before {
+    keyword: Keyword,
+    /// Whether the word is behind a period.
+    is_field: bool,
+}
+
+impl Default for Before {
+    fn default() -> Self {
+        Self { keyword: Keyword::NoKeyword, is_field: false }
+    }
+}
+
+impl Before {
+    /// Whether the parser may read twice what a parenthesis begins.
+    fn is_read_twice(&self, opening: &Token, is_field: bool) -> bool {
+        match opening {
+            Token::LParen => matches!(self.keyword, Keyword::CAST | Keyword::TRY_CAST),
+            Token::LBracket => is_field || self.keyword == Keyword::ARRAY,
+            _ => false,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -229,6 +268,8 @@ mod tests {
             ("select * from (select * from (from t) a) b", 4),
             ("select 1 where not exists (select 1) and a in ((1), 2)", 4),
             ("with a as (select 1) select * from a, lateral (select 1)", 2),
+            ("select cast(array[a.b[c[1]]] as int), try_cast(1 as int)", 10),
+            ("select interval interval '1' day + interval '2' day", 6),
         ] {
             assert_eq!(levels(sql), expected, "{sql}");
             assert!(openers(sql) >= expected, "{sql}");

@@ -68,8 +68,10 @@ pub(crate) fn of_setting(name: &str, value: &str, error: DataFusionError) -> Dat
         let hint = "SHOW ALL lists the settings.".to_owned();
         return refused(format!("there is no setting `{name}`"), Some(hint));
     }
-    // Those of our own say it already.
-    if words.starts_with(name) {
+    // Those of our own say it already, or must not repeat the value.
+    let is_told =
+        matches!(error.find_root(), DataFusionError::External(error) if error.is::<Told>());
+    if is_told || words.starts_with(name) {
         return error;
     }
     refused(wrong(name, value, &words), None)

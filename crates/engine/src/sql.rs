@@ -30,7 +30,6 @@ use crate::option_values;
 use crate::other_forms;
 use crate::outer_fields;
 use crate::quoted_folders;
-use crate::read_twice;
 use crate::show_columns;
 use crate::show_tables;
 use crate::staging::replaced::Existing;
@@ -64,7 +63,6 @@ pub(crate) async fn plan_of(state: &SessionState, sql: &str) -> Result<(LogicalP
             MAX_DEPTH / PLAN_WEIGHT
         );
     }
-    read_twice::check(sql)?;
     if let Some(table) = summarize::table(sql) {
         let rows = from_first::parse(state, &table)?;
         let (rows, _) = Box::pin(planned(state, rows)).await?;

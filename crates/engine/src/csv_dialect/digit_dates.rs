@@ -63,18 +63,16 @@ mod tests {
 
     #[test]
     fn all_values_are_dates_by_the_format() {
+        use DataType::{Date32, Int64};
         let types = |records: &str, dates: Option<&str>, times: Option<&str>| {
-            let fields = ["d", "n"].map(|name| Field::new(name, DataType::Int64, true));
-            let values = Values {
-                date_format: dates.map(str::to_owned),
-                timestamp_format: times.map(str::to_owned),
-                ..Values::default()
-            };
+            let fields = ["d", "n"].map(|name| Field::new(name, Int64, true));
+            let mut values = Values::default();
+            values.date_format = dates.map(str::to_owned);
+            values.timestamp_format = times.map(str::to_owned);
             let (schema, options) = (Schema::new(fields.to_vec()), CsvOptions::default());
             let found = found(schema, &values, &options, true, records.as_bytes(), 9).unwrap();
             [0, 1].map(|place| found.field(place).data_type().clone())
         };
-        use DataType::{Date32, Int64};
         let (days, seconds) = (Some("%Y%m%d"), Some("%Y%m%d%H%M%S"));
         let time = DataType::Timestamp(TimeUnit::Microsecond, None);
         for (records, dates, times, expected) in [

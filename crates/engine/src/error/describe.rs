@@ -149,7 +149,9 @@ pub(super) fn describe(error: &DataFusionError) -> Description {
         };
     }
     // Parquet keeps only the text of what failed below it.
-    if message.contains("Request precondition failure") {
+    if let Some((_, rest)) = message.split_once("Request precondition failure for path ") {
+        let object = rest.split_once(": ").map_or(rest, |(object, _)| object);
+        let message = format!("`{object}` changed while it was being read");
         let hint = Some("Run the query again.".into());
         return Description { kind: ErrorKind::Changed, message, hint };
     }

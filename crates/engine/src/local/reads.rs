@@ -134,7 +134,8 @@ mod tests {
             file.set_modified(std::time::UNIX_EPOCH).unwrap();
         };
         let nothing = |_: &Path| {};
-        let changes: [(&str, &dyn Fn(&Path), bool); 4] = [
+        type Change<'a> = (&'a str, &'a dyn Fn(&Path), bool);
+        let changes: [Change<'_>; 4] = [
             ("shortened", &shorten, false),
             ("appended", &append, false),
             ("overwritten", &touch, false),
