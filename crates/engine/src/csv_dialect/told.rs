@@ -289,13 +289,17 @@ fn backslash(sample: &[u8], delimiter: u8, quote: u8) -> Option<u8> {
     escapes.then_some(BACKSLASH)
 }
 
-/// Whether each value in quotes ends where they close.
+/// Whether each value in quotes ends where they close, and none ends in a quote that it does not begin with.
 fn closes_at_ends(sample: &[u8], delimiter: u8, quote: u8, escape: Option<u8>) -> bool {
     let ends = |byte: u8| byte == delimiter || byte == b'\n' || byte == b'\r';
     let (mut begins, mut is_open) = (true, false);
     let mut bytes = sample.iter().copied().peekable();
     while let Some(byte) = bytes.next() {
         if !is_open {
+            // Behind a value that was taken to be closed before.
+            if byte == quote && !begins && bytes.peek().is_none_or(|next| ends(*next)) {
+                return false;
+            }
             is_open = begins && byte == quote;
             begins = ends(byte);
         } else if Some(byte) == escape {

@@ -120,8 +120,9 @@ mod tests {
     async fn a_file_that_changes_while_it_is_read_is_an_error() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.csv");
-        let location = object_store::path::Path::from_filesystem_path(&path).unwrap();
         let whole = "1,2\n".repeat(1 << 19);
+        fs::write(&path, &whole).unwrap();
+        let location = object_store::path::Path::from_filesystem_path(&path).unwrap();
         let shorten = |path: &Path| {
             File::options().write(true).open(path).unwrap().set_len((1 << 20) + 3).unwrap();
         };
