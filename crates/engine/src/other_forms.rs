@@ -4,9 +4,9 @@ use std::ops::ControlFlow;
 
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{
-    AccessExpr, BinaryOperator, Expr, FunctionArg, FunctionArgExpr, FunctionArgumentList,
-    FunctionArguments, GroupByExpr, Ident, LimitClause, ObjectName, Query, Select, Set,
-    Statement as Sql, Subscript, Value, ValueWithSpan, VisitorMut,
+    AccessExpr, BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList,
+    FunctionArguments, GroupByExpr, Ident, LimitClause, ObjectName, Query, Select, SelectItem, Set,
+    SetExpr, Statement as Sql, Subscript, Value, ValueWithSpan, VisitorMut, WindowType,
 };
 
 use crate::function_synonyms;
@@ -47,7 +47,10 @@ impl VisitorMut for Forms {
             }
             Expr::Function(call) => match function_synonyms::operator(call) {
                 Some(other) => *expr = other,
-                None => function_synonyms::rename(call),
+                None => {
+                    function_synonyms::rename(call);
+                    any_order(call);
+                }
             },
             Expr::RLike { negated, expr: text, pattern, .. } => {
                 let op = match negated {
@@ -69,6 +72,21 @@ impl VisitorMut for Forms {
             _ => {}
         }
         ControlFlow::Continue(())
+    }
+}
+
+/// `OVER (ORDER BY (SELECT NULL))`, by which others say that any order will do, is ordered by the constant. DataFusion
+/// cannot sort by a subquery alone.
+fn any_order(call: &mut Function) {
+    let Some(WindowType::WindowSpec(window)) = &mut call.over else { return };
+    for by in &mut window.order_by {
+        let Expr::Subquery(query) = &by.expr else { continue };
+        let SetExpr::Select(select) = query.body.as_ref() else { continue };
+        if let ([SelectItem::UnnamedExpr(value @ Expr::Value(_))], true, None) =
+            (select.projection.as_slice(), select.from.is_empty(), &select.selection)
+        {
+            by.expr = value.clone();
+        }
     }
 }
 
@@ -200,6 +218,10 @@ mod tests {
             ("SELECT a NOT ILIKE 'x\\%' ESCAPE '\\'", "SELECT a NOT ILIKE 'x\\%' ESCAPE '\\'"),
             ("SELECT a LIKE 'x!' ESCAPE '!'", "SELECT a LIKE 'x!' ESCAPE '!'"),
             ("SELECT a LIKE b ESCAPE '!'", "SELECT a LIKE b ESCAPE '!'"),
+            (
+                "SELECT rank() OVER (ORDER BY (SELECT NULL), (SELECT a FROM t))",
+                "SELECT rank() OVER (ORDER BY NULL, (SELECT a FROM t))",
+            ),
             ("SET TIME ZONE 'Europe/Berlin'", "SET timezone = 'Europe/Berlin'"),
         ] {
             let mut statement = DFParser::parse_sql(sql).unwrap().pop_front().unwrap();

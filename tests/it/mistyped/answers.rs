@@ -222,6 +222,8 @@ fn forms_of_other_systems_are_understood() {
     assert_eq!(folder.rows("select count(*) from read_csv_auto('t.csv')"), ["3"]);
     let parts = "select year(day), month(day), len(name), mid('abc', 2, 1), sign(-2.0) from 't.csv' where id = 2";
     assert_eq!(folder.rows(parts), ["2024,1,1,b,-1.0"]);
+    let any_order = "select row_number() over (order by (select null)) from 't.csv'";
+    assert_eq!(folder.rows(any_order), ["1", "2", "3"]);
     folder.rows("copy (select id from 't.csv') to '~/home.csv'");
     assert!(folder.0.path().join("home.csv").is_file());
     assert_eq!(folder.rows("select count(*) from '~/home.csv'"), ["3"]);
