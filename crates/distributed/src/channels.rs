@@ -17,7 +17,7 @@ use datafusion_distributed::{
 use futures::stream::BoxStream;
 use futures::{StreamExt, TryStreamExt};
 use http::HeaderMap;
-use sluicegate_engine::{ErrorKind, Told};
+use sluicegate_engine::{ErrorKind, UserError};
 use tonic::transport::{Channel, Endpoint};
 use tonic::{Code, Status};
 use tower::ServiceBuilder;
@@ -89,8 +89,12 @@ pub(crate) fn shown(url: &Url) -> String {
 
 fn no_url(url: &Url) -> DataFusionError {
     let message = format!("{} is not the URL of a worker", shown(url));
-    Told { kind: ErrorKind::Setting, message, hint: Some("Write http://host:port.".to_owned()) }
-        .into()
+    UserError {
+        kind: ErrorKind::Setting,
+        message,
+        hint: Some("Write http://host:port.".to_owned()),
+    }
+    .into()
 }
 
 #[async_trait]
@@ -158,9 +162,9 @@ impl WorkerChannel for Named {
 fn lost(url: &Url, error: DataFusionError) -> DataFusionError {
     let Some(status) = status(&error) else { return of_memory(url, error) };
     tracing::debug!(worker = shown(url), %status, "a worker is lost");
-    let told = match (Told::find(status.message()), status.code()) {
+    let told = match (UserError::find(status.message()), status.code()) {
         (Some(told), _) => told,
-        (None, Code::OutOfRange) => Told {
+        (None, Code::OutOfRange) => UserError {
             kind: ErrorKind::Resources,
             message: format!(
                 "a part of the plan is larger than the worker {} takes, which is {} MiB",
@@ -173,12 +177,12 @@ fn lost(url: &Url, error: DataFusionError) -> DataFusionError {
                     .to_owned(),
             ),
         },
-        (None, Code::Unauthenticated) => Told {
+        (None, Code::Unauthenticated) => UserError {
             kind: ErrorKind::Access,
             message: format!("the worker {} refuses plans without its token", shown(url)),
             hint: Some("Set SLUICE_TOKEN to the token that the workers have.".to_owned()),
         },
-        (None, _) => Told {
+        (None, _) => UserError {
             kind: ErrorKind::Unavailable,
             message: format!("the worker {} {}", shown(url), became_of_it(status)),
             hint: Some(
@@ -195,7 +199,7 @@ fn of_memory(url: &Url, error: DataFusionError) -> DataFusionError {
     if !matches!(error.find_root(), DataFusionError::ResourcesExhausted(_)) {
         return error;
     }
-    let mut told = Told::of(error);
+    let mut told = UserError::of(error);
     told.message = format!("{}, on the worker {}", told.message, shown(url));
     DataFusionError::Execution(told.to_text())
 }

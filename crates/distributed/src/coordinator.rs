@@ -18,7 +18,7 @@ use datafusion_distributed::{
     rewrite_distributed_plan_with_metrics,
 };
 use futures::{StreamExt, TryStreamExt, stream};
-use sluicegate_engine::Told;
+use sluicegate_engine::UserError;
 use sluicegate_engine::endpoints::resolve;
 use sluicegate_engine::query::QueryCounters;
 
@@ -160,7 +160,7 @@ async fn count(plan: Arc<dyn ExecutionPlan>, context: &Arc<TaskContext>) {
 
 /// An error of a worker as it reads on one machine.
 fn as_told(error: DataFusionError) -> DataFusionError {
-    match Told::find(&error.to_string()) {
+    match UserError::find(&error.to_string()) {
         Some(told) => told.into(),
         None => error,
     }

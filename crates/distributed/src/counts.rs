@@ -19,7 +19,7 @@ use datafusion_distributed::NetworkBoundaryExt;
 use futures::TryStreamExt;
 use sluicegate_engine::parts;
 use sluicegate_engine::query::QueryCounters;
-use sluicegate_engine::{ErrorKind, Told};
+use sluicegate_engine::{ErrorKind, UserError};
 
 use crate::over;
 
@@ -71,7 +71,7 @@ fn as_text(error: DataFusionError, here: Option<&Here>) -> DataFusionError {
         ErrorKind::NotFound,
         ErrorKind::Changed,
     ];
-    let mut told = Told::of(error);
+    let mut told = UserError::of(error);
     if let Some(here) = here.filter(|_| OF_A_MACHINE.contains(&told.kind)) {
         told.message = format!("{}, on the worker http://{}", told.message, here.0);
     }

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use futures::future::BoxFuture;
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Response};
 use http_body::{Frame, SizeHint};
-use sluicegate_engine::{ErrorKind, Told};
+use sluicegate_engine::{ErrorKind, UserError};
 use tokio::sync::Notify;
 use tonic::Status;
 use tonic::body::Body;
@@ -60,7 +60,7 @@ impl Draining {
     fn begin(&self, query: &str) -> Result<RunningPart, Status> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if state.stopping && !state.parts.contains_key(query) {
-            let told = Told {
+            let told = UserError {
                 kind: ErrorKind::Unavailable,
                 message: "a worker stops, and begins no queries".to_owned(),
                 hint: Some(

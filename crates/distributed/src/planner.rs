@@ -19,7 +19,7 @@ use datafusion_distributed::{
     display_plan_ascii,
 };
 use sluicegate_engine::choice::Journal;
-use sluicegate_engine::{Endpoints, ErrorKind, Told, parts};
+use sluicegate_engine::{Endpoints, ErrorKind, UserError, parts};
 
 use crate::coordinator::ClusterExec;
 use crate::{gather, keys, subqueries, switch, uncarried};
@@ -154,7 +154,7 @@ impl QueryPlanner for ClusterPlanner {
 /// The option puts a node into a stage at its worker only: datafusion-distributed 4.0 then takes each node's metrics
 /// for those of the next one, and what the last one asked of the stores is lost.
 fn partial_reduce() -> DataFusionError {
-    Told {
+    UserError {
         kind: ErrorKind::Setting,
         message:
             "with distributed.partial_reduce, what workers ask of the stores cannot be counted"

@@ -6,7 +6,7 @@ use datafusion::common::{DataFusionError, SchemaError};
 use datafusion::sql::parser::{CopyToSource, Statement};
 use datafusion::sql::sqlparser::ast::{Select, SelectItem, Visit, Visitor};
 
-use crate::error::Told;
+use crate::error::UserError;
 
 /// An error about a name that is such an alias, with what helps; any other as it is.
 pub(crate) fn explained(statement: &Statement, error: DataFusionError) -> DataFusionError {
@@ -16,12 +16,12 @@ pub(crate) fn explained(statement: &Statement, error: DataFusionError) -> DataFu
         return error;
     }
     let name = field.name.clone();
-    Told {
+    UserError {
         hint: Some(format!(
             "The alias `{name}` of SELECT is not known in WHERE and ON: write its expression there, or put the query into \
              another: SELECT * FROM (SELECT …) AS q WHERE {name} …."
         )),
-        ..Told::of(error)
+        ..UserError::of(error)
     }
     .into()
 }

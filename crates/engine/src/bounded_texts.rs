@@ -11,7 +11,7 @@ use datafusion::common::Result;
 use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDF};
 
 use crate::guards::wrapped::{Change, changed};
-use crate::{ErrorKind, Told};
+use crate::{ErrorKind, UserError};
 
 /// The most bytes that a function makes of a batch.
 const MOST: i128 = 512 << 20;
@@ -51,7 +51,7 @@ impl Change for Bound {
             );
             let hint = "Make shorter texts, or batches of fewer rows: SET datafusion.execution.batch_size = 64.";
             let (kind, hint) = (ErrorKind::Resources, Some(hint.to_owned()));
-            return Err(Told { kind, message, hint }.into());
+            return Err(UserError { kind, message, hint }.into());
         }
         inner.invoke_with_args(args)
     }

@@ -10,7 +10,7 @@ use datafusion::sql::sqlparser::ast::{
     DuplicateTreatment, Expr, Function, FunctionArgumentClause, FunctionArguments, Visit, Visitor,
 };
 
-use crate::error::{ErrorKind, Told};
+use crate::error::{ErrorKind, UserError};
 
 /// Looks for them.
 ///
@@ -39,9 +39,9 @@ struct Calls<'a> {
 }
 
 impl Visitor for Calls<'_> {
-    type Break = Told;
+    type Break = UserError;
 
-    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<Told> {
+    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<UserError> {
         let Expr::Function(call) = expr else { return ControlFlow::Continue(()) };
         if let Some(told) = without_value(call) {
             return ControlFlow::Break(told);
@@ -54,7 +54,7 @@ impl Visitor for Calls<'_> {
         if !is_scalar {
             return ControlFlow::Continue(());
         }
-        ControlFlow::Break(Told {
+        ControlFlow::Break(UserError {
             kind: ErrorKind::Plan,
             message: format!("{clause} belongs to aggregates, and {name} is of one row"),
             hint: Some(format!("Leave {clause} out, or put {name} into an aggregate.")),
@@ -63,11 +63,11 @@ impl Visitor for Calls<'_> {
 }
 
 /// What is said of a call without the value that it is of.
-fn without_value(call: &Function) -> Option<Told> {
+fn without_value(call: &Function) -> Option<UserError> {
     let name = call.name.to_string().to_lowercase();
     let FunctionArguments::List(list) = &call.args else { return None };
     let is_of_values = ["first_value", "last_value", "nth_value", "lag", "lead"];
-    (is_of_values.contains(&name.as_str()) && list.args.is_empty()).then(|| Told {
+    (is_of_values.contains(&name.as_str()) && list.args.is_empty()).then(|| UserError {
         kind: ErrorKind::Plan,
         message: format!("{name}() lacks the value that it is of"),
         hint: Some(format!("Name a column: {name}(x) OVER (ORDER BY y).")),

@@ -37,7 +37,7 @@ use crate::partitions::Partitions;
 use crate::sampled_schema;
 use crate::statistics::footers::{self, Budget};
 use crate::statistics::table;
-use crate::{ErrorKind, Told};
+use crate::{ErrorKind, UserError};
 
 /// Makes [`S3Format`]s of a kind: `STORED AS CSV` and `*.csv`, for example.
 #[derive(Debug)]
@@ -251,7 +251,7 @@ impl FileFormat for S3Format {
         order_requirements: Option<LexRequirement>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         if self.csv != CsvOptions::default() {
-            return Err(Told {
+            return Err(UserError {
                 kind: ErrorKind::Unsupported,
                 message: "nothing can be written to a table with options that are only for reading"
                     .to_owned(),
@@ -369,7 +369,7 @@ impl S3Format {
             object.size < LEAST_PARQUET && is_file(object) && !is_hidden(&object.location)
         };
         match objects.iter().copied().find(too_short) {
-            Some(ObjectMeta { location, size, .. }) => Err(Told {
+            Some(ObjectMeta { location, size, .. }) => Err(UserError {
                 kind: ErrorKind::Data,
                 message: format!(
                     "`{location}` has {size} bytes, and a Parquet file has at least {LEAST_PARQUET}"

@@ -25,7 +25,7 @@ use datafusion::logical_expr::{
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan};
 use futures::TryStreamExt;
 
-use crate::error::{ErrorKind, Told};
+use crate::error::{ErrorKind, UserError};
 
 /// The column that marks the rows which change.
 const CHANGED: &str = "__changed";
@@ -69,7 +69,7 @@ fn changed(dml: DmlStatement) -> Result<Transformed<LogicalPlan>> {
         input => (lit(true), input),
     };
     if !is_table(&rows) {
-        return Err(Told {
+        return Err(UserError {
             kind: ErrorKind::Unsupported,
             message: format!("{} of rows that another table decides is not supported", dml.name()),
             hint: Some("Name the other table in a subquery: WHERE id IN (SELECT …).".to_owned()),

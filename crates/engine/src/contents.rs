@@ -4,7 +4,7 @@ use datafusion::common::{DataFusionError, Result};
 use object_store::ObjectMeta;
 use object_store::path::Path;
 
-use crate::{ErrorKind, Told};
+use crate::{ErrorKind, UserError};
 
 /// Refuses bytes that no text in UTF-8 begins with, by what they are.
 ///
@@ -24,7 +24,7 @@ pub(crate) fn not_utf8(object: &ObjectMeta, why: &str) -> DataFusionError {
     let hint = "Name the encoding of CSV: read_csv('…', encoding => 'latin-1'); convert other files: iconv -f \
                 LATIN1 -t UTF-8."
         .to_owned();
-    Told { kind: ErrorKind::Data, message, hint: Some(hint) }.into()
+    UserError { kind: ErrorKind::Data, message, hint: Some(hint) }.into()
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,7 +83,7 @@ impl Contents {
                     .to_owned(),
             ),
         };
-        Told { kind: ErrorKind::Data, message, hint: Some(hint) }.into()
+        UserError { kind: ErrorKind::Data, message, hint: Some(hint) }.into()
     }
 }
 

@@ -7,7 +7,7 @@ use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;
 use datafusion::logical_expr::dml::CopyTo;
 
-use crate::{ErrorKind, Told};
+use crate::{ErrorKind, UserError};
 
 /// The option that has the columns which partition the objects written in them, too.
 const KEEPS: &str = "execution.keep_partition_by_columns";
@@ -34,14 +34,14 @@ pub(crate) fn check(copy: &CopyTo, options: &ConfigOptions) -> Result<()> {
              which has one of both.",
             twice.name()
         );
-        return Err(Told { kind: ErrorKind::Plan, message, hint: Some(hint) }.into());
+        return Err(UserError { kind: ErrorKind::Plan, message, hint: Some(hint) }.into());
     }
     check_intervals(copy)?;
     let keeps = keeps_partitions(copy, options);
     let is_folder = |name: &String| copy.partition_by.contains(name);
     if !keeps && !copy.partition_by.is_empty() && columns.iter().all(|it| is_folder(it.name())) {
         let (message, hint) = (NONE_LEFT.to_owned(), Some(LEAVE_ONE.to_owned()));
-        return Err(Told { kind: ErrorKind::Plan, message, hint }.into());
+        return Err(UserError { kind: ErrorKind::Plan, message, hint }.into());
     }
     Ok(())
 }
@@ -62,7 +62,7 @@ fn check_intervals(copy: &CopyTo) -> Result<()> {
     }
     let fields = copy.input.schema().fields();
     match fields.iter().find(|field| has_interval(field.data_type())) {
-        Some(field) => Err(Told {
+        Some(field) => Err(UserError {
             kind: ErrorKind::Unsupported,
             message: format!(
                 "COPY writes no INTERVAL into Parquet, and column `{}` has one",

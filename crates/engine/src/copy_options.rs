@@ -8,7 +8,7 @@ use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
 
-use crate::error::{ErrorKind, Told};
+use crate::error::{ErrorKind, UserError};
 
 /// The names of an option, and what it is called in OPTIONS.
 const OPTIONS: [(&[&str], &str); 11] = [
@@ -168,7 +168,7 @@ impl Written {
                 };
                 let Some(((_, option), value)) = known.zip(value) else {
                     let names: Vec<&str> = OPTIONS.iter().map(|(names, _)| names[0]).collect();
-                    let told = Told {
+                    let told = UserError {
                         kind: ErrorKind::Plan,
                         message: match known {
                             None => format!("COPY has no option `{name}`"),

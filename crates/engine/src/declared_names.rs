@@ -13,7 +13,7 @@ use datafusion::datasource::listing::ListingTable;
 use object_store::{ObjectMeta, ObjectStore};
 
 use crate::catalog::S3Format;
-use crate::{ErrorKind, Told};
+use crate::{ErrorKind, UserError};
 
 /// How many objects are looked into where the first does not have all declared columns.
 const MOST: usize = 8;
@@ -76,7 +76,7 @@ async fn names(
 
 /// An error about a name that may mean two columns.
 pub(crate) fn ambiguous(name: &str, one: &str, other: &str) -> DataFusionError {
-    Told {
+    UserError {
         kind: ErrorKind::Plan,
         message: format!("`{name}` may be the column \"{one}\" or \"{other}\""),
         hint: Some(format!("Write the one that is meant in quotes: \"{one}\".")),

@@ -10,7 +10,7 @@ use datafusion::sql::sqlparser::ast::{
     Statement as Sql, TableFactor, TableWithJoins, Value, Visit, Visitor,
 };
 
-use crate::error::{ErrorKind, Told};
+use crate::error::{ErrorKind, UserError};
 
 /// Looks for it.
 ///
@@ -74,7 +74,7 @@ const ALONE: &str =
     "Each statement stands for itself, and what COPY writes appears when it is complete.";
 
 /// A column that another system would number.
-fn numbered(columns: &[ColumnDef]) -> ControlFlow<Told> {
+fn numbered(columns: &[ColumnDef]) -> ControlFlow<UserError> {
     let is_numbered = |option: &ColumnOption| match option {
         ColumnOption::Identity(_) | ColumnOption::Generated { generation_expr: None, .. } => true,
         ColumnOption::DialectSpecific(words) => {
@@ -98,8 +98,8 @@ fn is_definition(statement: &Sql) -> bool {
 }
 
 /// Refuses a clause, with what there is instead.
-fn refuse(clause: &str, instead: &str) -> ControlFlow<Told> {
-    ControlFlow::Break(Told {
+fn refuse(clause: &str, instead: &str) -> ControlFlow<UserError> {
+    ControlFlow::Break(UserError {
         kind: ErrorKind::Unsupported,
         message: format!("{clause} is not supported"),
         hint: Some(instead.to_owned()),
@@ -109,11 +109,11 @@ fn refuse(clause: &str, instead: &str) -> ControlFlow<Told> {
 struct Dropped;
 
 impl Visitor for Dropped {
-    type Break = Told;
+    type Break = UserError;
 
-    fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<Told> {
+    fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<UserError> {
         if let Some(text) = query.order_by.as_ref().and_then(ordering_text) {
-            return ControlFlow::Break(Told {
+            return ControlFlow::Break(UserError {
                 kind: ErrorKind::Plan,
                 message: format!("ORDER BY '{text}' orders nothing: it is a text, and no column"),
                 hint: Some(format!("Write ORDER BY {text}, or ORDER BY \"{text}\".")),
@@ -133,7 +133,7 @@ impl Visitor for Dropped {
         refuse(clause, "Leave it out: objects are read as they are, and nothing is locked.")
     }
 
-    fn pre_visit_select(&mut self, select: &Select) -> ControlFlow<Told> {
+    fn pre_visit_select(&mut self, select: &Select) -> ControlFlow<UserError> {
         if select.prewhere.is_some() {
             return refuse("PREWHERE", "Write WHERE: it is pushed to the store.");
         }
@@ -157,7 +157,7 @@ impl Visitor for Dropped {
         ControlFlow::Continue(())
     }
 
-    fn pre_visit_table_factor(&mut self, table: &TableFactor) -> ControlFlow<Told> {
+    fn pre_visit_table_factor(&mut self, table: &TableFactor) -> ControlFlow<UserError> {
         match table {
             TableFactor::Table { sample: Some(_), .. }
             | TableFactor::Derived { sample: Some(_), .. } => {
@@ -183,7 +183,7 @@ impl Visitor for Dropped {
 
     /// A date without quotes is a difference of numbers, which is compared with the days since 1970; a format without `%`
     /// is the same text for every date.
-    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<Told> {
+    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<UserError> {
         if let Some(told) = star(expr) {
             return ControlFlow::Break(told);
         }
@@ -199,7 +199,7 @@ impl Visitor for Dropped {
             _ => None,
         };
         let Some(date) = date else { return ControlFlow::Continue(()) };
-        ControlFlow::Break(Told {
+        ControlFlow::Break(UserError {
             kind: ErrorKind::Plan,
             message: format!("{date} without quotes is a difference of three numbers"),
             hint: Some(format!(
@@ -222,7 +222,7 @@ fn ordering_text(order: &OrderBy) -> Option<&str> {
 }
 
 /// `count(DISTINCT *)`, which would be 1, and `*` as the argument of another aggregate.
-fn star(expr: &Expr) -> Option<Told> {
+fn star(expr: &Expr) -> Option<UserError> {
     let Expr::Function(function) = expr else { return None };
     let FunctionArguments::List(list) = &function.args else { return None };
     let star = list.args.iter().find(|argument| {
@@ -241,7 +241,7 @@ fn star(expr: &Expr) -> Option<Told> {
         _ => return None,
     };
     let distinct = if is_distinct { "DISTINCT " } else { "" };
-    Some(Told {
+    Some(UserError {
         kind: ErrorKind::Unsupported,
         message: format!("{name}({distinct}{star}) is not supported"),
         hint: Some(hint.to_owned()),
@@ -288,7 +288,7 @@ const PATTERNS: [(&str, &str); 16] = [
 ];
 
 /// A format without any `%`, with the one that may be meant.
-fn format_of_others(call: &Function) -> Option<Told> {
+fn format_of_others(call: &Function) -> Option<UserError> {
     let name = call.name.0.last()?.as_ident()?.value.to_ascii_lowercase();
     let FunctionArguments::List(arguments) = &call.args else { return None };
     let (true, [_, FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Value(format)))]) =
@@ -313,7 +313,7 @@ fn format_of_others(call: &Function) -> Option<Told> {
         rest = &rest[length..];
     }
     let meant = if meant.contains('%') { meant } else { "%Y-%m-%d".to_owned() };
-    Some(Told {
+    Some(UserError {
         kind: ErrorKind::Plan,
         message: format!("the format '{format}' of {name} has no %"),
         hint: Some(format!("Formats are those of strftime: '{meant}'.")),

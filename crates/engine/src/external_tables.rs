@@ -32,7 +32,7 @@ use crate::notes::{Notes, some_of};
 use crate::partitions::{Partitions, inferred};
 use crate::table_columns::TableColumns;
 use crate::url_tables::{COMPRESSIONS, TABS, check_kinds, check_ways, of_bucket};
-use crate::{ErrorKind, Told};
+use crate::{ErrorKind, UserError};
 
 /// Makes tables of files.
 #[derive(Debug, Default)]
@@ -292,7 +292,7 @@ async fn no_columns(
     let there = below(session, command, location).await?;
     let names: Vec<&Path> = there.iter().map(|object| &object.location).collect();
     if names.is_empty() && command.schema.fields().is_empty() {
-        let told = Told {
+        let told = UserError {
             kind: ErrorKind::NotFound,
             message: format!(
                 "there is no object at {location} that would tell the columns of table {}",
@@ -317,7 +317,7 @@ async fn no_columns(
         if names.is_empty() || names.iter().any(|name| folder.contains(name, true)) {
             return Ok(None);
         }
-        let told = Told {
+        let told = UserError {
             kind: ErrorKind::NotFound,
             message: format!(
                 "there is no object in {location} itself, only in its subfolders: {}",
@@ -394,7 +394,7 @@ fn no_object(location: &str) -> DataFusionError {
     if !location.contains(['*', '?', '[']) {
         return nothing_at(location);
     }
-    Told {
+    UserError {
         kind: ErrorKind::NotFound,
         message: format!("there is no object at {location}: a LOCATION takes no pattern"),
         hint: Some(format!("Write CREATE VIEW … AS FROM '{location}'.")),
@@ -444,7 +444,7 @@ fn check_partitions(
              BY out.",
             columns.join(", ")
         );
-        return Err(Told { kind: ErrorKind::Plan, message, hint: Some(hint) }.into());
+        return Err(UserError { kind: ErrorKind::Plan, message, hint: Some(hint) }.into());
     }
     notes.add(format!(
         "table {} does not read {}: only what is in folders {expected}",

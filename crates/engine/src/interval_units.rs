@@ -9,7 +9,7 @@ use datafusion::sql::sqlparser::ast::{Expr, Interval, UnaryOperator, Value, Visi
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::tokenizer::{Location, Span, Token, Tokenizer};
 
-use crate::error::{ErrorKind, Told, are_similar};
+use crate::error::{ErrorKind, UserError, are_similar};
 
 /// Looks for such intervals.
 ///
@@ -83,9 +83,9 @@ struct Units<'a> {
 }
 
 impl Visitor for Units<'_> {
-    type Break = Told;
+    type Break = UserError;
 
-    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<Told> {
+    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<UserError> {
         let Expr::Interval(Interval { value, leading_field: None, .. }) = expr else {
             return ControlFlow::Continue(());
         };
@@ -104,7 +104,7 @@ impl Visitor for Units<'_> {
             },
             |unit| format!("Did you mean {unit}?"),
         );
-        ControlFlow::Break(Told { kind: ErrorKind::Plan, message, hint: Some(hint) })
+        ControlFlow::Break(UserError { kind: ErrorKind::Plan, message, hint: Some(hint) })
     }
 }
 

@@ -27,7 +27,7 @@ use crate::json_layout;
 use crate::json_order;
 use crate::merged_columns::{LEAVE_OUT, MergedColumns};
 use crate::notes::Notes;
-use crate::{ErrorKind, Told};
+use crate::{ErrorKind, UserError};
 
 /// How many records tell the columns unless the format's options say so, as of DataFusion.
 const RECORDS: usize = 1000;
@@ -223,7 +223,7 @@ impl Fault {
                 "`{object}` {IS_ARRAY}; it is read by read_json('…', newline_delimited => false), or with OPTIONS \
                  ('format.newline_delimited' 'false')"
             ),
-            Self::OnlyArray => Told {
+            Self::OnlyArray => UserError {
                 kind: ErrorKind::Data,
                 message: format!(
                     "`{object}` is one JSON array, and other files of the table are not"
@@ -234,7 +234,7 @@ impl Fault {
             Self::Json(why) | Self::Cut(why) => {
                 plan_datafusion_err!("`{object}` is no JSON: {why}")
             }
-            Self::Types(conflict) => Told {
+            Self::Types(conflict) => UserError {
                 kind: ErrorKind::Data,
                 message: conflict.of(object.as_ref()),
                 hint: Some(LEAVE_OUT.to_owned()),

@@ -190,7 +190,7 @@ use self::csv_dialect::headers::KnownHeaders;
 pub use self::endpoint::Endpoint;
 pub use self::endpoint_builder::EndpointBuilder;
 pub use self::endpoints::Endpoints;
-pub use self::error::{Error, ErrorKind, Result, Told};
+pub use self::error::{Error, ErrorKind, Result, UserError};
 pub use self::explain::{Estimate, Explanation};
 use self::json_layout::KnownLayouts;
 use self::listed::PatternCaches;

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use datafusion::common::{DataFusionError, Result};
 use url::Url;
 
-use crate::{ErrorKind, Told};
+use crate::{ErrorKind, UserError};
 
 /// The URL of a location. DataFusion reads the path of a URL as percent-encoded, without what follows `?`
 /// or `#`, and without spaces at its end; a key in a bucket is written as it is, here as everywhere else.
@@ -166,7 +166,7 @@ pub(crate) fn check_bucket(name: &str) -> Result<()> {
 }
 
 fn refused(message: String, hint: &str) -> DataFusionError {
-    Told { kind: ErrorKind::Plan, message, hint: Some(hint.to_owned()) }.into()
+    UserError { kind: ErrorKind::Plan, message, hint: Some(hint.to_owned()) }.into()
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use object_store::path::Path;
 use crate::datasource::json_rows::MIXED;
 use crate::declared_names::is_same;
 use crate::sql_types::sql_type;
-use crate::{ErrorKind, Told};
+use crate::{ErrorKind, UserError};
 
 /// What to do where values of one column have types that no column has together.
 pub(crate) const LEAVE_OUT: &str = "Declare the other columns, CREATE EXTERNAL TABLE t (…), which leaves this one \
@@ -147,7 +147,7 @@ impl MergedColumns {
 
 /// A file in which a name does not say which column is meant.
 fn two_of(name: &str, object: &ObjectMeta) -> DataFusionError {
-    Told {
+    UserError {
         kind: ErrorKind::Plan,
         message: format!("`{}` has two columns `{name}`", object.location),
         hint: Some(
@@ -168,7 +168,7 @@ fn of_json_values(one: &DataType, other: &DataType) -> Option<DataType> {
 
 /// Two columns that differ in their capitals only, each of which would be empty in the other's file.
 fn other_capitals(first: &Path, name: &str, object: &Path, other: &str) -> DataFusionError {
-    Told {
+    UserError {
         kind: ErrorKind::Data,
         message: format!("column `{name}` of `{first}` is called `{other}` in `{object}`"),
         hint: Some(format!(
@@ -352,7 +352,7 @@ impl<'a> Conflict<'a> {
                 as_typed(column)
             ),
         };
-        Told { kind: ErrorKind::Data, message, hint: Some(hint) }.into()
+        UserError { kind: ErrorKind::Data, message, hint: Some(hint) }.into()
     }
 }
 

@@ -10,7 +10,7 @@ use datafusion::logical_expr::{
     BinaryExpr, Expr, ExprSchemable, LogicalPlan, Operator, WindowFrameBound, WindowFrameUnits,
 };
 
-use crate::error::{ErrorKind, Told};
+use crate::error::{ErrorKind, UserError};
 
 /// Looks for them in a plan as it is before the optimizer.
 ///
@@ -64,7 +64,7 @@ fn compared(left: &Expr, right: &Expr, schema: &DFSchema) -> Result<()> {
         _ => return Ok(()),
     };
     let (date, number) = (short(date), short(number));
-    Err(Told {
+    Err(UserError {
         kind: ErrorKind::Plan,
         message: format!("a date, {date}, cannot be compared with a number, {number}"),
         hint: Some(format!(
@@ -109,7 +109,7 @@ fn of_bits(left: &Expr, op: Operator, right: &Expr, schema: &DFSchema) -> Result
         }
         _ => format!("Cast it: CAST({} AS BIGINT).", short(number)),
     };
-    Err(Told {
+    Err(UserError {
         kind: ErrorKind::Plan,
         message: format!(
             "`{}` is of the bits of whole numbers, and {} has a fraction",
@@ -129,7 +129,7 @@ fn number_as_date(expr: &Expr, into: &DataType, schema: &DFSchema) -> Result<()>
         return Ok(());
     }
     let number = short(expr);
-    Err(Told {
+    Err(UserError {
         kind: ErrorKind::Plan,
         message: format!("a number, {number}, cannot be cast to a date"),
         hint: Some(format!(
@@ -159,7 +159,7 @@ fn range(window: &WindowFunction, schema: &DFSchema) -> Result<()> {
     if !kind.is_string() && kind != DataType::Boolean {
         return Ok(());
     }
-    Err(Told {
+    Err(UserError {
         kind: ErrorKind::Plan,
         message: format!(
             "RANGE with a distance needs a number or a time in ORDER BY, and {} is a text",

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use datafusion::common::DataFusionError;
 
-use crate::error::{ErrorKind, Told, are_similar};
+use crate::error::{ErrorKind, UserError, are_similar};
 use crate::url_tables::TABS;
 
 /// There is no object, or no file, at a URL, a path or a pattern of them.
@@ -14,7 +14,7 @@ pub(crate) fn nothing_at(url: &str) -> DataFusionError {
     }
     let what = if is_here(url) { "file" } else { "object" };
     let pattern = if url.contains(GLOB) { ": nothing matches the pattern" } else { "" };
-    Told {
+    UserError {
         kind: ErrorKind::NotFound,
         message: format!("there is no {what} at {url}{pattern}"),
         hint: Some(hint(url)),
@@ -23,7 +23,7 @@ pub(crate) fn nothing_at(url: &str) -> DataFusionError {
 }
 
 /// A path of this machine that is a symbolic link without a file behind it; or a link in the path is.
-pub(crate) fn broken_link(path: &str) -> Option<Told> {
+pub(crate) fn broken_link(path: &str) -> Option<UserError> {
     if !is_here(path) {
         return None;
     }
@@ -37,7 +37,7 @@ pub(crate) fn broken_link(path: &str) -> Option<Told> {
         std::io::ErrorKind::PermissionDenied => "which may not be read",
         _ => "and so in a circle",
     };
-    Some(Told {
+    Some(UserError {
         kind: ErrorKind::NotFound,
         message: format!(
             "`{}` is a symbolic link to `{}`, {behind}",
@@ -49,7 +49,7 @@ pub(crate) fn broken_link(path: &str) -> Option<Told> {
 }
 
 /// The name of a file or an object does not say which format it has.
-pub(crate) fn unknown_format(name: &str) -> Told {
+pub(crate) fn unknown_format(name: &str) -> UserError {
     let end = name.rsplit('/').next().and_then(|last| Some(last.rsplit_once('.')?.1));
     let end = end.map(str::to_ascii_lowercase).unwrap_or_default();
     let meant = ENDS.iter().find(|known| !end.is_empty() && are_similar(known, &end));
@@ -71,7 +71,7 @@ pub(crate) fn unknown_format(name: &str) -> Told {
         (_, Some(known)) => format!("Did you mean .{known}? "),
         _ => String::new(),
     };
-    Told {
+    UserError {
         kind: ErrorKind::Plan,
         message: format!("the name of '{name}' does not say its format"),
         hint: Some(format!(
@@ -81,8 +81,8 @@ pub(crate) fn unknown_format(name: &str) -> Told {
     }
 }
 
-fn unreadable(name: &str, what: &str, hint: &str) -> Told {
-    Told {
+fn unreadable(name: &str, what: &str, hint: &str) -> UserError {
+    UserError {
         kind: ErrorKind::Unsupported,
         message: format!("'{name}' is {what}, which is not read"),
         hint: Some(hint.to_owned()),

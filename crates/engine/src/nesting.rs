@@ -12,7 +12,7 @@ use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
 
-use crate::error::{ErrorKind, Told};
+use crate::error::{ErrorKind, UserError};
 use crate::sql::Part;
 
 /// Levels that the parser takes for the statement itself, and for the operands of the innermost expression, which may be
@@ -36,12 +36,12 @@ pub(crate) fn check(sql: &str, limit: usize) -> Result<()> {
 const READ_TWICE: usize = 3;
 
 /// What is said of a statement that the parser gave up.
-pub(crate) fn given_up(limit: usize) -> Told {
+pub(crate) fn given_up(limit: usize) -> UserError {
     too_deep(limit.saturating_sub(OTHERS))
 }
 
-fn too_deep(most: usize) -> Told {
-    Told {
+fn too_deep(most: usize) -> UserError {
+    UserError {
         kind: ErrorKind::Unsupported,
         message: format!(
             "the statement nests deeper than {most} levels: each parenthesis, CASE and NOT is one, and each operator \

@@ -4,7 +4,7 @@ use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::expr::{Alias, Cast, TryCast};
 use datafusion::logical_expr::{Expr, LogicalPlan, WriteOp};
 
-use crate::error::{ErrorKind, Told};
+use crate::error::{ErrorKind, UserError};
 
 /// Looks for a NULL that an INSERT writes out, or leaves out, for such a column.
 ///
@@ -20,7 +20,7 @@ pub(crate) fn check(plan: &LogicalPlan) -> Result<()> {
     let columns = schema.fields().iter().zip(&given.expr);
     for (field, expr) in columns.filter(|(field, _)| !field.is_nullable()) {
         if is_null(expr, &given.input) {
-            return Err(Told {
+            return Err(UserError {
                 kind: ErrorKind::Data,
                 message: format!(
                     "the column `{}` of {} is NOT NULL, and a row has NULL there, or nothing",

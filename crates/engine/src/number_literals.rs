@@ -5,7 +5,7 @@ use datafusion::common::Result;
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer};
 
-use crate::error::{ErrorKind, Told};
+use crate::error::{ErrorKind, UserError};
 
 /// The tokens of a statement with such numbers as numbers; `tokens` if it has none.
 ///
@@ -62,8 +62,8 @@ fn radix(digits: &str, radix: u32) -> Option<Token> {
     Some(Token::Number(number.to_string(), false))
 }
 
-fn refused(number: &str, letters: &str, place: Location) -> Told {
-    Told {
+fn refused(number: &str, letters: &str, place: Location) -> UserError {
+    UserError {
         kind: ErrorKind::Plan,
         message: format!(
             "syntax error at line {}, column {}: `{number}{letters}` is no number",

@@ -7,7 +7,7 @@ use datafusion::common::config::{ConfigFileType, TableOptions};
 use datafusion::common::{DataFusionError, Result};
 
 use crate::csv_options;
-use crate::{ErrorKind, Told};
+use crate::{ErrorKind, UserError};
 
 /// What the names of a format's options begin with, where a table is created or written.
 const PREFIX: &str = "format.";
@@ -70,7 +70,7 @@ pub(crate) fn of_setting(name: &str, value: &str, error: DataFusionError) -> Dat
     }
     // Those of our own say it already, or must not repeat the value.
     let is_told =
-        matches!(error.find_root(), DataFusionError::External(error) if error.is::<Told>());
+        matches!(error.find_root(), DataFusionError::External(error) if error.is::<UserError>());
     if is_told || words.starts_with(name) {
         return error;
     }
@@ -99,7 +99,7 @@ pub(crate) fn check_setting(name: &str, value: &str) -> Result<()> {
 }
 
 fn refused(message: String, hint: Option<String>) -> DataFusionError {
-    Told { kind: ErrorKind::Setting, message, hint }.into()
+    UserError { kind: ErrorKind::Setting, message, hint }.into()
 }
 
 /// The words of the library that does not take a value, the last cause first.

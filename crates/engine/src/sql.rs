@@ -39,7 +39,7 @@ use crate::unquoted_names;
 use crate::written_files;
 use crate::written_out;
 use crate::wrong_drop;
-use crate::{ErrorKind, Told};
+use crate::{ErrorKind, UserError};
 
 /// Plans a statement; nothing takes effect.
 ///
@@ -145,7 +145,7 @@ fn prepare(state: &SessionState, statement: &mut Statement) -> Result<Existing> 
                 && state.get_file_format_factory(&format.to_lowercase()).is_none()
             {
                 // It would be as if nothing had been said.
-                let told = Told {
+                let told = UserError {
                     kind: ErrorKind::Plan,
                     message: format!("COPY cannot write the format `{format}`"),
                     hint: Some("STORED AS takes CSV, JSON, PARQUET and ARROW.".to_owned()),

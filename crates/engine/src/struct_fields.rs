@@ -13,7 +13,7 @@ use datafusion::logical_expr::{
     ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
 
-use crate::error::{ErrorKind, Told, are_similar};
+use crate::error::{ErrorKind, UserError, are_similar};
 
 /// Fields that an error lists, at most.
 const LISTED: usize = 30;
@@ -101,7 +101,7 @@ impl Missing {
 
     fn error(&self) -> DataFusionError {
         let (message, hint) = (self.message.clone(), Some(self.hint.clone()));
-        Told { kind: ErrorKind::Plan, message, hint }.into()
+        UserError { kind: ErrorKind::Plan, message, hint }.into()
     }
 }
 

@@ -25,7 +25,7 @@ use url::Url;
 use crate::catalog::S3Format;
 use crate::csv_dialect;
 use crate::csv_options;
-use crate::error::{ErrorKind, Told};
+use crate::error::{ErrorKind, UserError};
 use crate::external_tables::{
     AsText, SUBFOLDERS, as_text, in_subfolders, is_hidden, with_subfolders, without_bytes,
 };
@@ -286,7 +286,7 @@ fn location(url: &str) -> Result<ListingTableUrl> {
     }
     let is_glob = |segment: &str| segment.contains(['*', '?', '[']);
     if url.strip_prefix("s3://").and_then(|rest| rest.split('/').next()).is_some_and(is_glob) {
-        let told = Told {
+        let told = UserError {
             kind: ErrorKind::Plan,
             message: format!("`{url}` has a pattern in place of a bucket"),
             hint: Some(
@@ -309,7 +309,7 @@ fn location(url: &str) -> Result<ListingTableUrl> {
         let message = format!("`{glob}` is no pattern: {}", error.strip_backtrace());
         let hint = "`*` and `?` are what is between two slashes, `**` is any folders, `[ab]`, `[a-z]` and `[!a]` are \
                     a character, and `[[]` is a bracket.";
-        Told { kind: ErrorKind::Plan, message, hint: Some(hint.to_owned()) }.into()
+        UserError { kind: ErrorKind::Plan, message, hint: Some(hint.to_owned()) }.into()
     })
 }
 

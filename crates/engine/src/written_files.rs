@@ -5,7 +5,7 @@ use datafusion::execution::SessionState;
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{ObjectName, ObjectType, Statement as Sql, TableObject};
 
-use crate::error::{ErrorKind, Told};
+use crate::error::{ErrorKind, UserError};
 
 /// Looks for it.
 ///
@@ -30,7 +30,7 @@ pub(crate) fn check(state: &SessionState, statement: &Statement) -> Result<()> {
         schema.is_ok_and(|schema| schema.table_exist(name))
     };
     if let Some(file) = dropped(statement).find(|name| !is_table(name)) {
-        return Err(Told {
+        return Err(UserError {
             kind: ErrorKind::Unsupported,
             message: format!("'{file}' is a file, and no table that could be dropped"),
             hint: Some(
@@ -61,10 +61,10 @@ fn dropped(statement: &Statement) -> impl Iterator<Item = String> {
 }
 
 /// Nothing is added to a file.
-pub(crate) fn refused(file: &str) -> Told {
+pub(crate) fn refused(file: &str) -> UserError {
     let place = if file.is_empty() { "s3://bucket/key" } else { file };
     let what = if file.is_empty() { String::new() } else { format!(" '{file}'") };
-    Told {
+    UserError {
         kind: ErrorKind::Unsupported,
         message: format!("INSERT INTO adds no rows to a file{what}: files are written as a whole"),
         hint: Some(format!(

@@ -4,7 +4,7 @@ use datafusion::common::{Result, TableReference};
 use datafusion::execution::SessionState;
 use datafusion::logical_expr::{DdlStatement, LogicalPlan, TableType};
 
-use crate::error::{ErrorKind, Told};
+use crate::error::{ErrorKind, UserError};
 
 /// Refuses to drop as a table what is a view, and the reverse. DataFusion says that there is none of its name, or, with
 /// IF EXISTS, nothing.
@@ -34,7 +34,7 @@ pub(crate) async fn check(state: &SessionState, plan: &LogicalPlan) -> Result<()
             ),
         ),
     };
-    Err(Told { kind: ErrorKind::Plan, message, hint: Some(hint) }.into())
+    Err(UserError { kind: ErrorKind::Plan, message, hint: Some(hint) }.into())
 }
 
 /// Whether a name is one of a table or of a view, if it is one.

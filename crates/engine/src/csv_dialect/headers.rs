@@ -21,7 +21,7 @@ use crate::beginnings::{LOOKS, Remembered};
 use crate::contents;
 use crate::datasource::byte_order_mark::MARK;
 use crate::notes::Notes;
-use crate::{ErrorKind, Told};
+use crate::{ErrorKind, UserError};
 
 /// How many objects are compared when a table is made, at most. Others are when a query opens them
 /// ([`ExpectedHeader`](super::expected::ExpectedHeader)).
@@ -212,7 +212,7 @@ pub(super) fn compare_declared(
 }
 
 fn refused(message: String, hint: &str) -> DataFusionError {
-    Told { kind: ErrorKind::Data, message, hint: Some(hint.to_owned()) }.into()
+    UserError { kind: ErrorKind::Data, message, hint: Some(hint.to_owned()) }.into()
 }
 
 /// Compares the header of an object with what that of another one, or its table, has.

@@ -20,7 +20,7 @@ use self::encoding::Encoding;
 pub(crate) use self::recoding::{BadEncoding, Recoding};
 pub(crate) use self::typed::{reads_text, table};
 pub(crate) use self::values::Values;
-use crate::error::{ErrorKind, Told};
+use crate::error::{ErrorKind, UserError};
 
 /// What the names of the options begin with where a table is created.
 const PREFIX: &str = "format.";
@@ -118,7 +118,7 @@ pub(crate) fn apart(
 }
 
 fn wrong(name: &str, value: &str, allowed: &str) -> DataFusionError {
-    Told {
+    UserError {
         kind: ErrorKind::Setting,
         message: format!("option `{name}` is '{}', but must be {allowed}", value.escape_debug()),
         hint: None,

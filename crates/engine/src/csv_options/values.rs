@@ -11,7 +11,7 @@ use datafusion::execution::SessionState;
 use datafusion::logical_expr::Expr;
 
 use super::wrong;
-use crate::error::{ErrorKind, Told};
+use crate::error::{ErrorKind, UserError};
 
 /// What text stands for which values.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -172,7 +172,7 @@ impl Values {
 /// The type of a name in SQL.
 fn data_type(state: &dyn Session, written: &str) -> Result<DataType> {
     let unknown = || {
-        Told {
+        UserError {
         kind: ErrorKind::Setting,
         message: format!("option `types` has '{}', which is no type", written.escape_debug()),
         hint: Some(

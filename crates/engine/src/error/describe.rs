@@ -14,7 +14,7 @@ use super::ErrorKind;
 use super::columns::{each_once, unlike_column};
 use super::of_store::{MISSING_KEY, of_client, of_object_store};
 use super::reword::{cast, reword, with_point};
-use super::told::Told;
+use super::user_error::UserError;
 use crate::checked::Damaged;
 use crate::csv_options::BadEncoding;
 use crate::datasource::named::{BadRecord, PART};
@@ -36,8 +36,8 @@ pub(super) struct Description {
     pub(super) hint: Option<Cow<'static, str>>,
 }
 
-impl From<Told> for Description {
-    fn from(Told { kind, message, hint }: Told) -> Self {
+impl From<UserError> for Description {
+    fn from(UserError { kind, message, hint }: UserError) -> Self {
         Self { kind, message, hint: hint.map(Cow::Owned) }
     }
 }
@@ -59,7 +59,7 @@ fn data<E: StdError + 'static>(error: &DataFusionError, hint: &'static str) -> O
 }
 
 pub(super) fn describe(error: &DataFusionError) -> Description {
-    if let Some(told) = find::<Told>(error) {
+    if let Some(told) = find::<UserError>(error) {
         return told.clone().into();
     }
     let of_data = data::<Damaged>(error, DAMAGED)

@@ -5,7 +5,7 @@ mod describe;
 mod local_paths;
 mod of_store;
 mod reword;
-mod told;
+mod user_error;
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -18,7 +18,7 @@ use self::describe::Description;
 pub(crate) use self::describe::{is_damage, is_of_store};
 use self::local_paths::rooted;
 pub(crate) use self::reword::{WITH_POINT, are_similar, with_what_was_meant};
-pub use self::told::Told;
+pub use self::user_error::UserError;
 use crate::panics;
 use crate::sql_types::readable;
 

@@ -21,7 +21,7 @@ use datafusion::datasource::physical_plan::{FileGroup, FileScanConfig, FileScanC
 use datafusion::logical_expr::{Expr, lit, try_cast, when};
 
 use self::value::NULL;
-use crate::{ErrorKind, Told};
+use crate::{ErrorKind, UserError};
 
 /// The columns that the folders of a table are named by, in the order of the folders.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -131,7 +131,7 @@ impl Partitions {
                 _ => return ScalarValue::try_from(field.data_type()),
             };
             ScalarValue::try_from_string(text.clone(), field.data_type()).map_err(|_| {
-                Told {
+                UserError {
                     kind: ErrorKind::Data,
                     message: format!(
                         "`{}` is in a folder of {} = '{text}', which is no {}",

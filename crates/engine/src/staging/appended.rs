@@ -18,7 +18,7 @@ use object_store::path::Path;
 use crate::copied_columns::keeps_partitions;
 use crate::external_tables::{is_hidden, with_subfolders};
 use crate::listed::says_kind;
-use crate::{ErrorKind, Told};
+use crate::{ErrorKind, UserError};
 
 /// Puts the columns into the order that the first file at the place has, of those of the same format.
 ///
@@ -41,7 +41,7 @@ pub(crate) async fn as_there(copy: &mut CopyTo, session: &SessionContext) -> Res
     }
     let set = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<_>>();
     if written.len() != there.len() || set(&written) != set(&there) {
-        let told = Told {
+        let told = UserError {
             kind: ErrorKind::Data,
             message: format!(
                 "`{file}` has the columns {}, and COPY would append rows with {}",

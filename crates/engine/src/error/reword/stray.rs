@@ -5,7 +5,7 @@ use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Location, Token, Tokenizer};
 
 use super::super::ErrorKind;
-use super::super::told::Told;
+use super::super::user_error::UserError;
 
 /// Signs of other systems, or of programs for letters, and what to write instead.
 const SIGNS: [(&str, &str); 19] = [
@@ -67,7 +67,7 @@ const TO_STDOUT: &str = "An answer is printed by itself: sluice sql --format csv
      'file.csv'.";
 
 /// What to say of a place in a statement at which the parser stopped; none if nothing more is known than it says.
-pub(super) fn at(sql: &str, place: (usize, usize)) -> Option<Told> {
+pub(super) fn at(sql: &str, place: (usize, usize)) -> Option<UserError> {
     let mut rest = rest(sql, place)?;
     if rest.starts_with(char::is_whitespace) {
         // The parser stops behind a sign that is the beginning of a parameter.
@@ -101,12 +101,12 @@ pub(super) fn at(sql: &str, place: (usize, usize)) -> Option<Told> {
 }
 
 /// What is said of a word or a sign that begins at a byte.
-fn told(sql: &str, at: usize, found: &str, hint: &str) -> Told {
+fn told(sql: &str, at: usize, found: &str, hint: &str) -> UserError {
     let line_start = sql[..at].rfind('\n').map_or(0, |end| end + 1);
     let line = sql[..at].matches('\n').count() + 1;
     let column = sql[line_start..at].chars().count() + 1;
     let found = found.escape_debug();
-    Told {
+    UserError {
         kind: ErrorKind::Syntax,
         message: format!(
             "syntax error at line {line}, column {column}: `{found}` may not stand here"
@@ -123,7 +123,7 @@ fn rest(sql: &str, (line, column): (usize, usize)) -> Option<&str> {
 }
 
 /// What the statement begins and does not end: a comment, a parenthesis, CASE.
-pub(super) fn unclosed(sql: &str, at_end: bool) -> Option<Told> {
+pub(super) fn unclosed(sql: &str, at_end: bool) -> Option<UserError> {
     let tokens = Tokenizer::new(&GenericDialect {}, sql).tokenize_with_location().ok()?;
     let mut open: Vec<(Keyword, Location)> = Vec::new();
     for token in &tokens {
@@ -156,7 +156,7 @@ pub(super) fn unclosed(sql: &str, at_end: bool) -> Option<Told> {
         _ if !at_end => return None,
         _ => ("the ( that is here is not closed", "Close it with )."),
     };
-    Some(Told {
+    Some(UserError {
         kind: ErrorKind::Syntax,
         message: format!("syntax error at line {line}, column {column}: {what}"),
         hint: Some(hint.to_owned()),

@@ -5,7 +5,7 @@ use datafusion::sql::sqlparser::parser::ParserError;
 
 use super::super::ErrorKind;
 use super::super::describe::Description;
-use super::super::told::Told;
+use super::super::user_error::UserError;
 use super::stray;
 
 /// The keywords with which statements begin.
@@ -161,14 +161,14 @@ pub(crate) fn with_what_was_meant(sql: &str, error: DataFusionError) -> DataFusi
         let message =
             format!("syntax error at line {line}, column {column}: no operator is known here");
         let hint = Some("Check what stands here and before.".to_owned());
-        return Told { kind: ErrorKind::Syntax, message, hint }.into();
+        return UserError { kind: ErrorKind::Syntax, message, hint }.into();
     }
     let Some(said) = Said::parse(text).filter(|it| it.expected != "an SQL statement") else {
         return error;
     };
     let Some(meant) = said.place.and_then(|place| meant(sql, place)) else { return error };
     let hint = Some(format!("Did you mean {meant}?"));
-    Told { kind: ErrorKind::Syntax, message: said.message(), hint }.into()
+    UserError { kind: ErrorKind::Syntax, message: said.message(), hint }.into()
 }
 
 /// The keyword that the word at a place, or the one before, is similar to.

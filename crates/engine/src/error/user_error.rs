@@ -1,4 +1,4 @@
-//! Errors of other processes, as they are told.
+//! Errors as users read them, which other processes can receive as text.
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -11,9 +11,9 @@ use super::{Error, ErrorKind};
 /// Before an error as text.
 const MARK: &str = "sluice error: ";
 
-/// What a user is to read of an error, without its cause: it can be sent to another process, as text.
+/// What a user reads of an error, without its cause. It can be sent to another process as text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Told {
+pub struct UserError {
     /// The kind of failure.
     pub kind: ErrorKind,
     /// One sentence.
@@ -22,40 +22,40 @@ pub struct Told {
     pub hint: Option<String>,
 }
 
-impl Told {
-    /// What is told of an error.
+impl UserError {
+    /// What a user reads of an error.
     #[must_use]
     pub fn of(error: DataFusionError) -> Self {
         let Error { kind, message, hint, .. } = error.into();
         Self { kind, message, hint }
     }
 
-    /// As text, which [`Told::find`] reads.
+    /// As text, which [`UserError::find`] reads.
     #[must_use]
     pub fn to_text(&self) -> String {
         // Text and a word have no values that JSON lacks.
         format!("{MARK}{}", serde_json::to_string(self).unwrap_or_default())
     }
 
-    /// What is told in a text, which may have more before and after it.
+    /// The error in a text, which may have more before and after it.
     #[must_use]
     pub fn find(text: &str) -> Option<Self> {
-        let (_, told) = text.split_once(MARK)?;
-        serde_json::Deserializer::from_str(told).into_iter().next()?.ok()
+        let (_, json) = text.split_once(MARK)?;
+        serde_json::Deserializer::from_str(json).into_iter().next()?.ok()
     }
 }
 
-impl fmt::Display for Told {
+impl fmt::Display for UserError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)
     }
 }
 
-impl StdError for Told {}
+impl StdError for UserError {}
 
-impl From<Told> for DataFusionError {
-    fn from(told: Told) -> Self {
-        Self::External(Box::new(told))
+impl From<UserError> for DataFusionError {
+    fn from(error: UserError) -> Self {
+        Self::External(Box::new(error))
     }
 }
 
@@ -64,18 +64,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_told_arrives() {
-        let told = Told {
+    fn a_user_error_arrives() {
+        let told = UserError {
             kind: ErrorKind::NotFound,
             message: "there is no bucket `\"b\n`".to_owned(),
             hint: Some("Make it.".to_owned()),
         };
         let text = format!("External error: {} and more", told.to_text());
-        assert_eq!(Told::find(&text), Some(told.clone()));
-        assert_eq!(Told::find("something else"), None);
+        assert_eq!(UserError::find(&text), Some(told.clone()));
+        assert_eq!(UserError::find("something else"), None);
         let error = Error::from(DataFusionError::from(told.clone()));
         assert_eq!(error.kind(), ErrorKind::NotFound);
         assert_eq!(error.hint(), Some("Make it."));
-        assert_eq!(Told::of(told.clone().into()), told);
+        assert_eq!(UserError::of(told.clone().into()), told);
     }
 }
