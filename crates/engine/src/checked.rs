@@ -1,6 +1,5 @@
 //! Whole objects are compared with the checksums that their store has of them.
 
-use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -13,6 +12,7 @@ use object_store::{Error, GetOptions, GetResult, GetResultPayload, ObjectStore, 
 
 use crate::checksum::Checksum;
 use crate::datasource::many_ranges::AskedRanges;
+use crate::error::Damaged;
 use crate::layered::ReadLayer;
 use crate::silence::Hearing;
 
@@ -43,22 +43,6 @@ impl Samples {
     }
 }
 
-/// Bytes are not those of the checksum.
-#[derive(Debug)]
-pub(crate) struct Damaged {
-    object: Path,
-    algorithm: &'static str,
-}
-
-impl fmt::Display for Damaged {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { object, algorithm } = self;
-        write!(f, "`{object}` was damaged: its bytes are not those of the store's {algorithm}")
-    }
-}
-
-impl std::error::Error for Damaged {}
-
 /// Whole objects are read with their checksums. Of ranges no store offers any.
 #[derive(Debug)]
 pub(crate) struct Checked {
@@ -85,7 +69,7 @@ fn checked(
             }
             let algorithm = checksum.name();
             if !checksum.is(computed) {
-                let source = Box::new(Damaged { object, algorithm });
+                let source = Box::new(Damaged::new(&object, algorithm));
                 return Err(Error::Generic { store: "S3", source });
             }
             if let Some(samples) = samples {

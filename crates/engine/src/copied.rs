@@ -3,7 +3,7 @@
 use datafusion::sql::parser::CopyToStatement;
 use datafusion::sql::sqlparser::ast::Value;
 
-use crate::url_tables::{COMPRESSIONS, TABS};
+use crate::file_names::{COMPRESSIONS, TABS};
 
 /// Says in the statement what the name of its target does: `x.csv.gz` is CSV compressed by gzip, as it is when it is
 /// read. What the statement says itself stays.

@@ -7,17 +7,11 @@ use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;
 use datafusion::logical_expr::dml::CopyTo;
 
+use crate::error::hints::{LEAVE_ONE, NONE_LEFT};
 use crate::{ErrorKind, UserError};
 
 /// The option that has the columns which partition the objects written in them, too.
 const KEEPS: &str = "execution.keep_partition_by_columns";
-
-/// What is said of a COPY that leaves no column to be written.
-pub(crate) const NONE_LEFT: &str =
-    "all columns are those that partition the objects, and none is left to be written in them";
-
-/// The way out of that.
-pub(crate) const LEAVE_ONE: &str = "Leave one out of PARTITIONED BY (…).";
 
 /// Looks whether what is written has columns, each of which has a name of its own.
 ///

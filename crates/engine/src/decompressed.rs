@@ -3,8 +3,8 @@
 //! DataFusion reads all members of gzip and only the first of the other compressions, so bytes reach its readers
 //! decompressed.
 
+use std::io;
 use std::sync::Arc;
-use std::{fmt, io};
 
 use async_compression::tokio::bufread::{BzDecoder, GzipDecoder, XzDecoder, ZstdDecoder};
 use async_trait::async_trait;
@@ -21,6 +21,7 @@ use object_store::{Error, GetOptions, GetResult, GetResultPayload, ObjectStore};
 use tokio::io::AsyncRead;
 use tokio_util::io::{ReaderStream, StreamReader};
 
+use crate::error::{ErrorKind, UserError};
 use crate::layered::{Layered, ReadLayer};
 
 /// What compressed members are made by.
@@ -92,26 +93,19 @@ fn parts(
     parts.map_err(move |error| of_store(error, &place)).boxed()
 }
 
-/// Bytes that are not compressed as it is said.
-#[derive(Debug)]
-pub(crate) struct NotCompressed {
-    place: String,
-    why: io::Error,
-}
-
-impl fmt::Display for NotCompressed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` cannot be decompressed: {}", self.place, self.why)
-    }
-}
-
-impl std::error::Error for NotCompressed {}
+/// The hint for bytes that cannot be decompressed.
+const NOT_COMPRESSED: &str = "Check how it was compressed: its name, or the option 'format.compression', says \
+     what it is read as.";
 
 /// An error of the store as it was, or one about what cannot be decompressed.
 fn of_store(error: io::Error, place: &str) -> Error {
     error.downcast::<Error>().unwrap_or_else(|why| {
-        let source = Box::new(NotCompressed { place: place.to_owned(), why });
-        Error::Generic { store: "decompression", source }
+        let source = UserError {
+            kind: ErrorKind::Data,
+            message: format!("`{place}` cannot be decompressed: {why}"),
+            hint: Some(NOT_COMPRESSED.to_owned()),
+        };
+        Error::Generic { store: "decompression", source: Box::new(source) }
     })
 }
 

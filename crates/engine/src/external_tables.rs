@@ -23,6 +23,7 @@ use crate::catalog::S3Format;
 use crate::csv_options::{self, Values};
 use crate::declared_headers::{check_headers, without_header};
 use crate::declared_names;
+use crate::file_names::{COMPRESSIONS, TABS};
 use crate::files_table::FilesTable;
 use crate::index::found::Foreseen;
 use crate::listed::{Listed, says_kind};
@@ -31,7 +32,7 @@ use crate::missing::nothing_at;
 use crate::notes::{Notes, some_of};
 use crate::partitions::{Partitions, inferred};
 use crate::table_columns::TableColumns;
-use crate::url_tables::{COMPRESSIONS, TABS, check_kinds, check_ways, of_bucket};
+use crate::url_tables::{check_kinds, check_ways, of_bucket};
 use crate::{ErrorKind, UserError};
 
 /// Makes tables of files.

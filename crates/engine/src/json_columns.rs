@@ -21,7 +21,7 @@ use serde_json::{Deserializer, Value};
 use crate::beginnings::Looks;
 use crate::contents;
 use crate::datasource::json_rows::MIXED;
-use crate::datasource::record_limit::{LongRecord, MOST_BYTES};
+use crate::datasource::record_limit::{MOST_BYTES, too_long};
 use crate::decompressed;
 use crate::json_layout;
 use crate::json_order;
@@ -177,8 +177,7 @@ async fn of_object(
         contents::check_text(object, &text)?;
         if text.len() > MOST_BYTES && !is_whole {
             let Some(end) = memrchr(b'\n', &text) else {
-                let long = LongRecord::of(object.location.as_ref());
-                return Err(DataFusionError::External(Box::new(long)));
+                return Err(too_long(object.location.as_ref()).into());
             };
             // The records that are whole are enough.
             text.truncate(end + 1);

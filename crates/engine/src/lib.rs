@@ -84,6 +84,7 @@ pub mod endpoints;
 mod error;
 pub mod explain;
 pub mod external_tables;
+mod file_names;
 mod files_table;
 mod from_first;
 mod function_synonyms;
@@ -165,6 +166,7 @@ mod why_refused;
 mod written_files;
 mod written_out;
 mod wrong_drop;
+mod xml_text;
 
 mod builder;
 

@@ -16,8 +16,8 @@ use object_store::path::Path;
 use url::Url;
 
 use crate::external_tables::is_hidden;
+use crate::file_names::{COMPRESSIONS, TABS};
 use crate::layered::{LayeredStores, ReadLayer};
-use crate::url_tables::{COMPRESSIONS, TABS};
 use crate::with_own_listings;
 
 /// As in a shell: only `**` matches several folders.

@@ -10,7 +10,8 @@ use http_body_util::{BodyExt, Limited};
 use object_store::client::{HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpResponseBody};
 use percent_encoding::percent_decode_str;
 
-use crate::object_names::unescaped;
+use crate::error::{ErrorKind, UserError};
+use crate::xml_text::unescaped;
 
 /// What is read of an error: S3 says it in a document of some hundred bytes.
 const ERROR_BYTES: usize = 64 << 10;
@@ -83,12 +84,15 @@ impl fmt::Display for Misanswer {
     }
 }
 
-impl std::error::Error for Misanswer {}
-
 impl From<Misanswer> for HttpError {
     fn from(misanswer: Misanswer) -> Self {
         // Not asked again.
-        Self::new(HttpErrorKind::Unknown, misanswer)
+        let error = UserError {
+            kind: ErrorKind::Unavailable,
+            message: misanswer.to_string(),
+            hint: Some("Check the endpoint, and what is between it and this machine.".to_owned()),
+        };
+        Self::new(HttpErrorKind::Unknown, error)
     }
 }
 

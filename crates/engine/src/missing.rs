@@ -5,7 +5,7 @@ use std::path::Path;
 use datafusion::common::DataFusionError;
 
 use crate::error::{ErrorKind, UserError, are_similar};
-use crate::url_tables::TABS;
+use crate::file_names::ENDS;
 
 /// There is no object, or no file, at a URL, a path or a pattern of them.
 pub(crate) fn nothing_at(url: &str) -> DataFusionError {
@@ -88,9 +88,6 @@ fn unreadable(name: &str, what: &str, hint: &str) -> UserError {
         hint: Some(hint.to_owned()),
     }
 }
-
-/// How the names of files of tables end.
-pub(crate) const ENDS: [&str; 7] = ["csv", TABS, "json", "jsonl", "ndjson", "parquet", "arrow"];
 
 /// What makes a name a pattern.
 const GLOB: [char; 3] = ['*', '?', '['];

@@ -4,10 +4,10 @@
 //! its listing then fails as a whole; or that it takes for others, such as `a/` for `a`. A page is looked through before it is parsed, and such
 //! objects are taken out, so that one of them does not break queries about others.
 
-use std::borrow::Cow;
-
 use bytes::Bytes;
 use object_store::path::Path;
+
+use crate::xml_text::unescaped;
 
 /// A page without unnameable objects and folders, and their keys.
 pub(crate) fn nameable(page: Bytes) -> (Bytes, Vec<String>) {
@@ -67,48 +67,6 @@ fn next_entry(text: &str, from: usize) -> Option<Entry<'_>> {
     let (key, _) = value.split_once(&format!("</{name}>"))?;
     let has_data = name == "Key" && !element.contains("<Size>0</Size>");
     Some(Entry { start, end, key, has_data })
-}
-
-/// Text with XML's references replaced.
-pub(crate) fn unescaped(text: &str) -> Cow<'_, str> {
-    if !text.contains('&') {
-        return Cow::Borrowed(text);
-    }
-    let mut plain = String::new();
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once('&') {
-        plain.push_str(before);
-        let reference = after.split_once(';').and_then(|(name, after)| {
-            let character = match name {
-                "amp" => '&',
-                "lt" => '<',
-                "gt" => '>',
-                "quot" => '"',
-                "apos" => '\'',
-                _ => {
-                    let number = name.strip_prefix('#')?;
-                    let code = match number.strip_prefix(['x', 'X']) {
-                        Some(hex) => u32::from_str_radix(hex, 16).ok()?,
-                        None => number.parse().ok()?,
-                    };
-                    char::from_u32(code)?
-                }
-            };
-            Some((character, after))
-        });
-        rest = match reference {
-            Some((character, after)) => {
-                plain.push(character);
-                after
-            }
-            None => {
-                plain.push('&');
-                after
-            }
-        };
-    }
-    plain.push_str(rest);
-    Cow::Owned(plain)
 }
 
 #[cfg(test)]

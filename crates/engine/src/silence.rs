@@ -13,6 +13,8 @@ use object_store::client::{HttpError, HttpErrorKind, HttpResponse, HttpResponseB
 use tokio::time::timeout;
 
 use crate::counters::Counters;
+use crate::error::hints::SILENT;
+use crate::error::{ErrorKind, UserError};
 
 /// Whether a store that is asked for an object, by however many requests, still says something new. One
 /// that is silent is asked once more; if it says nothing then either, it is given up.
@@ -42,21 +44,29 @@ impl Hearing {
 
 /// A store has said nothing for too long.
 #[derive(Debug)]
-pub(crate) struct Silence {
-    object: String,
-    waited: Duration,
-}
+pub(crate) struct Silence(UserError);
 
 impl fmt::Display for Silence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { object, waited } = self;
-        write!(f, "the store says nothing about {object}: it was silent for {waited:?}")
+        self.0.fmt(f)
     }
 }
 
-impl std::error::Error for Silence {}
+impl std::error::Error for Silence {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.0)
+    }
+}
 
 impl Silence {
+    fn about(object: &str, waited: Duration) -> Self {
+        Self(UserError {
+            kind: ErrorKind::Unavailable,
+            message: format!("the store says nothing about {object}: it was silent for {waited:?}"),
+            hint: Some(SILENT.to_owned()),
+        })
+    }
+
     /// Whether a request failed because of one, and is worth being sent again.
     pub(crate) fn passes(error: &HttpError) -> bool {
         error.kind() == HttpErrorKind::Timeout
@@ -130,7 +140,7 @@ impl Listener {
     }
 
     fn error(&self, kind: HttpErrorKind) -> HttpError {
-        HttpError::new(kind, Silence { object: self.object.clone(), waited: self.limit })
+        HttpError::new(kind, Silence::about(&self.object, self.limit))
     }
 }
 

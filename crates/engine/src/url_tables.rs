@@ -29,6 +29,7 @@ use crate::error::{ErrorKind, UserError};
 use crate::external_tables::{
     AsText, SUBFOLDERS, as_text, in_subfolders, is_hidden, with_subfolders, without_bytes,
 };
+use crate::file_names::{COMPRESSIONS, TABS};
 use crate::files_table::FilesTable;
 use crate::index::found::Foreseen;
 use crate::json_columns;
@@ -40,13 +41,6 @@ use crate::partitions::inferred;
 use crate::table_columns::TableColumns;
 use crate::table_functions::{Call, GlobTable, Read};
 use crate::united::{self, Part, Parts};
-
-/// Suffixes of compressed objects, and the matching values of the format's option.
-pub(crate) const COMPRESSIONS: [(&str, &str); 4] =
-    [(".gz", "gzip"), (".bz2", "bzip2"), (".xz", "xz"), (".zst", "zstd")];
-
-/// How the names of CSV end whose fields are separated by tabs.
-pub(crate) const TABS: &str = "tsv";
 
 /// Makes a table of the objects that a URL names: one object, a prefix that ends in `/`, or a
 /// glob. Their names say the format and the compression; the schema is inferred.

@@ -5,6 +5,7 @@ use datafusion::execution::SessionState;
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{ObjectName, ObjectType, Statement as Sql, TableObject};
 
+use crate::error::hints::insert_into_file;
 use crate::error::{ErrorKind, UserError};
 
 /// Looks for it.
@@ -42,7 +43,7 @@ pub(crate) fn check(state: &SessionState, statement: &Statement) -> Result<()> {
     }
     match inserted.filter(|name| !is_table(name)) {
         None => Ok(()),
-        Some(file) => Err(refused(&file).into()),
+        Some(file) => Err(insert_into_file(&file).into()),
     }
 }
 
@@ -58,20 +59,6 @@ fn dropped(statement: &Statement) -> impl Iterator<Item = String> {
         _ => &[],
     };
     names.iter().filter_map(file)
-}
-
-/// Nothing is added to a file.
-pub(crate) fn refused(file: &str) -> UserError {
-    let place = if file.is_empty() { "s3://bucket/key" } else { file };
-    let what = if file.is_empty() { String::new() } else { format!(" '{file}'") };
-    UserError {
-        kind: ErrorKind::Unsupported,
-        message: format!("INSERT INTO adds no rows to a file{what}: files are written as a whole"),
-        hint: Some(format!(
-            "COPY (SELECT …) TO '{place}' writes a file, with OPTIONS (overwrite true) in place of the one that is \
-             there; INSERT INTO adds a file to a table of CREATE EXTERNAL TABLE whose LOCATION ends in /."
-        )),
-    }
 }
 
 /// The file that a name is, if it is one.

@@ -17,7 +17,7 @@ use datafusion::catalog::Session;
 use datafusion::common::{DataFusionError, Result};
 
 use self::encoding::Encoding;
-pub(crate) use self::recoding::{BadEncoding, Recoding};
+pub(crate) use self::recoding::Recoding;
 pub(crate) use self::typed::{reads_text, table};
 pub(crate) use self::values::Values;
 use crate::error::{ErrorKind, UserError};

@@ -14,6 +14,7 @@ use object_store::{Error, GetOptions, GetRange, GetResult, GetResultPayload, Obj
 
 use super::encoding::{Decoder, Encoding, NotInEncoding};
 use crate::decompressed;
+use crate::error::{ErrorKind, UserError};
 use crate::layered::{Layered, ReadLayer};
 
 /// What is done to the bytes of an object, whole ones only: no part of it can be read by itself.
@@ -68,20 +69,8 @@ impl fmt::Display for Recoding {
     }
 }
 
-/// An object that is not text of the encoding which its table has.
-#[derive(Debug)]
-pub(crate) struct BadEncoding {
-    place: Path,
-    encoding: Encoding,
-}
-
-impl fmt::Display for BadEncoding {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` is no text in {}", self.place, self.encoding)
-    }
-}
-
-impl std::error::Error for BadEncoding {}
+/// The hint for an object that is not text in the encoding of its table.
+const OTHER_ENCODING: &str = "Name the encoding that it has: read_csv('…', encoding => 'latin-1'), 'windows-1252', 'utf-16' or 'utf-8'.";
 
 #[derive(Debug)]
 struct Recoded {
@@ -124,8 +113,12 @@ impl Recoded {
 }
 
 fn of_store(NotInEncoding(encoding): NotInEncoding, place: &Path) -> Error {
-    let source = Box::new(BadEncoding { place: place.clone(), encoding });
-    Error::Generic { store: "encoding", source }
+    let source = UserError {
+        kind: ErrorKind::Data,
+        message: format!("`{place}` is no text in {encoding}"),
+        hint: Some(OTHER_ENCODING.to_owned()),
+    };
+    Error::Generic { store: "encoding", source: Box::new(source) }
 }
 
 struct Reading {

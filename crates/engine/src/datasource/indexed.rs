@@ -29,11 +29,12 @@ use sluicegate_index::layout::Place;
 use sluicegate_index::ranges::coalesced;
 use sluicegate_index::span::Spans;
 
+use super::bad_records::with_place;
 use super::borders::Borders;
 use super::csv_times;
 use super::float_bounds::distrusting;
 use super::many_ranges::{Fetch, ManyRanges, RangesRead};
-use super::named::{BATCH_SIZE, with_place};
+use super::named::BATCH_SIZE;
 use super::one_file::one_file;
 use super::record_ranges::{RecordRanges, within_record};
 use super::surrogate_pairs::mended;

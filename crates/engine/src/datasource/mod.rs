@@ -2,6 +2,7 @@
 
 pub(crate) mod again;
 pub mod arriving;
+pub(crate) mod bad_records;
 pub mod borders;
 pub(crate) mod byte_order_mark;
 pub(crate) mod csv_times;

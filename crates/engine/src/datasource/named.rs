@@ -5,10 +5,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use arrow::array::RecordBatch;
-use arrow::datatypes::{Schema, SchemaRef};
-use arrow::error::ArrowError;
+use arrow::datatypes::SchemaRef;
+use datafusion::common::Result;
 use datafusion::common::tree_node::TreeNodeRecursion;
-use datafusion::common::{DataFusionError, Result};
 use datafusion::datasource::file_format::file_compression_type::FileCompressionType;
 use datafusion::datasource::listing::PartitionedFile;
 use datafusion::datasource::physical_plan::{
@@ -24,6 +23,7 @@ use datafusion::physical_plan::{DisplayFormatType, ExecutionPlan};
 use futures::{StreamExt, TryStreamExt};
 use object_store::ObjectStore;
 
+use super::bad_records::{PART, with_place};
 use super::quotes::Quotes;
 use super::{
     byte_order_mark, csv_times, json_rows, record_limit, surrogate_pairs, undeclared_keys,
@@ -465,122 +465,9 @@ fn conforming(rows: RecordBatch, schema: &SchemaRef) -> Result<RecordBatch> {
     Ok(if is_other { rows.with_schema(Arc::clone(schema))? } else { rows })
 }
 
-/// What comes before the bytes of a part of a file, in errors about one of its records.
-pub(crate) const PART: &str = "counted from the first record of bytes";
-
-/// A record that DataFusion's reader refuses, and where it is.
-#[derive(Debug)]
-pub struct BadRecord {
-    message: String,
-    is_json: bool,
-}
-
-impl BadRecord {
-    /// Whether its text, or a value of it, is not the JSON that is expected.
-    #[must_use]
-    pub fn is_json(&self) -> bool {
-        self.is_json
-    }
-}
-
-impl fmt::Display for BadRecord {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
-    }
-}
-
-impl std::error::Error for BadRecord {}
-
-/// The same error with the object, and the names of its `columns` instead of their numbers.
-pub(crate) fn with_place(error: DataFusionError, place: &str, columns: &Schema) -> DataFusionError {
-    match error.find_root() {
-        DataFusionError::ArrowError(arrow, _) => {
-            let message = named_column(&one_based_line(&arrow.to_string()), columns);
-            let message = shortened(&message);
-            // A file of this machine is named by its path.
-            let file = place.strip_prefix("file://").or_else(|| place.strip_prefix("file:"));
-            let message = format!("{message}, in {}", file.unwrap_or(place));
-            let is_json = matches!(arrow.as_ref(), ArrowError::JsonError(_));
-            DataFusionError::External(Box::new(BadRecord { message, is_json }))
-        }
-        _ => error,
-    }
-}
-
-/// The most characters of a record that an error repeats.
-const RECORD_CHARS: usize = 200;
-/// The most characters of an error about a record, or nearly.
-const ERROR_CHARS: usize = 500;
-
-/// What Arrow says about a record, without its class, and without most of a long record.
-fn shortened(message: &str) -> String {
-    let classes = ["Csv error: ", "Parser error: ", "Json error: ", "Cast error: "];
-    let message = classes.iter().find_map(|class| message.strip_prefix(class)).unwrap_or(message);
-    let (before, record) = match message.split_once("Row data: ") {
-        Some((before, record)) => (format!("{before}Row data: "), record),
-        None => (message.to_owned(), ""),
-    };
-    middle_left_out(&before, ERROR_CHARS) + &middle_left_out(record, RECORD_CHARS)
-}
-
-/// A text of at most so many characters, or the same without its middle.
-fn middle_left_out(text: &str, most: usize) -> String {
-    let count = text.chars().count();
-    if count <= most {
-        return text.to_owned();
-    }
-    let (first, last) = (most * 2 / 3, most / 3);
-    let first: String = text.chars().take(first).collect();
-    let last: String = text.chars().skip(count - last).collect();
-    format!("{first} … {last}")
-}
-
-/// Arrow counts columns, people name them.
-fn named_column(message: &str, columns: &Schema) -> String {
-    const OF_COLUMN: &str = "' for column ";
-    let named = || {
-        // What comes after is the record.
-        let place = message.split(" Row data: ").next()?.rfind(OF_COLUMN)? + OF_COLUMN.len();
-        let (before, after) = message.split_at(place);
-        let (number, rest) = after.split_once(' ')?;
-        let column = columns.fields().get(number.parse::<usize>().ok()?)?;
-        Some(format!("{before}`{}` {rest}", column.name()))
-    };
-    named().unwrap_or_else(|| message.to_owned())
-}
-
-/// Arrow counts lines from 0, people from 1.
-fn one_based_line(message: &str) -> String {
-    let Some((before, after)) = message.split_once("at line ") else {
-        return message.to_owned();
-    };
-    let end = after.find(|c: char| !c.is_ascii_digit()).unwrap_or(after.len());
-    let (digits, rest) = after.split_at(end);
-    match digits.parse::<u64>() {
-        Ok(line) => format!("{before}at line {}{rest}", line + 1),
-        Err(_) => message.to_owned(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use arrow::datatypes::{DataType, Field};
-
     use super::*;
-
-    #[test]
-    fn a_column_is_named() {
-        let field = |name: &str| Field::new(name, DataType::Int64, true);
-        let columns = Schema::new(vec![field("n"), field("year of birth")]);
-        let of = |number: &str| {
-            format!(
-                "Error while parsing value 'x' as type 'Int64' for column {number} at line 2. Row data: '[1,' for \
-                 column 0 ]'"
-            )
-        };
-        assert_eq!(named_column(&of("1"), &columns), of("`year of birth`"));
-        assert_eq!(named_column(&of("2"), &columns), of("2"));
-    }
 
     #[test]
     fn many_small_files_are_read_at_once() {
@@ -598,20 +485,5 @@ mod tests {
         assert!(names.eq((0..100).map(|number| format!("{number:03}"))));
         assert!(many_small(&groups(15, 10), 2).is_none());
         assert!(many_small(&groups(100, SMALL + 1), 2).is_none());
-    }
-
-    #[test]
-    fn a_long_record_is_not_repeated() {
-        let short = "Csv error: incorrect number of fields for line 3, expected 2 got 3";
-        assert_eq!(shortened(short), "incorrect number of fields for line 3, expected 2 got 3");
-        let (value, record) = ("é".repeat(9000), "x".repeat(9000));
-        let long = format!(
-            "Parser error: Error while parsing value '{value}' as type 'Int64' for column 0 at \
-             line 2. Row data: '[{record}]'"
-        );
-        let said = shortened(&long);
-        assert!(said.chars().count() < 800, "{said}");
-        assert!(said.contains("for column 0 at line 2. Row data: '[xxx"), "{said}");
-        assert!(said.starts_with("Error while parsing value 'ééé"), "{said}");
     }
 }

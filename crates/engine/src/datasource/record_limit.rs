@@ -1,41 +1,28 @@
 //! Records that never end: a small compressed file may hold a line of any length.
 
-use std::fmt;
 use std::sync::Arc;
 
 use memchr::memrchr2;
 use object_store::ObjectStore;
 
 use super::watched::{Watch, watched};
+use crate::error::{ErrorKind, UserError};
 
 /// The most bytes of a record, or of a line of CSV.
 pub(crate) const MOST_BYTES: usize = 256 << 20;
 
-/// A record that is too long, and the file that it is in.
-#[derive(Debug)]
-pub(crate) struct LongRecord {
-    place: String,
-}
-
-impl LongRecord {
-    /// The way out.
-    pub(crate) const HINT: &'static str =
-        "Check what the file is: it may have no line ends, or be compressed twice.";
-
-    pub(crate) fn of(place: &str) -> Self {
-        let file = place.strip_prefix("file://").or_else(|| place.strip_prefix("file:"));
-        let place = file.unwrap_or(place);
-        Self { place: place.to_owned() }
+/// The error of a record that is too long, in the file at `place`.
+pub(crate) fn too_long(place: &str) -> UserError {
+    let file = place.strip_prefix("file://").or_else(|| place.strip_prefix("file:"));
+    let place = file.unwrap_or(place);
+    UserError {
+        kind: ErrorKind::Data,
+        message: format!("a record of {place} has more than {} MiB", MOST_BYTES >> 20),
+        hint: Some(
+            "Check what the file is: it may have no line ends, or be compressed twice.".to_owned(),
+        ),
     }
 }
-
-impl fmt::Display for LongRecord {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "a record of {} has more than {} MiB", self.place, MOST_BYTES >> 20)
-    }
-}
-
-impl std::error::Error for LongRecord {}
 
 /// A store that one file of CSV is read from, and that fails where a line is too long.
 pub(super) fn limited(store: Arc<dyn ObjectStore>, place: &str) -> Arc<dyn ObjectStore> {
@@ -50,14 +37,14 @@ struct Lines {
 }
 
 impl Watch for Lines {
-    type Error = LongRecord;
+    type Error = UserError;
 
-    fn pass(&mut self, _: u64, bytes: &[u8]) -> Result<(), LongRecord> {
+    fn pass(&mut self, _: u64, bytes: &[u8]) -> Result<(), UserError> {
         self.bytes = match memrchr2(b'\n', b'\r', bytes) {
             Some(end) => bytes.len() - end - 1,
             None => self.bytes.saturating_add(bytes.len()),
         };
-        if self.bytes > MOST_BYTES { Err(LongRecord::of(&self.place)) } else { Ok(()) }
+        if self.bytes > MOST_BYTES { Err(too_long(&self.place)) } else { Ok(()) }
     }
 }
 

@@ -1,6 +1,5 @@
 //! Columns of whole numbers in JSON, as a sample told them, and fractions that come later.
 
-use std::fmt;
 use std::sync::Arc;
 
 use arrow::datatypes::{Schema, SchemaRef};
@@ -11,21 +10,11 @@ use object_store::ObjectStore;
 use sluicegate_client::fractions::{Fraction, Fractions};
 
 use super::watched::{Watch, watched};
+use crate::error::{ErrorKind, UserError};
 
-/// A fraction in a column of whole numbers, and the file that it is in.
-#[derive(Debug)]
-pub struct UnexpectedFraction {
-    found: Fraction,
-    place: String,
-}
-
-impl fmt::Display for UnexpectedFraction {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}, in {}", self.found, self.place)
-    }
-}
-
-impl std::error::Error for UnexpectedFraction {}
+/// The hint for a fraction in a column of whole numbers.
+const FRACTION: &str = "Declare the columns: CREATE EXTERNAL TABLE t (a DOUBLE, …) STORED AS JSON LOCATION '…'; \
+     or have their types told by more records: read_json('…', sample_size => 1000000).";
 
 /// A store that is asked for one file of JSON or a part of it, and fails where one of the columns that are read
 /// has whole numbers and a value of it a fraction. `place` names the file or the part.
@@ -64,15 +53,19 @@ struct WholeNumbers {
 }
 
 impl WholeNumbers {
-    fn in_place(&self, found: Fraction) -> UnexpectedFraction {
-        UnexpectedFraction { found, place: self.place.clone() }
+    fn in_place(&self, found: Fraction) -> UserError {
+        UserError {
+            kind: ErrorKind::Data,
+            message: format!("{found}, in {}", self.place),
+            hint: Some(FRACTION.to_owned()),
+        }
     }
 }
 
 impl Watch for WholeNumbers {
-    type Error = UnexpectedFraction;
+    type Error = UserError;
 
-    fn pass(&mut self, at: u64, bytes: &[u8]) -> Result<(), UnexpectedFraction> {
+    fn pass(&mut self, at: u64, bytes: &[u8]) -> Result<(), UserError> {
         let mut bytes = bytes;
         if !self.begun && at > 0 {
             let Some(end) = memchr(b'\n', bytes) else { return Ok(()) };
@@ -82,7 +75,7 @@ impl Watch for WholeNumbers {
         self.fractions.pass(bytes).map_err(|found| self.in_place(found))
     }
 
-    fn end(&mut self) -> Result<(), UnexpectedFraction> {
+    fn end(&mut self) -> Result<(), UserError> {
         self.fractions.finish().map_err(|found| self.in_place(found))
     }
 }

@@ -4,7 +4,6 @@
 //! one ends, the next one begins. So if each part, read as one that begins outside of quotes, ends outside of
 //! them, all of them do begin there; the first that does not was cut within a value.
 
-use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -14,18 +13,11 @@ use object_store::ObjectStore;
 use super::byte_order_mark::MARK;
 use super::quotes::Quotes;
 use super::watched::{Watch, watched};
+use crate::error::{ErrorKind, UserError};
 
-/// A part of a CSV file ends within a value.
-#[derive(Debug)]
-pub struct CutInValue(String);
-
-impl fmt::Display for CutInValue {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "a value has line ends, in {}, which was read in parts", self.0)
-    }
-}
-
-impl std::error::Error for CutInValue {}
+/// The hint for a value that a part of a file cuts.
+const LINE_ENDS: &str = "Say that values have line ends, so that files are not read in parts: read_csv('…', \
+     newlines_in_values => true), or OPTIONS ('format.newlines_in_values' 'true').";
 
 /// A store that is asked for one part of a file, and fails where the part ends within a value. `place` names
 /// the part.
@@ -54,12 +46,19 @@ struct WholeRecords {
 }
 
 impl Watch for WholeRecords {
-    type Error = CutInValue;
+    type Error = UserError;
 
-    fn pass(&mut self, at: u64, bytes: &[u8]) -> Result<(), CutInValue> {
+    fn pass(&mut self, at: u64, bytes: &[u8]) -> Result<(), UserError> {
         match self.part.ends_within(at, bytes) {
             false => Ok(()),
-            true => Err(CutInValue(self.place.clone())),
+            true => Err(UserError {
+                kind: ErrorKind::Data,
+                message: format!(
+                    "a value has line ends, in {}, which was read in parts",
+                    self.place
+                ),
+                hint: Some(LINE_ENDS.to_owned()),
+            }),
         }
     }
 }

@@ -8,26 +8,14 @@ use arrow::error::ArrowError;
 use datafusion::common::{DataFusionError, SchemaError};
 use datafusion::sql::sqlparser::parser::ParserError;
 use sluicegate_client::Error as StoreError;
-use sluicegate_client::text_times::TIME_OF_DAY;
 
 use super::ErrorKind;
+use super::caused::Caused;
 use super::columns::{each_once, unlike_column};
+use super::hints::{ARRAY, BAD_VALUE, SILENT, ZERO};
 use super::of_store::{MISSING_KEY, of_client, of_object_store};
-use super::reword::{cast, reword, with_point};
+use super::reword::{cast, reword};
 use super::user_error::UserError;
-use crate::checked::Damaged;
-use crate::csv_options::BadEncoding;
-use crate::datasource::named::{BadRecord, PART};
-use crate::datasource::record_limit::LongRecord;
-use crate::datasource::whole_numbers::UnexpectedFraction;
-use crate::datasource::whole_records::CutInValue;
-use crate::decompressed::NotCompressed;
-use crate::json_columns::APART;
-use crate::merged_columns::LEAVE_OUT;
-use crate::misanswer::Misanswer;
-use crate::silence::Silence;
-use crate::staging::only_new::Appeared;
-use crate::staging::outcome::UnknownOutcome;
 
 /// An error as a user should read it.
 pub(super) struct Description {
@@ -42,9 +30,10 @@ impl From<UserError> for Description {
     }
 }
 
-/// Whether bytes were not those of the checksum that their store offers.
-pub(crate) fn is_damage(error: &DataFusionError) -> bool {
-    find::<Damaged>(error).is_some()
+impl From<Description> for UserError {
+    fn from(Description { kind, message, hint }: Description) -> Self {
+        Self { kind, message, hint: hint.map(Cow::into_owned) }
+    }
 }
 
 /// Whether it is the store that failed.
@@ -52,41 +41,13 @@ pub(crate) fn is_of_store(error: &DataFusionError) -> bool {
     find::<object_store::Error>(error).is_some() || find::<StoreError>(error).is_some()
 }
 
-/// What an error says that is about data and has one way out.
-fn data<E: StdError + 'static>(error: &DataFusionError, hint: &'static str) -> Option<Description> {
-    let message = find::<E>(error)?.to_string();
-    Some(Description { kind: ErrorKind::Data, message, hint: Some(hint.into()) })
-}
-
 pub(super) fn describe(error: &DataFusionError) -> Description {
+    // The outer error counts, also if its cause is for users.
+    if let Some(caused) = find::<Caused>(error) {
+        return caused.error.clone().into();
+    }
     if let Some(told) = find::<UserError>(error) {
         return told.clone().into();
-    }
-    let of_data = data::<Damaged>(error, DAMAGED)
-        .or_else(|| data::<CutInValue>(error, LINE_ENDS))
-        .or_else(|| data::<UnexpectedFraction>(error, FRACTION))
-        .or_else(|| data::<LongRecord>(error, LongRecord::HINT))
-        .or_else(|| data::<NotCompressed>(error, NOT_COMPRESSED))
-        .or_else(|| data::<BadEncoding>(error, OTHER_ENCODING));
-    if let Some(of_data) = of_data {
-        return of_data;
-    }
-    if let Some(appeared) = find::<Appeared>(error) {
-        let (kind, message) = (ErrorKind::Plan, appeared.to_string());
-        return Description { kind, message, hint: Some(REPLACES.into()) };
-    }
-    if let Some(unknown) = find::<UnknownOutcome>(error) {
-        let reason = of_object_store(&unknown.error).message;
-        let message = format!("{unknown}: {reason}");
-        return Description { kind: ErrorKind::Unavailable, message, hint: Some(OUTCOME.into()) };
-    }
-    if let Some(silence) = find::<Silence>(error) {
-        let (kind, message) = (ErrorKind::Unavailable, silence.to_string());
-        return Description { kind, message, hint: Some(SILENT.into()) };
-    }
-    if let Some(misanswer) = find::<Misanswer>(error) {
-        let message = misanswer.to_string();
-        return Description { kind: ErrorKind::Unavailable, message, hint: Some(NO_STORE.into()) };
     }
     if let Some(store) = find::<StoreError>(error) {
         return of_client(store);
@@ -99,36 +60,6 @@ pub(super) fn describe(error: &DataFusionError) -> Description {
             return Description { kind: ErrorKind::Resources, message, hint: Some(ROOM.into()) };
         }
         return of_object_store(store);
-    }
-    if let Some(bad) = find::<BadRecord>(error) {
-        let message = one_line(&bad.to_string());
-        if let Some(described) = with_point(&message) {
-            return described;
-        }
-        if message.starts_with("Divide by zero") {
-            // What is computed of a record, beside reading it.
-            return Description { kind: ErrorKind::Data, message, hint: Some(ZERO.into()) };
-        }
-        let fields = ["incorrect number of fields", "record "];
-        let about_fields = fields.iter().any(|start| message.starts_with(start));
-        let hint = match about_fields {
-            false if bad.is_json() && message.contains("expected string got ") => TEXT,
-            false if bad.is_json() && message.contains("expected { got [") => ARRAY,
-            false if message.contains("unexpected leading content before '['") => APART,
-            false if bad.is_json() && is_nested(&message) => LEAVE_OUT,
-            // Records on several lines are cut where a part of a file ends. Of a record that is whole, it is the
-            // value that is wrong.
-            false if bad.is_json() && message.contains(PART) && !message.contains(DECODED) => LINES,
-            false if message.contains(TIME_OF_DAY) => TIME,
-            // A part of a file may begin within a value, and then has records of any length.
-            true if message.contains(PART) => LINE_ENDS_OR_FIELDS,
-            true => BAD_FIELDS,
-            false if !bad.is_json() && message.contains("Error while parsing value") => {
-                UNLIKE_SAMPLE
-            }
-            false => BAD_VALUE,
-        };
-        return Description { kind: ErrorKind::Data, message, hint: Some(hint.into()) };
     }
     let root = error.find_root();
     if let DataFusionError::Internal(text) = root
@@ -173,12 +104,6 @@ pub(super) fn describe(error: &DataFusionError) -> Description {
     }
     let (kind, hint) = of_datafusion(root);
     Description { kind, message, hint: hint.map(Cow::Borrowed) }
-}
-
-/// Whether a value of a column of JSON is an array or an object where the column has none, or the other way.
-fn is_nested(message: &str) -> bool {
-    let is_expected = message.contains("expected [ got ") || message.contains("expected { got ");
-    is_expected && message.contains("whilst decoding field")
 }
 
 /// What to write instead of a URL that no store is known for.
@@ -247,59 +172,6 @@ const CLASSES: [&str; 8] = [
     "DataFusion error",
     "Invalid or Unsupported Configuration",
 ];
-
-const DAMAGED: &str = "Run the query again: what was damaged on the way is not damaged every time. If it \
-     is, the store has the object damaged.";
-
-const NO_STORE: &str = "Check the endpoint, and what is between it and this machine.";
-/// What to do where it is not known whether an object was written.
-const OUTCOME: &str = "Look whether the object is there before it is written again.";
-/// What to do where an object appeared that a COPY would have replaced.
-const REPLACES: &str = "OPTIONS (overwrite true) replaces it.";
-const SILENT: &str =
-    "Check that the store is up, or wait longer: SET sluice.idle_timeout = '2min'.";
-
-const TIME: &str = "Read the column as TIMESTAMP: read_csv('…', types => {'column': 'TIMESTAMP'}), or CREATE EXTERNAL TABLE \
-     t (column TIMESTAMP, …); CAST(column AS DATE) then leaves the time of day out.";
-
-const UNLIKE_SAMPLE: &str = "Correct the value; or have more records tell the types, read_csv('…', sample_size => 1000000), or say one: \
-     types => {'column': 'VARCHAR'}, and TRY_CAST gives NULL for what is no number. Where the columns are declared, declare it \
-     as VARCHAR.";
-
-const BAD_VALUE: &str = "Correct the value, or convert it with TRY_CAST, which gives NULL; a column of a file is declared as VARCHAR for that.";
-
-const TEXT: &str = "Text is in quotes in JSON: write the value so; or declare the other columns, CREATE EXTERNAL TABLE t (…). Numbers \
-     are text in a column whose first records have both: read_json('…', sample_size => 100000) looks at more.";
-
-const ZERO: &str = "Make the divisor NULL where it is zero: NULLIF(x, 0).";
-
-/// What comes before an error about a value of a record that is JSON.
-const DECODED: &str = "whilst decoding field";
-
-const LINES: &str = "Correct the value; or, if records are on several lines, have objects read as a whole: SET \
-     sluice.scan = 'get'; SET datafusion.optimizer.repartition_file_scans = false.";
-
-const BAD_FIELDS: &str = "Give every record as many fields as the table has columns. If some have \
-     more, declare as many columns as the longest has: CREATE EXTERNAL TABLE t (…); the option \
-     'format.truncated_rows' takes records with fewer.";
-
-const LINE_ENDS: &str = "Say that values have line ends, so that files are not read in parts: read_csv('…', \
-     newlines_in_values => true), or OPTIONS ('format.newlines_in_values' 'true').";
-
-const LINE_ENDS_OR_FIELDS: &str = "If values have line ends, say so: read_csv('…', newlines_in_values => \
-     true), or OPTIONS ('format.newlines_in_values' 'true'). Otherwise give every record as many fields as \
-     the table has columns; the option 'format.truncated_rows' takes records with fewer.";
-
-const ARRAY: &str = "One array of all rows is read by read_json('…', newline_delimited => false), or with OPTIONS \
-     ('format.newline_delimited' 'false').";
-
-const FRACTION: &str = "Declare the columns: CREATE EXTERNAL TABLE t (a DOUBLE, …) STORED AS JSON LOCATION '…'; \
-     or have their types told by more records: read_json('…', sample_size => 1000000).";
-
-const NOT_COMPRESSED: &str = "Check how it was compressed: its name, or the option 'format.compression', says \
-     what it is read as.";
-
-const OTHER_ENCODING: &str = "Name the encoding that it has: read_csv('…', encoding => 'latin-1'), 'windows-1252', 'utf-16' or 'utf-8'.";
 
 const SAME_NAME: &str = "Give one of the columns another name: count(*) AS n.";
 
@@ -425,7 +297,7 @@ pub(super) fn innermost(error: &(dyn StdError + 'static)) -> String {
 }
 
 /// A text in one line, without the classes of errors that were put into the text of others.
-pub(super) fn one_line(text: &str) -> String {
+pub(crate) fn one_line(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     match line.rsplit_once(": ") {
         Some((before, last)) => {

@@ -1,7 +1,10 @@
 //! Errors, as a user should read them: their kind, one sentence, and what to do.
 
+mod caused;
 mod columns;
+mod damaged;
 mod describe;
+pub(crate) mod hints;
 mod local_paths;
 mod of_store;
 mod reword;
@@ -14,13 +17,25 @@ use datafusion::common::DataFusionError;
 use serde::{Deserialize, Serialize};
 use sluicegate_client::Error as StoreError;
 
+pub(crate) use self::caused::Caused;
+pub(crate) use self::damaged::{Damaged, is_damage};
 use self::describe::Description;
-pub(crate) use self::describe::{is_damage, is_of_store};
+pub(crate) use self::describe::{is_of_store, one_line};
 use self::local_paths::rooted;
 pub(crate) use self::reword::{WITH_POINT, are_similar, with_what_was_meant};
 pub use self::user_error::UserError;
 use crate::panics;
 use crate::sql_types::readable;
+
+/// The error of a number whose point is no decimal separator; none if the message is not about one.
+pub(crate) fn with_point(message: &str) -> Option<UserError> {
+    Some(reword::with_point(message)?.into())
+}
+
+/// What a store reports in an error, for the message of another error.
+pub(crate) fn reason(error: &object_store::Error) -> String {
+    of_store::of_object_store(error).message
+}
 
 /// Why a query failed, when it was planned or while it ran.
 #[derive(Debug)]

@@ -27,7 +27,7 @@ use super::rows::collect_rows;
 use super::sort::RUN_BYTES;
 use crate::Engine;
 use crate::config::SluiceOptions;
-use crate::datasource::named::with_place;
+use crate::datasource::bad_records::with_place;
 use crate::datasource::s3_scan::{as_index_scan, as_select_scan, as_turning_scan};
 use crate::panics;
 use crate::staging::StagingStores;

@@ -20,7 +20,7 @@ use super::partitioned_sink::with_folders;
 use crate::notes::some_of;
 use crate::physical_plan::without_expressions;
 use crate::query::QueryCounters;
-use crate::staging::outcome::UnknownOutcome;
+use crate::staging::outcome;
 use crate::staging::{CommitError, Replaced, StagingStores, Uploads};
 
 /// Runs a plan that writes files, such as that of COPY or INSERT, with its writes staged: see
@@ -104,9 +104,7 @@ fn described(error: CommitError, replaced: &[String]) -> DataFusionError {
             some_of(replaced)
         ),
         CommitError::NotVisible(error) => DataFusionError::ObjectStore(Box::new(error)),
-        CommitError::Unknown { location, error } => {
-            DataFusionError::External(Box::new(UnknownOutcome { location, error }))
-        }
+        CommitError::Unknown { location, error } => outcome::unknown(&location, error).into(),
         CommitError::NotRemoved { left, location, error } => {
             let left = match left {
                 1 => format!("`{location}`"),

@@ -4,7 +4,6 @@
 //! not signed, so that a store which does not implement it (501) can be asked again without it. Such a store is
 //! asked for the object just before, which leaves a moment in which another one may appear.
 
-use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -14,6 +13,7 @@ use object_store::{
 };
 
 use super::outcome::is_there;
+use crate::error::{ErrorKind, UserError};
 
 /// An extension of the requests that write such an object.
 #[derive(Debug, Clone)]
@@ -29,24 +29,6 @@ struct Requests {
     sent: AtomicUsize,
     refused: AtomicBool,
 }
-
-/// There is an object that was not there when the statement was planned.
-#[derive(Debug)]
-pub(crate) struct Appeared {
-    place: Arc<str>,
-}
-
-impl fmt::Display for Appeared {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "there is an object at {} now, which appeared while the statement ran: nothing was written",
-            self.place
-        )
-    }
-}
-
-impl std::error::Error for Appeared {}
 
 impl OnlyNew {
     /// An object of a store, by the store's URL.
@@ -81,8 +63,15 @@ impl OnlyNew {
     }
 
     pub(super) fn appeared(&self) -> Error {
-        let place = Arc::clone(&self.place);
-        Error::AlreadyExists { path: place.to_string(), source: Box::new(Appeared { place }) }
+        let place = &self.place;
+        let source = UserError {
+            kind: ErrorKind::Plan,
+            message: format!(
+                "there is an object at {place} now, which appeared while the statement ran: nothing was written"
+            ),
+            hint: Some("OPTIONS (overwrite true) replaces it.".to_owned()),
+        };
+        Error::AlreadyExists { path: place.to_string(), source: Box::new(source) }
     }
 
     /// Writes an object in one request.

@@ -1,10 +1,10 @@
 //! What became of an object whose write failed: it may be the answer that was lost, and not the request.
 
-use std::fmt;
-
 use object_store::client::{HttpError, HttpErrorKind};
 use object_store::path::Path;
 use object_store::{Error, ObjectStore, ObjectStoreExt, PutPayload, Result};
+
+use crate::error::{Caused, ErrorKind, UserError, reason};
 
 /// What is known of an object after its write failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,24 +17,15 @@ pub(super) enum Outcome {
     Unknown,
 }
 
-/// Whether an object was written is not known: the answer was lost, and the store does not say.
-#[derive(Debug)]
-pub(crate) struct UnknownOutcome {
-    pub(crate) location: Path,
-    /// What became of the answer.
-    pub(crate) error: Error,
-}
-
-impl fmt::Display for UnknownOutcome {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "whether `{}` was written is not known", self.location)
-    }
-}
-
-impl std::error::Error for UnknownOutcome {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        Some(&self.error)
-    }
+/// The error of a write whose outcome is unknown: the answer was lost with `cause`, and the store does not report
+/// whether the object is there.
+pub(crate) fn unknown(location: &Path, cause: Error) -> Caused {
+    let error = UserError {
+        kind: ErrorKind::Unavailable,
+        message: format!("whether `{location}` was written is not known: {}", reason(&cause)),
+        hint: Some("Look whether the object is there before it is written again.".to_owned()),
+    };
+    Caused { error, cause }
 }
 
 /// What became of an object that was sent in one request.

@@ -26,7 +26,7 @@ use object_store::{GetOptions, ObjectStore};
 use self::array::Elements;
 use self::faults::Held;
 use super::named::TextLayout;
-use super::record_limit::{LongRecord, MOST_BYTES};
+use super::record_limit::{MOST_BYTES, too_long};
 use super::watched::stream_of;
 
 /// The type of columns of text that also have numbers or truth values. DataFusion declares no such column, so that the
@@ -155,7 +155,7 @@ impl Rows {
             let is_complete = self.decoder.len() > rows;
             self.record_bytes = if is_complete { 0 } else { self.record_bytes + used };
             if self.record_bytes > MOST_BYTES {
-                return Err(DataFusionError::External(Box::new(LongRecord::of(&self.place))));
+                return Err(too_long(&self.place).into());
             }
             // It stops before the end where a batch is full.
             if !self.part.is_empty() {

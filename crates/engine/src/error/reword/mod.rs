@@ -11,10 +11,9 @@ mod unsupported;
 
 use super::ErrorKind;
 use super::describe::Description;
-use crate::copied_columns::{LEAVE_ONE, NONE_LEFT};
+use super::hints::{LEAVE_ONE, NONE_LEFT, insert_into_file};
+use crate::file_names::{COMPRESSIONS, ENDS, TABS};
 use crate::missing;
-use crate::url_tables::{COMPRESSIONS, TABS};
-use crate::written_files;
 
 pub(super) use self::casts::cast;
 use self::functions::{function, signature};
@@ -128,7 +127,7 @@ fn fields(text: &str) -> Option<Description> {
 /// `Inserting into a ListingTable backed by a single file is not supported, …`
 fn inserted(text: &str) -> Option<Description> {
     let at_fault = text.contains("Inserting into a ListingTable backed by a single file");
-    at_fault.then(|| written_files::refused("").into())
+    at_fault.then(|| insert_into_file("").into())
 }
 
 /// `Substring without for/from is not valid Substring { … }`
@@ -175,11 +174,7 @@ fn table(text: &str) -> Option<Description> {
     let is_file = name.contains('/')
         || name.rsplit_once('.').is_some_and(|(_, end)| {
             let is_end = |known: &str| known.trim_start_matches('.').eq_ignore_ascii_case(end);
-            missing::ENDS
-                .iter()
-                .copied()
-                .chain(COMPRESSIONS.iter().map(|(end, _)| *end))
-                .any(is_end)
+            ENDS.iter().copied().chain(COMPRESSIONS.iter().map(|(end, _)| *end)).any(is_end)
         });
     let (message, hint) = match (is_file, is_quoted) {
         (true, true) => (format!("there is no file '{name}'"), missing::hint(name)),
