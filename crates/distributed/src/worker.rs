@@ -13,6 +13,7 @@ use datafusion_distributed::{
 use futures::{Stream, StreamExt};
 use sluicegate_engine::codec::SluiceCodec;
 use sluicegate_engine::config::SluiceOptions;
+use sluicegate_engine::parts::note_versions;
 use sluicegate_engine::query::QueryCounters;
 use sluicegate_engine::{Engine, Versions};
 use thiserror::Error;
@@ -131,7 +132,7 @@ impl Worker {
                     .with_distributed_channel_resolver(channels)
                     .with_distributed_worker_plan_rewrite_handler(
                         move |event: WorkerPlanRewriteEvent<'_>| {
-                            noted.note(&event.plan);
+                            note_versions(&noted, &event.plan);
                             let plan = telling(event.plan, &telling_of)?;
                             Ok(WorkerPlanRewriteEventResponse::new(plan))
                         },

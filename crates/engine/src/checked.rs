@@ -1,6 +1,5 @@
 //! Whole objects are compared with the checksums that their store has of them.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use async_trait::async_trait;
@@ -14,6 +13,7 @@ use crate::checksum::Checksum;
 use crate::datasource::many_ranges::AskedRanges;
 use crate::error::Damaged;
 use crate::layered::ReadLayer;
+use crate::samples::Samples;
 use crate::silence::Hearing;
 
 /// The most bytes of an object that is read whole for a sample, so that its checksum tells about it.
@@ -26,21 +26,6 @@ pub(crate) struct Conversation {
     pub(crate) hearing: Arc<Hearing>,
     /// That of the whole object, if the first answer offers one.
     pub(crate) checksum: OnceLock<Checksum>,
-}
-
-/// GETs of samples, from which more is concluded than a query would notice to be wrong. An extension of
-/// these GETs.
-#[derive(Debug, Default)]
-pub(crate) struct Samples {
-    asked: AtomicUsize,
-    vouched: AtomicUsize,
-}
-
-impl Samples {
-    /// Whether all of them were answered with the bytes that the store has, for sure.
-    pub(crate) fn are_vouched(&self) -> bool {
-        self.vouched.load(Ordering::Relaxed) >= self.asked.load(Ordering::Relaxed)
-    }
 }
 
 /// Whole objects are read with their checksums. Of ranges no store offers any.
@@ -73,7 +58,7 @@ fn checked(
                 return Err(Error::Generic { store: "S3", source });
             }
             if let Some(samples) = samples {
-                samples.vouched.fetch_add(1, Ordering::Relaxed);
+                samples.verified();
             }
             Ok(None)
         }
@@ -93,8 +78,7 @@ impl ReadLayer for Checked {
         options.extensions.insert(Arc::clone(&conversation));
         let samples = options.extensions.get::<Arc<Samples>>().cloned();
         if let Some(samples) = &samples {
-            samples.asked.fetch_add(1, Ordering::Relaxed);
-            samples.vouched.fetch_add(usize::from(self.secure), Ordering::Relaxed);
+            samples.ask(self.secure);
         }
         let in_part = options.range.is_some() || options.extensions.get::<AskedRanges>().is_some();
         if options.head || in_part {

@@ -8,10 +8,8 @@ use datafusion::common::config::ConfigOptions;
 use datafusion::logical_expr::dml::CopyTo;
 
 use crate::error::hints::{LEAVE_ONE, NONE_LEFT};
+use crate::staging::appended::keeps_partitions;
 use crate::{ErrorKind, UserError};
-
-/// The option that has the columns which partition the objects written in them, too.
-const KEEPS: &str = "execution.keep_partition_by_columns";
 
 /// Looks whether what is written has columns, each of which has a name of its own.
 ///
@@ -38,15 +36,6 @@ pub(crate) fn check(copy: &CopyTo, options: &ConfigOptions) -> Result<()> {
         return Err(UserError { kind: ErrorKind::Plan, message, hint }.into());
     }
     Ok(())
-}
-
-/// Whether the columns which partition the objects are written in them, too.
-pub(crate) fn keeps_partitions(copy: &CopyTo, options: &ConfigOptions) -> bool {
-    copy.options.get(KEEPS).map_or(
-        options.execution.keep_partition_by_columns,
-        // What is neither is refused when it is planned.
-        |said| !said.eq_ignore_ascii_case("false"),
-    )
 }
 
 /// Refuses what Parquet has no type for here.

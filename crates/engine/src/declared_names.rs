@@ -13,6 +13,7 @@ use datafusion::datasource::listing::ListingTable;
 use object_store::{ObjectMeta, ObjectStore};
 
 use crate::catalog::S3Format;
+use crate::column_names::is_same;
 use crate::{ErrorKind, UserError};
 
 /// How many objects are looked into where the first does not have all declared columns.
@@ -54,11 +55,6 @@ pub(crate) async fn in_files(
         }
     }
     Ok(called)
-}
-
-/// Whether two names are the same but for capitals.
-pub(crate) fn is_same(one: &str, other: &str) -> bool {
-    one == other || one.to_lowercase() == other.to_lowercase()
 }
 
 /// The columns of an object; none if it cannot be read, which a query says.

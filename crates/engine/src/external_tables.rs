@@ -26,7 +26,8 @@ use crate::declared_names;
 use crate::file_names::{COMPRESSIONS, TABS};
 use crate::files_table::FilesTable;
 use crate::index::found::Foreseen;
-use crate::listed::{Listed, says_kind};
+use crate::listed::Listed;
+use crate::listing::{is_hidden, says_kind, with_subfolders};
 use crate::locations::{as_url, check_readable};
 use crate::missing::nothing_at;
 use crate::notes::{Notes, some_of};
@@ -553,25 +554,12 @@ async fn look(
 pub(crate) const SUBFOLDERS: &str =
     "datafusion.execution.listing_table_ignore_subdirectory = false";
 
-/// The same session, in which a location has all objects below it. Folders of partitions belong to
-/// it either way.
-pub(crate) fn with_subfolders(state: &SessionState) -> SessionState {
-    let mut state = state.clone();
-    state.config_mut().options_mut().execution.listing_table_ignore_subdirectory = false;
-    state
-}
-
 /// A note on objects in subfolders.
 pub(crate) fn in_subfolders(location: &str, objects: &[&Path]) -> String {
     format!(
         "objects in subfolders of {location} are not read: {}; SET {SUBFOLDERS} to read them",
         some_of(objects)
     )
-}
-
-/// Whether a name is that of an object beside the data, such as `_SUCCESS` or `.part.crc`.
-pub(crate) fn is_hidden(path: &Path) -> bool {
-    path.filename().is_some_and(|name| name.starts_with(['_', '.']))
 }
 
 /// The type of a partition column that is inferred from folders' names.

@@ -53,6 +53,7 @@ mod alias_in_where;
 mod beginnings;
 mod bounded_texts;
 pub mod browse;
+mod bucket_names;
 mod calls;
 mod carried;
 #[doc(hidden)]
@@ -62,6 +63,7 @@ mod checked;
 mod checksum;
 pub mod choice;
 pub mod codec;
+mod column_names;
 mod conditional_writes;
 pub mod config;
 mod contents;
@@ -100,6 +102,7 @@ mod late_keys;
 mod layered;
 mod link_loops;
 mod listed;
+mod listing;
 mod local;
 mod locations;
 mod merged_columns;
@@ -130,9 +133,12 @@ pub mod picture;
 #[doc(hidden)]
 pub mod profile;
 pub mod query;
+mod query_counters;
 mod quoted_folders;
+mod ranges;
 mod readable_copy;
 mod sampled_schema;
+mod samples;
 #[doc(hidden)]
 pub mod sampling;
 pub mod session;
@@ -195,7 +201,7 @@ pub use self::endpoints::Endpoints;
 pub use self::error::{Error, ErrorKind, Result, UserError};
 pub use self::explain::{Estimate, Explanation};
 use self::json_layout::KnownLayouts;
-use self::listed::PatternCaches;
+use self::listed::{PatternCaches, with_own_listings};
 use self::notes::Notes;
 pub use self::one_version::Versions;
 use self::query::QueryCounters;
@@ -545,19 +551,6 @@ fn listing_anew(runtime: &RuntimeEnv) -> datafusion::common::Result<Arc<CacheMan
         Some(_) => Ok(Arc::clone(caches)),
         None => with_own_listings(caches),
     }
-}
-
-/// The same caches but for an empty one for listings, which nobody else uses.
-fn with_own_listings(caches: &CacheManager) -> datafusion::common::Result<Arc<CacheManager>> {
-    CacheManager::try_new(&CacheManagerConfig {
-        file_statistics_cache: caches.get_file_statistic_cache(),
-        file_statistics_cache_limit: caches.get_file_statistic_cache_limit(),
-        list_files_cache: None,
-        list_files_cache_limit: caches.get_list_files_cache_limit(),
-        list_files_cache_ttl: None,
-        file_metadata_cache: Some(caches.get_file_metadata_cache()),
-        metadata_cache_limit: caches.get_metadata_cache_limit(),
-    })
 }
 
 impl std::fmt::Debug for Engine {

@@ -197,7 +197,8 @@ impl ObjectStore for WithoutLoops {
     }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(unix)]
+#[cfg(test)]
 mod tests {
     use super::*;
     use object_store::local::LocalFileSystem;

@@ -8,17 +8,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use datafusion::common::{Result, plan_datafusion_err};
 use datafusion::datasource::listing::ListingTableUrl;
-use datafusion::execution::cache::cache_manager::CacheManager;
+use datafusion::execution::cache::cache_manager::{CacheManager, CacheManagerConfig};
 use datafusion::execution::runtime_env::RuntimeEnv;
 use datafusion::execution::{SessionState, SessionStateBuilder};
 use glob::{MatchOptions, Pattern};
 use object_store::path::Path;
 use url::Url;
 
-use crate::external_tables::is_hidden;
-use crate::file_names::{COMPRESSIONS, TABS};
 use crate::layered::{LayeredStores, ReadLayer};
-use crate::with_own_listings;
+use crate::listing::{is_hidden, says_kind};
 
 /// As in a shell: only `**` matches several folders.
 const AS_IN_A_SHELL: MatchOptions = MatchOptions {
@@ -56,6 +54,19 @@ pub(crate) struct PatternCaches(Mutex<HashMap<Patterns, Arc<CacheManager>>>);
 
 /// A store and the patterns of names in it.
 type Patterns = (String, Vec<Pattern>);
+
+/// The same caches but for an empty one for listings, which nobody else uses.
+pub(crate) fn with_own_listings(caches: &CacheManager) -> Result<Arc<CacheManager>> {
+    CacheManager::try_new(&CacheManagerConfig {
+        file_statistics_cache: caches.get_file_statistic_cache(),
+        file_statistics_cache_limit: caches.get_file_statistic_cache_limit(),
+        list_files_cache: None,
+        list_files_cache_limit: caches.get_list_files_cache_limit(),
+        list_files_cache_ttl: None,
+        file_metadata_cache: Some(caches.get_file_metadata_cache()),
+        metadata_cache_limit: caches.get_metadata_cache_limit(),
+    })
+}
 
 impl fmt::Debug for PatternCaches {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -205,18 +216,6 @@ impl Listed {
 /// Whether a name is hidden, and does not say that the object is of a kind.
 fn is_beside(path: &Path, kind: &str) -> bool {
     is_hidden(path) && !says_kind(path, kind)
-}
-
-/// Whether the name of an object says that it is of a kind of tables, compressed or not.
-pub(crate) fn says_kind(path: &Path, kind: &str) -> bool {
-    let name = path.as_ref().to_ascii_lowercase();
-    let stem = COMPRESSIONS.iter().find_map(|(suffix, _)| name.strip_suffix(suffix));
-    let Some((_, end)) = stem.unwrap_or(&name).rsplit_once('.') else { return false };
-    match kind.to_ascii_lowercase().as_str() {
-        "csv" => end == "csv" || end == TABS,
-        "json" | "ndjson" | "jsonl" => ["json", "ndjson", "jsonl"].contains(&end),
-        kind => end == kind,
-    }
 }
 
 /// Listings have only these.

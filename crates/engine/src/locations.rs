@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use datafusion::common::{DataFusionError, Result};
 use url::Url;
 
+use crate::bucket_names::check_bucket;
 use crate::{ErrorKind, UserError};
 
 /// The URL of a location. DataFusion reads the path of a URL as percent-encoded, without what follows `?`
@@ -146,23 +147,6 @@ fn check(location: &str) -> Result<()> {
         )),
         None => Ok(()),
     }
-}
-
-/// Refuses a name of a bucket that has more in it, such as a password, which is not repeated.
-///
-/// # Errors
-///
-/// If it has an `@` or a `:`.
-pub(crate) fn check_bucket(name: &str) -> Result<()> {
-    if !name.contains(['@', ':']) {
-        return Ok(());
-    }
-    let bucket = name.rsplit_once('@').map_or("", |(_, bucket)| bucket);
-    let shown = if bucket.contains(':') || bucket.is_empty() { "bucket" } else { bucket };
-    Err(refused(
-        format!("a location has no user name, no password and no port: s3://{shown}/"),
-        "Write it without, and give keys by AWS_ACCESS_KEY_ID or a profile, and the store by --endpoint.",
-    ))
 }
 
 fn refused(message: String, hint: &str) -> DataFusionError {

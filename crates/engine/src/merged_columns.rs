@@ -9,8 +9,8 @@ use datafusion::common::{DataFusionError, Result};
 use object_store::ObjectMeta;
 use object_store::path::Path;
 
+use crate::column_names::is_same;
 use crate::datasource::json_rows::MIXED;
-use crate::declared_names::is_same;
 use crate::sql_types::sql_type;
 use crate::{ErrorKind, UserError};
 

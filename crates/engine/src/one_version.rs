@@ -6,9 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use chrono::DateTime;
-use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
-use datafusion::datasource::physical_plan::FileGroup;
-use datafusion::physical_plan::ExecutionPlan;
+use datafusion::datasource::physical_plan::{FileGroup, FileScanConfig};
 use futures::stream::BoxStream;
 use futures::{StreamExt, TryStreamExt};
 use object_store::path::Path;
@@ -22,7 +20,6 @@ use sluicegate_client::Error as StoreError;
 
 use crate::datasource::many_ranges::AskedRanges;
 use crate::endpoints::bucket_of;
-use crate::parts;
 
 /// A store for one query, in which every object has one version: the one that the query saw first,
 /// in a listing or by reading. Reading another one fails. Without it, the ranges of an object that
@@ -53,20 +50,13 @@ impl Versions {
         Arc::clone(buckets.entry(bucket.to_owned()).or_default())
     }
 
-    /// Notes the versions of the files that the scans of a plan are about, as their listing said.
-    pub fn note(&self, plan: &Arc<dyn ExecutionPlan>) {
-        // Nothing in it fails.
-        let _ = plan.apply(|node| {
-            let files = parts::files_of(node.as_ref());
-            let bucket = files.and_then(|files| bucket_of(&files.object_store_url));
-            if let (Some(files), Some(bucket)) = (files, bucket) {
-                let seen = self.of(bucket);
-                for file in files.file_groups.iter().flat_map(FileGroup::iter) {
-                    seen.note(&file.object_meta);
-                }
-            }
-            Ok(TreeNodeRecursion::Continue)
-        });
+    /// Notes the versions of the files of a scan, as their listing said.
+    pub(crate) fn note_files(&self, files: &FileScanConfig) {
+        let Some(bucket) = bucket_of(&files.object_store_url) else { return };
+        let seen = self.of(bucket);
+        for file in files.file_groups.iter().flat_map(FileGroup::iter) {
+            seen.note(&file.object_meta);
+        }
     }
 }
 

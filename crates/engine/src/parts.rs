@@ -5,12 +5,14 @@ use std::sync::Arc;
 
 use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::datasource::listing::PartitionedFile;
 use datafusion::datasource::physical_plan::{FileGroup, FileScanConfig, FileScanConfigBuilder};
 use datafusion::datasource::source::{DataSource, DataSourceExec};
 use datafusion::physical_plan::ExecutionPlan;
 
 use crate::datasource::s3_scan::{S3Scan, as_scan, as_select_scan};
+use crate::one_version::Versions;
 use crate::physical_plan::StagedWriteExec;
 use crate::physical_plan::s3_aggregate::S3AggregateExec;
 use crate::physical_plan::s3_group_by::S3GroupByExec;
@@ -104,8 +106,19 @@ fn together(groups: Vec<FileGroup>, most: usize) -> Vec<FileGroup> {
     joined.into_iter().map(FileGroup::new).collect()
 }
 
+/// Notes the versions of the files that the scans of a plan are about, as their listing said.
+pub fn note_versions(versions: &Versions, plan: &Arc<dyn ExecutionPlan>) {
+    // Nothing in it fails.
+    let _ = plan.apply(|node| {
+        if let Some(files) = files_of(node.as_ref()) {
+            versions.note_files(files);
+        }
+        Ok(TreeNodeRecursion::Continue)
+    });
+}
+
 /// The files that a leaf is about.
-pub(crate) fn files_of(leaf: &dyn ExecutionPlan) -> Option<&FileScanConfig> {
+fn files_of(leaf: &dyn ExecutionPlan) -> Option<&FileScanConfig> {
     if let Some(aggregate) = leaf.downcast_ref::<S3AggregateExec>() {
         return Some(aggregate.config());
     }

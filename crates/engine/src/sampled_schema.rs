@@ -13,9 +13,9 @@ use futures::future::BoxFuture;
 use object_store::path::Path;
 use object_store::{GetOptions, GetResult, ObjectMeta, ObjectStore};
 
-use crate::checked::Samples;
 use crate::error::{is_damage, is_of_store};
 use crate::layered::{Layered, ReadLayer};
+use crate::samples::Samples;
 
 /// How often samples are taken, until two agree.
 const MOST: usize = 4;

@@ -12,6 +12,7 @@ use datafusion::prelude::SessionConfig;
 use crate::bounded_texts::bounded;
 use crate::catalog::S3FormatFactory;
 use crate::config::SluiceOptions;
+use crate::datasource::keys::LISTED_KEYS;
 use crate::endpoints::Endpoints;
 use crate::explain::ExplainPlanner;
 use crate::external_tables::{ExternalTables, KINDS};
@@ -105,9 +106,6 @@ pub fn with_pushdown(
 /// time and at 64 bytes each ([`Countable`](crate::datasource::keys::Countable)). Of texts there are bounds
 /// then, unless the session raises DataFusion's option.
 const KEYS: (usize, usize) = (16 << 20, LISTED_KEYS);
-
-/// The most distinct keys that a join lists.
-pub(crate) const LISTED_KEYS: usize = 8_192;
 
 /// Has joins hand on more keys than DataFusion's defaults, unless the user has settings of their own.
 fn hand_on_more_keys(options: &mut ConfigOptions) {

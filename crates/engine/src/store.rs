@@ -35,7 +35,7 @@ use crate::misanswer::{Listings, asked_version, document, usable};
 use crate::notes::{Notes, some_of};
 use crate::object_names::nameable;
 use crate::one_version::{OneVersionStore, Versions};
-use crate::query::QueryCounters;
+use crate::query_counters::QueryCounters;
 use crate::silence::{Listener, Silence};
 use crate::why_refused::WhyRefused;
 

@@ -10,7 +10,8 @@ use datafusion::common::{DataFusionError, Result, SchemaError};
 use datafusion::sql::parser::{CopyToSource, Statement};
 use datafusion::sql::sqlparser::ast::{Expr, Ident, VisitMut, VisitorMut};
 
-use crate::declared_names::{ambiguous, is_same};
+use crate::column_names::is_same;
+use crate::declared_names::ambiguous;
 use crate::guards;
 
 /// Puts a name into quotes by which a statement could not be planned, with the capitals of the column that is meant.

@@ -26,14 +26,13 @@ use crate::catalog::S3Format;
 use crate::csv_dialect;
 use crate::csv_options;
 use crate::error::{ErrorKind, UserError};
-use crate::external_tables::{
-    AsText, SUBFOLDERS, as_text, in_subfolders, is_hidden, with_subfolders, without_bytes,
-};
+use crate::external_tables::{AsText, SUBFOLDERS, as_text, in_subfolders, without_bytes};
 use crate::file_names::{COMPRESSIONS, TABS};
 use crate::files_table::FilesTable;
 use crate::index::found::Foreseen;
 use crate::json_columns;
 use crate::listed::Listed;
+use crate::listing::{is_hidden, with_subfolders};
 use crate::locations::{as_url, at_home, check_readable};
 use crate::missing::{broken_link, nothing_at, unknown_format};
 use crate::notes::{Notes, some_of};

@@ -47,11 +47,12 @@ use crate::index::filter::spans_of;
 use crate::index::format::{Format, RecordSource};
 use crate::index::found::FileIndexes;
 use crate::index::key;
-use crate::index::lookup::{About, IndexObject, OpenIndex, PIECE_BYTES};
+use crate::index::lookup::{About, IndexObject, OpenIndex};
 use crate::index::reading::Reading;
 use crate::index::rows::selection;
 use crate::notes::Notes;
-use crate::query::QueryCounters;
+use crate::query_counters::QueryCounters;
+use crate::ranges::PIECE_BYTES;
 use crate::sql_types::sql_type;
 
 /// What is looked up in the indexes of a table.

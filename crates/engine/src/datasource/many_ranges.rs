@@ -17,8 +17,8 @@ use object_store::{Attribute, Error, GetOptions, ObjectMeta, ObjectStore, Result
 use sluicegate_s3select::byteranges::{self, Parts, boundary_of};
 use tokio::sync::Semaphore;
 
-use crate::index::lookup::{PIECE_BYTES, REQUESTS, get};
 use crate::notes::Notes;
+use crate::ranges::{PIECE_BYTES, REQUESTS, get};
 
 /// The most bytes of a header that asks for ranges: half of what servers commonly take of a line.
 const HEADER_BYTES: usize = 4096;

@@ -29,6 +29,7 @@ pub mod s3_select;
 pub mod snapshot;
 pub mod statement;
 pub mod stored_types;
+pub(crate) mod subject;
 pub(crate) mod surrogate_pairs;
 pub mod turning;
 mod undeclared_keys;

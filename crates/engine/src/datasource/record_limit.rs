@@ -1,4 +1,4 @@
-//! Records that never end: a small compressed file may hold a line of any length.
+//! How long records are, and those that never end: a small compressed file may hold a line of any length.
 
 use std::sync::Arc;
 
@@ -7,6 +7,9 @@ use object_store::ObjectStore;
 
 use super::watched::{Watch, watched};
 use crate::error::{ErrorKind, UserError};
+
+/// The bytes of a CSV record when nothing is known about it.
+pub(crate) const DEFAULT_RECORD_BYTES: f64 = 100.0;
 
 /// The most bytes of a record, or of a line of CSV.
 pub(crate) const MOST_BYTES: usize = 256 << 20;

@@ -15,7 +15,7 @@ use object_store::{
 
 use super::borders::{Borders, WithinRecord};
 use super::many_ranges::{Fetch, batches};
-use crate::index::lookup::REQUESTS;
+use crate::ranges::REQUESTS;
 
 /// A store of one object: the bytes of another in some ranges, one after the other, as GETs fetch them.
 /// So DataFusion's reader parses records that lie here and there.
@@ -150,7 +150,7 @@ mod tests {
     use super::super::many_ranges::{ManyRanges, RangesRead};
     use super::*;
     use crate::index::format::Format;
-    use crate::index::lookup::PIECE_BYTES;
+    use crate::ranges::PIECE_BYTES;
 
     #[tokio::test]
     async fn ranges_follow_each_other() {

@@ -35,7 +35,7 @@ use crate::counters::Counters;
 use crate::endpoint::Endpoint;
 use crate::endpoints::resolve;
 use crate::metrics::NodeMetrics;
-use crate::query::QueryCounters;
+use crate::query_counters::QueryCounters;
 
 /// The files of a scan with an [`S3SelectSource`], an [`IndexedSource`] or a [`TurningSource`].
 ///

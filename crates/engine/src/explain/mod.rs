@@ -20,7 +20,7 @@ pub(crate) use self::statement::{is_definition, only_reads};
 use crate::choice::{Decision, Journal};
 use crate::counters::Counted;
 use crate::picture::Picture;
-use crate::query::QueryCounters;
+use crate::query_counters::QueryCounters;
 use crate::statistics::analyze::Analyze;
 use crate::switch::Switched;
 use crate::switch::demand::switched;

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use datafusion::common::config::{ConfigField, Visit};
 use datafusion::common::{DataFusionError, Result};
 
-use crate::locations::check_bucket;
+use crate::bucket_names::check_bucket;
 
 /// Where index objects are: a URL, or nothing for the bucket of the data.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

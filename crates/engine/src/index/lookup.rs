@@ -8,23 +8,19 @@ use bytes::Bytes;
 use datafusion::common::{DataFusionError, Result, exec_err};
 use futures::{StreamExt, TryStreamExt};
 use object_store::path::Path;
-use object_store::{GetOptions, GetRange, ObjectMeta, ObjectStore};
+use object_store::{ObjectMeta, ObjectStore};
 use sluicegate_index::Damaged;
 use sluicegate_index::layout::{self, AbsentMessage, LEAST_BYTES, MAGIC, Place, TopMessage};
 use sluicegate_index::span::Spans;
 
 use super::cover::Cover;
 use super::name::e_tag;
+pub use crate::ranges::{PIECE_BYTES, REQUESTS, get};
 
 /// What is read of an index object's end at least, so that mostly one request is enough.
 const TAIL_BYTES: u64 = 16 * 1024;
 /// What the top takes of an index object, roughly: some 30 bytes for a block of 32 KiB.
 const TOP_SHARE: u64 = 512;
-/// The most bytes of an index or of a data object that one request asks for.
-pub const PIECE_BYTES: u64 = 4 * 1024 * 1024;
-/// Requests about an object that are under way at once: the paper's.
-pub const REQUESTS: usize = 16;
-
 /// What is read of an index object of some size to learn its top.
 #[must_use]
 pub fn top_bytes(size: u64) -> u64 {
@@ -266,29 +262,4 @@ pub fn runs(numbers: &[usize], places: &[Range<u64>]) -> Vec<Range<usize>> {
         }
     }
     runs
-}
-
-/// A range of an object in one version.
-///
-/// # Errors
-///
-/// If it cannot be read, or is shorter.
-pub async fn get(
-    store: &Arc<dyn ObjectStore>,
-    path: &Path,
-    e_tag: Option<&String>,
-    range: Range<u64>,
-) -> object_store::Result<Bytes> {
-    let length = range.end - range.start;
-    let options = GetOptions {
-        range: Some(GetRange::Bounded(range)),
-        if_match: e_tag.cloned(),
-        ..GetOptions::default()
-    };
-    let bytes = store.get_opts(path, options).await?.bytes().await?;
-    if bytes.len() as u64 != length {
-        let source = format!("{path}: {} bytes came instead of {length}", bytes.len()).into();
-        return Err(object_store::Error::Generic { store: "S3", source });
-    }
-    Ok(bytes)
 }

@@ -21,7 +21,7 @@ use super::create::{Column, Created, collect_text, upload};
 use super::format::Format;
 use super::found::common_folder;
 use super::key;
-use super::lookup::{About, OpenIndex, REQUESTS};
+use super::lookup::{About, OpenIndex};
 use super::name::{self, Place};
 use super::rows::collect_rows;
 use super::sort::RUN_BYTES;
@@ -30,6 +30,7 @@ use crate::config::SluiceOptions;
 use crate::datasource::bad_records::with_place;
 use crate::datasource::s3_scan::{as_index_scan, as_select_scan, as_turning_scan};
 use crate::panics;
+use crate::ranges::REQUESTS;
 use crate::staging::StagingStores;
 
 /// A table whose objects can have indexes, as it is now.

@@ -2,7 +2,7 @@
 
 use sluicegate_costmodel::{Bytes, gap_among};
 
-use super::lookup::PIECE_BYTES;
+use crate::ranges::PIECE_BYTES;
 
 /// What a request is worth, and how much one asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,9 +6,10 @@ use datafusion::datasource::listing::PartitionedFile;
 use sluicegate_costmodel::{Bytes, Format, Rows, Scanned, Terms};
 
 use crate::datasource::format::TableFormat;
+use crate::datasource::record_limit::DEFAULT_RECORD_BYTES;
 use crate::datasource::statement::Statement;
 use crate::endpoint::Endpoint;
-use crate::profile::{DEFAULT_RECORD_BYTES, items, terms};
+use crate::profile::{items, terms};
 
 /// What a statement has the store do with a file or the range of it.
 #[derive(Debug)]

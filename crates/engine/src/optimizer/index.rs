@@ -23,9 +23,10 @@ use crate::index::estimate::{Selected, Shape, Together, best_together, selected}
 use crate::index::filter::{compares, spans_of};
 use crate::index::format::Format;
 use crate::index::found::FileIndexes;
-use crate::index::lookup::{REQUESTS, top_bytes};
+use crate::index::lookup::top_bytes;
 use crate::index::name::Place;
 use crate::index::reading::Reading;
+use crate::ranges::REQUESTS;
 
 /// Letting an index lead to the records.
 pub(super) const INDEX: &str = "index";

@@ -12,7 +12,7 @@ use datafusion::physical_plan::joins::{CrossJoinExec, NestedLoopJoinExec};
 use super::choose::{Asked, Plan};
 use super::index::{INDEX, instead_of_select};
 use super::key_paths::{Joined, KeyPaths};
-use super::scan::{fetched, filters_here, only_get, subject, why_not};
+use super::scan::{fetched, filters_here, only_get, why_not};
 use super::select_scan::of_bucket;
 use super::turning::keep_open;
 use crate::choice::{Decision, Forced, Journal, Offer, Question, Way, Why};
@@ -20,6 +20,7 @@ use crate::config::{Join, Scan, SluiceOptions};
 use crate::datasource::keys::ExpectedKeys;
 use crate::datasource::s3_scan::as_select_scan;
 use crate::datasource::s3_select::S3SelectSource;
+use crate::datasource::subject::subject;
 use crate::endpoints::resolve;
 use crate::profile::scan_demand;
 

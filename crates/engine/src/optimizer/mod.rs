@@ -47,7 +47,6 @@ pub use self::clear_names::ClearNames;
 pub use self::float_bounds::FloatBounds;
 pub use self::join_keys::JoinKeys;
 pub use self::prune_files::PruneFiles;
-pub(crate) use self::scan::subject;
 pub use self::select_scan::SelectScan;
 pub use self::staged_writes::StagedWrites;
 pub use self::switch_pruning::SwitchPruning;

@@ -38,7 +38,7 @@ use crate::datasource::statement::Statement;
 use crate::datasource::stored_types;
 use crate::endpoints::resolve;
 use crate::metrics::NodeMetrics;
-use crate::query::QueryCounters;
+use crate::query_counters::QueryCounters;
 
 /// How many files of one partition are asked about at the same time.
 const FILES_IN_FLIGHT: usize = 4;

@@ -19,7 +19,7 @@ use super::one_batch::with_a_batch;
 use super::partitioned_sink::with_folders;
 use crate::notes::some_of;
 use crate::physical_plan::without_expressions;
-use crate::query::QueryCounters;
+use crate::query_counters::QueryCounters;
 use crate::staging::outcome;
 use crate::staging::{CommitError, Replaced, StagingStores, Uploads};
 

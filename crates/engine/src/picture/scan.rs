@@ -9,7 +9,7 @@ use datafusion::physical_plan::ExecutionPlan;
 use super::Asked;
 use crate::counters::RequestKind;
 use crate::datasource::s3_scan::as_scan;
-use crate::optimizer::subject;
+use crate::datasource::subject::subject;
 use crate::physical_plan::s3_aggregate::S3AggregateExec;
 use crate::physical_plan::s3_group_by::S3GroupByExec;
 use crate::physical_plan::top_k_sample::TopKSampleExec;

@@ -22,14 +22,13 @@ use self::table::Table;
 pub(crate) use self::terms::conditions;
 pub use self::terms::{BLOOM_CONTAINS, constants, items, terms};
 use crate::datasource::predicate::ColumnStyle;
+use crate::datasource::record_limit::DEFAULT_RECORD_BYTES;
 use crate::datasource::s3_scan::as_select_scan;
 use crate::datasource::s3_select::S3SelectSource;
 use crate::datasource::statement::Statement;
 use crate::index::inside::Inside;
 use crate::physical_plan::s3_aggregate::S3AggregateExec;
 
-/// Bytes of a CSV record when nothing is known about it.
-pub(crate) const DEFAULT_RECORD_BYTES: f64 = 100.0;
 /// Bytes of an aggregate in an answer: a number of some digits and its delimiter.
 const AGGREGATE_BYTES: f64 = 16.0;
 

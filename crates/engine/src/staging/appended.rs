@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use datafusion::common::config::ConfigOptions;
 use datafusion::common::{Column, Result, TableReference};
 use datafusion::datasource::listing::ListingTableUrl;
 use datafusion::logical_expr::dml::CopyTo;
@@ -15,10 +16,11 @@ use futures::TryStreamExt;
 use object_store::ObjectMeta;
 use object_store::path::Path;
 
-use crate::copied_columns::keeps_partitions;
-use crate::external_tables::{is_hidden, with_subfolders};
-use crate::listed::says_kind;
+use crate::listing::{is_hidden, says_kind, with_subfolders};
 use crate::{ErrorKind, UserError};
+
+/// The option that has the columns which partition the objects written in them, too.
+const KEEPS: &str = "execution.keep_partition_by_columns";
 
 /// Puts the columns into the order that the first file at the place has, of those of the same format.
 ///
@@ -64,6 +66,15 @@ pub(crate) async fn as_there(copy: &mut CopyTo, session: &SessionContext) -> Res
     let input = LogicalPlanBuilder::from(Arc::clone(&copy.input)).project(ordered)?.build()?;
     copy.input = Arc::new(input);
     Ok(())
+}
+
+/// Whether the columns which partition the objects are written in them, too.
+pub(crate) fn keeps_partitions(copy: &CopyTo, options: &ConfigOptions) -> bool {
+    copy.options.get(KEEPS).map_or(
+        options.execution.keep_partition_by_columns,
+        // What is neither is refused when it is planned.
+        |said| !said.eq_ignore_ascii_case("false"),
+    )
 }
 
 /// The first file at the place of a COPY, with its columns; nothing if there is none whose columns can be told.

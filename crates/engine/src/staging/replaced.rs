@@ -10,7 +10,7 @@ use futures::TryStreamExt;
 use object_store::ObjectMeta;
 
 use crate::carried::carried;
-use crate::external_tables::{is_hidden, with_subfolders};
+use crate::listing::{is_hidden, with_subfolders};
 use crate::notes::some_of;
 
 /// What COPY does about objects that are there already.

@@ -16,8 +16,8 @@ use datafusion::physical_plan::ExecutionPlan;
 use futures::TryStreamExt;
 use object_store::ObjectMeta;
 
-use crate::external_tables::with_subfolders;
 use crate::listed::Listed;
+use crate::listing::with_subfolders;
 
 /// The objects that a URL names: one, all those below a prefix that ends in `/`, or those that a pattern
 /// matches, as in a shell. It is listed whenever it is planned.

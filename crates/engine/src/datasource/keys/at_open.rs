@@ -31,9 +31,9 @@ use crate::config::{Join, SluiceOptions};
 use crate::datasource::arriving::PATIENCE;
 use crate::datasource::opener::FileSelect;
 use crate::datasource::s3_select::{Filter, KeyFilter, S3SelectSource};
+use crate::datasource::subject::subject;
 use crate::endpoint::Endpoint;
 use crate::metrics::NodeMetrics;
-use crate::optimizer::subject;
 use crate::profile::{open_demand, record_bytes};
 
 /// With so many keys, a decision takes some milliseconds.

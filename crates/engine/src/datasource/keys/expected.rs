@@ -5,7 +5,9 @@ use sluicegate_costmodel::{Bytes, Phase, Requests, Resource, ScanDemand, Steps, 
 use super::bloom::Shape;
 use crate::datasource::s3_select::S3SelectSource;
 use crate::profile::{BLOOM_CONTAINS, keys_demand};
-use crate::session::LISTED_KEYS;
+
+/// The most distinct keys that a join lists.
+pub(crate) const LISTED_KEYS: usize = 8_192;
 
 /// Of rows that lie between keys that are wanted, if nothing else is known.
 const BETWEEN: f64 = 0.9;

@@ -33,6 +33,7 @@ pub use self::by_part::{ByPart, Expected};
 pub use self::counted::Countable;
 pub use self::decide::{Decided, decide};
 pub use self::expected::ExpectedKeys;
+pub(crate) use self::expected::LISTED_KEYS;
 pub use self::extract::{ColumnKeys, Keys};
 pub use self::hashing::Hashing;
 pub use self::look::{Looking, look_bytes};

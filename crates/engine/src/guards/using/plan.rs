@@ -13,7 +13,7 @@ use datafusion::sql::sqlparser::ast::{
 };
 
 use super::names::kept;
-use crate::declared_names::is_same;
+use crate::column_names::is_same;
 
 /// The alias of parentheses of ours.
 pub(super) const MARK: &str = "joined with merged columns";

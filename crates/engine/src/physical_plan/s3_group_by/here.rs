@@ -31,7 +31,7 @@ use crate::datasource::s3_select::{Filter, S3SelectSource};
 use crate::endpoints::resolve;
 use crate::metrics::{NodeMetrics, TextMetric};
 use crate::physical_plan::s3_aggregate::replace_scan;
-use crate::query::QueryCounters;
+use crate::query_counters::QueryCounters;
 use crate::sampling::bound::is_true;
 
 /// Rows, or states.
