@@ -1,4 +1,13 @@
 //! Prices the ways to run an operator and takes the best.
+//!
+//! An operator asks one [`Question`]: its ways in order of preference, each an [`Offer`] (what it would
+//! request, and how it is built) or the reason ([`Why`]) that it is not possible. The [`Chooser`] prices
+//! the offers, follows what the session forces, and returns the way to take and a [`Decision`].
+//!
+//! Rules ask when they plan ([`crate::optimizer::Choose`]). An operator whose numbers are known only
+//! when it runs asks then, with the same types: in `execute`, `Chooser::of(&endpoint,
+//! context.session_config().options())` is the same chooser, and the question may offer anything
+//! that the operator can run, not plans only.
 
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::{Result, internal_err};

@@ -11,7 +11,8 @@ use datafusion::physical_plan::execution_plan::replace_children_if_necessary;
 
 use super::key_paths::KeyPaths;
 use super::{aggregate, group_by, join, scan, top_k, turning};
-use crate::choice::{Chooser, Journal, Question};
+use crate::choice::Journal;
+use crate::choice::chooser::{Chooser, Question};
 use crate::endpoint::Endpoint;
 
 /// A plan, as ways build it.

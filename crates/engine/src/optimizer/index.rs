@@ -13,7 +13,8 @@ use sluicegate_costmodel::{Bytes, Phase, Requests, Steps, gap};
 use sluicegate_s3select::byteranges::MAX_RANGES;
 
 use super::choose::Plan;
-use crate::choice::{Offer, Way, Why};
+use crate::choice::Why;
+use crate::choice::chooser::{Offer, Way};
 use crate::config::{Scan, SluiceOptions};
 use crate::datasource::indexed::{Asked, AskedColumn, IndexedSource};
 use crate::datasource::s3_scan::S3Scan;

@@ -15,7 +15,7 @@ use super::by_part::{ByPart, Expected};
 use super::expected::ExpectedKeys;
 use super::look::look_bytes;
 use super::sent::Sent;
-use crate::choice::{Chooser, Offer, Question, Way};
+use crate::choice::chooser::{Chooser, Offer, Question, Way};
 use crate::config::{Join, SluiceOptions};
 use crate::datasource::s3_select::S3SelectSource;
 use crate::endpoint::Endpoint;

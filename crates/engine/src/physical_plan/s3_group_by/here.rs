@@ -23,7 +23,7 @@ use sluicegate_costmodel::Steps;
 
 use super::S3GroupByExec;
 use super::query::Part;
-use crate::choice::{Chooser, Offer, Question, Way};
+use crate::choice::chooser::{Chooser, Offer, Question, Way};
 use crate::config::{GroupBy, SluiceOptions};
 use crate::datasource::keys::{KeysAtOpen, Opening};
 use crate::datasource::opener::{FileSelect, S3SelectOpener};
