@@ -3,7 +3,9 @@
 use std::fmt;
 
 use crate::choice::{Candidate, Choice, choose};
-use crate::{Bytes, Format, HardwareProfile, Objective, Phase, PriceBook, Requests, Rows, Terms};
+use crate::{
+    Bytes, Format, HardwareProfile, Objective, Phase, PriceBook, Requests, Rows, Steps, Terms,
+};
 
 /// What comes of an object until whoever asked for it says that it is enough.
 const AHEAD: Bytes = Bytes::mib(1);
@@ -170,6 +172,51 @@ impl ScanDemand {
             ..Phase::default()
         };
         Some(Candidate { strategy: ScanStrategy::Select, steps: phase.into() })
+    }
+
+    /// The same as [`ScanDemand::select`], under a name of its own; an empty phase without Select.
+    #[must_use]
+    pub fn select_phase(&self, name: &'static str) -> Steps {
+        match self.select().map(|select| select.steps) {
+            Some(Steps::Phase(phase)) => Phase { name, ..*phase }.into(),
+            Some(steps) => steps,
+            None => Phase { name, ..Phase::default() }.into(),
+        }
+    }
+
+    /// The same scan if only a share of its rows, 0 to 1, has the keys of a join. The store evaluates these
+    /// terms for each row to find out, and the statement lists so many constants.
+    #[must_use]
+    pub fn with_keys(&self, share: f64, terms: Terms, constants: u64) -> Self {
+        Self {
+            passing: self.passing * share,
+            selectivity: self.selectivity * share,
+            // The terms stand behind the conditions of the query.
+            terms: self.terms + terms.times(self.passing),
+            constants: self.constants + constants,
+            ..*self
+        }
+    }
+
+    /// The scan by so many statements about keys, after so many looks at a few records, each of so many bytes.
+    #[must_use]
+    pub fn keys_by_part(&self, statements: u64, (looks, bytes): (u64, u64)) -> Steps {
+        let asked = Self { select_requests: Some(Requests(statements)), ..*self };
+        if looks == 0 {
+            return asked.select_phase("keys");
+        }
+        let rows = (looks * bytes) as f64 / (self.needed.0.max(1) as f64) * self.rows.as_f64();
+        let look = Self {
+            select_requests: Some(Requests(looks)),
+            needed: Bytes(looks * bytes),
+            rows: Rows::from_f64(rows),
+            terms: Terms::NONE,
+            passing: 1.0,
+            constants: 0,
+            selectivity: 1.0,
+            ..*self
+        };
+        Steps::InTurn(vec![look.select_phase("look"), asked.select_phase("keys")])
     }
 
     /// What a part of the objects asks for that has this share of their bytes, 0 to 1.

@@ -12,12 +12,14 @@ use datafusion::prelude::SessionConfig;
 use crate::bounded_texts::bounded;
 use crate::catalog::S3FormatFactory;
 use crate::config::SluiceOptions;
+use crate::datasource::estimator::SessionEstimator;
 use crate::datasource::keys::LISTED_KEYS;
 use crate::endpoints::Endpoints;
 use crate::explain::ExplainPlanner;
 use crate::external_tables::{ExternalTables, KINDS};
 use crate::guards::with_guards;
 use crate::optimizer;
+use crate::profile::ScanEstimates;
 use crate::short_times;
 use crate::skyline::skyline;
 use crate::statistics::known::KnownStatistics;
@@ -71,6 +73,7 @@ pub fn with_pushdown(
         config = config.with_option_extension(SluiceOptions::default());
     }
     config.options_mut().extensions.insert(endpoints.clone());
+    config.options_mut().extensions.insert(SessionEstimator::new(Arc::new(ScanEstimates)));
     if KnownStatistics::of(config.options()).is_none() {
         config.options_mut().extensions.insert(KnownStatistics::default());
     }

@@ -6,6 +6,7 @@ pub(crate) mod bad_records;
 pub mod borders;
 pub(crate) mod byte_order_mark;
 pub(crate) mod csv_times;
+pub mod estimator;
 pub mod float_bounds;
 pub mod footer_statistics;
 pub mod format;

@@ -13,7 +13,7 @@ use sluicegate_costmodel::{
 use super::here::{of_aggregate, of_row};
 use super::table::Table;
 use super::terms::{items, terms};
-use super::{AGGREGATE_BYTES, looking_up, phase};
+use super::{AGGREGATE_BYTES, looking_up};
 use crate::config::{GroupBy, SluiceOptions};
 use crate::index::inside::Inside;
 use crate::physical_plan::s3_group_by::{MOST_GROUPS, MOST_STATEMENTS, S3GroupByExec};
@@ -198,22 +198,20 @@ impl GroupByDemand {
             bytes_per_returned_row: self.key_bytes,
             ..self.scan
         };
-        Steps::InTurn(vec![phase("sample", &look), groups])
+        Steps::InTurn(vec![look.select_phase("sample"), groups])
     }
 
     /// The same of so many groups in each file.
     #[must_use]
     pub fn clause(&self, groups: f64) -> Steps {
         let (files, rows) = (self.scan.objects as f64, self.scan.rows.as_f64().max(1.0));
-        phase(
-            "groups",
-            &ScanDemand {
-                items: self.items,
-                selectivity: (groups * files / rows).min(self.scan.selectivity),
-                bytes_per_returned_row: self.clause_bytes(groups) / groups.max(1.0),
-                ..self.scan
-            },
-        )
+        ScanDemand {
+            items: self.items,
+            selectivity: (groups * files / rows).min(self.scan.selectivity),
+            bytes_per_returned_row: self.clause_bytes(groups) / groups.max(1.0),
+            ..self.scan
+        }
+        .select_phase("groups")
     }
 
     /// Looking for the groups of each file, and then for the states of all; or for all rows, if there are more
@@ -270,15 +268,13 @@ impl GroupByDemand {
         // So many rows must be read to find enough that pass the filter.
         let read = (self.sample_rows as f64 / self.scan.selectivity.max(1e-6)).min(rows);
         let share = read / rows;
-        phase(
-            "sample",
-            &ScanDemand {
-                needed: Bytes::from_f64(self.scan.needed.0 as f64 * share),
-                rows: Rows::from_f64(self.scan.rows.as_f64() * share),
-                bytes_per_returned_row: self.key_bytes,
-                ..self.scan
-            },
-        )
+        ScanDemand {
+            needed: Bytes::from_f64(self.scan.needed.0 as f64 * share),
+            rows: Rows::from_f64(self.scan.rows.as_f64() * share),
+            bytes_per_returned_row: self.key_bytes,
+            ..self.scan
+        }
+        .select_phase("sample")
     }
 
     /// The states of all groups, with the proof that these are all.
@@ -299,47 +295,41 @@ impl GroupByDemand {
             let scans = groups as f64 + 1.0;
             let rows = (self.scan.rows.as_f64() * scans).max(1.0);
             let requests = self.scan.select_requests.unwrap_or(Requests::ZERO).as_f64() * scans;
-            return phase(
-                "groups",
-                &ScanDemand {
-                    needed: self.scan.needed * scans,
-                    rows: Rows::from_f64(rows),
-                    looked_up: self.scan.looked_up.map(|some| some.times(scans)),
-                    terms: self.scan.terms + self.terms + Terms::from(1),
-                    // Each row is in one group, and once more in the count of all.
-                    passing: self.scan.passing * 2.0 / scans,
-                    items: self.items,
-                    selectivity: (self.scan.objects as f64 * scans / rows).min(1.0),
-                    bytes_per_returned_row: self.width as f64 * AGGREGATE_BYTES,
-                    select_requests: Some(Requests::from_f64(requests)),
-                    ..self.scan
-                },
-            );
+            return ScanDemand {
+                needed: self.scan.needed * scans,
+                rows: Rows::from_f64(rows),
+                looked_up: self.scan.looked_up.map(|some| some.times(scans)),
+                terms: self.scan.terms + self.terms + Terms::from(1),
+                // Each row is in one group, and once more in the count of all.
+                passing: self.scan.passing * 2.0 / scans,
+                items: self.items,
+                selectivity: (self.scan.objects as f64 * scans / rows).min(1.0),
+                bytes_per_returned_row: self.width as f64 * AGGREGATE_BYTES,
+                select_requests: Some(Requests::from_f64(requests)),
+                ..self.scan
+            }
+            .select_phase("groups");
         }
         let columns = groups as f64 * self.width as f64 + 1.0;
-        phase(
-            "groups",
-            &ScanDemand {
-                // What the groups are known by, and their values, are computed once for all of them.
-                items: Terms { cases: self.items.cases * groups as f64, ..self.items },
-                selectivity: (self.scan.objects as f64 / self.scan.rows.as_f64().max(1.0)).min(1.0),
-                columns: columns as u32,
-                bytes_per_returned_row: columns * AGGREGATE_BYTES,
-                ..self.scan
-            },
-        )
+        ScanDemand {
+            // What the groups are known by, and their values, are computed once for all of them.
+            items: Terms { cases: self.items.cases * groups as f64, ..self.items },
+            selectivity: (self.scan.objects as f64 / self.scan.rows.as_f64().max(1.0)).min(1.0),
+            columns: columns as u32,
+            bytes_per_returned_row: columns * AGGREGATE_BYTES,
+            ..self.scan
+        }
+        .select_phase("groups")
     }
 
     fn rest(&self, share: f64) -> Steps {
-        phase(
-            "rest",
-            &ScanDemand {
-                passing: self.scan.passing * share,
-                selectivity: self.scan.selectivity * share,
-                terms: self.scan.terms + Terms::from(1),
-                ..self.scan
-            },
-        )
+        ScanDemand {
+            passing: self.scan.passing * share,
+            selectivity: self.scan.selectivity * share,
+            terms: self.scan.terms + Terms::from(1),
+            ..self.scan
+        }
+        .select_phase("rest")
         .evaluating(self.here.times(self.rows() * share))
     }
 }

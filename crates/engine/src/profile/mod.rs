@@ -2,6 +2,7 @@
 
 mod group_by;
 mod here;
+mod scan_estimates;
 mod table;
 mod terms;
 
@@ -14,10 +15,11 @@ use datafusion::datasource::listing::PartitionedFile;
 use datafusion::datasource::physical_plan::{FileGroup, FileScanConfig};
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::physical_plan::ExecutionPlan;
-use sluicegate_costmodel::{Bytes, Phase, Requests, Rows, ScanDemand, Steps, Terms, TopKDemand};
+use sluicegate_costmodel::{Requests, Rows, ScanDemand, Terms, TopKDemand};
 
 pub use self::group_by::GroupByDemand;
 pub use self::here::{evaluated_here, of_aggregate};
+pub use self::scan_estimates::ScanEstimates;
 use self::table::Table;
 pub(crate) use self::terms::conditions;
 pub use self::terms::{BLOOM_CONTAINS, constants, items, terms};
@@ -183,20 +185,6 @@ pub fn aggregate_demand(exec: &S3AggregateExec, options: &ConfigOptions) -> Resu
     })
 }
 
-/// What a Select scan asks for when its files are opened.
-#[must_use]
-pub fn open_demand(
-    config: &FileScanConfig,
-    source: &S3SelectSource,
-    options: &ConfigOptions,
-) -> ScanDemand {
-    let table = Table::of(config, source, Some(options));
-    let selectivity = table.selectivity(source, options);
-    let columns = source.columns();
-    let demand = table.demand(columns, selectivity, table.row_bytes(columns), Terms::NONE);
-    looking_up(asking(demand, source), Inside::of(config, source, options).as_ref())
-}
-
 /// The same by a source's own statement.
 fn asking(demand: ScanDemand, source: &S3SelectSource) -> ScanDemand {
     let Some(Statement { query, .. }) = source.statement(None) else { return demand };
@@ -206,38 +194,6 @@ fn asking(demand: ScanDemand, source: &S3SelectSource) -> ScanDemand {
         constants: constants(&query),
         ..demand
     }
-}
-
-/// What a scan asks for of whose rows only a share has the keys of a join, which the store finds out
-/// by so many terms and constants of a list.
-#[must_use]
-pub fn keys_demand(demand: ScanDemand, share: f64, (terms, constants): (Terms, u64)) -> ScanDemand {
-    let (passing, selectivity) = (demand.passing * share, demand.selectivity * share);
-    // They stand behind the conditions of the query.
-    let terms = demand.terms + terms.times(demand.passing);
-    let constants = demand.constants + constants;
-    ScanDemand { passing, selectivity, terms, constants, ..demand }
-}
-
-/// The same by so many statements, after so many looks at a few records, each of so many bytes.
-#[must_use]
-pub fn by_part_steps(demand: &ScanDemand, statements: u64, (looks, bytes): (u64, u64)) -> Steps {
-    let asked = ScanDemand { select_requests: Some(Requests(statements)), ..*demand };
-    if looks == 0 {
-        return phase("keys", &asked);
-    }
-    let rows = (looks * bytes) as f64 / (demand.needed.0.max(1) as f64) * demand.rows.as_f64();
-    let look = ScanDemand {
-        select_requests: Some(Requests(looks)),
-        needed: Bytes(looks * bytes),
-        rows: Rows::from_f64(rows),
-        terms: Terms::NONE,
-        passing: 1.0,
-        constants: 0,
-        selectivity: 1.0,
-        ..*demand
-    };
-    Steps::InTurn(vec![phase("look", &look), phase("keys", &asked)])
 }
 
 /// The share of a scan's rows that is estimated to pass its filters.
@@ -274,13 +230,6 @@ pub fn table_rows(config: &FileScanConfig) -> f64 {
     }
 }
 
-/// The average bytes of a record of a scan's files.
-#[must_use]
-pub fn record_bytes(config: &FileScanConfig, source: &S3SelectSource) -> f64 {
-    let table = Table::of(config, source, None);
-    table.bytes / table.rows.max(1.0)
-}
-
 /// What the best `k` rows of the Select scan `select` ask for, if a sample of some columns is taken
 /// first. With `filtered`, rows are filtered again before they are sorted.
 ///
@@ -306,14 +255,6 @@ pub fn top_k_demand(
         keys_needed: table.demand(sampled, 1.0, 0.0, Terms::NONE).needed,
         sample_requests: Requests::ZERO,
     })
-}
-
-fn phase(name: &'static str, demand: &ScanDemand) -> Steps {
-    match demand.select().map(|select| select.steps) {
-        Some(Steps::Phase(phase)) => Phase { name, ..*phase }.into(),
-        Some(steps) => steps,
-        None => Phase { name, ..Phase::default() }.into(),
-    }
 }
 
 fn default_selectivity(options: &ConfigOptions) -> f64 {

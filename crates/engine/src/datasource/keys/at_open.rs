@@ -30,12 +30,12 @@ use crate::choice::chooser::Forced;
 use crate::choice::{Decision, Journal, Why};
 use crate::config::{Join, SluiceOptions};
 use crate::datasource::arriving::PATIENCE;
+use crate::datasource::estimator::SessionEstimator;
 use crate::datasource::opener::FileSelect;
 use crate::datasource::s3_select::{Filter, KeyFilter, S3SelectSource};
 use crate::datasource::subject::subject;
 use crate::endpoint::Endpoint;
 use crate::metrics::NodeMetrics;
-use crate::profile::{open_demand, record_bytes};
 
 /// With so many keys, a decision takes some milliseconds.
 const MANY_KEYS: usize = 8192;
@@ -95,7 +95,7 @@ impl KeysAtOpen {
             Decided::Nothing(_) => vec![(file.clone(), Vec::new())],
             Decided::Ask(sent) => vec![(file.clone(), sent.filters.clone())],
             Decided::ByPart(by_part) => {
-                let record = record_bytes(config, source);
+                let record = SessionEstimator::of(options)?.record_bytes(config, source);
                 let looking = Looking::new(source, select, metrics, record);
                 let asking = Asking::of(source, endpoint);
                 let asked = by_part.ask(asking, looking, file, &self.said).await?;
@@ -115,9 +115,13 @@ impl KeysAtOpen {
         if let Some(decided) = known.as_ref() {
             return Ok(Arc::clone(decided));
         }
-        let until = *self
-            .until
-            .get_or_init(|| Instant::now() + patience(source, endpoint, config, options));
+        let until = match self.until.get() {
+            Some(until) => *until,
+            None => {
+                let until = Instant::now() + patience(source, endpoint, config, options)?;
+                *self.until.get_or_init(|| until)
+            }
+        };
         let mut all_final = true;
         for arriving in source.arriving().iter().filter(|it| it.keys.is_some()) {
             arriving.wait(until).await;
@@ -131,7 +135,8 @@ impl KeysAtOpen {
             Keys::Any => Decided::Nothing("the join does not say which keys it has"),
             Keys::None => Decided::NoRow,
             Keys::Of(keys) => {
-                let until = std::time::Instant::now() + patience(source, endpoint, config, options);
+                let until =
+                    std::time::Instant::now() + patience(source, endpoint, config, options)?;
                 let most = SluiceOptions::of(options).join_keys;
                 let pays = |column, countable: &Countable| {
                     let counted = (countable.about()?, countable.values());
@@ -273,11 +278,11 @@ fn patience(
     endpoint: &Endpoint,
     config: &FileScanConfig,
     options: &ConfigOptions,
-) -> Duration {
+) -> Result<Duration> {
     if SluiceOptions::of(options).join == Join::Bloom {
-        return PATIENCE;
+        return Ok(PATIENCE);
     }
-    let demand = open_demand(config, source, options);
+    let demand = SessionEstimator::of(options)?.open_demand(config, source, options);
     let without = demand.select().unwrap_or_else(|| demand.get());
-    predict(&without.steps, &endpoint.hardware).total().min(PATIENCE)
+    Ok(predict(&without.steps, &endpoint.hardware).total().min(PATIENCE))
 }

@@ -17,9 +17,10 @@ use super::look::look_bytes;
 use super::sent::Sent;
 use crate::choice::chooser::{Chooser, Offer, Question, Way};
 use crate::config::{Join, SluiceOptions};
+use crate::datasource::estimator::SessionEstimator;
 use crate::datasource::s3_select::S3SelectSource;
 use crate::endpoint::Endpoint;
-use crate::profile::{by_part_steps, conditions, keys_demand, open_demand, record_bytes};
+use crate::profile::conditions;
 
 /// The probability of a wrong yes that PushdownDB asks for, and that is asked for where a Bloom
 /// filter is forced.
@@ -88,11 +89,13 @@ pub fn decide(
             whole.push(sent);
         }
     }
-    let demand = open_demand(config, source, options);
+    let estimator = SessionEstimator::of(options)?;
+    let demand = estimator.open_demand(config, source, options);
     let whole = whole.into_iter().map(|sent| {
         let conditions = sent.filters.iter().map(|filter| &filter.there.expr);
         let share = sent.share(source.domain());
-        let demand = keys_demand(demand, share, self::conditions(conditions));
+        let (terms, constants) = self::conditions(conditions);
+        let demand = demand.with_keys(share, terms, constants);
         let steps = demand.select().unwrap_or_else(|| demand.get()).steps;
         let (strategy, build) = match sent.filters.is_empty() {
             true => ("filtered", Decided::Nothing("it is not predicted to pay")),
@@ -100,14 +103,14 @@ pub fn decide(
         };
         Way { strategy, offer: Ok(Offer { steps, statement: None, build }) }
     });
-    let look = look_bytes(record_bytes(config, source));
+    let look = look_bytes(estimator.record_bytes(config, source));
     let parts = parts.into_iter().map(|(by_part, Expected { sent, statements, looks })| {
         let terms =
             sent.columns.iter().map(|(_, likely)| likely.terms() + Terms::from(SIDES)).sum();
         let listed: u64 = sent.columns.iter().map(|(_, likely)| likely.constants()).sum();
         let constants = listed / (statements as u64).max(1);
-        let demand = keys_demand(demand, sent.share(source.domain()), (terms, constants));
-        let steps = by_part_steps(&demand, statements as u64, (looks as u64, look));
+        let demand = demand.with_keys(sent.share(source.domain()), terms, constants);
+        let steps = demand.keys_by_part(statements as u64, (looks as u64, look));
         let build = Decided::ByPart(Arc::new(by_part));
         Way { strategy: "bloom", offer: Ok(Offer { steps, statement: None, build }) }
     });
@@ -142,7 +145,7 @@ pub(super) fn counting_pays(
     let (Some(domain), Join::Auto) = (domain, SluiceOptions::of(options).join) else {
         return Ok(true);
     };
-    let demand = open_demand(config, source, options);
+    let demand = SessionEstimator::of(options)?.open_demand(config, source, options);
     let share = (keys / domain.max(1.0)).min(1.0);
     let expected = ExpectedKeys::new(source, share, Some(keys), true);
     let steps = |demand: ScanDemand| demand.select().unwrap_or_else(|| demand.get()).steps;

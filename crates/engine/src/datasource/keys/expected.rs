@@ -4,7 +4,7 @@ use sluicegate_costmodel::{Bytes, Phase, Requests, Resource, ScanDemand, Steps, 
 
 use super::bloom::Shape;
 use crate::datasource::s3_select::S3SelectSource;
-use crate::profile::{BLOOM_CONTAINS, keys_demand};
+use crate::profile::BLOOM_CONTAINS;
 
 /// The most distinct keys that a join lists.
 pub(crate) const LISTED_KEYS: usize = 8_192;
@@ -74,7 +74,7 @@ impl ExpectedKeys {
     /// What is asked of the store with it.
     #[must_use]
     pub fn of(&self, demand: ScanDemand) -> ScanDemand {
-        keys_demand(demand, self.share, (self.terms, self.constants))
+        demand.with_keys(self.share, self.terms, self.constants)
     }
 
     /// Steps that wait for the keys to be read from the join and written into statements, each of which

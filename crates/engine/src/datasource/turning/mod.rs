@@ -34,6 +34,7 @@ pub(super) use self::bound::BoundTurning;
 pub use self::pace::Pace;
 pub use self::stakes::Stakes;
 
+use super::estimator::SessionEstimator;
 use super::format::TableFormat;
 use super::named::NamedSource;
 use super::predicate::ColumnStyle;
@@ -41,7 +42,6 @@ use super::s3_select::{Asked, S3SelectSource, Split};
 use crate::choice::Why;
 use crate::endpoint::Endpoint;
 use crate::endpoints::resolve;
-use crate::profile::open_demand;
 
 /// Reads text with DataFusion's own source, and from some file on perhaps through S3 Select: the same
 /// columns of the rows that pass the filters. These stand above the scan, too.
@@ -146,7 +146,7 @@ impl TurningSource {
     /// If the session does not know the endpoint.
     pub fn pace(&self, config: &FileScanConfig, options: &ConfigOptions) -> Result<Arc<Pace>> {
         let endpoint = resolve(options, self.select.endpoint_name())?;
-        let demand = open_demand(config, &self.select, options);
+        let demand = SessionEstimator::of(options)?.open_demand(config, &self.select, options);
         let files = config.file_groups.iter().flat_map(|group| group.files());
         let pace = Pace::new(Stakes::of(demand, &endpoint, options), files)
             .said_among(self.select.metrics_set());
