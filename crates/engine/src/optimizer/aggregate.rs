@@ -183,7 +183,7 @@ fn in_store(
         .repartitioned(options.execution.target_partitions, 0, None, config)?
         .unwrap_or_else(|| config.clone());
     let exec = S3AggregateExec::new(config, statement, states, Arc::clone(partial));
-    let demand = aggregate_demand(&exec, options)?;
+    let demand = aggregate_demand(exec.shape()?, options);
     let Some(select) = demand.select() else {
         return Ok(Err(Why::from("the store cannot run the scan")));
     };

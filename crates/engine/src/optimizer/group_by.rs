@@ -191,7 +191,7 @@ fn in_store(
         return Ok(Err(why));
     }
     let asking = expected_of_scan(over.scan, over.source, paths, options);
-    let demand = GroupByDemand::of(&exec, options)?;
+    let demand = GroupByDemand::of(&exec.shape()?, options);
     let demand = asking.map_or(demand, |asking| demand.with_keys(asking.share, |it| asking.of(it)));
     let steps = match pushed {
         Pushed::Clause => demand.clause_of_some(),

@@ -38,6 +38,7 @@ use crate::datasource::statement::Statement;
 use crate::datasource::stored_types;
 use crate::endpoints::resolve;
 use crate::metrics::NodeMetrics;
+use crate::profile::AggregateShape;
 use crate::query_counters::QueryCounters;
 
 /// How many files of one partition are asked about at the same time.
@@ -121,6 +122,19 @@ impl S3AggregateExec {
     #[must_use]
     pub fn partial(&self) -> &Arc<AggregateExec> {
         &self.partial
+    }
+
+    /// The shape of this node, for predictions.
+    ///
+    /// # Errors
+    ///
+    /// Never, for a node that our rule made.
+    pub fn shape(&self) -> Result<AggregateShape<'_>> {
+        Ok(AggregateShape {
+            config: &self.config,
+            source: self.source()?,
+            statement: &self.statement,
+        })
     }
 
     /// The scan's source.

@@ -2,27 +2,54 @@
 
 use std::sync::Arc;
 
-use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;
 use datafusion::datasource::listing::PartitionedFile;
+use datafusion::datasource::physical_plan::FileScanConfig;
 use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::aggregates::AggregateExec;
 use sluicegate_costmodel::{
     Bytes, HardwareProfile, Requests, Rows, ScanDemand, Steps, Terms, predict,
 };
+use sluicegate_s3select::dialect::ast::Query;
 
 use super::here::{of_aggregate, of_row};
 use super::table::Table;
 use super::terms::{items, terms};
 use super::{AGGREGATE_BYTES, looking_up};
 use crate::config::{GroupBy, SluiceOptions};
+use crate::datasource::s3_select::S3SelectSource;
 use crate::index::inside::Inside;
-use crate::physical_plan::s3_group_by::{MOST_GROUPS, MOST_STATEMENTS, S3GroupByExec};
 use crate::statistics::distinct_of;
 
 /// How many groups are assumed where nothing is known.
 const ASSUMED_GROUPS: u64 = 16;
 /// How many of them the largest are, and the share of the rows that is in none of these.
 pub(super) const ASSUMED_LARGEST: (u64, f64) = (6, 0.5);
+
+/// A group-by in the store, as far as its demand depends on it.
+#[derive(Debug)]
+pub struct GroupByShape<'a> {
+    /// The scan whose rows are grouped.
+    pub config: &'a FileScanConfig,
+    /// Its source.
+    pub source: &'a S3SelectSource,
+    /// The partial aggregation that the node replaced.
+    pub partial: &'a Arc<AggregateExec>,
+    /// How many rows of a file are sampled to find its groups.
+    pub sample_rows: usize,
+    /// The columns of the sample.
+    pub sampled: Vec<usize>,
+    /// The statement about one group.
+    pub group: Query,
+    /// The columns of its answer for each group.
+    pub width: usize,
+    /// Whether each group is requested by a statement of its own.
+    pub one_by_one: bool,
+    /// Whether the states prove that there are no other groups.
+    pub exact: bool,
+    /// The most groups of a file that are requested.
+    pub most: usize,
+}
 
 /// What a group-by in the store asks for.
 #[derive(Debug, Clone, Copy)]
@@ -59,6 +86,8 @@ pub struct GroupByDemand {
     settled: bool,
     /// How many the largest are, and the share of the rows that is in none of these.
     largest: (u64, f64),
+    /// The most groups of a file that the store is asked about.
+    most: usize,
     /// What is evaluated here for each row that is grouped here.
     here: Terms,
 }
@@ -67,33 +96,36 @@ pub struct GroupByDemand {
 const WORTH_A_SAMPLE: f64 = 8.0;
 
 impl GroupByDemand {
-    /// The numbers of a node.
-    ///
-    /// # Errors
-    ///
-    /// Never, for a node that our rule made.
-    pub fn of(exec: &S3GroupByExec, options: &ConfigOptions) -> Result<Self> {
-        let source = exec.source()?;
-        let table = Table::of(exec.config(), source, Some(options));
-        let asked = exec.demand()?;
+    /// The numbers of a group-by of this shape.
+    #[must_use]
+    pub fn of(shape: &GroupByShape<'_>, options: &ConfigOptions) -> Self {
+        let GroupByShape {
+            config,
+            source,
+            partial,
+            sample_rows,
+            width,
+            one_by_one,
+            exact,
+            most,
+            ..
+        } = *shape;
+        let table = Table::of(config, source, Some(options));
         let selectivity = table.selectivity(source, options);
         let columns = source.columns();
         let passing = Some(selectivity);
         let filter = source.statement(None).map_or(Terms::NONE, |it| terms(&it.query, passing));
         let scan = table.demand(columns, selectivity, table.row_bytes(columns), filter);
-        let scan = looking_up(scan, Inside::of(exec.config(), source, options).as_ref());
-        let key_bytes = table.row_bytes(&asked.sampled);
-        let group_bytes = table.group_bytes(exec);
-        let (state_bytes, sums) = table.states(exec);
-        let (terms, items) = (terms(&asked.group, passing) - filter, items(&asked.group));
-        let width = asked.width;
-        let sample_rows = exec.sample_rows();
-        let (one_by_one, exact) = (asked.one_by_one, asked.exact);
+        let scan = looking_up(scan, Inside::of(config, source, options).as_ref());
+        let key_bytes = table.row_bytes(&shape.sampled);
+        let group_bytes = table.group_bytes(partial);
+        let (state_bytes, sums) = table.states(partial);
+        let (terms, items) = (terms(&shape.group, passing) - filter, items(&shape.group));
         let (bytes, looks) = (table.bytes, 0);
-        let (groups, largest) = (table.groups(exec), table.largest(exec));
+        let (groups, largest) = (table.groups(partial), table.largest(partial));
         let few = groups.is_some_and(|groups| groups * WORTH_A_SAMPLE <= sample_rows as f64);
-        let partial = Arc::clone(exec.partial()) as Arc<dyn ExecutionPlan>;
-        let settled = few && table.groups_are_typical(exec);
+        let settled = few && table.groups_are_typical(partial);
+        let node = Arc::clone(partial) as Arc<dyn ExecutionPlan>;
         let all = Self {
             scan,
             bytes,
@@ -111,13 +143,14 @@ impl GroupByDemand {
             groups,
             settled,
             largest,
-            here: of_row(&partial, of_aggregate(exec.partial())).0,
+            most,
+            here: of_row(&node, of_aggregate(partial)).0,
         };
         // One of the files of a partition stands for all.
-        let looks = exec.config().file_groups.iter().filter(|group| {
+        let looks = config.file_groups.iter().filter(|group| {
             group.files().iter().any(|file| all.of_file(file).is_worth_a_sample(options))
         });
-        Ok(Self { looks: looks.count() as u64, ..all })
+        Self { looks: looks.count() as u64, ..all }
     }
 
     /// The same if the store is also asked about the keys of a join, which this share of the rows has.
@@ -171,11 +204,6 @@ impl GroupByDemand {
         Some(distinct_of(all / files, all, self.groups?).max(1.0))
     }
 
-    /// The most groups of a file that the store is asked about.
-    fn most(&self) -> f64 {
-        (if self.one_by_one { MOST_STATEMENTS } else { MOST_GROUPS }) as f64
-    }
-
     /// The states of all groups of each file, by a GROUP BY of the store's own, if nothing is known
     /// of how many there are.
     #[must_use]
@@ -219,7 +247,7 @@ impl GroupByDemand {
     #[must_use]
     pub fn all(&self) -> Steps {
         let groups = self.groups_of_file().unwrap_or(ASSUMED_GROUPS as f64);
-        let (most, is_distinct) = (self.most(), self.width == 0);
+        let (most, is_distinct) = (self.most as f64, self.width == 0);
         let then = match (groups <= most, is_distinct) {
             (true, true) => self.rest(0.0),
             (true, false) => self.proven(groups.ceil() as u64),
@@ -242,7 +270,8 @@ impl GroupByDemand {
     #[must_use]
     pub fn largest_worth_asking(&self, hardware: &HardwareProfile) -> Steps {
         let some = self.largest();
-        let Some(groups) = self.groups_of_file().filter(|groups| *groups <= self.most()) else {
+        let Some(groups) = self.groups_of_file().filter(|groups| *groups <= self.most as f64)
+        else {
             return some;
         };
         let together = self.together(groups.ceil() as u64, 0.0);

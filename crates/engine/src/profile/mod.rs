@@ -17,7 +17,7 @@ use datafusion::datasource::source::DataSourceExec;
 use datafusion::physical_plan::ExecutionPlan;
 use sluicegate_costmodel::{Requests, Rows, ScanDemand, Terms, TopKDemand};
 
-pub use self::group_by::GroupByDemand;
+pub use self::group_by::{GroupByDemand, GroupByShape};
 pub use self::here::{evaluated_here, of_aggregate};
 pub use self::scan_estimates::ScanEstimates;
 use self::table::Table;
@@ -29,7 +29,6 @@ use crate::datasource::s3_scan::as_select_scan;
 use crate::datasource::s3_select::S3SelectSource;
 use crate::datasource::statement::Statement;
 use crate::index::inside::Inside;
-use crate::physical_plan::s3_aggregate::S3AggregateExec;
 
 /// Bytes of an aggregate in an answer: a number of some digits and its delimiter.
 const AGGREGATE_BYTES: f64 = 16.0;
@@ -161,28 +160,35 @@ pub fn best_rows_demand(
     Ok(ScanDemand { passing, selectivity, selects_at_once, ..scan })
 }
 
+/// An aggregate in the store, as far as its demand depends on it.
+#[derive(Debug, Clone, Copy)]
+pub struct AggregateShape<'a> {
+    /// The scan whose rows are aggregated.
+    pub config: &'a FileScanConfig,
+    /// Its source.
+    pub source: &'a S3SelectSource,
+    /// The statement that a file or range of one is sent.
+    pub statement: &'a Statement,
+}
+
 /// What an aggregate in the store asks for: a scan that returns one row per request.
-///
-/// # Errors
-///
-/// Never, for a node that our rule made.
-pub fn aggregate_demand(exec: &S3AggregateExec, options: &ConfigOptions) -> Result<ScanDemand> {
-    let source = exec.source()?;
-    let table = Table::of(exec.config(), source, Some(options));
-    let statement: &Statement = exec.statement();
+#[must_use]
+pub fn aggregate_demand(shape: AggregateShape<'_>, options: &ConfigOptions) -> ScanDemand {
+    let AggregateShape { config, source, statement } = shape;
+    let table = Table::of(config, source, Some(options));
     let bytes = AGGREGATE_BYTES * statement.answer.fields().len() as f64;
     let selectivity = table.files / table.rows.max(1.0);
     let query = &statement.query;
     let passing = table.selectivity(source, options);
     let terms = terms(query, Some(passing));
     let demand = table.demand(source.columns(), passing, bytes, terms);
-    let inside = Inside::of(exec.config(), source, options);
-    Ok(ScanDemand {
+    let inside = Inside::of(config, source, options);
+    ScanDemand {
         selectivity: selectivity.min(1.0),
         items: items(query),
         constants: constants(query),
         ..looking_up(demand, inside.as_ref())
-    })
+    }
 }
 
 /// The same by a source's own statement.

@@ -8,6 +8,7 @@ use datafusion::common::config::ConfigOptions;
 use datafusion::datasource::physical_plan::FileScanConfig;
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::utils::collect_columns;
+use datafusion::physical_plan::aggregates::AggregateExec;
 use datafusion::physical_plan::expressions::Column;
 use sluicegate_costmodel::{Bytes, Format, Requests, Rows, ScanDemand, Terms};
 
@@ -16,7 +17,6 @@ use super::{AGGREGATE_BYTES, at_once, default_selectivity, partitions, table_row
 use crate::config::SluiceOptions;
 use crate::datasource::predicate::ColumnStyle;
 use crate::datasource::s3_select::S3SelectSource;
-use crate::physical_plan::s3_group_by::S3GroupByExec;
 use crate::statistics::stored::{Fetched, Stored};
 use crate::statistics::table::TableStatistics;
 
@@ -128,10 +128,10 @@ impl<'a> Table<'a> {
     }
 
     /// How many groups there are, if something is known of the values of all keys.
-    pub(super) fn groups(&self, exec: &S3GroupByExec) -> Option<f64> {
+    pub(super) fn groups(&self, partial: &AggregateExec) -> Option<f64> {
         let known = self.known.as_ref()?;
         let mut groups = 1.0;
-        for position in self.keys(exec)? {
+        for position in self.keys(partial)? {
             // NULL is a group, too.
             groups *= known.distinct(position)?.max(1.0) + known.nulls(position)?.ceil();
         }
@@ -139,27 +139,27 @@ impl<'a> Table<'a> {
     }
 
     /// Whether the number of groups is known for all rows, as well as a sample of a file would tell it.
-    pub(super) fn groups_are_typical(&self, exec: &S3GroupByExec) -> bool {
-        let Some((known, keys)) = self.known.as_ref().zip(self.keys(exec)) else { return false };
+    pub(super) fn groups_are_typical(&self, partial: &AggregateExec) -> bool {
+        let Some((known, keys)) = self.known.as_ref().zip(self.keys(partial)) else { return false };
         keys.into_iter().all(|position| known.is_typical(position))
     }
 
     /// How many the largest groups are, and the share of the rows that is in none of these.
-    pub(super) fn largest(&self, exec: &S3GroupByExec) -> (u64, f64) {
+    pub(super) fn largest(&self, partial: &AggregateExec) -> (u64, f64) {
         let (most, left) = ASSUMED_LARGEST;
-        let known = || match self.keys(exec)?.as_slice() {
+        let known = || match self.keys(partial)?.as_slice() {
             [key] => self.known.as_ref()?.heaviest(*key, most as usize).map(|share| 1.0 - share),
             _ => None,
         };
-        match self.groups(exec) {
+        match self.groups(partial) {
             Some(groups) if groups <= most as f64 => (groups.ceil() as u64, 0.0),
             _ => (most, known().unwrap_or(left)),
         }
     }
 
     /// The bytes of what a group is known by in an answer, with delimiters.
-    pub(super) fn group_bytes(&self, exec: &S3GroupByExec) -> f64 {
-        let keys = exec.partial().group_expr().expr().iter();
+    pub(super) fn group_bytes(&self, partial: &AggregateExec) -> f64 {
+        let keys = partial.group_expr().expr().iter();
         keys.map(|(key, _)| self.value_bytes(key)).sum()
     }
 
@@ -177,9 +177,9 @@ impl<'a> Table<'a> {
     }
 
     /// The bytes of the states of a group of one row, with delimiters, and how many of these are sums or counts.
-    pub(super) fn states(&self, exec: &S3GroupByExec) -> (f64, f64) {
+    pub(super) fn states(&self, partial: &AggregateExec) -> (f64, f64) {
         let (mut bytes, mut sums) = (0.0, 0.0);
-        for aggregate in exec.partial().aggr_expr() {
+        for aggregate in partial.aggr_expr() {
             let arguments = aggregate.expressions();
             let value = match arguments.as_slice() {
                 [argument] => self.value_bytes(argument),
@@ -201,8 +201,8 @@ impl<'a> Table<'a> {
     }
 
     /// The columns that rows are grouped by, if they are columns.
-    pub(super) fn keys(&self, exec: &S3GroupByExec) -> Option<Vec<usize>> {
-        let keys = exec.partial().group_expr().expr().iter();
+    pub(super) fn keys(&self, partial: &AggregateExec) -> Option<Vec<usize>> {
+        let keys = partial.group_expr().expr().iter();
         let position = |key: &Arc<dyn PhysicalExpr>| {
             let column = key.downcast_ref::<Column>()?;
             self.schema.index_of(column.name()).ok()

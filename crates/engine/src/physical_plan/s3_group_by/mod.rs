@@ -39,14 +39,14 @@ use futures::stream::{self, BoxStream, StreamExt, TryStreamExt};
 use self::clause::ClauseQuery;
 use self::here::Rows;
 use self::query::{Form, GroupQuery};
-use self::run::Run;
-pub(crate) use self::run::{MOST_GROUPS, MOST_STATEMENTS};
+use self::run::{MOST_GROUPS, MOST_STATEMENTS, Run};
 use self::run_clause::RunClause;
 use crate::choice::Why;
 use crate::datasource::arriving::arrives;
 use crate::datasource::keys::KeysAtOpen;
 use crate::datasource::s3_select::S3SelectSource;
 use crate::endpoint::Endpoint;
+use crate::profile::GroupByShape;
 
 /// How many files of one partition are asked about at the same time.
 const FILES_IN_FLIGHT: usize = 4;
@@ -249,25 +249,39 @@ impl S3GroupByExec {
         })
     }
 
-    /// What is computed in the store for each group, as a statement about one, and the number of
-    /// columns that the sample has and a group's states are.
-    pub(crate) fn demand(&self) -> Result<Asked> {
+    /// The shape of this node, for predictions.
+    ///
+    /// # Errors
+    ///
+    /// Never, for a node that our rule made.
+    pub fn shape(&self) -> Result<GroupByShape<'_>> {
         let source = self.source()?;
-        Ok(match &self.query {
-            Query::Clause(clause) => Asked {
-                sampled: source.columns().to_vec(),
-                group: clause.statement().query.clone(),
-                width: clause.statement().answer.fields().len(),
-                one_by_one: false,
-                exact: true,
-            },
-            Query::Cases(cases) => Asked {
-                sampled: cases.keys_of(source).columns().to_vec(),
-                group: cases.example(source).query,
-                width: cases.width(),
-                one_by_one: cases.form() == Form::Where,
-                exact: cases.is_exact(),
-            },
+        let (sampled, group, width) = match &self.query {
+            Query::Clause(clause) => {
+                let statement = clause.statement();
+                let width = statement.answer.fields().len();
+                (source.columns().to_vec(), statement.query.clone(), width)
+            }
+            Query::Cases(cases) => {
+                let sampled = cases.keys_of(source).columns().to_vec();
+                (sampled, cases.example(source).query, cases.width())
+            }
+        };
+        let (one_by_one, exact) = match &self.query {
+            Query::Clause(_) => (false, true),
+            Query::Cases(cases) => (cases.form() == Form::Where, cases.is_exact()),
+        };
+        Ok(GroupByShape {
+            config: &self.config,
+            source,
+            partial: &self.partial,
+            sample_rows: self.sample_rows,
+            sampled,
+            group,
+            width,
+            one_by_one,
+            exact,
+            most: if one_by_one { MOST_STATEMENTS } else { MOST_GROUPS },
         })
     }
 
@@ -293,20 +307,6 @@ fn properties(partial: &AggregateExec, config: &FileScanConfig) -> Arc<PlanPrope
         Boundedness::Bounded,
     );
     Arc::new(properties.with_scheduling_type(SchedulingType::Cooperative))
-}
-
-/// What the statements of a group-by ask for, for predictions.
-pub(crate) struct Asked {
-    /// The columns of the sample.
-    pub(crate) sampled: Vec<usize>,
-    /// The statement about one group.
-    pub(crate) group: sluicegate_s3select::dialect::ast::Query,
-    /// The columns of its answer for each group.
-    pub(crate) width: usize,
-    /// Whether each group is asked about by itself.
-    pub(crate) one_by_one: bool,
-    /// Whether all rows outside of the groups are no proof that is needed, too.
-    pub(crate) exact: bool,
 }
 
 impl DisplayAs for S3GroupByExec {

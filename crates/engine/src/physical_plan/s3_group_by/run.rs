@@ -23,9 +23,9 @@ use crate::endpoint::Endpoint;
 use crate::profile::GroupByDemand;
 
 /// The most groups of a file that the store is asked about: of more, all are aggregated here.
-pub(crate) const MOST_GROUPS: usize = 256;
+pub(super) const MOST_GROUPS: usize = 256;
 /// The same if each is asked about by itself.
-pub(crate) const MOST_STATEMENTS: usize = 32;
+pub(super) const MOST_STATEMENTS: usize = 32;
 /// How often groups are looked for among the rows that are left.
 const ROUNDS: usize = 4;
 /// How many statements about one file are under way at the same time.
@@ -53,7 +53,7 @@ impl Run {
         context: Arc<TaskContext>,
         partition: usize,
     ) -> Result<Self> {
-        let demand = GroupByDemand::of(exec, context.session_config().options())?;
+        let demand = GroupByDemand::of(&exec.shape()?, context.session_config().options());
         Ok(Self {
             query: Arc::clone(query),
             largest: exec.pushed == Pushed::Largest,

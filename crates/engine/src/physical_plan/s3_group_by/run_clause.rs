@@ -40,7 +40,7 @@ impl RunClause {
         context: Arc<TaskContext>,
         partition: usize,
     ) -> Result<Self> {
-        let demand = GroupByDemand::of(exec, context.session_config().options())?;
+        let demand = GroupByDemand::of(&exec.shape()?, context.session_config().options());
         Ok(Self {
             query: Arc::clone(query),
             sample_rows: exec.sample_rows,
