@@ -97,7 +97,6 @@ mod json_layout;
 mod json_order;
 mod late_keys;
 mod layered;
-mod link_loops;
 mod listed;
 mod local;
 mod locations;
