@@ -6,8 +6,9 @@ use datafusion::common::Result;
 use datafusion::sql::parser::{CopyToSource, Statement};
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, ColumnDef, ColumnOption, DuplicateTreatment, Expr, Function, FunctionArg,
-    FunctionArgExpr, FunctionArguments, GroupByExpr, LockType, OrderBy, OrderByKind, Query, Select,
-    Statement as Sql, TableFactor, TableWithJoins, Value, Visit, Visitor,
+    FunctionArgExpr, FunctionArguments, GroupByExpr, JoinConstraint, JoinOperator, LockType,
+    OrderBy, OrderByKind, Query, Select, Statement as Sql, TableFactor, TableWithJoins,
+    UnaryOperator, Value, ValueWithSpan, Visit, Visitor,
 };
 
 use crate::error::{ErrorKind, Told};
@@ -29,9 +30,9 @@ pub(crate) fn check(statement: &Statement) -> Result<()> {
                 "DELETE … LIMIT",
                 "Name the rows: DELETE FROM t WHERE id IN (SELECT id FROM t LIMIT 10).",
             ),
-            (Sql::CreateTable(table), None) => match numbered(&table.columns) {
+            (Sql::CreateTable(table), None) => match ignored(&table.columns) {
                 ControlFlow::Continue(()) => table.visit(&mut Dropped),
-                numbered => numbered,
+                ignored => ignored,
             },
             (statement, None) => statement.visit(&mut Dropped),
         },
@@ -46,7 +47,11 @@ pub(crate) fn check(statement: &Statement) -> Result<()> {
             ),
             inner => return check(inner),
         },
-        Statement::CreateExternalTable(table) => numbered(&table.columns),
+        Statement::CreateExternalTable(table) if !table.order_exprs.is_empty() => refuse(
+            "WITH ORDER",
+            "Leave it out: nothing checks that files are sorted as it says. ORDER BY sorts rows.",
+        ),
+        Statement::CreateExternalTable(table) => ignored(&table.columns),
         Statement::Reset(_) => ControlFlow::Continue(()),
     };
     match found {
@@ -73,24 +78,42 @@ fn instead_of(statement: &Sql) -> Option<(&'static str, &'static str)> {
 const ALONE: &str =
     "Each statement stands for itself, and what COPY writes appears when it is complete.";
 
-/// A column that another system would number.
-fn numbered(columns: &[ColumnDef]) -> ControlFlow<Told> {
-    let is_numbered = |option: &ColumnOption| match option {
-        ColumnOption::Identity(_) | ColumnOption::Generated { generation_expr: None, .. } => true,
-        ColumnOption::DialectSpecific(words) => {
-            let text: String = words.iter().map(|word| word.to_string().to_uppercase()).collect();
-            text.contains("INCREMENT")
+/// A column that another system would number or compute, or whose text it would compare by another order.
+fn ignored(columns: &[ColumnDef]) -> ControlFlow<Told> {
+    for option in columns.iter().flat_map(|column| &column.options) {
+        match &option.option {
+            ColumnOption::Identity(_) | ColumnOption::Generated { generation_expr: None, .. } => {
+                return refuse(NUMBERED.0, NUMBERED.1);
+            }
+            ColumnOption::Generated { .. } => {
+                return refuse(
+                    "a column that is computed from others",
+                    "Compute it in a query, or name the query: CREATE VIEW v AS SELECT *, b * 2 AS a FROM t.",
+                );
+            }
+            ColumnOption::Collation(_) => {
+                return refuse(
+                    "COLLATE",
+                    "Texts are compared byte by byte; compare lower(a) to leave capitals out of account.",
+                );
+            }
+            ColumnOption::DialectSpecific(words) => {
+                let text: String =
+                    words.iter().map(|word| word.to_string().to_uppercase()).collect();
+                if text.contains("INCREMENT") {
+                    return refuse(NUMBERED.0, NUMBERED.1);
+                }
+            }
+            _ => {}
         }
-        _ => false,
-    };
-    match columns.iter().flat_map(|column| &column.options).any(|it| is_numbered(&it.option)) {
-        true => refuse(
-            "a column that numbers rows by itself",
-            "Number them in a query: row_number() OVER (ORDER BY …).",
-        ),
-        false => ControlFlow::Continue(()),
     }
+    ControlFlow::Continue(())
 }
+
+const NUMBERED: (&str, &str) = (
+    "a column that numbers rows by itself",
+    "Number them in a query: row_number() OVER (ORDER BY …).",
+);
 
 /// Whether a statement defines a table or a view, and has no physical plan.
 fn is_definition(statement: &Sql) -> bool {
@@ -112,12 +135,8 @@ impl Visitor for Dropped {
     type Break = Told;
 
     fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<Told> {
-        if let Some(text) = query.order_by.as_ref().and_then(ordering_text) {
-            return ControlFlow::Break(Told {
-                kind: ErrorKind::Plan,
-                message: format!("ORDER BY '{text}' orders nothing: it is a text, and no column"),
-                hint: Some(format!("Write ORDER BY {text}, or ORDER BY \"{text}\".")),
-            });
+        if let Some(told) = query.order_by.as_ref().and_then(ordering_constant) {
+            return ControlFlow::Break(told);
         }
         if query.format_clause.is_some() || query.settings.is_some() || query.for_clause.is_some() {
             return refuse(
@@ -154,6 +173,9 @@ impl Visitor for Dropped {
                 "Number the rows of both with row_number() OVER (), and join by the number.",
             );
         }
+        if select.from.iter().any(is_without_condition) {
+            return refuse(WITHOUT_CONDITION.0, WITHOUT_CONDITION.1);
+        }
         ControlFlow::Continue(())
     }
 
@@ -173,6 +195,11 @@ impl Visitor for Dropped {
             }
             TableFactor::Table { with_hints, .. } if !with_hints.is_empty() => {
                 refuse("a hint such as WITH (NOLOCK)", "Leave it out: nothing is locked.")
+            }
+            TableFactor::NestedJoin { table_with_joins, .. }
+                if is_without_condition(table_with_joins) =>
+            {
+                refuse(WITHOUT_CONDITION.0, WITHOUT_CONDITION.1)
             }
             TableFactor::Table { version: Some(_), .. } => {
                 refuse("a version of a table", "Objects are read as they are; name another object.")
@@ -209,12 +236,20 @@ impl Visitor for Dropped {
     }
 }
 
-/// A text among what rows are ordered by.
-fn ordering_text(order: &OrderBy) -> Option<&str> {
+/// A text or a negative number among what rows are ordered by.
+fn ordering_constant(order: &OrderBy) -> Option<Told> {
     let OrderByKind::Expressions(keys) = &order.kind else { return None };
+    let told = |message, hint| Told { kind: ErrorKind::Plan, message, hint: Some(hint) };
     keys.iter().find_map(|key| match &key.expr {
-        Expr::Value(value) => match &value.value {
-            Value::SingleQuotedString(text) => Some(text.as_str()),
+        Expr::Value(ValueWithSpan { value: Value::SingleQuotedString(text), .. }) => Some(told(
+            format!("ORDER BY '{text}' orders nothing: it is a text, and no column"),
+            format!("Write ORDER BY {text}, or ORDER BY \"{text}\"."),
+        )),
+        Expr::UnaryOp { op: UnaryOperator::Minus, expr } => match expr.as_ref() {
+            Expr::Value(ValueWithSpan { value: number @ Value::Number(..), .. }) => Some(told(
+                format!("ORDER BY -{number} orders nothing: it is the same number in each row"),
+                format!("Write ORDER BY {number} DESC for the column with that number, the greatest first."),
+            )),
             _ => None,
         },
         _ => None,
@@ -261,6 +296,30 @@ fn is_positional(tables: &TableWithJoins) -> bool {
                 && alias.name.value.eq_ignore_ascii_case("positional")
         }
         _ => false,
+    })
+}
+
+/// A join that pairs every row with every other where other systems ask for a condition; and what to write instead.
+const WITHOUT_CONDITION: (&str, &str) = (
+    "JOIN without ON or USING",
+    "Say which rows belong together: JOIN u ON t.id = u.id; or CROSS JOIN u for every pair of rows.",
+);
+
+/// Whether tables are joined without a condition. What makes its rows from the row beside it needs none.
+fn is_without_condition(tables: &TableWithJoins) -> bool {
+    tables.joins.iter().any(|join| {
+        let is_inner = matches!(
+            join.join_operator,
+            JoinOperator::Join(JoinConstraint::None) | JoinOperator::Inner(JoinConstraint::None)
+        );
+        let makes_rows = matches!(
+            join.relation,
+            TableFactor::UNNEST { .. }
+                | TableFactor::Function { .. }
+                | TableFactor::Derived { lateral: true, .. }
+                | TableFactor::Table { args: Some(_), .. }
+        );
+        is_inner && !makes_rows
     })
 }
 

@@ -1,11 +1,13 @@
 //! Types that DataFusion makes fit where other systems refuse, with an answer that nobody means: a date beside a number
-//! is compared with the days since 1970, as a number is that is cast to a date, RANGE takes a number from a text, and `^`
-//! drops fractions.
+//! is compared with the days since 1970, as a number is that is cast to a date, RANGE takes a number from a text, `^` drops
+//! fractions, and the length of a list is that of its text.
 
 use arrow::datatypes::DataType;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::{Column, DFSchema, Result};
-use datafusion::logical_expr::expr::{Between, Cast, InList, TryCast, WindowFunction};
+use datafusion::logical_expr::expr::{
+    Between, Cast, InList, ScalarFunction, TryCast, WindowFunction,
+};
 use datafusion::logical_expr::{
     BinaryExpr, Expr, ExprSchemable, LogicalPlan, Operator, WindowFrameBound, WindowFrameUnits,
 };
@@ -46,6 +48,7 @@ fn check_expression(expr: &Expr, schema: &DFSchema) -> Result<()> {
             list.iter().try_for_each(|member| compared(expr, member, schema))
         }
         Expr::WindowFunction(window) => range(window, schema),
+        Expr::ScalarFunction(call) => text_of_list(call, schema),
         Expr::Cast(Cast { expr, field }) | Expr::TryCast(TryCast { expr, field }) => {
             number_as_date(expr, field.data_type(), schema)
         }
@@ -70,6 +73,29 @@ fn compared(left: &Expr, right: &Expr, schema: &DFSchema) -> Result<()> {
         hint: Some(format!(
             "Write a date: DATE '2024-01-31'; or compare a part of it: date_part('day', {date})."
         )),
+    }
+    .into())
+}
+
+/// Refuses functions of texts of a list, which DataFusion would write as text first.
+fn text_of_list(call: &ScalarFunction, schema: &DFSchema) -> Result<()> {
+    let (name, instead) = match call.func.name() {
+        "character_length" => ("length", "array_length"),
+        name @ ("left" | "right") => (name, "array_slice"),
+        _ => return Ok(()),
+    };
+    let Some(list) = call.args.first() else { return Ok(()) };
+    let is_list = |kind: DataType| {
+        use DataType as D;
+        matches!(kind, D::List(_) | D::LargeList(_) | D::FixedSizeList(..) | D::ListView(_))
+    };
+    if !list.get_type(schema).is_ok_and(is_list) {
+        return Ok(());
+    }
+    Err(Told {
+        kind: ErrorKind::Plan,
+        message: format!("{name} is of a text, and {} is a list", short(list)),
+        hint: Some(format!("Write {instead} for the list, or array_to_string for its text.")),
     }
     .into())
 }

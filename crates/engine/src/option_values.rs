@@ -90,6 +90,11 @@ pub(crate) fn check_setting(name: &str, value: &str) -> Result<()> {
         let hint = "Joins with one condition such as a < b are nested-loop joins without it.";
         return Err(refused(message, Some(hint.to_owned())));
     }
+    if name.to_ascii_lowercase().starts_with("datafusion.format.") {
+        let message = format!("{name} changes nothing here");
+        let hint = "Choose a format with --format or `.mode`; in a query, to_char(t, '%d.%m.%Y') and coalesce write a text.";
+        return Err(refused(message, Some(hint.to_owned())));
+    }
     if !name.eq_ignore_ascii_case(TIME_ZONE) || value.parse::<Tz>().is_ok() {
         return Ok(());
     }
@@ -237,6 +242,12 @@ mod tests {
             assert!(error.hint().unwrap().contains("Europe/Berlin"));
         }
         check_setting("datafusion.execution.batch_size", "Mars").unwrap();
+    }
+
+    #[test]
+    fn settings_that_nothing_reads_are_refused() {
+        let error = Error::from(check_setting("datafusion.format.null", "NIL").unwrap_err());
+        assert!(error.to_string().ends_with("changes nothing here"), "{error}");
     }
 
     #[test]

@@ -305,6 +305,9 @@ const SAME_NAME: &str = "Give one of the columns another name: count(*) AS n.";
 
 const LIKE_TEXT: &str = "LIKE compares texts: CAST(d AS VARCHAR) LIKE '2024%'.";
 
+/// Between the date and the time of day, the text of a timestamp has a T.
+const LIKE_INSTANT: &str = "LIKE compares texts: CAST(t AS VARCHAR) LIKE '2024-01-31T10%'.";
+
 const SAME_TABLE: &str = "Give the tables names of their own: FROM t AS a JOIN t AS b.";
 
 const WHOSE: &str = "Say of which table it is: a.id.";
@@ -337,7 +340,8 @@ fn of_datafusion(root: &DataFusionError) -> (ErrorKind, Option<&'static str>) {
             (ErrorKind::Plan, Some(SAME_NAME))
         }
         DataFusionError::Plan(text) if text.contains("in LIKE expression") => {
-            (ErrorKind::Plan, Some(LIKE_TEXT))
+            let is_instant = text.contains("Timestamp");
+            (ErrorKind::Plan, Some(if is_instant { LIKE_INSTANT } else { LIKE_TEXT }))
         }
         DataFusionError::Plan(text) if text.contains("not found") && text.contains("table") => (
             ErrorKind::Plan,
