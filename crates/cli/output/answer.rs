@@ -183,6 +183,7 @@ impl Output {
         begins: impl Fn(),
     ) -> Result<u64> {
         let schema = stream.schema();
+        check_names(&schema, self.format)?;
         let stream = if schema.fields().is_empty() {
             let batches: Vec<_> = stream.try_collect().await?;
             let rows = count(&batches);
@@ -238,6 +239,27 @@ impl Output {
     }
 }
 
+/// Looks whether each column has a name of its own, without which a program finds only one of two.
+///
+/// # Errors
+///
+/// The name of two columns.
+fn check_names(schema: &SchemaRef, format: Format) -> Result<()> {
+    let lost = match format {
+        Format::Json | Format::Ndjson => "an object has one value of a name",
+        Format::Parquet => "a Parquet file could not be read back",
+        Format::Table | Format::Csv | Format::Tsv => return Ok(()),
+    };
+    let mut names = HashSet::new();
+    let Some(twice) = schema.fields().iter().find(|field| !names.insert(field.name())) else {
+        return Ok(());
+    };
+    let name = twice.name();
+    Err(Failure::new(format!("two columns are called `{name}`, and {lost}")).with_hint(format!(
+        "Give one of them another name: SELECT a.{name}, b.{name} AS {name}_2 …"
+    )))
+}
+
 async fn write_text(
     mut stream: SendableRecordBatchStream,
     mut encoder: Encoder,
@@ -266,16 +288,6 @@ async fn write_parquet(
     schema: SchemaRef,
     file: &mut File,
 ) -> Result<u64> {
-    let mut names = HashSet::new();
-    if let Some(twice) = schema.fields().iter().find(|field| !names.insert(field.name())) {
-        let name = twice.name();
-        return Err(Failure::new(format!(
-            "two columns are called `{name}`, and a Parquet file could not be read back"
-        ))
-        .with_hint(format!(
-            "Give one of them another name: SELECT a.{name}, b.{name} AS {name}_2 …"
-        )));
-    }
     let mut rows = 0;
     let mut writer = ArrowWriter::try_new(file, schema, None)?;
     while let Some(batch) = stream.try_next().await? {
