@@ -67,7 +67,7 @@ async fn an_answer_is_held_to_what_its_store_is_known_to_send() {
                 continue;
             }
             let replies = vec![stream(frames).e_tag("v1"), stream(&whole).e_tag("v1")];
-            let store = Store::start(replies, &["v1", "v1"]).await;
+            let store = Store::start(replies, &[]).await;
             let answer = run_with(&options(&store), profile.clone(), call()).await;
             let (case, name) = (frames.len(), &profile.name);
             assert_eq!(rows(&answer.unwrap()), five(), "{name}, {case} frames");

@@ -205,7 +205,7 @@ mod tests {
         assert_eq!(open_comment("select 1 /* a */"), None);
         assert_eq!(open_comment("/* a /* b */"), Some((1, 1)));
         assert_eq!(open_comment("/*/*/*"), Some((1, 1)));
-        assert_eq!(open_comment("'é' -- /*\n, 'é' /*é\n/* */"), Some((2, 6)));
+        assert_eq!(open_comment("'é' -- /*\n, 'é' /*é\n/* */"), Some((2, 7)));
         assert_eq!(open_comment("select 'a"), None);
         // As many as a statement may have: one pass.
         assert_eq!(open_comment(&"/*".repeat(200_000)), Some((1, 1)));
