@@ -213,6 +213,43 @@ async fn parquet(folder: &TempDir) -> Vec<u8> {
     std::fs::read(path).unwrap()
 }
 
+/// The server checks the pages that it reads, and its word is that of the query: a GET might not notice.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_damaged_page_that_the_store_finds_is_not_read_in_another_way() {
+    const SOUND: &[u8] = include_bytes!("../../crates/evaluator/src/parquet/checksums_v1.parquet");
+    let store = Store::start().await;
+    store.put("sound.parquet", SOUND);
+    let engine = store.engine(Scan::Select).await;
+    let queries = [
+        "SELECT n, s FROM 't' WHERE n < 100",
+        "SELECT sum(n), max(n) FROM 't'",
+        "SELECT s, count(n) FROM 't' GROUP BY s",
+    ];
+    let mut found = [0; 3];
+    for at in (4..SOUND.len() - 8).step_by(5) {
+        let mut bytes = SOUND.to_vec();
+        bytes[at] ^= 1;
+        let object = format!("{at}.parquet");
+        store.put(&object, bytes);
+        for (query, found) in queries.iter().zip(&mut found) {
+            let sql = query.replace("'t'", &format!("'s3://{BUCKET}/{object}'"));
+            let before = engine.counted();
+            let ran = engine.collect(&sql).await;
+            let Err(error) = ran else { continue };
+            if !error.to_string().contains("another checksum") {
+                continue;
+            }
+            *found += 1;
+            assert_eq!(engine.counted().since(&before).fallbacks, 0, "{sql}");
+            assert_eq!(error.kind(), ErrorKind::Data);
+            let words = format!("`{object}` in bucket `{BUCKET}` is damaged: ParquetParsingError");
+            assert!(error.to_string().contains(&words), "{error}");
+            assert!(error.hint().unwrap().contains("from a copy"), "{error:?}");
+        }
+    }
+    assert!(found.iter().all(|found| *found > 5), "{found:?}");
+}
+
 const QUERIES: [&str; 4] = [
     "SELECT count(*) FROM t",
     "SELECT * FROM t WHERE k > 2900",

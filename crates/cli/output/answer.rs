@@ -19,7 +19,7 @@ use parquet::arrow::ArrowWriter;
 use crate::failure::{Failure, Result};
 use crate::output::expanded::expanded;
 use crate::output::file::Unfinished;
-use crate::output::fit::framed;
+use crate::output::fit::{framed, with_short_titles};
 use crate::output::nested::as_json;
 use crate::output::tree::{is_plan, trees};
 use crate::runtime::terminal;
@@ -402,7 +402,7 @@ impl Encoder {
         let names: Vec<&str> =
             self.schema.fields().iter().map(|field| field.name().as_str()).collect();
         // The header is that of the first batch, and there may be none.
-        let header = RecordBatch::new_empty(Arc::clone(&self.schema));
+        let header = RecordBatch::new_empty(Arc::new(with_short_titles(&self.schema)));
         if is_plan(&names) {
             return trees(&self.kept, self.width);
         }

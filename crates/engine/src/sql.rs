@@ -356,6 +356,11 @@ impl Part {
                 | Keyword::WHEN
                 | Keyword::THEN
                 | Keyword::ELSE => Self::Next,
+                // `x ISNULL` and `x NOTNULL` become `x IS NULL`.
+                Keyword::NOTNULL => Self::Operator(3),
+                // `x AT TIME ZONE 'UTC'`
+                Keyword::AT => Self::Operator(7),
+                _ if word.value.eq_ignore_ascii_case("ISNULL") => Self::Operator(3),
                 _ => Self::Other,
             },
             Token::Whitespace(_)
@@ -450,6 +455,9 @@ mod tests {
             assert!((20_000..20_010).contains(&depth), "{operator}: {depth}");
         }
         assert!(depth(&chain(" OR ", "a = 1 AND b < 2 + 3")) < 5010);
+        for word in [" isnull", " NOTNULL", " at time zone 'utc'"] {
+            assert_eq!(depth(&format!("SELECT a{}", word.repeat(5000))), 5000, "{word}");
+        }
         // The left operand may be as deep as the chain that it begins.
         let sum = chain("+", "1");
         for deep in [

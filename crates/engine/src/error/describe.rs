@@ -75,6 +75,10 @@ pub(super) fn describe(error: &DataFusionError) -> Description {
         let (kind, message) = (ErrorKind::Plan, appeared.to_string());
         return Description { kind, message, hint: Some(REPLACES.into()) };
     }
+    if find::<io::Error>(error).is_some_and(|io| io.kind() == io::ErrorKind::FileTooLarge) {
+        let message = "the file would be larger than this process may write".to_owned();
+        return Description { kind: ErrorKind::Resources, message, hint: Some(FILE_SIZE.into()) };
+    }
     if let Some(unknown) = find::<UnknownOutcome>(error) {
         let reason = of_object_store(&unknown.error).message;
         let message = format!("{unknown}: {reason}");
@@ -317,6 +321,10 @@ const COLUMNS: &str = "Check the columns' names; quote a name that has capitals:
 
 /// Where answers are written.
 pub(super) const ROOM: &str = "Free some space, or write elsewhere.";
+
+/// What bounds the size of a file.
+const FILE_SIZE: &str = "Raise the limit on the size of files (ulimit -f), or write to another file system: some have a \
+     limit of their own.";
 
 /// Where joins, sorts and aggregates spill to.
 const DISK: &str =

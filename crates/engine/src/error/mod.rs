@@ -177,6 +177,8 @@ mod tests {
         check(exec_datafusion_err!("it\ndid not work"), ErrorKind::Other, None);
         let disk = std::io::Error::from(std::io::ErrorKind::StorageFull);
         check(DataFusionError::IoError(disk), ErrorKind::Resources, Some("space"));
+        let large = std::io::Error::from(std::io::ErrorKind::FileTooLarge);
+        check(arrow(ArrowError::from(large)), ErrorKind::Resources, Some("ulimit -f"));
         let spilled = ArrowError::from(std::io::Error::from(std::io::ErrorKind::StorageFull));
         check(arrow(spilled), ErrorKind::Resources, Some("TMPDIR"));
     }
