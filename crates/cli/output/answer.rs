@@ -84,6 +84,13 @@ impl Output {
     ) -> Result<Self> {
         // As for other programs, `-` is stdout.
         let file = file.filter(|file| file != Path::new("-"));
+        if let Some(url) = file.as_deref().and_then(Path::to_str)
+            && url.starts_with("s3://")
+        {
+            return Err(Failure::Usage(format!(
+                "--output writes a file of this machine; COPY writes an object: sluice sql \"COPY (SELECT …) TO '{url}'\""
+            )));
+        }
         let format = match (format, &file) {
             (Some(Format::Parquet), None) => {
                 return Err(Failure::Usage("--format parquet needs --output FILE".to_owned()));

@@ -74,17 +74,23 @@ pub(crate) enum Step<'a> {
 }
 
 /// The statements of a script and its commands: lines that begin with `\` or, where no statement is begun, with a point
-/// and a letter, outside of strings and comments. A command in the midst of a statement ends it.
+/// and a letter, outside of strings and comments. A command in the midst of a statement ends it. `exit`, `quit`, `help`
+/// and the like are commands where they are a statement of their own.
 pub(crate) fn steps(text: &str) -> Vec<Step<'_>> {
     let mut steps = Vec::new();
     let mut start = 0;
     while let Some(line) = command_line(text, start, false) {
-        steps.extend(all(&text[start..line.start]).into_iter().map(Step::Statement));
+        steps.extend(all(&text[start..line.start]).into_iter().map(step));
         steps.push(Step::Command(line.text.trim()));
         start = line.start + line.text.len();
     }
-    steps.extend(all(&text[start..]).into_iter().map(Step::Statement));
+    steps.extend(all(&text[start..]).into_iter().map(step));
     steps
+}
+
+/// A statement, or a command without a sign before it.
+fn step(text: &str) -> Step<'_> {
+    if is_plain_command(text) { Step::Command(text) } else { Step::Statement(text) }
 }
 
 /// The first line from `from` on that is a command; `is_begun` is whether a statement is begun before.

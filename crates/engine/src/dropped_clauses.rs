@@ -12,6 +12,7 @@ use datafusion::sql::sqlparser::ast::{
 };
 
 use crate::error::{ErrorKind, Told};
+use crate::foreign_statements::instead_of;
 
 /// Looks for it.
 ///
@@ -21,7 +22,7 @@ use crate::error::{ErrorKind, Told};
 pub(crate) fn check(statement: &Statement) -> Result<()> {
     let found = match statement {
         Statement::Statement(statement) => match (statement.as_ref(), instead_of(statement)) {
-            (_, Some((what, instead))) => refuse(what, instead),
+            (_, Some((what, instead))) => refuse(&what, &instead),
             (Sql::Update(update), None) if update.from.is_some() => refuse(
                 "UPDATE … FROM",
                 "Take the other table's values from a subquery: SET a = (SELECT …) WHERE id IN (SELECT …).",
@@ -36,15 +37,10 @@ pub(crate) fn check(statement: &Statement) -> Result<()> {
             },
             (statement, None) => statement.visit(&mut Dropped),
         },
-        Statement::CopyTo(copy) => match &copy.source {
-            CopyToSource::Query(query) => query.visit(&mut Dropped),
-            CopyToSource::Relation(_) => ControlFlow::Continue(()),
-        },
+        Statement::CopyTo(_) => visit(statement, &mut Dropped),
         Statement::Explain(explain) => match explain.statement.as_ref() {
-            Statement::Statement(inner) if is_definition(inner) => refuse(
-                "EXPLAIN of a statement that defines something",
-                "Explain its query: EXPLAIN SELECT ….",
-            ),
+            Statement::Statement(inner) if is_definition(inner) => defines(),
+            Statement::CreateExternalTable(_) | Statement::Reset(_) => defines(),
             inner => return check(inner),
         },
         Statement::CreateExternalTable(table) if !table.order_exprs.is_empty() => refuse(
@@ -59,24 +55,6 @@ pub(crate) fn check(statement: &Statement) -> Result<()> {
         ControlFlow::Break(told) => Err(told.into()),
     }
 }
-
-/// Statements that DataFusion plans, or nearly, and does not run; with what there is instead.
-fn instead_of(statement: &Sql) -> Option<(&'static str, &'static str)> {
-    match statement {
-        Sql::CreateFunction(_) => Some((
-            "CREATE FUNCTION",
-            "Write the expression itself, or name a query: CREATE VIEW v AS SELECT ….",
-        )),
-        Sql::StartTransaction { begin: true, .. } => Some(("BEGIN", ALONE)),
-        Sql::StartTransaction { .. } => Some(("START TRANSACTION", ALONE)),
-        Sql::Commit { .. } => Some(("COMMIT", ALONE)),
-        Sql::Rollback { .. } => Some(("ROLLBACK", ALONE)),
-        _ => None,
-    }
-}
-
-const ALONE: &str =
-    "Each statement stands for itself, and what COPY writes appears when it is complete.";
 
 /// A column that another system would number or compute, or whose text it would compare by another order.
 fn ignored(columns: &[ColumnDef]) -> ControlFlow<Told> {
@@ -115,9 +93,37 @@ const NUMBERED: (&str, &str) = (
     "Number them in a query: row_number() OVER (ORDER BY …).",
 );
 
-/// Whether a statement defines a table or a view, and has no physical plan.
+/// Whether a statement defines or sets something, and has no physical plan.
 fn is_definition(statement: &Sql) -> bool {
-    matches!(statement, Sql::CreateTable(_) | Sql::CreateView(_) | Sql::Drop { .. })
+    matches!(
+        statement,
+        Sql::CreateTable(_)
+            | Sql::CreateView(_)
+            | Sql::Drop { .. }
+            | Sql::Set(_)
+            | Sql::Prepare { .. }
+            | Sql::Deallocate { .. }
+    )
+}
+
+fn defines() -> ControlFlow<Told> {
+    refuse(
+        "EXPLAIN of a statement that defines or sets something",
+        "Explain a query: EXPLAIN SELECT ….",
+    )
+}
+
+/// Visits the queries of a statement, whichever it is.
+pub(crate) fn visit<V: Visitor>(statement: &Statement, visitor: &mut V) -> ControlFlow<V::Break> {
+    match statement {
+        Statement::Statement(statement) => statement.visit(visitor),
+        Statement::CopyTo(copy) => match &copy.source {
+            CopyToSource::Query(query) => query.visit(visitor),
+            CopyToSource::Relation(_) => ControlFlow::Continue(()),
+        },
+        Statement::Explain(explain) => visit(&explain.statement, visitor),
+        Statement::CreateExternalTable(_) | Statement::Reset(_) => ControlFlow::Continue(()),
+    }
 }
 
 /// Refuses a clause, with what there is instead.
@@ -138,6 +144,20 @@ impl Visitor for Dropped {
         if let Some(told) = query.order_by.as_ref().and_then(ordering_constant) {
             return ControlFlow::Break(told);
         }
+        if let Some(fetch) = &query.fetch
+            && (fetch.with_ties || fetch.percent)
+        {
+            return match fetch.with_ties {
+                true => refuse(
+                    "FETCH … WITH TIES",
+                    "Rank the rows: SELECT * FROM t QUALIFY rank() OVER (ORDER BY id) <= 2.",
+                ),
+                false => refuse(
+                    "FETCH … PERCENT",
+                    "Rank the rows: SELECT * FROM t QUALIFY percent_rank() OVER (ORDER BY id) <= 0.1.",
+                ),
+            };
+        }
         if query.format_clause.is_some() || query.settings.is_some() || query.for_clause.is_some() {
             return refuse(
                 "FORMAT, SETTINGS and FOR after a query",
@@ -155,6 +175,14 @@ impl Visitor for Dropped {
     fn pre_visit_select(&mut self, select: &Select) -> ControlFlow<Told> {
         if select.prewhere.is_some() {
             return refuse("PREWHERE", "Write WHERE: it is pushed to the store.");
+        }
+        let sorted = [
+            (select.sort_by.is_empty(), "SORT BY"),
+            (select.cluster_by.is_empty(), "CLUSTER BY"),
+            (select.distribute_by.is_empty(), "DISTRIBUTE BY"),
+        ];
+        if let Some((_, clause)) = sorted.into_iter().find(|(is_empty, _)| !is_empty) {
+            return refuse(clause, "Write ORDER BY, which sorts all rows.");
         }
         if !select.connect_by.is_empty() {
             return refuse("CONNECT BY", "Write WITH RECURSIVE … instead.");
@@ -211,6 +239,24 @@ impl Visitor for Dropped {
     /// A date without quotes is a difference of numbers, which is compared with the days since 1970; a format without `%`
     /// is the same text for every date.
     fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<Told> {
+        match expr {
+            Expr::Interval(interval) if interval.last_field.is_some() => {
+                return refuse(
+                    "INTERVAL with a range of units, as in YEAR TO MONTH,",
+                    "Name each unit: INTERVAL '1 year 2 months'.",
+                );
+            }
+            Expr::Value(value) => {
+                if let Value::NationalStringLiteral(text) = &value.value {
+                    let text = text.replace('\'', "''");
+                    return refuse(
+                        "N before a text",
+                        &format!("Leave it out: '{text}'. All texts are Unicode."),
+                    );
+                }
+            }
+            _ => {}
+        }
         if let Some(told) = star(expr) {
             return ControlFlow::Break(told);
         }
@@ -323,8 +369,18 @@ fn is_without_condition(tables: &TableWithJoins) -> bool {
     })
 }
 
-/// Functions that write a date by a format.
-const FORMATTING: [&str; 2] = ["to_char", "date_format"];
+/// Functions that write or read a date by a format, or by the first of several that fits.
+const FORMATTING: [&str; 9] = [
+    "to_char",
+    "date_format",
+    "to_date",
+    "to_timestamp",
+    "to_timestamp_seconds",
+    "to_timestamp_millis",
+    "to_timestamp_micros",
+    "to_timestamp_nanos",
+    "to_unixtime",
+];
 
 /// Patterns of PostgreSQL and others, and those of strftime, the longer ones first.
 const PATTERNS: [(&str, &str); 16] = [

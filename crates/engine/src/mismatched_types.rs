@@ -6,7 +6,7 @@ use arrow::datatypes::DataType;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::{Column, DFSchema, Result};
 use datafusion::logical_expr::expr::{
-    Between, Cast, InList, ScalarFunction, TryCast, WindowFunction,
+    Between, Cast, InList, Like, ScalarFunction, TryCast, WindowFunction,
 };
 use datafusion::logical_expr::{
     BinaryExpr, Expr, ExprSchemable, LogicalPlan, Operator, WindowFrameBound, WindowFrameUnits,
@@ -34,7 +34,11 @@ pub(crate) fn check(plan: &LogicalPlan) -> Result<()> {
 
 fn check_expression(expr: &Expr, schema: &DFSchema) -> Result<()> {
     match expr {
+        Expr::BinaryExpr(BinaryExpr { left, op: op @ (Operator::And | Operator::Or), right }) => {
+            shortened(left, *op, right)
+        }
         Expr::BinaryExpr(BinaryExpr { left, op, right }) if op.supports_propagation() => {
+            chained(left, *op, right, schema)?;
             compared(left, right, schema)
         }
         Expr::BinaryExpr(BinaryExpr { left, op, right }) if is_of_bits(*op) => {
@@ -53,6 +57,80 @@ fn check_expression(expr: &Expr, schema: &DFSchema) -> Result<()> {
             number_as_date(expr, field.data_type(), schema)
         }
         _ => Ok(()),
+    }
+}
+
+/// Refuses a text or a number beside AND or OR: `name LIKE 'a%' OR 'b%'`, `id = 1 OR 2`.
+fn shortened(left: &Expr, op: Operator, right: &Expr) -> Result<()> {
+    let is_constant = |expr: &Expr| {
+        matches!(expr, Expr::Literal(value, _)
+            if value.data_type().is_string() || value.data_type().is_numeric())
+    };
+    let (constant, other) = match (is_constant(left), is_constant(right)) {
+        (true, false) => (left, last(right)),
+        (false, true) => (right, last(left)),
+        _ => return Ok(()),
+    };
+    let constant = in_words(constant);
+    let repeated = match other {
+        Expr::Like(Like { expr, case_insensitive, .. }) => {
+            let like = if *case_insensitive { "ILIKE" } else { "LIKE" };
+            format!("{} {like} {constant}", in_words(expr))
+        }
+        Expr::BinaryExpr(BinaryExpr { left, op, .. }) if op.supports_propagation() => {
+            format!("{} {op} {constant}", in_words(left))
+        }
+        _ => format!("x = {constant}"),
+    };
+    Err(Told {
+        kind: ErrorKind::Plan,
+        message: format!("{op} stands between conditions, and {constant} is none"),
+        hint: Some(format!("Repeat what it is compared with: … {op} {repeated}.")),
+    }
+    .into())
+}
+
+/// The last condition of a chain of AND or OR.
+fn last(expr: &Expr) -> &Expr {
+    match expr {
+        Expr::BinaryExpr(BinaryExpr { op: Operator::And | Operator::Or, right, .. }) => last(right),
+        other => other,
+    }
+}
+
+/// Refuses `1 < id < 3`, in which true or false would be compared with 3.
+fn chained(left: &Expr, op: Operator, right: &Expr, schema: &DFSchema) -> Result<()> {
+    let Expr::BinaryExpr(BinaryExpr { left: first, op: before, right: middle }) = left else {
+        return Ok(());
+    };
+    let is_condition = |kind: DataType| matches!(kind, DataType::Boolean | DataType::Null);
+    let is_chain = before.supports_propagation()
+        && !matches!(before, Operator::And | Operator::Or)
+        && right.get_type(schema).is_ok_and(|kind| !is_condition(kind));
+    if !is_chain {
+        return Ok(());
+    }
+    let [first, middle, right] = [first.as_ref(), middle.as_ref(), right].map(in_words);
+    Err(Told {
+        kind: ErrorKind::Plan,
+        message: format!(
+            "{first} {before} {middle} is true or false, and cannot be compared with {right}"
+        ),
+        hint: Some(format!("Write {first} {before} {middle} AND {middle} {op} {right}.")),
+    }
+    .into())
+}
+
+/// An expression as it may be typed, without the tables of its columns.
+fn in_words(expr: &Expr) -> String {
+    match expr {
+        Expr::Literal(value, _) if value.data_type().is_string() => {
+            format!("'{}'", value.to_string().replace('\'', "''"))
+        }
+        Expr::BinaryExpr(BinaryExpr { left, op, right }) => {
+            format!("{} {op} {}", in_words(left), in_words(right))
+        }
+        other => short(other),
     }
 }
 

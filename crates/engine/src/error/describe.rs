@@ -13,7 +13,7 @@ use sluicegate_client::text_times::TIME_OF_DAY;
 use super::ErrorKind;
 use super::columns::{each_once, unlike_column};
 use super::of_store::{MISSING_KEY, of_client, of_object_store};
-use super::reword::{cast, reword, with_point};
+use super::reword::{cast, of_value, reword, with_point};
 use super::told::Told;
 use crate::checked::Damaged;
 use crate::csv_options::BadEncoding;
@@ -106,7 +106,7 @@ pub(super) fn describe(error: &DataFusionError) -> Description {
     }
     if let Some(bad) = find::<BadRecord>(error) {
         let message = one_line(&bad.to_string());
-        if let Some(described) = with_point(&message) {
+        if let Some(described) = with_point(&message).or_else(|| of_value(&message)) {
             return described;
         }
         if message.starts_with("Divide by zero") {
@@ -344,9 +344,6 @@ fn of_datafusion(root: &DataFusionError) -> (ErrorKind, Option<&'static str>) {
                 SchemaError::FieldNotFound { field, .. } => unlike_column(field).unwrap_or(COLUMNS),
             }),
         ),
-        DataFusionError::Plan(text) if text.contains("require unique expression names") => {
-            (ErrorKind::Plan, Some(SAME_NAME))
-        }
         DataFusionError::Plan(text) if text.contains("in LIKE expression") => {
             let is_instant = text.contains("Timestamp");
             (ErrorKind::Plan, Some(if is_instant { LIKE_INSTANT } else { LIKE_TEXT }))

@@ -78,6 +78,15 @@ pub(super) fn at(sql: &str, place: (usize, usize)) -> Option<Told> {
     if rest.starts_with('*') && before.ends_with('*') {
         return Some(told(sql, before.len() - 1, "**", "Write power(a, b)."));
     }
+    let reversed = [("=", "<", "=<", "Write <=."), (">", "<", "><", "Write <>.")];
+    for (first, second, sign, hint) in reversed {
+        if rest.starts_with(second) && before.ends_with(first) {
+            return Some(told(sql, before.len() - first.len(), sign, hint));
+        }
+    }
+    if rest.starts_with("=>") {
+        return Some(told(sql, before.len(), "=>", "Write >=."));
+    }
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     let word: &str = &rest[..rest.find(|c: char| !is_word(c)).unwrap_or(rest.len())];
     let found = match (word, rest.chars().next()) {
@@ -218,6 +227,9 @@ mod tests {
             ("select 1 # c", 10, "-- begins"),
             ("select ‘a’", 8, "two ' of the keyboard"),
             ("select a ≠ 1", 10, "<>"),
+            ("select a =< 1", 11, "<="),
+            ("select a => 1", 10, ">="),
+            ("select a >< 1", 11, "<>"),
         ] {
             let told = at(sql, (1, column)).unwrap();
             assert!(told.hint.unwrap().contains(part), "{sql}");
