@@ -333,7 +333,10 @@ impl TryFrom<Error> for NoAnswer {
             Error::Refused { code, message } => {
                 Ok(Self::Refused { code, message, every_statement })
             }
-            Error::Damaged { code, message, .. } => Ok(Self::Failed { code, message }),
+            // A question may be about a damaged sample.
+            Error::Damaged { code, message, .. } => {
+                Ok(Self::Refused { code, message, every_statement })
+            }
             Error::BadAnswer { message, .. } => {
                 Ok(Self::Failed { code: "BadAnswer".to_owned(), message })
             }
@@ -562,5 +565,15 @@ mod tests {
         );
         check(Some(301), "", "", "aws", "bucket `b` is in another region");
         check(Some(412), "", "", "aws", "`k` in bucket `b` changed while it was being read");
+    }
+
+    /// A probe asks for damage on purpose.
+    #[test]
+    fn damage_is_an_answer_to_a_probe() {
+        let subject = Subject { bucket: "b".to_owned(), key: "k".to_owned() };
+        let error = StoreError { code: "TruncatedInput".to_owned(), ..StoreError::default() };
+        let error = error.sort(&subject, &EndpointProfile::sluice(), 1);
+        let answer = NoAnswer::try_from(error).unwrap();
+        assert!(matches!(answer, NoAnswer::Refused { every_statement: false, .. }), "{answer:?}");
     }
 }
