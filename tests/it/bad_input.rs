@@ -144,7 +144,7 @@ async fn wrong_settings() {
     );
     says(
         try_rows(&engine, "SET sluice.nothing = 1").await,
-        &["no option sluice.nothing", "sluice.scan", "sluice.switch_seed"],
+        &["no setting `sluice.nothing`", "SHOW ALL lists the settings"],
     );
     says(
         try_rows(&engine, "SET sluice.switch_seed = '-1'").await,
