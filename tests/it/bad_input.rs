@@ -130,7 +130,8 @@ async fn corrupt_objects() {
              OPTIONS ('format.has_header' 'false', 'format.compression' 'gzip')"
         );
         rows(&engine, &ddl).await;
-        says(try_rows(&engine, "SELECT * FROM z").await, &["end of file"]);
+        let end = if scan == Scan::Select { "ends in the middle" } else { "end of file" };
+        says(try_rows(&engine, "SELECT * FROM z").await, &[end]);
     }
 }
 
