@@ -116,7 +116,7 @@ impl Percentile {
         };
         let is_descending = args.order_bys.first().is_some_and(|order| order.options.descending);
         let share = Self::parse(&format!("{share:e}"));
-        Ok(share.map(|share| if is_descending { share.from_the_end() } else { share }))
+        Ok(share.map(|share| if is_descending { share.reversed() } else { share }))
     }
 
     /// Reads the shortest digits of a double between 0 and 1.
@@ -131,7 +131,7 @@ impl Percentile {
         Some(Self { mantissa, unit })
     }
 
-    fn from_the_end(self) -> Self {
+    fn reversed(self) -> Self {
         Self { mantissa: self.unit - self.mantissa, ..self }
     }
 
@@ -285,7 +285,7 @@ mod tests {
         check(0.333_333_333, &[0.0, 1e9], Some(333_333_333.0));
         check(0.25, &[-f64::MAX, f64::MAX], Some(-f64::MAX / 2.0));
         check(0.5, &[f64::NAN, 1.0, 2.0], Some(2.0));
-        let tenth = Percentile::parse("9e-1").unwrap().from_the_end();
+        let tenth = Percentile::parse("9e-1").unwrap().reversed();
         assert_eq!(tenth, Percentile { mantissa: 1, unit: 10 });
         assert_eq!(Percentile::parse("1e-30"), None);
     }
