@@ -165,18 +165,20 @@ impl From<io::Error> for Failure {
             io::ErrorKind::StorageFull => {
                 Self::new("the disk is full").with_hint("Free some space, or write elsewhere.")
             }
+            io::ErrorKind::FileTooLarge => DataFusionError::IoError(error).into(),
             _ => Self::new(sentence(&error)),
         }
     }
 }
 
-/// The failure of a writer whose disk is full.
+/// The failure of a writer whose disk is full, or that may not write files as large.
 fn full_disk(error: &(dyn Error + 'static)) -> Option<Failure> {
     let mut next = Some(error);
     while let Some(error) = next {
         let io = error.downcast_ref::<io::Error>();
-        if let Some(full) = io.filter(|io| io.kind() == io::ErrorKind::StorageFull) {
-            return Some(io::Error::from(full.kind()).into());
+        let kind = io.map(io::Error::kind);
+        if let Some(kind @ (io::ErrorKind::StorageFull | io::ErrorKind::FileTooLarge)) = kind {
+            return Some(io::Error::from(kind).into());
         }
         // The source of one that wraps another error is the source of that one.
         next = match io.and_then(io::Error::get_ref) {
@@ -279,6 +281,16 @@ mod tests {
             let (message, hint) = failure.words();
             assert_eq!(message, "the disk is full");
             assert_eq!(hint.as_deref(), Some("Free some space, or write elsewhere."));
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_too_large_names_the_limit() {
+        let large = || io::Error::from(io::ErrorKind::FileTooLarge);
+        for failure in [Failure::from(large()), Failure::from(ArrowError::from(large()))] {
+            let (message, hint) = failure.words();
+            assert_eq!(message, "the file would be larger than this process may write");
+            assert!(hint.is_some_and(|hint| hint.contains("ulimit -f")));
         }
     }
 

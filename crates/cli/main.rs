@@ -22,6 +22,7 @@ use tracing_subscriber::EnvFilter;
 use self::args::{Args, help};
 use self::failure::{Failure, Result, report_origins};
 use self::runtime::compute::{self, Compute};
+use self::runtime::file_size;
 use self::runtime::scratch::Scratch;
 use self::runtime::terminal;
 
@@ -126,6 +127,7 @@ fn run(args: Args) -> Result<()> {
     // all threads of `compute` busy.
     let control =
         compute::build(tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all())?;
+    file_size::let_writes_fail(&control);
     let mut compute = Compute::start()?;
     let outcome = control.block_on(commands::run(args.command, &mut compute, &mut scratch));
     drop(compute);

@@ -69,6 +69,17 @@ pub(crate) fn hint(error: &clap::Error) -> Option<String> {
             return None;
         };
         let name = typed.split('=').next().unwrap_or_default();
+        let usage = error.get(ContextKind::Usage).map(ToString::to_string).unwrap_or_default();
+        let group = group_of(&usage);
+        if group.is_none() && ["-c", "--command", "-f", "--file"].contains(&name) {
+            return Some(format!("Statements are run by `sluice sql`: sluice sql {name} …"));
+        }
+        if group == Some("explain") && name == "--stats" {
+            return Some(
+                "Nothing runs, so nothing is counted: EXPLAIN ANALYZE, or `sluice sql --stats`, runs the query and counts."
+                    .to_owned(),
+            );
+        }
         let known = OPTIONS.iter().find(|(names, _)| names.contains(&name));
         return known.map(|(_, hint)| (*hint).to_owned());
     }
@@ -82,10 +93,15 @@ pub(crate) fn hint(error: &clap::Error) -> Option<String> {
     instead(typed, &usage)
 }
 
+/// The command that a usage is of; none if it is that of the program.
+fn group_of(usage: &str) -> Option<&str> {
+    let group = usage.split_whitespace().skip_while(|word| *word != "Usage:").nth(2);
+    group.filter(|group| group.starts_with(|c: char| c.is_alphabetic()))
+}
+
 fn instead(typed: &str, usage: &str) -> Option<String> {
     let word = typed.to_ascii_lowercase();
-    let group = usage.split_whitespace().skip_while(|word| *word != "sluice").nth(1);
-    if let Some(group) = group.filter(|group| group.starts_with(|c: char| c.is_alphabetic())) {
+    if let Some(group) = group_of(usage) {
         if group == "connect" && CONNECTIONS.contains(&word.as_str()) {
             return Some(
                 "A connection is a section of sluice/config.toml in your configuration folder \
@@ -200,6 +216,8 @@ mod tests {
         assert_eq!(below("ls", "connect").as_deref(), Some("Here it is `sluice connect list`."));
         assert_eq!(below("rm", "index").as_deref(), Some("Here it is `sluice index drop`."));
         assert_eq!(below("select 1", "generate"), None);
+        assert_eq!(group_of("Usage: sluice explain [OPTIONS] [SQL]..."), Some("explain"));
+        assert_eq!(group_of("Usage: sluice [OPTIONS] <COMMAND>"), None);
     }
 
     #[test]

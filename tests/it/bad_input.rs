@@ -130,7 +130,8 @@ async fn corrupt_objects() {
              OPTIONS ('format.has_header' 'false', 'format.compression' 'gzip')"
         );
         rows(&engine, &ddl).await;
-        says(try_rows(&engine, "SELECT * FROM z").await, &["end of file"]);
+        let end = if scan == Scan::Select { "ends in the middle" } else { "end of file" };
+        says(try_rows(&engine, "SELECT * FROM z").await, &[end]);
     }
 }
 
@@ -144,7 +145,7 @@ async fn wrong_settings() {
     );
     says(
         try_rows(&engine, "SET sluice.nothing = 1").await,
-        &["no option sluice.nothing", "sluice.scan", "sluice.switch_seed"],
+        &["no setting `sluice.nothing`", "SHOW ALL lists the settings"],
     );
     says(
         try_rows(&engine, "SET sluice.switch_seed = '-1'").await,

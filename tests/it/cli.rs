@@ -119,18 +119,22 @@ impl Served {
 
     /// With more arguments, and a place for what it says on stderr.
     pub(crate) fn start_logging(more: &[&str], log: Stdio) -> Self {
+        Self::start_as(more, log, |command| command)
+    }
+
+    /// By another command, which is made of that of the server.
+    pub(crate) fn start_as(
+        more: &[&str],
+        log: Stdio,
+        other: impl FnOnce(Command) -> Command,
+    ) -> Self {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir(folder.path().join("bucket")).unwrap();
         fs::write(folder.path().join("bucket").join("fruit.csv"), CSV).unwrap();
         let dir = folder.path().to_str().unwrap();
-        let mut child = sluice(&["serve", "--dir", dir, "--listen", "127.0.0.1:0"])
-            .args(more)
-            .env("SLUICE_ACCESS_KEY", "me")
-            .env("SLUICE_SECRET_KEY", "my secret")
-            .stdout(Stdio::piped())
-            .stderr(log)
-            .spawn()
-            .unwrap();
+        let mut command = sluice(&["serve", "--dir", dir, "--listen", "127.0.0.1:0"]);
+        command.args(more).env("SLUICE_ACCESS_KEY", "me").env("SLUICE_SECRET_KEY", "my secret");
+        let mut child = other(command).stdout(Stdio::piped()).stderr(log).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let (_, endpoint) = line.trim().split_once(" at ").unwrap_or_else(|| panic!("{line}"));

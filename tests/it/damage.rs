@@ -213,6 +213,43 @@ async fn parquet(folder: &TempDir) -> Vec<u8> {
     std::fs::read(path).unwrap()
 }
 
+/// The server checks the pages that it reads, and its word is that of the query: a GET might not notice.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_damaged_page_that_the_store_finds_is_not_read_in_another_way() {
+    const SOUND: &[u8] = include_bytes!("../../crates/evaluator/src/parquet/checksums_v1.parquet");
+    let store = Store::start().await;
+    store.put("sound.parquet", SOUND);
+    let engine = store.engine(Scan::Select).await;
+    let queries = [
+        "SELECT n, s FROM 't' WHERE n < 100",
+        "SELECT sum(n), max(n) FROM 't'",
+        "SELECT s, count(n) FROM 't' GROUP BY s",
+    ];
+    let mut found = [0; 3];
+    for at in (4..SOUND.len() - 8).step_by(5) {
+        let mut bytes = SOUND.to_vec();
+        bytes[at] ^= 1;
+        let object = format!("{at}.parquet");
+        store.put(&object, bytes);
+        for (query, found) in queries.iter().zip(&mut found) {
+            let sql = query.replace("'t'", &format!("'s3://{BUCKET}/{object}'"));
+            let before = engine.counted();
+            let ran = engine.collect(&sql).await;
+            let Err(error) = ran else { continue };
+            if !error.to_string().contains("another checksum") {
+                continue;
+            }
+            *found += 1;
+            assert_eq!(engine.counted().since(&before).fallbacks, 0, "{sql}");
+            assert_eq!(error.kind(), ErrorKind::Data);
+            let words = format!("`{object}` in bucket `{BUCKET}` is damaged: ParquetParsingError");
+            assert!(error.to_string().contains(&words), "{error}");
+            assert!(error.hint().unwrap().contains("from a copy"), "{error:?}");
+        }
+    }
+    assert!(found.iter().all(|found| *found > 5), "{found:?}");
+}
+
 const QUERIES: [&str; 4] = [
     "SELECT count(*) FROM t",
     "SELECT * FROM t WHERE k > 2900",
@@ -242,6 +279,34 @@ async fn damaged_parquet_is_an_error() {
         }
     }
     assert!(errors > 50, "{errors}");
+}
+
+/// Pages with checksums, of a file of this machine, by GET and by Select: no flipped bit of a value is an answer.
+#[tokio::test(flavor = "multi_thread")]
+async fn pages_are_compared_with_their_checksums() {
+    const INTACT: &[u8] = include_bytes!("../../crates/evaluator/src/parquet/checksums_v1.parquet");
+    let (store, folder) = (Store::start().await, TempDir::new().unwrap());
+    let get = store.builder().scan(Scan::Get).build().await.unwrap();
+    let select = store.builder().scan(Scan::Select).build().await.unwrap();
+    for flipped in [None, Some(35), Some(43), Some(82), Some(98), Some(130)] {
+        let mut bytes = INTACT.to_vec();
+        if let Some(at) = flipped {
+            bytes[at] ^= 2;
+        }
+        let name = format!("{}.parquet", flipped.unwrap_or_default());
+        let file = folder.path().join(&name);
+        std::fs::write(&file, &bytes).unwrap();
+        store.put(&name, &bytes);
+        let local = format!("SELECT n, s FROM '{}' ORDER BY n", file.display());
+        let remote = format!("SELECT n, s FROM 's3://{BUCKET}/{name}' WHERE n < 100 ORDER BY n");
+        for (engine, sql) in [(&get, &local), (&get, &remote), (&select, &remote)] {
+            match (flipped, try_ordered(engine, sql).await) {
+                (None, rows) => assert!(rows.unwrap().len() > 4, "{sql}"),
+                (Some(_), Err(error)) => assert_eq!(error.kind(), ErrorKind::Data, "{error}"),
+                (Some(at), Ok(rows)) => panic!("{sql}: byte {at} gives {rows:?}"),
+            }
+        }
+    }
 }
 
 /// Parquet's reader panics over some footers, which is no news beside the error that it becomes.

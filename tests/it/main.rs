@@ -26,6 +26,8 @@ mod exact;
 mod explain;
 mod faults;
 mod figure_10;
+#[cfg(unix)]
+mod file_size;
 mod folders;
 mod generate;
 mod group_by;

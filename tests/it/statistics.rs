@@ -21,9 +21,9 @@ use crate::harness::{BUCKET, Store, rows, runner, stock, stock_ordered, try_orde
 
 const COLUMNS: &str = "k BIGINT, g BIGINT, d DECIMAL(9, 2), t DATE, s VARCHAR, f DOUBLE";
 
-fn ddl(location: &str, more: &str) -> String {
+fn ddl(location: &str) -> String {
     format!(
-        "CREATE EXTERNAL TABLE t ({COLUMNS}) STORED AS CSV {more} \
+        "CREATE EXTERNAL TABLE t ({COLUMNS}) STORED AS CSV \
          LOCATION '{location}' OPTIONS ('format.has_header' 'true')"
     )
 }
@@ -59,7 +59,7 @@ async fn analyze_reads_each_version_of_an_object_once() {
         store.put(&format!("t/{object}.csv"), text);
     }
     let engine = engine_over(&store, cache.path(), Scan::Auto).await;
-    rows(&engine, &ddl(&format!("s3://{BUCKET}/t/"), "")).await;
+    rows(&engine, &ddl(&format!("s3://{BUCKET}/t/"))).await;
     let first = engine.plan("ANALYZE TABLE t").await.unwrap();
     let counted = first.counted();
     assert_eq!((counted.list, counted.get), (1, 3), "{counted:?}");
@@ -76,7 +76,7 @@ async fn analyze_reads_each_version_of_an_object_once() {
 
     // Nothing is left to read, not even for those who come later.
     let later = engine_over(&store, cache.path(), Scan::Auto).await;
-    rows(&later, &ddl(&format!("s3://{BUCKET}/t/"), "")).await;
+    rows(&later, &ddl(&format!("s3://{BUCKET}/t/"))).await;
     for engine in [&engine, &later] {
         let again = engine.plan("ANALYZE TABLE t COLUMNS (k, s)").await.unwrap();
         assert_eq!((again.counted().list, again.counted().requests()), (1, 1));
@@ -101,7 +101,7 @@ async fn analyze_of_some_columns_adds_to_what_is_known() {
     let cache = tempfile::tempdir().unwrap();
     store.put("t/a.csv", records(0, 100));
     let engine = engine_over(&store, cache.path(), Scan::Auto).await;
-    rows(&engine, &ddl(&format!("s3://{BUCKET}/t/"), "")).await;
+    rows(&engine, &ddl(&format!("s3://{BUCKET}/t/"))).await;
     for (sql, gets) in [
         ("ANALYZE TABLE t COLUMNS k", 1),
         ("ANALYZE TABLE t COLUMNS k", 0),
@@ -135,7 +135,7 @@ async fn every_kind_of_table_is_analyzed() {
     let store = Store::start().await;
     let engine = store.engine(Scan::Auto).await;
     store.put("t/a.csv", records(0, 200));
-    rows(&engine, &ddl(&format!("s3://{BUCKET}/t/"), "")).await;
+    rows(&engine, &ddl(&format!("s3://{BUCKET}/t/"))).await;
     for (format, place, options) in [
         ("JSON", "j/a.json", ""),
         ("PARQUET", "p/a.parquet", ""),
@@ -260,7 +260,7 @@ fn told(object: &ObjectStatistics, lie: &Lie) -> ObjectStatistics {
 }
 
 /// Statistics of an object that say what is not so, of its very version and with the right checksum:
-/// plans may change, rows do not. With Select and without, and for a table that is known to be sorted.
+/// plans may change, rows do not. With Select and without.
 #[test]
 fn wrong_statistics_change_no_answer() {
     let runtime = Runtime::new().unwrap();
@@ -273,32 +273,27 @@ fn wrong_statistics_change_no_answer() {
         fs::write(local.path().join(format!("{object}.csv")), &text).unwrap();
         location = format!("{}/", local.path().display());
     }
-    let orders = ["", "WITH ORDER (k ASC)"];
-    let expected: Vec<Vec<_>> = runtime.block_on(async {
-        let mut expected = Vec::new();
-        for order in orders {
-            let stock = stock();
-            stock_ordered(&stock, &ddl(&location, order)).await.unwrap();
-            let mut answers = Vec::new();
-            for sql in STATEMENTS {
-                answers.push(stock_ordered(&stock, sql).await.unwrap());
-            }
-            expected.push(answers);
+    let expected: Vec<_> = runtime.block_on(async {
+        let stock = stock();
+        stock_ordered(&stock, &ddl(&location)).await.unwrap();
+        let mut answers = Vec::new();
+        for sql in STATEMENTS {
+            answers.push(stock_ordered(&stock, sql).await.unwrap());
         }
-        expected
+        answers
     });
     // The truth, for the lies to begin with.
     let truth = tempfile::tempdir().unwrap();
     runtime.block_on(async {
         let engine = engine_over(&store, truth.path(), Scan::Auto).await;
-        rows(&engine, &ddl(&format!("s3://{BUCKET}/t/"), "")).await;
+        rows(&engine, &ddl(&format!("s3://{BUCKET}/t/"))).await;
         analyzed(&engine, "ANALYZE TABLE t").await;
     });
     let truth = KnownStatistics::in_folder(truth.path()).all();
     assert_eq!(truth.len(), 3);
     let believed = Cell::new(0);
-    let inputs = (prop::collection::vec(lie(), 3), any::<bool>(), any::<bool>());
-    let result = runner(24).run(&inputs, |(lies, select, ordered)| {
+    let inputs = (prop::collection::vec(lie(), 3), any::<bool>());
+    let result = runner(24).run(&inputs, |(lies, select)| {
         let folder = tempfile::tempdir().unwrap();
         let known = KnownStatistics::in_folder(folder.path());
         for (object, lie) in truth.iter().zip(&lies) {
@@ -311,9 +306,8 @@ fn wrong_statistics_change_no_answer() {
             };
             let builder = store.builder().profile(profile).statistics_folder(folder.path());
             let engine = builder.build().await.unwrap();
-            let place = usize::from(ordered);
-            rows(&engine, &ddl(&format!("s3://{BUCKET}/t/"), orders[place])).await;
-            for (sql, expected) in STATEMENTS.iter().zip(&expected[place]) {
+            rows(&engine, &ddl(&format!("s3://{BUCKET}/t/"))).await;
+            for (sql, expected) in STATEMENTS.iter().zip(&expected) {
                 let actual = try_ordered(&engine, sql).await.map_err(|error| error.to_string());
                 let (actual, expected) = match sql.contains("ORDER BY") {
                     true => (actual, expected.clone()),
@@ -346,7 +340,7 @@ async fn planning_asks_a_bounded_number_of_requests() {
         store.put(&format!("t/{object:05}.csv"), records(object * 10, 10));
     }
     let engine = engine_over(&store, cache.path(), Scan::Auto).await;
-    rows(&engine, &ddl(&format!("s3://{BUCKET}/t/"), "")).await;
+    rows(&engine, &ddl(&format!("s3://{BUCKET}/t/"))).await;
     for looks in [8, 0] {
         let query = engine.plan("SELECT s, sum(k) FROM t WHERE k < 100 GROUP BY s").await.unwrap();
         let plan = query.frame().clone().create_physical_plan().await.unwrap();
@@ -375,7 +369,7 @@ async fn estimates_follow_what_is_known_of_the_present_version() {
     let engine = engine_over(&store, cache.path(), Scan::Select).await;
     let later = engine_over(&store, cache.path(), Scan::Select).await;
     for engine in [&engine, &later] {
-        rows(engine, &ddl(&format!("s3://{BUCKET}/t/"), "")).await;
+        rows(engine, &ddl(&format!("s3://{BUCKET}/t/"))).await;
     }
     let predicted = async |engine: &Engine, origin: &str| {
         let explained = engine.explain(SQL).await.unwrap();

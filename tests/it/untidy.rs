@@ -404,7 +404,8 @@ async fn what_stands_for_null_is_null() {
     }
 }
 
-/// The README tells what is dropped of values; whoever reads them drops the same.
+/// Every way to read a value drops what its type cannot store, as the site's page
+/// `explanation/exact.md` documents.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_types_do_not_hold_is_dropped_alike_by_all() {
     let store = Store::start().await;

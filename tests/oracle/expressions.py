@@ -1,7 +1,7 @@
 """Random expressions over the columns in scope."""
 
 import differences
-from tables import BIGINT, BOOLEAN, DATE, DECIMAL, DOUBLE, INT, TIMESTAMP, VARCHAR, constant, duckdb_name_of, edges, name_of, text_of
+from tables import BIGINT, BOOLEAN, DATE, DECIMAL, DOUBLE, INT, REAL, TIMESTAMP, VARCHAR, constant, duckdb_name_of, edges, name_of, text_of
 from tree import ADD, AND, ATOM, COMPARE, IS, MULTIPLY, NOT, OR, RANGE, UNARY, Shape, column, expression, literal
 
 OPERATORS = ["=", "=", "<>", "<", "<=", ">", ">="]
@@ -35,6 +35,10 @@ def function(name, **more):
 def cast(type, of=None):
     return Shape(f"CAST({{0}} AS {name_of(type)})", f"CAST({{0}} AS {duckdb_name_of(type)})", demands=0,
                  approximate=type == DOUBLE and of is not None and of[0] == "decimal")
+
+
+# Digits of whole numbers, by their bits.
+DIGITS = {16: 5, 32: 10, 64: 19}
 
 
 def is_number(type):
@@ -152,7 +156,7 @@ class Expressions:
             if draw < 0.85:
                 return expression(NEGATED, self.predicate(scope, depth - 1), type=BOOLEAN)
             return self.same_column(scope)
-        kinds = [(6, self.compare_literal), (2, self.compare_columns), (2, self.compare_cast), (2, self.compare_computed), (2, self.between),
+        kinds = [(6, self.compare_literal), (2, self.compare_columns), (2, self.compare_cast), (2, self.compare_computed), (1, self.compare_mixed), (2, self.between),
                  (3, self.in_list), (2, self.like), (2, self.null_test), (2, self.distinct), (1, self.truth), (2, self.part_of_date),
                  (1, self.conditional_boolean), (1, self.compare_row_time), (2, self.compare_instant),
                  (1, self.compare_span), (1, self.guarded)]
@@ -215,6 +219,33 @@ class Expressions:
         type = self.rng.choice([INT, BIGINT, DOUBLE, VARCHAR, DATE, DECIMAL(12, 3), TIMESTAMP(3)])
         made = self.scalar(scope, type, 1)
         return self.compared(made, self.plain(made.type))
+
+    def compare_mixed(self, scope):
+        """CASE of numbers of two types, of which DataFusion takes the first for that of all until it coerces them."""
+        if not self.allowed("mixed-case"):
+            return None
+        one = self.column(scope, is_number)
+        other = one and self.column(scope, lambda type: is_number(type) and type != one.type and self.mixes(one.type, type))
+        if other is None:
+            return None
+        when = self.simple(scope)
+        shape = self.rng.choice(["CASE WHEN {0} THEN {1} ELSE {2} END", "CASE WHEN {0} THEN NULL WHEN {1} IS NULL THEN {2} ELSE {1} END",
+                                 "coalesce(CASE WHEN {0} THEN {1} END, {2})"])
+        made = expression(Shape(shape, demands=0), when, one, other, type=self.rng.choice([one, other]).type)
+        near = lambda: self.near(scope, self.rng.choice([one, other]))
+        draw = self.rng.random()
+        if draw < 0.7:
+            return self.compared(made, near())
+        if draw < 0.85:
+            return expression(IN, made, near(), near(), near(), type=BOOLEAN)
+        return expression(BETWEEN, made, near(), near(), type=BOOLEAN)
+
+    def mixes(self, one, other):
+        """Whether two types of numbers have a common one that holds the values of both."""
+        if not self.comparable(one, other) or REAL in (one, other) and DOUBLE not in (one, other):
+            return False
+        wide = [("decimal", DIGITS.get(type[1], 19), 0) if type[0] == "int" else type for type in (one, other)]
+        return not all(type[0] == "decimal" for type in wide) or self.fits(*wide)
 
     def between(self, scope):
         left = self.column(scope, lambda type: type != BOOLEAN)

@@ -210,7 +210,7 @@ def smaller(node):
                 made = list(node.kids)
                 made[ITEMS] = many(items[:index] + items[index + 1:])
                 if made[ORDER] is not None:
-                    kept = [it for it in made[ORDER].kids if it.kids[0].value[1] != gone.value]
+                    kept = [it for it in made[ORDER].kids if not (isinstance(it.kids[0].value, tuple) and it.kids[0].value[1] == gone.value)]
                     made[ORDER] = many(kept) if kept else None
                 yield Node(kind, made, node.value, node.type)
         source = node.kids[1]

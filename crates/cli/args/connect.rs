@@ -103,7 +103,8 @@ pub(crate) struct ConnectArgs {
     #[arg(long, value_name = "SIZE", help_heading = "Execution")]
     pub(crate) memory_limit: Option<Bytes>,
     /// Partitions that a query runs in [default: the number of cores]
-    #[arg(long, value_name = "N", help_heading = "Execution", value_parser = threads)]
+    #[arg(long, value_name = "N", help_heading = "Execution", allow_negative_numbers = true,
+          value_parser = threads)]
     pub(crate) threads: Option<NonZeroUsize>,
     #[arg(long, value_name = "NAME|FILE", help_heading = "Prediction", help = prices_help())]
     pub(crate) prices: Option<String>,

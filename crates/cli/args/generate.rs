@@ -136,7 +136,7 @@ where
     #[arg(long, value_name = "FILE")]
     pub(crate) ddl: Option<PathBuf>,
     /// Threads that generate rows [default: the number of cores]
-    #[arg(long, value_name = "N", value_parser = threads)]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = threads)]
     pub(crate) threads: Option<NonZeroUsize>,
     #[command(flatten)]
     pub(crate) store: StoreArgs,

@@ -42,7 +42,7 @@ pub(crate) use self::index::{
     CreateArgs, DropArgs, IndexCommand, IndexStore, ListArgs, VerifyArgs,
 };
 pub(crate) use self::model::ModelArgs;
-use self::quantity::{Price, scale};
+use self::quantity::{Price, max_rows, scale};
 pub(crate) use self::reference::{ReferenceArgs, ReferenceOf};
 pub(crate) use self::serve::ServeArgs;
 pub(crate) use self::simulation::SimulationArgs;
@@ -205,7 +205,7 @@ pub(crate) struct SqlArgs {
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     /// Maximum number of rows in a table; 0 shows all [default: 40 on a terminal, else 1000]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = max_rows)]
     pub(crate) max_rows: Option<usize>,
     /// Print the requests, bytes and cost of each statement on stderr
     #[arg(long)]

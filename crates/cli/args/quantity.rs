@@ -123,6 +123,11 @@ pub(crate) fn threads(text: &str) -> Result<NonZeroUsize, String> {
     text.trim().parse().map_err(|_| format!("`{text}` is not a number of threads, 1 or more"))
 }
 
+/// How many rows a table has at most; 0 is for all.
+pub(crate) fn max_rows(text: &str) -> Result<usize, String> {
+    text.trim().parse().map_err(|_| format!("`{text}` is not a number of rows, 0 or more"))
+}
+
 /// The URL of an object: `s3://bucket/key`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ObjectUrl {

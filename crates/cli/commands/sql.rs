@@ -125,6 +125,11 @@ pub(crate) fn script(args: &StatementArgs) -> Result<Option<Script>> {
             true => format!("`{file}` is no statement: to read it, sluice sql \"FROM '{file}'\""),
         }));
     }
+    if let Some(file) = args.statements.iter().find(|it| is_name_of_sql(it)) {
+        return Err(Failure::Usage(format!(
+            "there is no file `{file}`; one that is there is run with -f {file}"
+        )));
+    }
     for statement in args.command.iter().chain(&args.statements) {
         script.push(None, statement);
     }
@@ -141,6 +146,12 @@ pub(crate) fn script(args: &StatementArgs) -> Result<Option<Script>> {
 fn is_file(text: &str) -> bool {
     let is_url = text.starts_with("s3://") && !text.contains(char::is_whitespace);
     is_url || Path::new(text).is_file()
+}
+
+/// Whether what is given as a statement can only be meant as the name of a file of statements.
+fn is_name_of_sql(text: &str) -> bool {
+    let end = Path::new(text).extension().is_some_and(|end| end.eq_ignore_ascii_case("sql"));
+    end && !text.contains([' ', '\n', '\t', ';', '\'', '"', '('])
 }
 
 /// Adds the text of a file, or of stdin, to a script.
@@ -185,6 +196,10 @@ mod tests {
         };
         let Err(Failure::Usage(message)) = script(&args) else { panic!("it ran") };
         assert!(message.contains("FROM 's3://b/t.csv'"), "{message}");
+        let args =
+            StatementArgs { statements: vec!["nope.sql".to_owned()], ..StatementArgs::default() };
+        let Err(Failure::Usage(message)) = script(&args) else { panic!("it ran") };
+        assert!(message.contains("no file `nope.sql`"), "{message}");
     }
 
     #[test]

@@ -19,7 +19,7 @@ use parquet::arrow::ArrowWriter;
 use crate::failure::{Failure, Result};
 use crate::output::expanded::expanded;
 use crate::output::file::Unfinished;
-use crate::output::fit::framed;
+use crate::output::fit::{framed, with_short_titles};
 use crate::output::nested::as_json;
 use crate::output::tree::{is_plan, trees};
 use crate::runtime::terminal;
@@ -84,6 +84,13 @@ impl Output {
     ) -> Result<Self> {
         // As for other programs, `-` is stdout.
         let file = file.filter(|file| file != Path::new("-"));
+        if let Some(url) = file.as_deref().and_then(Path::to_str)
+            && url.starts_with("s3://")
+        {
+            return Err(Failure::Usage(format!(
+                "--output writes a file of this machine; COPY writes an object: sluice sql \"COPY (SELECT …) TO '{url}'\""
+            )));
+        }
         let format = match (format, &file) {
             (Some(Format::Parquet), None) => {
                 return Err(Failure::Usage("--format parquet needs --output FILE".to_owned()));
@@ -183,6 +190,7 @@ impl Output {
         begins: impl Fn(),
     ) -> Result<u64> {
         let schema = stream.schema();
+        check_names(&schema, self.format)?;
         let stream = if schema.fields().is_empty() {
             let batches: Vec<_> = stream.try_collect().await?;
             let rows = count(&batches);
@@ -238,6 +246,27 @@ impl Output {
     }
 }
 
+/// Looks whether each column has a name of its own, without which a program finds only one of two.
+///
+/// # Errors
+///
+/// The name of two columns.
+fn check_names(schema: &SchemaRef, format: Format) -> Result<()> {
+    let lost = match format {
+        Format::Json | Format::Ndjson => "an object has one value of a name",
+        Format::Parquet => "a Parquet file could not be read back",
+        Format::Table | Format::Csv | Format::Tsv => return Ok(()),
+    };
+    let mut names = HashSet::new();
+    let Some(twice) = schema.fields().iter().find(|field| !names.insert(field.name())) else {
+        return Ok(());
+    };
+    let name = twice.name();
+    Err(Failure::new(format!("two columns are called `{name}`, and {lost}")).with_hint(format!(
+        "Give one of them another name: SELECT a.{name}, b.{name} AS {name}_2 …"
+    )))
+}
+
 async fn write_text(
     mut stream: SendableRecordBatchStream,
     mut encoder: Encoder,
@@ -266,16 +295,6 @@ async fn write_parquet(
     schema: SchemaRef,
     file: &mut File,
 ) -> Result<u64> {
-    let mut names = HashSet::new();
-    if let Some(twice) = schema.fields().iter().find(|field| !names.insert(field.name())) {
-        let name = twice.name();
-        return Err(Failure::new(format!(
-            "two columns are called `{name}`, and a Parquet file could not be read back"
-        ))
-        .with_hint(format!(
-            "Give one of them another name: SELECT a.{name}, b.{name} AS {name}_2 …"
-        )));
-    }
     let mut rows = 0;
     let mut writer = ArrowWriter::try_new(file, schema, None)?;
     while let Some(batch) = stream.try_next().await? {
@@ -390,7 +409,7 @@ impl Encoder {
         let names: Vec<&str> =
             self.schema.fields().iter().map(|field| field.name().as_str()).collect();
         // The header is that of the first batch, and there may be none.
-        let header = RecordBatch::new_empty(Arc::clone(&self.schema));
+        let header = RecordBatch::new_empty(Arc::new(with_short_titles(&self.schema)));
         if is_plan(&names) {
             return trees(&self.kept, self.width);
         }

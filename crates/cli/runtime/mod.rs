@@ -2,6 +2,7 @@
 
 pub(crate) mod compute;
 pub(crate) mod cpu;
+pub(crate) mod file_size;
 pub(crate) mod folders;
 pub(crate) mod hangup;
 pub(crate) mod input;

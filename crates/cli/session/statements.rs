@@ -7,20 +7,32 @@ pub(crate) struct Split<'a> {
     pub(crate) complete: Vec<&'a str>,
     /// What is not ended by a `;` yet; empty if that is only space and comments.
     pub(crate) rest: &'a str,
+    /// How many bytes of `rest` need not be read again when lines follow: those before what is open at its end, unless
+    /// that is all of its words.
+    pub(crate) known: usize,
 }
 
 /// Cuts at each `;` that is not inside a string, a quoted name or a comment.
 pub(crate) fn split(text: &str) -> Split<'_> {
+    split_from(text, 0)
+}
+
+/// The same of the rest of an earlier split, of which so many bytes are known, and the lines behind it.
+pub(crate) fn split_from(text: &str, known: usize) -> Split<'_> {
     let mut complete = Vec::new();
     let mut start = 0;
-    let mut has_words = false;
-    for piece in pieces(text) {
+    let mut has_words = known > 0;
+    // Where the last piece begins if it is open, and whether words come before it.
+    let mut open = None;
+    for piece in pieces(&text[known..]) {
+        let at = known + piece.start;
+        open = (!piece.closed).then_some((at, has_words));
         match piece.kind {
             Kind::End => {
                 if has_words {
-                    complete.push(text[start..piece.start].trim());
+                    complete.push(text[start..at].trim());
                 }
-                start = piece.start + piece.text.len();
+                start = at + piece.text.len();
                 has_words = false;
             }
             // One that does not end is a mistake.
@@ -29,7 +41,18 @@ pub(crate) fn split(text: &str) -> Split<'_> {
             _ => has_words = true,
         }
     }
-    Split { complete, rest: if has_words { text[start..].trim() } else { "" } }
+    if !has_words {
+        return Split { complete, rest: "", known: 0 };
+    }
+    let rest = text[start..].trim_start();
+    let begin = text.len() - rest.len();
+    let rest = rest.trim_end();
+    let known = match open {
+        Some((at, true)) => at - begin,
+        Some((_, false)) => 0,
+        None => rest.len(),
+    };
+    Split { complete, rest, known }
 }
 
 /// All statements of a text; the last one needs no `;`.
@@ -51,22 +74,28 @@ pub(crate) enum Step<'a> {
 }
 
 /// The statements of a script and its commands: lines that begin with `\` or, where no statement is begun, with a point
-/// and a letter, outside of strings and comments. A command in the midst of a statement ends it.
+/// and a letter, outside of strings and comments. A command in the midst of a statement ends it. `exit`, `quit`, `help`
+/// and the like are commands where they are a statement of their own.
 pub(crate) fn steps(text: &str) -> Vec<Step<'_>> {
     let mut steps = Vec::new();
     let mut start = 0;
-    while let Some(line) = command_line(text, start) {
-        steps.extend(all(&text[start..line.start]).into_iter().map(Step::Statement));
+    while let Some(line) = command_line(text, start, false) {
+        steps.extend(all(&text[start..line.start]).into_iter().map(step));
         steps.push(Step::Command(line.text.trim()));
         start = line.start + line.text.len();
     }
-    steps.extend(all(&text[start..]).into_iter().map(Step::Statement));
+    steps.extend(all(&text[start..]).into_iter().map(step));
     steps
 }
 
-/// The first line from `from` on that is a command.
-pub(crate) fn command_line(text: &str, from: usize) -> Option<Piece<'_>> {
-    let mut is_begun = false;
+/// A statement, or a command without a sign before it.
+fn step(text: &str) -> Step<'_> {
+    if is_plain_command(text) { Step::Command(text) } else { Step::Statement(text) }
+}
+
+/// The first line from `from` on that is a command; `is_begun` is whether a statement is begun before.
+pub(crate) fn command_line(text: &str, from: usize, is_begun: bool) -> Option<Piece<'_>> {
+    let mut is_begun = is_begun;
     let (mut line, mut seen) = (text[..from].rfind('\n').map_or(0, |end| end + 1), from);
     for piece in pieces(&text[from..]) {
         let at = from + piece.start;
@@ -219,7 +248,8 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, complete: &[&str], rest: &str) {
-        assert_eq!(split(text), Split { complete: complete.to_vec(), rest }, "{text}");
+        let found = split(text);
+        assert_eq!((found.complete.as_slice(), found.rest), (complete, rest), "{text}");
     }
 
     #[test]
@@ -240,6 +270,45 @@ mod tests {
         check("select 'open;", &[], "select 'open;");
         check("é; 'ü;ö' ; 1/2*3;", &["é", "'ü;ö'", "1/2*3"], "");
         check("/*/ ; */ x;", &["/*/ ; */ x"], "");
+    }
+
+    /// As at the prompt, where each line is read once.
+    #[test]
+    fn statements_of_several_lines_are_those_of_their_text() {
+        for lines in [
+            ["select 'a", "b;c' as d, -- e;", "f; g"].as_slice(),
+            &["/* a", "b */ select", "1 /* c", "; */;"],
+            &["x /* a */ /* b", "c */", "d;"],
+            &["select \"a", "\";", "", "'x", "y'", "z"],
+            &["a -", "- b /", "* c; */", ";"],
+            &["'it''", "s'", ";"],
+        ] {
+            let (mut pending, mut known, mut complete) = (String::new(), 0, Vec::new());
+            for line in lines {
+                pending += line;
+                let found = split_from(&pending, known);
+                let whole = split(&pending);
+                assert_eq!(
+                    (&found.complete, found.rest),
+                    (&whole.complete, whole.rest),
+                    "{lines:?}"
+                );
+                complete.extend(found.complete.iter().map(|it| (*it).to_owned()));
+                known = found.known;
+                pending = match found.rest {
+                    "" => String::new(),
+                    rest => format!("{rest}\n"),
+                };
+            }
+            let text = lines.join("\n");
+            let whole = split(&text);
+            assert_eq!(complete, whole.complete, "{lines:?}");
+            assert_eq!(pending.trim(), whole.rest, "{lines:?}");
+        }
+        // What is known is all but what is open.
+        assert_eq!(split("select a, 'b").known, "select a, ".len());
+        assert_eq!(split("select a; b ").known, 1);
+        assert_eq!(split("'a").known, 0);
     }
 
     #[test]

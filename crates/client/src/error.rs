@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use sluicegate_conformance::NoAnswer;
+use sluicegate_s3select::error::is_damage;
 use sluicegate_s3select::profile::{EndpointProfile, Refusal};
 
 use crate::access::access_fault;
@@ -137,6 +138,18 @@ pub enum Error {
         /// The store's explanation.
         message: String,
     },
+    /// The store found bytes of the object that are not those that were written.
+    #[error("{} is damaged: {code}: {message}", about(bucket, key))]
+    Damaged {
+        /// The bucket.
+        bucket: String,
+        /// The key.
+        key: String,
+        /// The store's error code.
+        code: String,
+        /// The store's explanation.
+        message: String,
+    },
     /// The object was replaced after the caller had learned its version.
     #[error("`{key}` in bucket `{bucket}` changed while it was being read")]
     ObjectChanged {
@@ -267,6 +280,7 @@ impl Error {
             Self::WrongRegion { .. } => "Give the bucket's region.",
             Self::Refused { .. } => "Read the object instead of asking the store to filter it.",
             Self::ObjectChanged { .. } => "Run the query again.",
+            Self::Damaged { .. } => "Store the object again from a copy.",
             Self::BadAnswer { .. } => "Check the declared columns against the object.",
             Self::Silent { .. } | Self::Endless { .. } => {
                 "Check that the store is up, or wait longer: SET sluice.idle_timeout = '2min'."
@@ -317,6 +331,10 @@ impl TryFrom<Error> for NoAnswer {
         let every_statement = error.is_final_refusal();
         match error {
             Error::Refused { code, message } => {
+                Ok(Self::Refused { code, message, every_statement })
+            }
+            // A question may be about a damaged sample.
+            Error::Damaged { code, message, .. } => {
                 Ok(Self::Refused { code, message, every_statement })
             }
             Error::BadAnswer { message, .. } => {
@@ -421,6 +439,9 @@ impl StoreError {
             (code, _) if access_fault(code).is_some() => {
                 Error::AccessDenied { bucket, key, code: self.code }
             }
+            (code, _) if is_damage(code, &self.message) => {
+                Error::Damaged { bucket, key, code: self.code, message: self.message }
+            }
             _ => Error::Refused {
                 code: match (self.code.as_str(), self.status) {
                     ("", Some(405)) => "MethodNotAllowed".to_owned(),
@@ -519,6 +540,18 @@ mod tests {
         let refused = "the store refuses the request:";
         check(None, "InternalError", "x", "minio", &format!("{refused} InternalError: x"));
         check(None, "CastFailed", "x", "aws", &format!("{refused} CastFailed: x"));
+        let damaged = "`k` in bucket `b` is damaged: TruncatedInput: x";
+        check(Some(400), "TruncatedInput", "x", "aws", damaged);
+        check(
+            None,
+            "ParquetParsingError",
+            "x",
+            "sluice",
+            &format!("{refused} ParquetParsingError: x"),
+        );
+        let page = "the page at byte 9 has another checksum than was written";
+        let damaged = format!("`k` in bucket `b` is damaged: ParquetParsingError: {page}");
+        check(None, "ParquetParsingError", page, "sluice", &damaged);
         let overdue = format!("{refused} StatementTimeout: x");
         check(Some(400), "StatementTimeout", "x", "sluice", &overdue);
         check(Some(501), "NotImplemented", "x", "aws", &format!("{refused} NotImplemented: x"));
@@ -532,5 +565,15 @@ mod tests {
         );
         check(Some(301), "", "", "aws", "bucket `b` is in another region");
         check(Some(412), "", "", "aws", "`k` in bucket `b` changed while it was being read");
+    }
+
+    /// A probe asks for damage on purpose.
+    #[test]
+    fn damage_is_an_answer_to_a_probe() {
+        let subject = Subject { bucket: "b".to_owned(), key: "k".to_owned() };
+        let error = StoreError { code: "TruncatedInput".to_owned(), ..StoreError::default() };
+        let error = error.sort(&subject, &EndpointProfile::sluice(), 1);
+        let answer = NoAnswer::try_from(error).unwrap();
+        assert!(matches!(answer, NoAnswer::Refused { every_statement: false, .. }), "{answer:?}");
     }
 }

@@ -8,6 +8,7 @@
 //!   and skipped; the object must still be the same version ([`SelectCall::e_tag`]).
 //! * A request that a store refuses is [`Error::Refused`]; a caller then reads the object instead,
 //!   and the client no longer sends similar statements ([`Client::refusals`]).
+//! * An error about damaged bytes of the object is [`Error::Damaged`], and no reason to read it in another way.
 //! * Extensions to S3 Select that a profile relies on must be named in the head of each answer
 //!   ([`EndpointProfile::relies_on`]).
 //!

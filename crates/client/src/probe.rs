@@ -127,6 +127,11 @@ impl Probe<'_> {
                 }
                 let before = self.facts.names_version.unwrap_or(true);
                 self.facts.names_version = Some(before && named);
+                if !answer.records.is_empty() {
+                    let ends =
+                        answer.records.ends_with(request.output.record_delimiter().as_bytes());
+                    self.facts.ends_records = Some(self.facts.ends_records.unwrap_or(true) && ends);
+                }
                 self.facts.progress_came |= request.progress && answer.progress_events > 0;
             }
             Err(refusal @ NoAnswer::Refused { every_statement: true, .. }) => {

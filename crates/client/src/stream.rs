@@ -28,7 +28,7 @@ use super::raw::Events;
 use super::resume::Progress;
 use super::sdk_error::{Failure, sort_stream_error};
 use sluicegate_s3select::profile::Extension;
-use sluicegate_s3select::request::{InputFormat, OutputSerialization};
+use sluicegate_s3select::request::InputFormat;
 
 /// How long to wait for the end of the HTTP message after the End event. A connection can only be
 /// reused if its message was read to the end; it is no error if that does not arrive.
@@ -263,26 +263,31 @@ impl Scan {
         }
     }
 
-    /// Compares the records of an answer that ended with what it says of them: a message may have been lost
-    /// or repeated as a whole, with its checksums.
+    /// Compares the records of an answer that ended with what its store is known to send: a message may have been lost
+    /// or repeated as a whole, with its checksums, and the store may have cut a record.
     fn check_count(&self) -> Result<(), Failure> {
-        if !self.client.profile().counts_returned_bytes {
-            return Ok(());
-        }
+        let profile = self.client.profile();
         let received = self.progress.answered();
-        let Some(counted) = self.counted else {
+        // Stores that do not count exactly may send a negative number for one that they do not know.
+        let counted = self.counted.filter(|it| profile.counts_returned_bytes || *it >= 0);
+        if profile.sends_stats && !self.reported
+            || profile.counts_returned_bytes && counted.is_none()
+        {
             return Err(Failure::Again("the answer ended without its Stats event".to_owned()));
-        };
-        if u64::try_from(counted) != Ok(received) {
+        }
+        if let Some(counted) = counted
+            && match u64::try_from(counted) {
+                Ok(bytes) if profile.counts_returned_bytes => bytes != received,
+                Ok(bytes) => profile.sends_stats && bytes > received,
+                Err(_) => true,
+            }
+        {
             return Err(Failure::Again(format!(
                 "the answer has {received} bytes of records, and its Stats event counts {counted}"
             )));
         }
-        let delimiter = match &self.call.request.output {
-            OutputSerialization::Csv(csv) => &csv.record_delimiter,
-            OutputSerialization::Json { record_delimiter } => record_delimiter,
-        };
-        if !self.progress.ends_with(delimiter.as_bytes()) {
+        let delimiter = self.call.request.output.record_delimiter();
+        if profile.ends_last_record && !self.progress.ends_with(delimiter.as_bytes()) {
             let reason = "the answer ended within a record, without the record delimiter";
             return Err(Failure::Again(reason.to_owned()));
         }

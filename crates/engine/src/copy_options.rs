@@ -25,6 +25,11 @@ const OPTIONS: [(&[&str], &str); 11] = [
     (&["append"], "append"),
 ];
 
+/// What an option is called in OPTIONS.
+pub(crate) fn called(name: &str) -> Option<&'static str> {
+    OPTIONS.iter().find(|(names, _)| names.contains(&name)).map(|(_, option)| *option)
+}
+
 /// The tokens of COPY with its options as DataFusion's parser knows them; none if it has no such options.
 ///
 /// # Errors

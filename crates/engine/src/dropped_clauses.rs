@@ -6,11 +6,13 @@ use datafusion::common::Result;
 use datafusion::sql::parser::{CopyToSource, Statement};
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, ColumnDef, ColumnOption, DuplicateTreatment, Expr, Function, FunctionArg,
-    FunctionArgExpr, FunctionArguments, GroupByExpr, LockType, OrderBy, OrderByKind, Query, Select,
-    Statement as Sql, TableFactor, TableWithJoins, Value, Visit, Visitor,
+    FunctionArgExpr, FunctionArguments, GroupByExpr, JoinConstraint, JoinOperator, LockType,
+    OrderBy, OrderByKind, Query, Select, Statement as Sql, TableFactor, TableWithJoins,
+    UnaryOperator, Value, ValueWithSpan, Visit, Visitor,
 };
 
 use crate::error::{ErrorKind, UserError};
+use crate::foreign_statements::instead_of;
 
 /// Looks for it.
 ///
@@ -20,7 +22,7 @@ use crate::error::{ErrorKind, UserError};
 pub(crate) fn check(statement: &Statement) -> Result<()> {
     let found = match statement {
         Statement::Statement(statement) => match (statement.as_ref(), instead_of(statement)) {
-            (_, Some((what, instead))) => refuse(what, instead),
+            (_, Some((what, instead))) => refuse(&what, &instead),
             (Sql::Update(update), None) if update.from.is_some() => refuse(
                 "UPDATE … FROM",
                 "Take the other table's values from a subquery: SET a = (SELECT …) WHERE id IN (SELECT …).",
@@ -29,24 +31,23 @@ pub(crate) fn check(statement: &Statement) -> Result<()> {
                 "DELETE … LIMIT",
                 "Name the rows: DELETE FROM t WHERE id IN (SELECT id FROM t LIMIT 10).",
             ),
-            (Sql::CreateTable(table), None) => match numbered(&table.columns) {
+            (Sql::CreateTable(table), None) => match ignored(&table.columns) {
                 ControlFlow::Continue(()) => table.visit(&mut Dropped),
-                numbered => numbered,
+                ignored => ignored,
             },
             (statement, None) => statement.visit(&mut Dropped),
         },
-        Statement::CopyTo(copy) => match &copy.source {
-            CopyToSource::Query(query) => query.visit(&mut Dropped),
-            CopyToSource::Relation(_) => ControlFlow::Continue(()),
-        },
+        Statement::CopyTo(_) => visit(statement, &mut Dropped),
         Statement::Explain(explain) => match explain.statement.as_ref() {
-            Statement::Statement(inner) if is_definition(inner) => refuse(
-                "EXPLAIN of a statement that defines something",
-                "Explain its query: EXPLAIN SELECT ….",
-            ),
+            Statement::Statement(inner) if is_definition(inner) => defines(),
+            Statement::CreateExternalTable(_) | Statement::Reset(_) => defines(),
             inner => return check(inner),
         },
-        Statement::CreateExternalTable(table) => numbered(&table.columns),
+        Statement::CreateExternalTable(table) if !table.order_exprs.is_empty() => refuse(
+            "WITH ORDER",
+            "Leave it out: nothing checks that files are sorted as it says. ORDER BY sorts rows.",
+        ),
+        Statement::CreateExternalTable(table) => ignored(&table.columns),
         Statement::Reset(_) => ControlFlow::Continue(()),
     };
     match found {
@@ -55,46 +56,74 @@ pub(crate) fn check(statement: &Statement) -> Result<()> {
     }
 }
 
-/// Statements that DataFusion plans, or nearly, and does not run; with what there is instead.
-fn instead_of(statement: &Sql) -> Option<(&'static str, &'static str)> {
-    match statement {
-        Sql::CreateFunction(_) => Some((
-            "CREATE FUNCTION",
-            "Write the expression itself, or name a query: CREATE VIEW v AS SELECT ….",
-        )),
-        Sql::StartTransaction { begin: true, .. } => Some(("BEGIN", ALONE)),
-        Sql::StartTransaction { .. } => Some(("START TRANSACTION", ALONE)),
-        Sql::Commit { .. } => Some(("COMMIT", ALONE)),
-        Sql::Rollback { .. } => Some(("ROLLBACK", ALONE)),
-        _ => None,
-    }
-}
-
-const ALONE: &str =
-    "Each statement stands for itself, and what COPY writes appears when it is complete.";
-
-/// A column that another system would number.
-fn numbered(columns: &[ColumnDef]) -> ControlFlow<UserError> {
-    let is_numbered = |option: &ColumnOption| match option {
-        ColumnOption::Identity(_) | ColumnOption::Generated { generation_expr: None, .. } => true,
-        ColumnOption::DialectSpecific(words) => {
-            let text: String = words.iter().map(|word| word.to_string().to_uppercase()).collect();
-            text.contains("INCREMENT")
+/// A column that another system would number or compute, or whose text it would compare by another order.
+fn ignored(columns: &[ColumnDef]) -> ControlFlow<UserError> {
+    for option in columns.iter().flat_map(|column| &column.options) {
+        match &option.option {
+            ColumnOption::Identity(_) | ColumnOption::Generated { generation_expr: None, .. } => {
+                return refuse(NUMBERED.0, NUMBERED.1);
+            }
+            ColumnOption::Generated { .. } => {
+                return refuse(
+                    "a column that is computed from others",
+                    "Compute it in a query, or name the query: CREATE VIEW v AS SELECT *, b * 2 AS a FROM t.",
+                );
+            }
+            ColumnOption::Collation(_) => {
+                return refuse(
+                    "COLLATE",
+                    "Texts are compared byte by byte; compare lower(a) to leave capitals out of account.",
+                );
+            }
+            ColumnOption::DialectSpecific(words) => {
+                let text: String =
+                    words.iter().map(|word| word.to_string().to_uppercase()).collect();
+                if text.contains("INCREMENT") {
+                    return refuse(NUMBERED.0, NUMBERED.1);
+                }
+            }
+            _ => {}
         }
-        _ => false,
-    };
-    match columns.iter().flat_map(|column| &column.options).any(|it| is_numbered(&it.option)) {
-        true => refuse(
-            "a column that numbers rows by itself",
-            "Number them in a query: row_number() OVER (ORDER BY …).",
-        ),
-        false => ControlFlow::Continue(()),
     }
+    ControlFlow::Continue(())
 }
 
-/// Whether a statement defines a table or a view, and has no physical plan.
+const NUMBERED: (&str, &str) = (
+    "a column that numbers rows by itself",
+    "Number them in a query: row_number() OVER (ORDER BY …).",
+);
+
+/// Whether a statement defines or sets something, and has no physical plan.
 fn is_definition(statement: &Sql) -> bool {
-    matches!(statement, Sql::CreateTable(_) | Sql::CreateView(_) | Sql::Drop { .. })
+    matches!(
+        statement,
+        Sql::CreateTable(_)
+            | Sql::CreateView(_)
+            | Sql::Drop { .. }
+            | Sql::Set(_)
+            | Sql::Prepare { .. }
+            | Sql::Deallocate { .. }
+    )
+}
+
+fn defines() -> ControlFlow<UserError> {
+    refuse(
+        "EXPLAIN of a statement that defines or sets something",
+        "Explain a query: EXPLAIN SELECT ….",
+    )
+}
+
+/// Visits the queries of a statement, whichever it is.
+pub(crate) fn visit<V: Visitor>(statement: &Statement, visitor: &mut V) -> ControlFlow<V::Break> {
+    match statement {
+        Statement::Statement(statement) => statement.visit(visitor),
+        Statement::CopyTo(copy) => match &copy.source {
+            CopyToSource::Query(query) => query.visit(visitor),
+            CopyToSource::Relation(_) => ControlFlow::Continue(()),
+        },
+        Statement::Explain(explain) => visit(&explain.statement, visitor),
+        Statement::CreateExternalTable(_) | Statement::Reset(_) => ControlFlow::Continue(()),
+    }
 }
 
 /// Refuses a clause, with what there is instead.
@@ -112,12 +141,22 @@ impl Visitor for Dropped {
     type Break = UserError;
 
     fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<UserError> {
-        if let Some(text) = query.order_by.as_ref().and_then(ordering_text) {
-            return ControlFlow::Break(UserError {
-                kind: ErrorKind::Plan,
-                message: format!("ORDER BY '{text}' orders nothing: it is a text, and no column"),
-                hint: Some(format!("Write ORDER BY {text}, or ORDER BY \"{text}\".")),
-            });
+        if let Some(told) = query.order_by.as_ref().and_then(ordering_constant) {
+            return ControlFlow::Break(told);
+        }
+        if let Some(fetch) = &query.fetch
+            && (fetch.with_ties || fetch.percent)
+        {
+            return match fetch.with_ties {
+                true => refuse(
+                    "FETCH … WITH TIES",
+                    "Rank the rows: SELECT * FROM t QUALIFY rank() OVER (ORDER BY id) <= 2.",
+                ),
+                false => refuse(
+                    "FETCH … PERCENT",
+                    "Rank the rows: SELECT * FROM t QUALIFY percent_rank() OVER (ORDER BY id) <= 0.1.",
+                ),
+            };
         }
         if query.format_clause.is_some() || query.settings.is_some() || query.for_clause.is_some() {
             return refuse(
@@ -137,6 +176,14 @@ impl Visitor for Dropped {
         if select.prewhere.is_some() {
             return refuse("PREWHERE", "Write WHERE: it is pushed to the store.");
         }
+        let sorted = [
+            (select.sort_by.is_empty(), "SORT BY"),
+            (select.cluster_by.is_empty(), "CLUSTER BY"),
+            (select.distribute_by.is_empty(), "DISTRIBUTE BY"),
+        ];
+        if let Some((_, clause)) = sorted.into_iter().find(|(is_empty, _)| !is_empty) {
+            return refuse(clause, "Write ORDER BY, which sorts all rows.");
+        }
         if !select.connect_by.is_empty() {
             return refuse("CONNECT BY", "Write WITH RECURSIVE … instead.");
         }
@@ -153,6 +200,9 @@ impl Visitor for Dropped {
                 "POSITIONAL JOIN",
                 "Number the rows of both with row_number() OVER (), and join by the number.",
             );
+        }
+        if select.from.iter().any(is_without_condition) {
+            return refuse(WITHOUT_CONDITION.0, WITHOUT_CONDITION.1);
         }
         ControlFlow::Continue(())
     }
@@ -174,6 +224,11 @@ impl Visitor for Dropped {
             TableFactor::Table { with_hints, .. } if !with_hints.is_empty() => {
                 refuse("a hint such as WITH (NOLOCK)", "Leave it out: nothing is locked.")
             }
+            TableFactor::NestedJoin { table_with_joins, .. }
+                if is_without_condition(table_with_joins) =>
+            {
+                refuse(WITHOUT_CONDITION.0, WITHOUT_CONDITION.1)
+            }
             TableFactor::Table { version: Some(_), .. } => {
                 refuse("a version of a table", "Objects are read as they are; name another object.")
             }
@@ -184,6 +239,24 @@ impl Visitor for Dropped {
     /// A date without quotes is a difference of numbers, which is compared with the days since 1970; a format without `%`
     /// is the same text for every date.
     fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<UserError> {
+        match expr {
+            Expr::Interval(interval) if interval.last_field.is_some() => {
+                return refuse(
+                    "INTERVAL with a range of units, as in YEAR TO MONTH,",
+                    "Name each unit: INTERVAL '1 year 2 months'.",
+                );
+            }
+            Expr::Value(value) => {
+                if let Value::NationalStringLiteral(text) = &value.value {
+                    let text = text.replace('\'', "''");
+                    return refuse(
+                        "N before a text",
+                        &format!("Leave it out: '{text}'. All texts are Unicode."),
+                    );
+                }
+            }
+            _ => {}
+        }
         if let Some(told) = star(expr) {
             return ControlFlow::Break(told);
         }
@@ -209,12 +282,20 @@ impl Visitor for Dropped {
     }
 }
 
-/// A text among what rows are ordered by.
-fn ordering_text(order: &OrderBy) -> Option<&str> {
+/// A text or a negative number among what rows are ordered by.
+fn ordering_constant(order: &OrderBy) -> Option<UserError> {
     let OrderByKind::Expressions(keys) = &order.kind else { return None };
+    let told = |message, hint| UserError { kind: ErrorKind::Plan, message, hint: Some(hint) };
     keys.iter().find_map(|key| match &key.expr {
-        Expr::Value(value) => match &value.value {
-            Value::SingleQuotedString(text) => Some(text.as_str()),
+        Expr::Value(ValueWithSpan { value: Value::SingleQuotedString(text), .. }) => Some(told(
+            format!("ORDER BY '{text}' orders nothing: it is a text, and no column"),
+            format!("Write ORDER BY {text}, or ORDER BY \"{text}\"."),
+        )),
+        Expr::UnaryOp { op: UnaryOperator::Minus, expr } => match expr.as_ref() {
+            Expr::Value(ValueWithSpan { value: number @ Value::Number(..), .. }) => Some(told(
+                format!("ORDER BY -{number} orders nothing: it is the same number in each row"),
+                format!("Write ORDER BY {number} DESC for the column with that number, the greatest first."),
+            )),
             _ => None,
         },
         _ => None,
@@ -264,8 +345,42 @@ fn is_positional(tables: &TableWithJoins) -> bool {
     })
 }
 
-/// Functions that write a date by a format.
-const FORMATTING: [&str; 2] = ["to_char", "date_format"];
+/// A join that pairs every row with every other where other systems ask for a condition; and what to write instead.
+const WITHOUT_CONDITION: (&str, &str) = (
+    "JOIN without ON or USING",
+    "Say which rows belong together: JOIN u ON t.id = u.id; or CROSS JOIN u for every pair of rows.",
+);
+
+/// Whether tables are joined without a condition. What makes its rows from the row beside it needs none.
+fn is_without_condition(tables: &TableWithJoins) -> bool {
+    tables.joins.iter().any(|join| {
+        let is_inner = matches!(
+            join.join_operator,
+            JoinOperator::Join(JoinConstraint::None) | JoinOperator::Inner(JoinConstraint::None)
+        );
+        let makes_rows = matches!(
+            join.relation,
+            TableFactor::UNNEST { .. }
+                | TableFactor::Function { .. }
+                | TableFactor::Derived { lateral: true, .. }
+                | TableFactor::Table { args: Some(_), .. }
+        );
+        is_inner && !makes_rows
+    })
+}
+
+/// Functions that write or read a date by a format, or by the first of several that fits.
+const FORMATTING: [&str; 9] = [
+    "to_char",
+    "date_format",
+    "to_date",
+    "to_timestamp",
+    "to_timestamp_seconds",
+    "to_timestamp_millis",
+    "to_timestamp_micros",
+    "to_timestamp_nanos",
+    "to_unixtime",
+];
 
 /// Patterns of PostgreSQL and others, and those of strftime, the longer ones first.
 const PATTERNS: [(&str, &str); 16] = [

@@ -441,8 +441,9 @@ fn check_partitions(
             columns.join(", "),
             some_of(&outside)
         );
+        let slash = if location.ends_with('/') { "" } else { "/" };
         let hint = format!(
-            "Write the objects to {location}{expected}, as COPY … PARTITIONED BY ({}) does; or leave PARTITIONED \
+            "Write the objects to {location}{slash}{expected}, as COPY … PARTITIONED BY ({}) does; or leave PARTITIONED \
              BY out.",
             columns.join(", ")
         );

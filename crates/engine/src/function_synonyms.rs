@@ -18,6 +18,18 @@ const NAMES: [(&str, &str); 5] = [
     ("variance", "var"),
 ];
 
+/// Second names of aggregates. DataFusion names the column of such a call without its FILTER, like that of a call that has
+/// none.
+const AGGREGATES: [(&str, &str); 7] = [
+    ("covar", "covar_samp"),
+    ("mean", "avg"),
+    ("quantile_cont", "percentile_cont"),
+    ("stddev_samp", "stddev"),
+    ("var_population", "var_pop"),
+    ("var_samp", "var"),
+    ("var_sample", "var"),
+];
+
 /// The name of a function as it is looked up, unless it is in quotes.
 fn typed(call: &Function) -> Option<String> {
     let [name] = call.name.0.as_slice() else { return None };
@@ -29,7 +41,8 @@ fn typed(call: &Function) -> Option<String> {
 pub(crate) fn rename(call: &mut Function) {
     let Some(typed) = typed(call) else { return };
     let FunctionArguments::List(list) = &mut call.args else { return };
-    if let Some((_, ours)) = NAMES.iter().find(|(theirs, _)| *theirs == typed) {
+    let aggregates = if call.filter.is_some() { AGGREGATES.as_slice() } else { &[] };
+    if let Some((_, ours)) = NAMES.iter().chain(aggregates).find(|(theirs, _)| *theirs == typed) {
         call.name = ObjectName::from(vec![Ident::new(*ours)]);
     } else if PARTS.contains(&typed.as_str()) && list.args.len() == 1 {
         let part = Expr::Value(Value::SingleQuotedString(typed).into());

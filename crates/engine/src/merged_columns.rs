@@ -110,8 +110,10 @@ impl MergedColumns {
                     kind_of_value(&wider),
                 );
                 let begins = format!("column `{}` is ", known.name());
-                if !self.widened.iter().any(|said| said.starts_with(&begins)) {
-                    self.widened.push(note);
+                match self.widened.iter_mut().find(|said| said.starts_with(&begins)) {
+                    Some(said) if *known.data_type() != wider => *said = note,
+                    Some(_) => {}
+                    None => self.widened.push(note),
                 }
                 if *known.data_type() != wider {
                     if *field.data_type() == wider {
@@ -134,7 +136,7 @@ impl MergedColumns {
         Ok(())
     }
 
-    /// Which columns have been widened, in a sentence each: only the first time of a column.
+    /// Which columns have been widened, in a sentence each: how a column came to its type.
     pub(crate) fn take_widened(&mut self) -> Vec<String> {
         std::mem::take(&mut self.widened)
     }
@@ -500,6 +502,18 @@ mod tests {
         let error = Error::from(all.add(&object("f"), &schema("x", DataType::Utf8)).unwrap_err());
         assert_eq!(error.to_string(), "column `x` is DOUBLE in `c` and VARCHAR in `f`");
         assert_eq!(all.into_schema().field(0).data_type(), &DataType::Float64);
+    }
+
+    #[test]
+    fn the_last_type_of_a_column_is_noted() {
+        let mut all = MergedColumns::of_json();
+        for (name, data_type) in
+            [("a", DataType::Int64), ("b", DataType::Float64), ("c", DataType::Utf8)]
+        {
+            all.add(&object(name), &schema("x", data_type)).unwrap();
+        }
+        let said = "column `x` is DOUBLE in `b` and VARCHAR in `c`: it is read as VARCHAR";
+        assert_eq!(all.take_widened(), [said]);
     }
 
     #[test]

@@ -1,11 +1,13 @@
 //! Types that DataFusion makes fit where other systems refuse, with an answer that nobody means: a date beside a number
-//! is compared with the days since 1970, as a number is that is cast to a date, RANGE takes a number from a text, and `^`
-//! drops fractions.
+//! is compared with the days since 1970, as a number is that is cast to a date, RANGE takes a number from a text, `^` drops
+//! fractions, and the length of a list is that of its text.
 
 use arrow::datatypes::DataType;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::{Column, DFSchema, Result};
-use datafusion::logical_expr::expr::{Between, Cast, InList, TryCast, WindowFunction};
+use datafusion::logical_expr::expr::{
+    Between, Cast, InList, Like, ScalarFunction, TryCast, WindowFunction,
+};
 use datafusion::logical_expr::{
     BinaryExpr, Expr, ExprSchemable, LogicalPlan, Operator, WindowFrameBound, WindowFrameUnits,
 };
@@ -32,7 +34,11 @@ pub(crate) fn check(plan: &LogicalPlan) -> Result<()> {
 
 fn check_expression(expr: &Expr, schema: &DFSchema) -> Result<()> {
     match expr {
+        Expr::BinaryExpr(BinaryExpr { left, op: op @ (Operator::And | Operator::Or), right }) => {
+            shortened(left, *op, right)
+        }
         Expr::BinaryExpr(BinaryExpr { left, op, right }) if op.supports_propagation() => {
+            chained(left, *op, right, schema)?;
             compared(left, right, schema)
         }
         Expr::BinaryExpr(BinaryExpr { left, op, right }) if is_of_bits(*op) => {
@@ -46,10 +52,85 @@ fn check_expression(expr: &Expr, schema: &DFSchema) -> Result<()> {
             list.iter().try_for_each(|member| compared(expr, member, schema))
         }
         Expr::WindowFunction(window) => range(window, schema),
+        Expr::ScalarFunction(call) => text_of_list(call, schema),
         Expr::Cast(Cast { expr, field }) | Expr::TryCast(TryCast { expr, field }) => {
             number_as_date(expr, field.data_type(), schema)
         }
         _ => Ok(()),
+    }
+}
+
+/// Refuses a text or a number beside AND or OR: `name LIKE 'a%' OR 'b%'`, `id = 1 OR 2`.
+fn shortened(left: &Expr, op: Operator, right: &Expr) -> Result<()> {
+    let is_constant = |expr: &Expr| {
+        matches!(expr, Expr::Literal(value, _)
+            if value.data_type().is_string() || value.data_type().is_numeric())
+    };
+    let (constant, other) = match (is_constant(left), is_constant(right)) {
+        (true, false) => (left, last(right)),
+        (false, true) => (right, last(left)),
+        _ => return Ok(()),
+    };
+    let constant = in_words(constant);
+    let repeated = match other {
+        Expr::Like(Like { expr, case_insensitive, .. }) => {
+            let like = if *case_insensitive { "ILIKE" } else { "LIKE" };
+            format!("{} {like} {constant}", in_words(expr))
+        }
+        Expr::BinaryExpr(BinaryExpr { left, op, .. }) if op.supports_propagation() => {
+            format!("{} {op} {constant}", in_words(left))
+        }
+        _ => format!("x = {constant}"),
+    };
+    Err(UserError {
+        kind: ErrorKind::Plan,
+        message: format!("{op} stands between conditions, and {constant} is none"),
+        hint: Some(format!("Repeat what it is compared with: … {op} {repeated}.")),
+    }
+    .into())
+}
+
+/// The last condition of a chain of AND or OR.
+fn last(expr: &Expr) -> &Expr {
+    match expr {
+        Expr::BinaryExpr(BinaryExpr { op: Operator::And | Operator::Or, right, .. }) => last(right),
+        other => other,
+    }
+}
+
+/// Refuses `1 < id < 3`, in which true or false would be compared with 3.
+fn chained(left: &Expr, op: Operator, right: &Expr, schema: &DFSchema) -> Result<()> {
+    let Expr::BinaryExpr(BinaryExpr { left: first, op: before, right: middle }) = left else {
+        return Ok(());
+    };
+    let is_condition = |kind: DataType| matches!(kind, DataType::Boolean | DataType::Null);
+    let is_chain = before.supports_propagation()
+        && !matches!(before, Operator::And | Operator::Or)
+        && right.get_type(schema).is_ok_and(|kind| !is_condition(kind));
+    if !is_chain {
+        return Ok(());
+    }
+    let [first, middle, right] = [first.as_ref(), middle.as_ref(), right].map(in_words);
+    Err(UserError {
+        kind: ErrorKind::Plan,
+        message: format!(
+            "{first} {before} {middle} is true or false, and cannot be compared with {right}"
+        ),
+        hint: Some(format!("Write {first} {before} {middle} AND {middle} {op} {right}.")),
+    }
+    .into())
+}
+
+/// An expression as it may be typed, without the tables of its columns.
+fn in_words(expr: &Expr) -> String {
+    match expr {
+        Expr::Literal(value, _) if value.data_type().is_string() => {
+            format!("'{}'", value.to_string().replace('\'', "''"))
+        }
+        Expr::BinaryExpr(BinaryExpr { left, op, right }) => {
+            format!("{} {op} {}", in_words(left), in_words(right))
+        }
+        other => short(other),
     }
 }
 
@@ -70,6 +151,29 @@ fn compared(left: &Expr, right: &Expr, schema: &DFSchema) -> Result<()> {
         hint: Some(format!(
             "Write a date: DATE '2024-01-31'; or compare a part of it: date_part('day', {date})."
         )),
+    }
+    .into())
+}
+
+/// Refuses functions of texts of a list, which DataFusion would write as text first.
+fn text_of_list(call: &ScalarFunction, schema: &DFSchema) -> Result<()> {
+    let (name, instead) = match call.func.name() {
+        "character_length" => ("length", "array_length"),
+        name @ ("left" | "right") => (name, "array_slice"),
+        _ => return Ok(()),
+    };
+    let Some(list) = call.args.first() else { return Ok(()) };
+    let is_list = |kind: DataType| {
+        use DataType as D;
+        matches!(kind, D::List(_) | D::LargeList(_) | D::FixedSizeList(..) | D::ListView(_))
+    };
+    if !list.get_type(schema).is_ok_and(is_list) {
+        return Ok(());
+    }
+    Err(UserError {
+        kind: ErrorKind::Plan,
+        message: format!("{name} is of a text, and {} is a list", short(list)),
+        hint: Some(format!("Write {instead} for the list, or array_to_string for its text.")),
     }
     .into())
 }

@@ -26,7 +26,7 @@ const OTHERS: usize = 10;
 /// That it is nested too deeply.
 pub(crate) fn check(sql: &str, limit: usize) -> Result<()> {
     let most = limit.saturating_sub(OTHERS);
-    if openers(sql) <= most || levels(sql) <= most {
+    if openers(sql) <= most || levels(sql, most) <= most {
         return Ok(());
     }
     Err(too_deep(most).into())
@@ -153,8 +153,8 @@ impl Open {
     }
 }
 
-/// The most levels that are open at one place.
-fn levels(sql: &str) -> usize {
+/// The most levels that are open at one place, up to the first that are more than `most`.
+fn levels(sql: &str, most: usize) -> usize {
     // What cannot be split into words is for the parser to refuse.
     let Ok(tokens) = Tokenizer::new(&GenericDialect {}, sql).tokenize() else { return 0 };
     let mut open = Open::default();
@@ -212,6 +212,9 @@ fn levels(sql: &str) -> usize {
         );
         before.keyword = keyword;
         deepest = deepest.max(open.depth());
+        if deepest > most {
+            break;
+        }
     }
     deepest
 }
@@ -245,6 +248,13 @@ impl Before {
 mod tests {
     use super::*;
 
+    /// Levels are not counted at each of so many places once they are too many.
+    #[test]
+    fn counting_ends_at_the_limit() {
+        assert_eq!(levels(&"- ".repeat(200_000), 40), 41);
+        assert!(check(&format!("select {}1", "- ".repeat(200_000)), 50).is_err());
+    }
+
     #[test]
     fn what_is_open_at_one_place_is_counted() {
         for (sql, expected) in [
@@ -271,7 +281,7 @@ mod tests {
             ("select cast(array[a.b[c[1]]] as int), try_cast(1 as int)", 10),
             ("select interval interval '1' day + interval '2' day", 6),
         ] {
-            assert_eq!(levels(sql), expected, "{sql}");
+            assert_eq!(levels(sql, usize::MAX), expected, "{sql}");
             assert!(openers(sql) >= expected, "{sql}");
         }
     }

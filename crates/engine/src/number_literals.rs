@@ -3,7 +3,7 @@
 
 use datafusion::common::Result;
 use datafusion::sql::sqlparser::dialect::GenericDialect;
-use datafusion::sql::sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer};
+use datafusion::sql::sqlparser::tokenizer::{Location, Span, Token, TokenWithSpan, Tokenizer};
 
 use crate::error::{ErrorKind, UserError};
 
@@ -31,7 +31,7 @@ pub(crate) fn read(
     for TokenWithSpan { token, span } in tokens {
         let before = read.last_mut().filter(|before| before.span.end == span.start);
         match (&token, before) {
-            (Token::HexStringLiteral(digits), _) if starts_with_zero(sql, span.start) => {
+            (Token::HexStringLiteral(digits), _) if is_number(digits, span) => {
                 let number = radix(digits, 16).ok_or_else(|| refused("0x", digits, span.start))?;
                 read.push(TokenWithSpan::new(number, span));
                 continue;
@@ -94,10 +94,10 @@ fn has_letter_behind_number(sql: &str) -> bool {
     false
 }
 
-fn starts_with_zero(sql: &str, place: Location) -> bool {
-    let index = |number: u64| usize::try_from(number.saturating_sub(1)).unwrap_or(usize::MAX);
-    let line = sql.split('\n').nth(index(place.line));
-    line.and_then(|line| line.chars().nth(index(place.column))) == Some('0')
+/// Whether `0x1F` is written, and not `x'1F'`, which is one longer.
+fn is_number(digits: &str, span: Span) -> bool {
+    let written = span.end.column.saturating_sub(span.start.column);
+    usize::try_from(written) == Ok("0x".len() + digits.len())
 }
 
 #[cfg(test)]
@@ -121,6 +121,9 @@ mod tests {
             });
             assert_eq!(text.as_deref(), expected, "{sql}");
         }
+        let many = read(&format!("select {}0", "0x1,".repeat(60_000)), None).unwrap().unwrap();
+        let is_one = |it: &&TokenWithSpan| matches!(&it.token, Token::Number(one, _) if one == "1");
+        assert_eq!(many.iter().filter(is_one).count(), 60_000);
         for sql in [
             "select 123abc",
             "select 1e",

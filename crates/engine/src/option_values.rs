@@ -6,7 +6,10 @@ use arrow::array::timezone::Tz;
 use datafusion::common::config::{ConfigFileType, TableOptions};
 use datafusion::common::{DataFusionError, Result};
 
+use crate::copy_options;
 use crate::csv_options;
+use crate::error::are_similar;
+use crate::settings_meant;
 use crate::{ErrorKind, UserError};
 
 /// What the names of a format's options begin with, where a table is created or written.
@@ -43,9 +46,23 @@ pub(crate) fn check(format: &str, (option, value): (&str, &str), typed: &str) ->
         }
         names.sort_unstable();
         let message = format!("{} has no option `{typed}`", format.to_ascii_uppercase());
-        return Err(refused(message, Some(format!("Its options are {}.", names.join(", ")))));
+        let meant =
+            meant(typed, &names).map(|name| format!("Did you mean {name}? ")).unwrap_or_default();
+        let hint = format!("{meant}Its options are {}.", names.join(", "));
+        return Err(refused(message, Some(hint)));
     }
     Err(refused(wrong(&format!("option `{typed}`"), value, &words), None))
+}
+
+/// The option that is meant by a name that COPY of other systems has, or one that is similar.
+fn meant(typed: &str, names: &[String]) -> Option<String> {
+    let typed = typed.to_ascii_lowercase();
+    let short = typed.strip_prefix(PREFIX).unwrap_or(&typed);
+    let is_there = |name: &&str| names.iter().any(|known| known == name);
+    if let Some(name) = copy_options::called(short).filter(|name| is_there(name)) {
+        return Some(name.to_owned());
+    }
+    names.iter().find(|name| are_similar(name.trim_start_matches(PREFIX), short)).cloned()
 }
 
 /// Looks whether a format takes all options of a statement.
@@ -65,7 +82,7 @@ pub(crate) fn check_all(format: &str, options: &HashMap<String, String>) -> Resu
 pub(crate) fn of_setting(name: &str, value: &str, error: DataFusionError) -> DataFusionError {
     let words = words(&error);
     if is_unknown(&words) {
-        let hint = "SHOW ALL lists the settings.".to_owned();
+        let hint = settings_meant::hint(name, "SET");
         return refused(format!("there is no setting `{name}`"), Some(hint));
     }
     // Those of our own say it already, or must not repeat the value.
@@ -88,6 +105,11 @@ pub(crate) fn check_setting(name: &str, value: &str) -> Result<()> {
     if name.eq_ignore_ascii_case(PIECEWISE) && value.eq_ignore_ascii_case("true") {
         let message = format!("{name} cannot be true: such joins lose rows whose key is NULL");
         let hint = "Joins with one condition such as a < b are nested-loop joins without it.";
+        return Err(refused(message, Some(hint.to_owned())));
+    }
+    if name.to_ascii_lowercase().starts_with("datafusion.format.") {
+        let message = format!("{name} changes nothing here");
+        let hint = "Choose a format with --format or `.mode`; in a query, to_char(t, '%d.%m.%Y') and coalesce write a text.";
         return Err(refused(message, Some(hint.to_owned())));
     }
     if !name.eq_ignore_ascii_case(TIME_ZONE) || value.parse::<Tz>().is_ok() {
@@ -123,7 +145,8 @@ fn words(error: &DataFusionError) -> String {
 /// Whether an option or a setting is not known, by these words.
 fn is_unknown(words: &str) -> bool {
     let words = words.to_ascii_lowercase();
-    words.contains("could not find config ")
+    words.starts_with("there is no option ")
+        || words.contains("could not find config ")
         || (words.contains("config value \"") && words.contains("\" not found on "))
         || words.contains("does not have nested field")
 }
@@ -219,7 +242,11 @@ mod tests {
         }
         let (message, hint) = said("csv", "format.header", "true");
         assert_eq!(message, "CSV has no option `header`");
-        assert!(hint.contains("format.has_header"), "{hint}");
+        assert!(hint.starts_with("Did you mean format.has_header? Its options are "), "{hint}");
+        let (_, hint) = said("csv", "format.delim", ";");
+        assert!(hint.starts_with("Did you mean format.delimiter?"), "{hint}");
+        let (_, hint) = said("csv", "format.delimeter", ";");
+        assert!(hint.starts_with("Did you mean format.delimiter?"), "{hint}");
         assert_eq!(said("csv", "else.header", "true").0, "CSV has no option `else.header`");
         let fine = HashMap::from([("format.has_header".to_owned(), "TRUE".to_owned())]);
         check_all("csv", &fine).unwrap();
@@ -237,6 +264,12 @@ mod tests {
             assert!(error.hint().unwrap().contains("Europe/Berlin"));
         }
         check_setting("datafusion.execution.batch_size", "Mars").unwrap();
+    }
+
+    #[test]
+    fn settings_that_nothing_reads_are_refused() {
+        let error = Error::from(check_setting("datafusion.format.null", "NIL").unwrap_err());
+        assert!(error.to_string().ends_with("changes nothing here"), "{error}");
     }
 
     #[test]

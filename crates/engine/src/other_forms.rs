@@ -203,6 +203,10 @@ mod tests {
             ("SELECT array_agg(x)[0]", "SELECT array_element(array_agg(x), 0)"),
             ("SELECT array_agg(x)[1], a[0]", "SELECT array_agg(x)[1], a[0]"),
             ("SELECT Year(d), len(t)", "SELECT date_part('year', d), length(t)"),
+            (
+                "SELECT mean(x), mean(x) FILTER (WHERE x > 1)",
+                "SELECT mean(x), avg(x) FILTER (WHERE x > 1)",
+            ),
             ("SELECT year(a, b), \"day\"(c), day", "SELECT year(a, b), \"day\"(c), day"),
             ("SELECT a FROM t FETCH FIRST 2 ROWS ONLY", "SELECT a FROM t LIMIT 2"),
             ("SELECT a FROM t OFFSET 3 FETCH NEXT ROW ONLY", "SELECT a FROM t LIMIT 1 OFFSET 3"),

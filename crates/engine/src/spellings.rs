@@ -15,10 +15,11 @@ pub(crate) fn respelled(sql: &str) -> Option<Vec<TokenWithSpan>> {
     let count = tokens.len();
     let mut respelled: Vec<TokenWithSpan> = Vec::with_capacity(count);
     let mut is_new = false;
+    // Whether an operand may end with the last token that is no space.
+    let mut is_operand = false;
     let mut tokens = tokens.into_iter().peekable();
     while let Some(TokenWithSpan { token, span }) = tokens.next() {
-        let follows_operand = respelled.iter().rev().find(|it| !is_space(&it.token));
-        let follows_operand = follows_operand.is_some_and(|it| ends_operand(&it.token));
+        let follows_operand = is_operand;
         // `1_000.5`: what the parser takes for a name behind a number keeps the point from it.
         if let (
             Token::Number(places, _),
@@ -55,9 +56,15 @@ pub(crate) fn respelled(sql: &str) -> Option<Vec<TokenWithSpan>> {
         match added {
             Some(words) => {
                 is_new = true;
+                is_operand = true;
                 respelled.extend(words.iter().map(|word| keyword(word, span)));
             }
-            None => respelled.push(TokenWithSpan { token, span }),
+            None => {
+                if !is_space(&token) {
+                    is_operand = ends_operand(&token);
+                }
+                respelled.push(TokenWithSpan { token, span });
+            }
         }
     }
     is_new.then_some(respelled)
@@ -151,5 +158,12 @@ mod tests {
             });
             assert_eq!(text.as_deref(), expected, "{sql}");
         }
+    }
+
+    #[test]
+    fn spaces_are_read_once() {
+        let sql = format!("select 1_0{}isnull", " ".repeat(400_000));
+        let tokens = respelled(&sql).unwrap();
+        assert_eq!(tokens.last().unwrap().token.to_string(), "NULL");
     }
 }

@@ -18,11 +18,14 @@ use crate::alias_in_where;
 use crate::calls;
 use crate::changed_rows;
 use crate::copied;
+use crate::declared_twice;
 use crate::dropped_clauses;
 use crate::from_first;
+use crate::grouped_aggregates;
 use crate::guards;
 use crate::locations::{as_url, at_home, check_writable};
 use crate::mismatched_types;
+use crate::mistyped_queries;
 use crate::named_columns;
 use crate::not_null;
 use crate::notes::Notes;
@@ -99,6 +102,8 @@ async fn planned(
         statement = from_first::parse(state, &query)?;
     }
     dropped_clauses::check(&statement)?;
+    declared_twice::check(&statement)?;
+    grouped_aggregates::check(state, &statement)?;
     if guards::declares_keys(&statement)
         && let Some(notes) = state.config().get_extension::<Notes>()
     {
@@ -128,7 +133,11 @@ async fn planned(
             // Each time, a name is put into quotes that had none.
             Err(error) if unquoted_names::quote(&mut statement, &error)? => {}
             Err(error) if outer_fields::index(&mut statement, &error) => {}
-            Err(error) => return Err(alias_in_where::explained(&statement, error)),
+            Err(error) => {
+                let error = alias_in_where::explained(&statement, error);
+                let error = grouped_aggregates::explained(state, &statement, error);
+                return Err(mistyped_queries::explained(&statement, error));
+            }
         }
     }
 }
@@ -356,6 +365,11 @@ impl Part {
                 | Keyword::WHEN
                 | Keyword::THEN
                 | Keyword::ELSE => Self::Next,
+                // `x ISNULL` and `x NOTNULL` become `x IS NULL`.
+                Keyword::NOTNULL => Self::Operator(3),
+                // `x AT TIME ZONE 'UTC'`
+                Keyword::AT => Self::Operator(7),
+                _ if word.value.eq_ignore_ascii_case("ISNULL") => Self::Operator(3),
                 _ => Self::Other,
             },
             Token::Whitespace(_)
@@ -450,6 +464,9 @@ mod tests {
             assert!((20_000..20_010).contains(&depth), "{operator}: {depth}");
         }
         assert!(depth(&chain(" OR ", "a = 1 AND b < 2 + 3")) < 5010);
+        for word in [" isnull", " NOTNULL", " at time zone 'utc'"] {
+            assert_eq!(depth(&format!("SELECT a{}", word.repeat(5000))), 5000, "{word}");
+        }
         // The left operand may be as deep as the chain that it begins.
         let sum = chain("+", "1");
         for deep in [

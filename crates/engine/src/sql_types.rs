@@ -70,7 +70,7 @@ fn digits(unit: TimeUnit) -> u8 {
 /// `Int64(1)` as `1`. What is in quotes stays.
 #[must_use]
 pub fn readable(text: &str) -> Cow<'_, str> {
-    let others = ["Timestamp(", "Interval", "Duration(", "Binary("];
+    let others = ["Timestamp(", "Time32(", "Time64(", "Interval", "Duration(", "Binary("];
     let names = NAMES.iter().map(|(name, _)| *name).chain(others);
     if !names.into_iter().any(|name| text.contains(name)) {
         return text.into();
@@ -171,6 +171,13 @@ fn of_word(word: &str, behind: &str) -> Option<(String, usize)> {
         let zone = zone && inner.is_some_and(|it| !it.ends_with("None"));
         let zone = zone.then(|| "+00:00".into());
         return with_inner(sql_type(&DataType::Timestamp(unit, zone)).into_owned());
+    }
+    if matches!(word, "Time32" | "Time64") {
+        let is_unit = matches!(
+            inner?,
+            "s" | "ms" | "µs" | "ns" | "Second" | "Millisecond" | "Microsecond" | "Nanosecond"
+        );
+        return is_unit.then(|| ("TIME".to_owned(), inner.map_or(0, |inner| inner.len() + 2)));
     }
     let text = inner.and_then(|it| it.strip_prefix('"')?.strip_suffix('"'));
     if let Some(kind) = word.strip_prefix("Interval") {

@@ -29,7 +29,6 @@ use crate::direct::direct;
 use crate::endpoint::Endpoint;
 use crate::endpoints::Endpoints;
 use crate::layered::Layered;
-use crate::link_loops::WithoutLoops;
 use crate::local::{Folders, LocalStore};
 use crate::misanswer::{Listings, asked_version, document, usable};
 use crate::notes::{Notes, some_of};
@@ -274,8 +273,7 @@ impl ObjectStoreRegistry for S3Stores {
             Some((endpoint, bucket)) => self.bucket(&endpoint, &bucket),
             None if url.scheme() == "file" => {
                 let store = self.shared.others.get_store(url)?;
-                let store = LocalStore::instead_of(store, &self.folders);
-                let store = Arc::new(WithoutLoops::new(store, Arc::clone(&self.notes)));
+                let store = LocalStore::instead_of(store, &self.folders, &self.notes);
                 Ok(match &self.query {
                     Some(_) => Arc::new(OneVersionStore::new(store, self.versions.of("file://"))),
                     None => store,

@@ -212,6 +212,11 @@ impl UrlTables {
                 inferred => inferred?,
             },
         };
+        if let (Some(skip), true) = (kind.options.get(SKIP), schema.fields().is_empty())
+            && !sampled.is_empty()
+        {
+            notes.add(skips_all(url, skip));
+        }
         let schema = part.typed(&schema, &partitions);
         let config =
             ListingTableConfig::new(location).with_listing_options(options).with_schema(schema);
@@ -230,6 +235,16 @@ impl UrlTables {
 
 /// The option of JSON that says whether objects are on lines, rather than in an array.
 const LINES: &str = "format.newline_delimited";
+
+/// The option of CSV that says how many lines are passed by.
+const SKIP: &str = "format.skip";
+
+/// A note on a table of which no line is read.
+fn skips_all(url: &str, lines: &str) -> String {
+    format!(
+        "what is at {url} has no more than the {lines} lines that skip passes by: as a table, it has neither columns nor rows"
+    )
+}
 
 /// Whether a name is the path of something on this machine, or a pattern of files in a folder that is there.
 fn is_path(name: &str) -> bool {

@@ -333,6 +333,24 @@ impl SelectErrorCode {
     }
 }
 
+/// How our server words a `ParquetParsingError` about a page whose bytes have another checksum than its header says.
+pub const DAMAGED_PAGE: &str = "has another checksum than was written";
+
+/// Whether an error of a store is about bytes of the object that are not those that were written. The object cannot be
+/// trusted then, whichever way it is read. Other errors of data may only mean that the store reads less than others do.
+#[must_use]
+pub fn is_damage(code: &str, message: &str) -> bool {
+    /// How the parquet library words it.
+    const LIBRARY: &str = "Page CRC checksum mismatch";
+    match code.parse() {
+        Ok(SelectErrorCode::ParquetParsingError) => {
+            message.contains(DAMAGED_PAGE) || message.contains(LIBRARY)
+        }
+        Ok(SelectErrorCode::TruncatedInput) => true,
+        _ => false,
+    }
+}
+
 impl fmt::Display for SelectErrorCode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
@@ -355,6 +373,21 @@ mod tests {
             assert_eq!(code.as_str().parse(), Ok(*code));
         }
         assert_eq!("Nonsense".parse::<SelectErrorCode>(), Err(UnknownCode));
+    }
+
+    #[test]
+    fn damage_is_told_from_what_a_store_does_not_read() {
+        let page = format!("Parquet error: the page at byte 4 {DAMAGED_PAGE}");
+        for (code, message, expected) in [
+            ("ParquetParsingError", page.as_str(), true),
+            ("ParquetParsingError", "Parquet error: Page CRC checksum mismatch", true),
+            ("ParquetParsingError", "a timestamp is beyond the years 1 to 9999", false),
+            ("TruncatedInput", "", true),
+            ("CSVParsingError", page.as_str(), false),
+            ("SomethingElse", page.as_str(), false),
+        ] {
+            assert_eq!(is_damage(code, message), expected, "{code}: {message}");
+        }
     }
 
     #[test]

@@ -135,6 +135,17 @@ pub enum OutputSerialization {
     },
 }
 
+impl OutputSerialization {
+    /// What follows each record.
+    #[must_use]
+    pub fn record_delimiter(&self) -> &str {
+        match self {
+            Self::Csv(csv) => &csv.record_delimiter,
+            Self::Json { record_delimiter } => record_delimiter,
+        }
+    }
+}
+
 /// Options of a CSV answer. The defaults are the service's.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CsvOutput {

@@ -99,7 +99,7 @@ fn mistakes_in_options_are_usage() {
             "--endpoint is for a store, and `data` is a folder",
         ),
         (&["sql", "Cargo.toml"], "run it with -f Cargo.toml"),
-        (&["sql", "--max-rows", "abc", "SELECT 1"], "it is no whole number"),
+        (&["sql", "--max-rows", "abc", "SELECT 1"], "`abc` is not a number of rows, 0 or more"),
         (&["sql", "--endpoint", "127.0.0.1:9", "SELECT 1"], "http://host:port"),
         (&["sql", "--region", "", "SELECT 1"], "is no name of a region"),
         (&["sql", "--workers", "foo", "SELECT 1"], "Write http://host:port"),

@@ -163,6 +163,21 @@ fn a_column_that_is_not_null_is_named() {
     assert_eq!(rows.last().map(String::as_str), Some("1,"));
 }
 
+#[test]
+fn an_object_has_one_value_of_a_name() {
+    let folder = Folder::new();
+    let sql = "select a.id, b.id from 't.csv' a join 't.csv' b on a.id = b.id";
+    for format in ["json", "ndjson"] {
+        let output = folder.command(&["sql", "--format", format, sql]).output().unwrap();
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(said.contains("two columns are called `id`") && said.contains("AS id_2"), "{said}");
+        assert_eq!(text(&output.stdout), "");
+    }
+    let output = folder.command(&["sql", "--format", "csv", sql]).output().unwrap();
+    assert!(text(&output.stdout).starts_with("id,id\n"), "{}", text(&output.stdout));
+}
+
 /// An endpoint that is none, half a key pair: files of this machine need neither.
 #[test]
 fn files_are_read_whatever_is_wrong_with_the_store() {
@@ -193,9 +208,23 @@ fn types_that_do_not_fit_are_refused() {
         ("select * from 't.csv' where day > 5", ["a date, day,", "DATE '2024-01-31'"]),
         ("select * from 't.csv' where 5 between day and day", ["a date, day,", "date_part"]),
         ("select * from 't.csv' where day in (1, 2)", ["a date, day,", "a number, 1"]),
+        ("select * from 't.csv' join 't.csv' b", ["JOIN without ON or USING", "CROSS JOIN"]),
         ("select * from 't.csv' positional join 't.csv' b", ["POSITIONAL JOIN", "row_number()"]),
         ("select to_char(day, 'YYYY-MM-DD') from 't.csv'", ["has no %", "'%Y-%m-%d'"]),
+        ("select * from 't.csv' order by -1", ["ORDER BY -1 orders nothing", "ORDER BY 1 DESC"]),
         ("select * from 't.csv' order by 'id'", ["ORDER BY 'id' orders nothing", "ORDER BY id"]),
+        ("select now() like '2024%'", ["LIKE expression", "LIKE '2024-01-31T10%'"]),
+        ("select length([1, 2])", ["is a list", "array_length"]),
+        ("set datafusion.format.null = 'NIL'", ["changes nothing here", "--format"]),
+        (
+            "create table n (x int, y int generated always as (x * 2) stored)",
+            ["computed from others", "CREATE VIEW"],
+        ),
+        ("create table n (x varchar collate nocase)", ["COLLATE", "lower(a)"]),
+        (
+            "create external table n stored as csv location 't.csv' with order (id desc)",
+            ["WITH ORDER", "Leave it out"],
+        ),
         ("create table n (x int auto_increment, y int)", ["numbers rows", "row_number()"]),
     ] {
         folder.fails(sql, &parts);

@@ -126,3 +126,35 @@ fn passwords_in_locations_are_refused_and_not_repeated() {
         assert!(!said.contains("secret") && said.contains("no password"), "{args:?}: {said}");
     }
 }
+
+#[test]
+fn arguments_are_refused_with_what_is_meant() {
+    let folder = Folder::new();
+    for (args, part) in [
+        (&["sql", "--threads", "-1", "select 1"][..], "`-1` is not a number of threads, 1 or more"),
+        (&["sql", "--max-rows", "-1", "select 1"], "`-1` is not a number of rows, 0 or more"),
+        (&["explain", "--stats", "select 1"], "`sluice sql --stats`"),
+        (&["sql", "-o", "s3://shop/o.csv", "select 1"], "COPY (SELECT …) TO 's3://shop/o.csv'"),
+        (&["sql", "nope.sql"], "there is no file `nope.sql`"),
+        (&["-c", "select 1"], "sluice sql -c"),
+        (&["-f", "x.sql"], "sluice sql -f"),
+        (&["select 1"], "sluice sql \"SELECT …\""),
+    ] {
+        let output = folder.command(args).output().unwrap();
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {said}");
+        assert!(said.contains(part) && !said.contains("tip:"), "{args:?}: {said}");
+    }
+}
+
+#[test]
+fn a_missing_bucket_is_told_before_a_calibration() {
+    let served = Served::start();
+    for (bucket, is_missing) in [("nope", true), ("bucket", false)] {
+        let args = ["calibrate", "--bucket", bucket, "--dry-run", "--size", "64KiB"];
+        let output = served.command(&args).output().unwrap();
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(0), "{said}");
+        assert_eq!(said.contains("there is no bucket `nope`"), is_missing, "{said}");
+    }
+}

@@ -2,6 +2,7 @@
 
 mod answers;
 mod arguments;
+mod blame;
 mod depth;
 mod places;
 mod scripts;

@@ -1840,3 +1840,42 @@ SELECT * FROM t z LEFT JOIN (SELECT a, k AS q FROM u) c USING (a)
 
 # all columns of a natural left join, the second before the first in the alphabet
 SELECT * FROM (SELECT s AS l, a, b FROM t) z NATURAL LEFT JOIN (SELECT k AS r, b, a FROM u) c
+
+# a case of a whole number and a decimal, compared
+SELECT id FROM m WHERE CASE WHEN id = 2 THEN id ELSE d END = 1.24
+
+# a case of two decimals, compared
+SELECT id FROM h WHERE CASE WHEN id = 2 THEN q ELSE CAST(0.1234 AS DECIMAL(9, 4)) END IN (0.1234, 0.10)
+
+# a case of a whole number and a double, compared
+SELECT id FROM m WHERE CASE id WHEN 2 THEN id ELSE x END BETWEEN 1.4 AND 1.6
+
+# a case of a whole number and a decimal, compared outside
+SELECT id FROM (SELECT id, CASE WHEN id = 2 THEN id WHEN id = 1 THEN NULL ELSE d END AS e FROM m) s WHERE e = 1.24 OR e > 33353.19
+
+# decimals of a union of three, multiplied
+(SELECT d * 1.5 AS e FROM m UNION ALL SELECT d * 1.5 FROM m) UNION ALL SELECT d * 1.5 FROM m
+
+# a union of a real and a double in a correlated subquery
+SELECT y FROM (SELECT r AS y FROM m UNION ALL SELECT x FROM m) s WHERE NOT EXISTS (SELECT 1 FROM m WHERE m.d = s.y)
+
+# lists of constants that are cast
+SELECT a FROM t WHERE a NOT IN (CAST(1 AS INT)) OR a NOT IN (2, CAST(2 AS INT))
+
+# a mean between two doubles
+SELECT avg(i) FROM m WHERE i = 9007199254740993
+
+# texts of a merged column
+SELECT s || s AS e, count(*) AS n FROM t NATURAL JOIN (SELECT s FROM u) v GROUP BY s || s
+
+# a sum of decimals beside distinct values
+SELECT count(DISTINCT id) AS n FROM h HAVING sum(q) > 3
+
+# a filter of the second name of a function
+SELECT mean(a) AS x, mean(a) FILTER (WHERE a > 1) AS y FROM t
+
+# percentiles
+SELECT quantile_cont(x, 0.3) AS p FROM z WHERE x < 2
+
+# far instants with a zone
+SELECT id FROM c WHERE t6 < TIMESTAMPTZ '9999-12-31 12:34:56+01:00'

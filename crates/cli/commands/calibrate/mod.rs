@@ -12,16 +12,20 @@ use std::sync::Arc;
 use std::thread::available_parallelism;
 use std::time::Duration;
 
+use datafusion::common::DataFusionError;
+use futures::TryStreamExt;
+use object_store::path::Path;
 use sluicegate_client::ConnectOptions;
 use sluicegate_costmodel::calibration::{
     Calibration, Experiment, NOISY_LOAD, NOISY_SCATTER, fit, scatter,
 };
 use sluicegate_costmodel::{Bytes, HardwareProfile, PriceBook, Work};
-use sluicegate_engine::Engine;
+use sluicegate_engine::{Engine, ErrorKind};
 use sluicegate_s3select::profile::EndpointProfile;
 
 use self::data::Data;
 use crate::args::CalibrateArgs;
+use crate::commands::generate::bucket_store;
 use crate::commands::samples::Samples;
 use crate::connect::calibrated::{CalibratedProfiles, place};
 use crate::connect::{detect, known, prices};
@@ -74,7 +78,11 @@ async fn calibrate(args: CalibrateArgs, compute: &Compute) -> Result<()> {
     }
     announce(&args, &place, &work, &prices)?;
     if args.dry_run {
-        return Ok(());
+        let told = async {
+            tell_missing_bucket(&engine, &args.bucket).await;
+            Ok(())
+        };
+        return interruptible(Box::pin(told)).await;
     }
 
     let profile = interruptible(Box::pin(detect::profile(&args.store.options()?))).await?;
@@ -207,6 +215,20 @@ async fn connect(
 ) -> Result<Engine> {
     let engine = Engine::builder().connect(args.store.options()?).prices(prices.clone());
     Ok(engine.profile(profile).build().await?)
+}
+
+/// Says that a bucket is missing, if the store soon answers that it is.
+async fn tell_missing_bucket(engine: &Engine, bucket: &str) {
+    const PATIENCE: Duration = Duration::from_secs(2);
+    let Ok(store) = bucket_store(engine, bucket) else { return };
+    let nothing = Path::from("sluice-calibrate-nothing");
+    let mut listed = store.list(Some(&nothing));
+    if let Ok(Err(error)) = tokio::time::timeout(PATIENCE, listed.try_next()).await {
+        let error = sluicegate_engine::Error::from(DataFusionError::ObjectStore(Box::new(error)));
+        if error.kind() == ErrorKind::NotFound {
+            say(&format!("note: there is no bucket `{bucket}`: calibrating would create it"));
+        }
+    }
 }
 
 /// Says what will be asked, and what the store will bill for it.

@@ -121,9 +121,11 @@ async fn model(
     args: &ModelArgs,
 ) -> Result<Option<Modelled>> {
     let Some(here) = explain(engine, statement).await? else { return Ok(None) };
-    let is_explained =
-        || statement.split_whitespace().next().is_some_and(|it| it.eq_ignore_ascii_case("explain"));
-    if here.decisions.is_empty() && is_explained() {
+    let mut words = statement.split_whitespace();
+    let mut next_is = |word: &str| words.next().is_some_and(|it| it.eq_ignore_ascii_case(word));
+    // EXPLAIN ANALYZE reads what its query reads.
+    let is_explained = next_is("explain") && !next_is("analyze");
+    if is_explained {
         return Err(Failure::new("EXPLAIN reads nothing that could be predicted")
             .with_hint("Give the query itself: nothing of it runs."));
     }

@@ -26,16 +26,19 @@ pub(crate) struct Editing {
     completion: Completion,
     /// The lines before, if a statement goes on.
     pending: String,
+    /// How many bytes of them are closed, and say nothing about the colours of the next line.
+    known: usize,
 }
 
 impl Editing {
     pub(super) fn new(engine: Engine) -> Self {
-        Self { completion: Completion::new(engine), pending: String::new() }
+        Self { completion: Completion::new(engine), pending: String::new(), known: 0 }
     }
 
     /// The next line goes on after these.
-    pub(super) fn go_on(&mut self, pending: &str) {
+    pub(super) fn go_on(&mut self, pending: &str, known: usize) {
         pending.clone_into(&mut self.pending);
+        self.known = known;
     }
 }
 
@@ -49,7 +52,7 @@ impl Hinter for Editing {
 
 impl Highlighter for Editing {
     fn highlight<'l>(&self, line: &'l str, _: usize) -> Cow<'l, str> {
-        Cow::Owned(coloured(&self.pending, line))
+        Cow::Owned(coloured(&self.pending[self.known..], line))
     }
 
     fn highlight_prompt<'b, 's: 'b, 'p: 'b>(&'s self, prompt: &'p str, _: bool) -> Cow<'b, str> {

@@ -20,7 +20,9 @@ use crate::runtime::folders::{config_folder, data_folder};
 use crate::runtime::interrupt::{abort_writes, control_c, watch_prompt};
 use crate::runtime::terminal;
 use crate::session::Session;
-use crate::session::statements::{Step, command_line, is_plain_command, open_at_end, split, steps};
+use crate::session::statements::{
+    Step, command_line, is_plain_command, open_at_end, split_from, steps,
+};
 
 /// The line editor.
 pub(crate) type Lines = Editor<Editing, DefaultHistory>;
@@ -40,16 +42,16 @@ pub(crate) async fn run(session: &mut Session<'_>, mut editor: Lines, init: bool
         run_init(session).await?;
     }
     // Lines of a statement that is not complete yet, and all lines since the last that was.
-    let (mut pending, mut entered) = (String::new(), String::new());
+    let (mut pending, mut entered) = (Pending::default(), String::new());
     loop {
         if let Some(editing) = editor.helper_mut() {
-            editing.go_on(&pending);
+            editing.go_on(&pending.text, pending.known);
         }
         let prompt = continuation(&pending);
         let line = match tokio::task::block_in_place(|| editor.readline(&prompt)) {
             Ok(line) => line,
             Err(ReadlineError::Interrupted) => {
-                pending.clear();
+                pending = Pending::default();
                 entered.clear();
                 continue;
             }
@@ -62,11 +64,11 @@ pub(crate) async fn run(session: &mut Session<'_>, mut editor: Lines, init: bool
             Err(error) => return Err(Failure::new(error.to_string())),
         };
         entered += &line;
-        match run_typed(session, &format!("{pending}{line}")).await? {
+        match run_typed(session, &pending, &line).await? {
             Some(rest) => pending = rest,
             None => break,
         }
-        match pending.is_empty() {
+        match pending.text.is_empty() {
             // It can be edited as a whole.
             true => {
                 if !entered.trim().is_empty() {
@@ -83,9 +85,18 @@ pub(crate) async fn run(session: &mut Session<'_>, mut editor: Lines, init: bool
     Ok(())
 }
 
+/// What was typed of a statement that is not complete yet.
+#[derive(Debug, Default)]
+struct Pending {
+    /// Its lines.
+    text: String,
+    /// How many bytes of them are read and closed, so that not all lines are read again with each that follows.
+    known: usize,
+}
+
 /// What stands before a line: of a statement that goes on, with what is still open.
-fn continuation(pending: &str) -> String {
-    match (pending.is_empty(), open_at_end(pending)) {
+fn continuation(pending: &Pending) -> String {
+    match (pending.text.is_empty(), open_at_end(&pending.text[pending.known..])) {
         (true, _) => "sluice> ".to_owned(),
         (false, open) => format!("{:>4}...> ", open.unwrap_or_default()),
     }
@@ -106,36 +117,47 @@ pub(crate) fn editor() -> Result<Lines> {
     Ok(editor)
 }
 
-/// Runs what was typed, and returns what of it is not complete yet; nothing to quit.
-async fn run_typed(session: &mut Session<'_>, text: &str) -> Result<Option<String>> {
-    if is_plain_command(text) {
+/// Runs what was typed, after lines that are pending, and returns what of it is not complete yet; nothing to quit.
+async fn run_typed(
+    session: &mut Session<'_>,
+    pending: &Pending,
+    line: &str,
+) -> Result<Option<Pending>> {
+    let text = format!("{}{line}", pending.text);
+    if is_plain_command(&text) {
         let outcome = attempt(session, Step::Command(text.trim())).await?;
-        return Ok(Some(String::new()).filter(|_| !matches!(outcome, Outcome::Quit)));
+        return Ok(Some(Pending::default()).filter(|_| !matches!(outcome, Outcome::Quit)));
     }
+    let (mut known, mut from) = (pending.known, 0);
+    // Where commands are looked for, and whether a statement is begun before.
+    let mut looked_at = (known, known > 0);
     let mut pending = String::new();
-    let mut from = 0;
     loop {
-        let command = command_line(text, from);
+        let command = command_line(&text, looked_at.0, looked_at.1);
         let end = command.map_or(text.len(), |command| command.start);
         pending += &text[from..end];
-        let split = split(&pending);
+        let split = split_from(&pending, known);
         for statement in &split.complete {
             match attempt(session, Step::Statement(statement)).await? {
                 Outcome::Done => {}
                 // What follows may rest on it.
-                Outcome::Failed => return Ok(Some(String::new())),
+                Outcome::Failed => return Ok(Some(Pending::default())),
                 Outcome::Quit => return Ok(None),
             }
         }
+        known = split.known;
         pending = match split.rest {
             "" => String::new(),
             rest => format!("{rest}\n"),
         };
-        let Some(command) = command else { return Ok(Some(pending)) };
+        let Some(command) = command else {
+            return Ok(Some(Pending { text: pending, known }));
+        };
         if let Outcome::Quit = attempt(session, Step::Command(command.text.trim())).await? {
             return Ok(None);
         }
         from = command.start + command.text.len();
+        looked_at = (from, false);
     }
 }
 

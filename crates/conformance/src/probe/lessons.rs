@@ -109,7 +109,9 @@ impl Lessons {
         let own = EndpointProfile::sluice();
         if all_right && own.relies_on.is_subset(extensions) {
             self.profile.relies_on = own.relies_on;
+            self.profile.sends_stats = own.sends_stats;
             self.profile.counts_returned_bytes = own.counts_returned_bytes;
+            self.profile.ends_last_record = own.ends_last_record;
             self.profile.exactness = own.exactness;
             self.profile.no_comments = own.no_comments;
             self.profile.syntax.like = LikePatterns::Full;

@@ -25,4 +25,4 @@ pub use self::report::{Facts, Finding, Outcome, Report, Verdict};
 pub use self::samples::Sample;
 
 /// Changes whenever a profile that was probed before should be probed again.
-pub const PROBE_VERSION: u32 = 4;
+pub const PROBE_VERSION: u32 = 5;

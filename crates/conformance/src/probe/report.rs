@@ -69,6 +69,8 @@ pub struct Facts {
     pub names_version: Option<bool>,
     /// The extensions that every answer named.
     pub extensions: BTreeSet<Extension>,
+    /// Whether every answer that had records ended with the record delimiter; `None` if none had any.
+    pub ends_records: Option<bool>,
     /// Whether a Progress event came where one was asked for.
     pub progress_came: bool,
 }
@@ -103,6 +105,7 @@ impl Report {
             });
         }
         lessons.profile.answers_name_version = facts.names_version == Some(true);
+        lessons.profile.ends_last_record = facts.ends_records == Some(true);
         lessons.profile.many_ranges = facts.extensions.contains(&Extension::ManyRanges);
         lessons.profile.indexes = facts.extensions.contains(&Extension::Indexes);
         // Events that did not come were not seen to be right.

@@ -6,7 +6,7 @@ use datafusion::common::DataFusionError;
 use sluicegate_client::text_times::TIME_OF_DAY;
 
 use crate::error::hints::{ARRAY, BAD_VALUE, ZERO};
-use crate::error::{ErrorKind, UserError, one_line, with_point};
+use crate::error::{ErrorKind, UserError, of_value, one_line, with_point};
 use crate::json_columns::APART;
 use crate::merged_columns::LEAVE_OUT;
 
@@ -55,7 +55,7 @@ pub(crate) fn with_place(error: DataFusionError, place: &str, columns: &Schema) 
 
 /// The error of a refused record, with the hint for its message.
 fn user_error(message: String, is_json: bool) -> UserError {
-    if let Some(error) = with_point(&message) {
+    if let Some(error) = with_point(&message).or_else(|| of_value(&message)) {
         return error;
     }
     UserError { kind: ErrorKind::Data, hint: Some(hint(&message, is_json).to_owned()), message }

@@ -113,7 +113,8 @@ impl FileSelect {
     }
 }
 
-/// Whether reading the object here may succeed, or fail with a better message.
+/// Whether reading the object here may succeed, or fail with a better message. Where the store found damage, what
+/// succeeds might be wrong.
 #[must_use]
 pub fn may_fall_back(error: &Error) -> bool {
     matches!(error, Error::Refused { .. } | Error::BadAnswer { .. })

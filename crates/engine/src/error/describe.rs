@@ -49,6 +49,10 @@ pub(super) fn describe(error: &DataFusionError) -> Description {
     if let Some(told) = find::<UserError>(error) {
         return told.clone().into();
     }
+    if find::<io::Error>(error).is_some_and(|io| io.kind() == io::ErrorKind::FileTooLarge) {
+        let message = "the file would be larger than this process may write".to_owned();
+        return Description { kind: ErrorKind::Resources, message, hint: Some(FILE_SIZE.into()) };
+    }
     if let Some(store) = find::<StoreError>(error) {
         return of_client(store);
     }
@@ -177,6 +181,9 @@ const SAME_NAME: &str = "Give one of the columns another name: count(*) AS n.";
 
 const LIKE_TEXT: &str = "LIKE compares texts: CAST(d AS VARCHAR) LIKE '2024%'.";
 
+/// Between the date and the time of day, the text of a timestamp has a T.
+const LIKE_INSTANT: &str = "LIKE compares texts: CAST(t AS VARCHAR) LIKE '2024-01-31T10%'.";
+
 const SAME_TABLE: &str = "Give the tables names of their own: FROM t AS a JOIN t AS b.";
 
 const WHOSE: &str = "Say of which table it is: a.id.";
@@ -186,6 +193,10 @@ const COLUMNS: &str = "Check the columns' names; quote a name that has capitals:
 
 /// Where answers are written.
 pub(super) const ROOM: &str = "Free some space, or write elsewhere.";
+
+/// What bounds the size of a file.
+const FILE_SIZE: &str = "Raise the limit on the size of files (ulimit -f), or write to another file system: some have a \
+     limit of their own.";
 
 /// Where joins, sorts and aggregates spill to.
 const DISK: &str =
@@ -205,11 +216,9 @@ fn of_datafusion(root: &DataFusionError) -> (ErrorKind, Option<&'static str>) {
                 SchemaError::FieldNotFound { field, .. } => unlike_column(field).unwrap_or(COLUMNS),
             }),
         ),
-        DataFusionError::Plan(text) if text.contains("require unique expression names") => {
-            (ErrorKind::Plan, Some(SAME_NAME))
-        }
         DataFusionError::Plan(text) if text.contains("in LIKE expression") => {
-            (ErrorKind::Plan, Some(LIKE_TEXT))
+            let is_instant = text.contains("Timestamp");
+            (ErrorKind::Plan, Some(if is_instant { LIKE_INSTANT } else { LIKE_TEXT }))
         }
         DataFusionError::Plan(text) if text.contains("not found") && text.contains("table") => (
             ErrorKind::Plan,

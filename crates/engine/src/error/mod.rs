@@ -32,6 +32,11 @@ pub(crate) fn with_point(message: &str) -> Option<UserError> {
     Some(reword::with_point(message)?.into())
 }
 
+/// The error of a value that is none of its type, or of too many digits; none if the message is not about one.
+pub(crate) fn of_value(message: &str) -> Option<UserError> {
+    Some(reword::of_value(message)?.into())
+}
+
 /// What a store reports in an error, for the message of another error.
 pub(crate) fn reason(error: &object_store::Error) -> String {
     of_store::of_object_store(error).message
@@ -192,6 +197,8 @@ mod tests {
         check(exec_datafusion_err!("it\ndid not work"), ErrorKind::Other, None);
         let disk = std::io::Error::from(std::io::ErrorKind::StorageFull);
         check(DataFusionError::IoError(disk), ErrorKind::Resources, Some("space"));
+        let large = std::io::Error::from(std::io::ErrorKind::FileTooLarge);
+        check(arrow(ArrowError::from(large)), ErrorKind::Resources, Some("ulimit -f"));
         let spilled = ArrowError::from(std::io::Error::from(std::io::ErrorKind::StorageFull));
         check(arrow(spilled), ErrorKind::Resources, Some("TMPDIR"));
     }

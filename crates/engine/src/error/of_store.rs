@@ -11,6 +11,9 @@ pub(super) const MISSING_KEY: &str = "Check the key; keys are case-sensitive.";
 const NOT_ALLOWED: &str = "Check that the access key may read and list this bucket; requests that are not signed \
      (--anonymous) read public buckets only.";
 
+const STORE_LIMIT: &str =
+    "Raise its server's limit on the size of files (ulimit -f), or write smaller objects.";
+
 pub(super) fn of_client(error: &StoreError) -> Description {
     let kind = match error {
         StoreError::NotFound { .. } | StoreError::NoSuchBucket { .. } => ErrorKind::NotFound,
@@ -33,7 +36,7 @@ pub(super) fn of_client(error: &StoreError) -> Description {
         | StoreError::Transient { .. } => ErrorKind::Unavailable,
         StoreError::Refused { .. } => ErrorKind::Unsupported,
         StoreError::ObjectChanged { .. } => ErrorKind::Changed,
-        StoreError::BadAnswer { .. } => ErrorKind::Data,
+        StoreError::BadAnswer { .. } | StoreError::Damaged { .. } => ErrorKind::Data,
         _ => ErrorKind::Other,
     };
     Description { kind, message: error.to_string(), hint: Some(error.hint().into()) }
@@ -96,7 +99,10 @@ pub(super) fn of_object_store(error: &object_store::Error) -> Description {
             "Run the query again.",
         ),
         _ if says("507 Insufficient Storage") || says("<Code>InsufficientStorage") => {
-            (ErrorKind::Resources, format!("{}: the disk is full", endpoint(&text)), ROOM)
+            let is_limit = says("ulimit -f");
+            let why = if is_limit { "it may not write files as large" } else { "the disk is full" };
+            let hint = if is_limit { STORE_LIMIT } else { ROOM };
+            (ErrorKind::Resources, format!("{}: {why}", endpoint(&text)), hint)
         }
         E::PermissionDenied { path, .. } => {
             (ErrorKind::Access, format!("the store refuses access to `{path}`"), NOT_ALLOWED)

@@ -6,8 +6,8 @@ use datafusion::common::Result;
 use datafusion::logical_expr::{DdlStatement, LogicalPlan, Statement, WriteOp};
 use datafusion::prelude::SessionContext;
 
-/// The part of a statement that reads or writes rows; `None` if it only defines a name, sets an
-/// option, or explains.
+/// The part of a statement that reads or writes rows, or of the one that it explains; `None` if it only defines a name
+/// or sets an option.
 ///
 /// Nothing runs and nothing is defined. `EXECUTE` is the prepared statement with its parameters;
 /// `PREPARE` does nothing yet.
@@ -20,13 +20,16 @@ pub(super) async fn work(
         LogicalPlan::Statement(Statement::Execute(_)) => {
             context.execute_logical_plan(statement).await?.into_unoptimized_plan()
         }
+        // Of a statement that explains, what it explains is explained.
+        LogicalPlan::Explain(explain) => Arc::unwrap_or_clone(explain.plan),
+        LogicalPlan::Analyze(analyze) => Arc::unwrap_or_clone(analyze.input),
         other => other,
     };
     Ok(match statement {
         LogicalPlan::Ddl(DdlStatement::CreateMemoryTable(table)) => {
             Some(Arc::unwrap_or_clone(table.input))
         }
-        LogicalPlan::Ddl(_) | LogicalPlan::Statement(_) | LogicalPlan::Explain(_) => None,
+        LogicalPlan::Ddl(_) | LogicalPlan::Statement(_) => None,
         // A table may carry out a DELETE or an UPDATE while it is planned.
         LogicalPlan::Dml(dml) if !matches!(dml.op, WriteOp::Insert(_)) => {
             Some(Arc::unwrap_or_clone(dml.input))

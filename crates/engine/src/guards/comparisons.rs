@@ -13,6 +13,7 @@ use datafusion::execution::SessionStateBuilder;
 use datafusion::logical_expr::expr::{InList, InSubquery, ScalarFunction, SetComparison};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::expr_schema::cast_subquery;
+use datafusion::logical_expr::type_coercion::other::get_coerce_type_for_case_expression;
 use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{
     Between, BinaryExpr, Case, Expr, ExprSchemable, Join, LogicalPlan, Operator, Subquery,
@@ -25,9 +26,9 @@ use datafusion::optimizer::{
 use super::exact::{Counted, Number};
 use super::{
     array_has, decimal_comparisons, distinct_from_null, exclusive_or, far_dates,
-    flipped_comparisons, float_zeros, in_lists, lossy_casts, mixed_instants, nested_floats, places,
-    range_frames, regular_expressions, rounding, spans, timestamp_casts, timestamp_comparisons,
-    truncated_dates, unlike, years,
+    flipped_comparisons, float_zeros, in_lists, lossy_casts, mixed_instants, nested_floats,
+    outer_types, places, range_frames, regular_expressions, rounding, spans, timestamp_casts,
+    timestamp_comparisons, truncated_dates, unlike, years,
 };
 
 /// Adds the rules and their functions to a session that is being built.
@@ -69,33 +70,38 @@ impl AnalyzerRule for Exact {
     }
 
     fn analyze(&self, plan: LogicalPlan, _config: &ConfigOptions) -> Result<LogicalPlan> {
-        // Whether a union below has other types now.
-        let retyped = Cell::new(false);
-        plan.transform_up_with_subqueries(|plan| {
-            let plan = if retyped.get() { plan.recompute_schema()? } else { plan };
-            let plan = match plan {
-                LogicalPlan::Join(join) => LogicalPlan::Join(join_keys(join)?),
-                LogicalPlan::Union(union) => {
-                    let before = Arc::clone(&union.schema);
-                    let union = decimal_comparisons::union(union)?;
-                    retyped.set(retyped.get() || union.schema != before);
-                    LogicalPlan::Union(union)
-                }
-                other => other,
-            };
-            let keys = spans::ordered(plan)?;
-            retyped.set(retyped.get() || keys.transformed);
-            let plan = rewritten(keys.data, concerns_exact, |expr, schema| {
-                let compared =
-                    expr.transform_up(|expr| Ok(replaced(expr, |it| exact(it, schema))))?;
-                compared.transform_data(|expr| {
-                    expr.transform_up(|expr| Ok(replaced(expr, decimal_comparisons::as_double)))
-                })
-            })?;
-            Ok(Transformed { transformed: plan.transformed || keys.transformed, ..plan })
-        })
-        .data()
+        exactly(plan, &Cell::new(false)).data()
     }
+}
+
+/// Rewrites a plan from its leaves upward, the subqueries of a node after its inputs, of which they name columns.
+/// `retyped` says whether columns have other types than the planner gave them, as in all that stands above.
+fn exactly(plan: LogicalPlan, retyped: &Cell<bool>) -> Result<Transformed<LogicalPlan>> {
+    let inputs = plan.map_children(|input| exactly(input, retyped))?;
+    let known = inputs.transform_data(|plan| match retyped.get() {
+        true => outer_types::renew(plan.recompute_schema()?),
+        false => Ok(Transformed::no(plan)),
+    })?;
+    let queries =
+        known.transform_data(|plan| plan.map_subqueries(|subquery| exactly(subquery, retyped)))?;
+    queries.transform_data(|plan| {
+        let before = Arc::clone(plan.schema());
+        let plan = match plan {
+            LogicalPlan::Join(join) => LogicalPlan::Join(join_keys(join)?),
+            LogicalPlan::Union(union) => LogicalPlan::Union(decimal_comparisons::union(union)?),
+            other => other,
+        };
+        let keys = spans::ordered(plan)?;
+        let ordered = keys.transformed;
+        let plan = rewritten(keys.data, concerns_exact, |expr, schema| {
+            let compared = expr.transform_up(|expr| Ok(replaced(expr, |it| exact(it, schema))))?;
+            compared.transform_data(|expr| {
+                expr.transform_up(|expr| Ok(replaced(expr, decimal_comparisons::as_double)))
+            })
+        })?;
+        retyped.set(retyped.get() || ordered || *plan.data.schema() != before);
+        Ok(Transformed { transformed: plan.transformed || ordered, ..plan })
+    })
 }
 
 /// Keeps casts that change values from being removed. Stands after type coercion, which adds casts.
@@ -342,7 +348,9 @@ fn exact(expr: &Expr, schema: &DFSchema) -> Option<Expr> {
         Expr::Case(case) => {
             let searched = searched(case, schema);
             let results = decimal_comparisons::branches(searched.as_ref().unwrap_or(case), schema);
-            results.or(searched).map(Expr::Case)
+            let changed = results.or(searched);
+            let typed = in_one_type(changed.as_ref().unwrap_or(case), schema);
+            typed.or(changed).map(Expr::Case)
         }
         Expr::InSubquery(InSubquery { expr, subquery, negated }) => {
             let (expr, subquery) = both_sides(expr, subquery, schema)?;
@@ -362,6 +370,29 @@ fn exact(expr: &Expr, schema: &DFSchema) -> Option<Expr> {
         Expr::Cast(_) | Expr::TryCast(_) => decimal_comparisons::cast(expr),
         _ => None,
     }
+}
+
+/// CASE whose results have the type that DataFusion gives them later; none if they have it. Until then, the type of the
+/// first counts as that of all.
+fn in_one_type(case: &Case, schema: &DFSchema) -> Option<Case> {
+    let thens = case.when_then_expr.iter().map(|(_, then)| then.get_type(schema));
+    let thens = thens.collect::<Result<Vec<_>>>().ok()?;
+    let otherwise = case.else_expr.as_ref().map(|it| it.get_type(schema)).transpose().ok()?;
+    let mut all = thens.iter().chain(&otherwise).filter(|it| !it.is_null());
+    let first = all.next()?;
+    if all.all(|it| it == first) {
+        return None;
+    }
+    let common = get_coerce_type_for_case_expression(&thens, otherwise.as_ref())?;
+    let cast = |expr: &Expr| expr.clone().cast_to(&common, schema).ok().map(Box::new);
+    let when_then_expr = case.when_then_expr.iter();
+    let when_then_expr = when_then_expr.map(|(when, then)| Some((when.clone(), cast(then)?)));
+    let when_then_expr = when_then_expr.collect::<Option<Vec<_>>>()?;
+    let else_expr = match &case.else_expr {
+        Some(otherwise) => Some(cast(otherwise)?),
+        None => None,
+    };
+    Some(Case { expr: case.expr.clone(), when_then_expr, else_expr })
 }
 
 /// An expression and a subquery that it is compared with, in the types in which nothing is lost.

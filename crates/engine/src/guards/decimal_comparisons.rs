@@ -11,6 +11,7 @@ use datafusion::logical_expr::{
     BinaryExpr, Case, ColumnarValue, Expr, ExprSchemable, Operator, ReturnFieldArgs,
     ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Union, Volatility, binary_expr, lit,
 };
+use datafusion::optimizer::analyzer::type_coercion::coerce_union_schema;
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast;
 
@@ -53,6 +54,14 @@ pub(super) const GUARD: Guard = Guard {
             sql: "SELECT d = f, d < 1e300, f = 33353.2 FROM amounts",
             right: Answer::Rows(&["true, true, true"]),
             theirs: Answer::Error("1e300"),
+        },
+        super::Case {
+            setup: &[
+                "CREATE TABLE large AS SELECT CAST('6355932794420.06' AS DECIMAL(15, 2)) AS d",
+            ],
+            sql: "(SELECT d * 1.5 AS x FROM large UNION ALL SELECT d * 1.5 FROM large) UNION ALL SELECT d * 1.5 FROM large",
+            right: Answer::Rows(&["9533899191630.090", "9533899191630.090", "9533899191630.090"]),
+            theirs: Answer::Rows(&["9533899191630.09", "9533899191630.09", "9533899191630.09"]),
         },
         super::Case {
             setup: &["CREATE TABLE beyond_doubles AS SELECT 9007199254740993 AS b"],
@@ -429,7 +438,7 @@ fn unified(all: &[&Expr], schema: &DFSchema) -> Option<Vec<Expr>> {
 }
 
 /// A union whose decimals are floats where other inputs have floats, and whose dates are timestamps where others have
-/// these.
+/// these; other columns have the types that DataFusion gives them later.
 pub(super) fn union(union: Union) -> Result<Union> {
     let fields = union.inputs.first().map_or(0, |input| input.schema().fields().len());
     let float = |at: usize| {
@@ -440,27 +449,42 @@ pub(super) fn union(union: Union) -> Result<Union> {
         widest.cloned().or_else(|| mixed_instants::common(types().map(|field| field.data_type())))
     };
     let floats: Vec<Option<DataType>> = (0..fields).map(float).collect();
-    if floats.iter().all(Option::is_none) {
+    let union = match floats.iter().any(Option::is_some) {
+        true => coerced(union, |schema| with_types(schema, &floats))?,
+        false => union,
+    };
+    let is_of_one_type = union.schema.fields().iter().enumerate().all(|(at, field)| {
+        union.inputs.iter().all(|it| it.schema().field(at).data_type() == field.data_type())
+    });
+    if is_of_one_type {
         return Ok(union);
     }
+    let schema = coerce_union_schema(&union.inputs)?;
+    coerced(union, |_| Ok(schema.clone()))
+}
+
+/// A schema whose decimals, dates and durations have other types, where these are given.
+fn with_types(schema: &DFSchema, types: &[Option<DataType>]) -> Result<DFSchema> {
+    let changes = |field: &Field| {
+        field.data_type().is_decimal()
+            || matches!(field.data_type(), DataType::Date32 | DataType::Duration(_))
+    };
+    let fields = schema.iter().zip(types).map(|((relation, field), new)| {
+        let field = match new {
+            Some(new) if changes(field) => {
+                Arc::new(Field::clone(field).with_data_type(new.clone()))
+            }
+            _ => Arc::clone(field),
+        };
+        (relation.cloned(), field)
+    });
+    DFSchema::new_with_metadata(fields.collect(), schema.metadata().clone())
+}
+
+/// A union whose inputs have the types of other schemas than theirs.
+fn coerced(union: Union, schema: impl Fn(&DFSchema) -> Result<DFSchema>) -> Result<Union> {
     let inputs = union.inputs.into_iter().map(|input| {
-        let schema = input.schema();
-        let fields = schema.iter().zip(&floats).map(|((relation, field), float)| {
-            let field = match float {
-                Some(float)
-                    if field.data_type().is_decimal()
-                        || matches!(
-                            field.data_type(),
-                            DataType::Date32 | DataType::Duration(_)
-                        ) =>
-                {
-                    Arc::new(Field::clone(field).with_data_type(float.clone()))
-                }
-                _ => Arc::clone(field),
-            };
-            (relation.cloned(), field)
-        });
-        let schema = DFSchema::new_with_metadata(fields.collect(), schema.metadata().clone())?;
+        let schema = schema(input.schema())?;
         coerce_plan_expr_for_schema(Arc::unwrap_or_clone(input), &schema).map(Arc::new)
     });
     Union::try_new_with_loose_types(inputs.collect::<Result<_>>()?)

@@ -3,7 +3,7 @@
 use std::borrow::Borrow;
 use std::collections::HashSet;
 
-use datafusion::logical_expr::expr::InList;
+use datafusion::logical_expr::expr::{Cast, InList, TryCast};
 use datafusion::logical_expr::{BinaryExpr, Expr, Operator, binary_expr};
 
 use super::comparisons::unless_null;
@@ -17,6 +17,14 @@ pub(super) const GUARD: Guard = Guard {
         Case {
             setup: &["CREATE TABLE nullable AS SELECT * FROM (VALUES (1), (2), (NULL)) t(a)"],
             sql: "SELECT a FROM nullable WHERE a NOT IN (1) OR a NOT IN (2)",
+            right: Answer::Rows(&["1", "2"]),
+            theirs: Answer::Rows(&["1", "2", "NULL"]),
+        },
+        Case {
+            setup: &[
+                "CREATE TABLE nullable_int AS SELECT CAST(a AS INT) AS a FROM (VALUES (1), (2), (NULL)) t(a)",
+            ],
+            sql: "SELECT a FROM nullable_int WHERE a NOT IN (CAST(1 AS INT)) OR a NOT IN (2, CAST(2 AS INT))",
             right: Answer::Rows(&["1", "2"]),
             theirs: Answer::Rows(&["1", "2", "NULL"]),
         },
@@ -75,7 +83,17 @@ pub(super) fn merge(expr: &Expr) -> Option<Expr> {
 
 /// Which of some conditions is a list that the same expression is looked up in.
 fn same<T: Borrow<Expr>>(all: &[T], list: &InList) -> Option<usize> {
-    all.iter().position(|it| as_list(it.borrow()).is_some_and(|(it, _)| it.expr == list.expr))
+    let expr = without_casts(&list.expr);
+    let is_same = |(it, _): (&InList, bool)| without_casts(&it.expr) == expr;
+    all.iter().position(|it| as_list(it.borrow()).is_some_and(is_same))
+}
+
+/// An expression without the casts around it, which DataFusion may move to the items before it merges lists.
+fn without_casts(expr: &Expr) -> &Expr {
+    match expr {
+        Expr::Cast(Cast { expr, .. }) | Expr::TryCast(TryCast { expr, .. }) => without_casts(expr),
+        other => other,
+    }
 }
 
 /// What an operator joins, however it is nested.
@@ -113,7 +131,7 @@ fn merged(one: InList, other: InList, op: Operator) -> Option<(Expr, Option<Expr
     if op == Operator::Or && !(one.negated && other.negated) {
         return None;
     }
-    if !constant(&one) || !constant(&other) {
+    if one.expr != other.expr || !constant(&one) || !constant(&other) {
         // Of random values each list tests another.
         if one.expr.is_volatile() {
             return None;
@@ -167,7 +185,8 @@ fn each(list: InList) -> Expr {
 
 #[cfg(test)]
 mod tests {
-    use datafusion::logical_expr::{col, in_list, lit, not};
+    use arrow::datatypes::DataType;
+    use datafusion::logical_expr::{cast, col, in_list, lit, not};
 
     use super::*;
 
@@ -203,5 +222,7 @@ mod tests {
         check(&list(&[1], false).and(col("b")), "as it is");
         let columns = in_list(col("a"), vec![col("b"), lit(5)], false);
         check(&columns.clone().and(list(&[6], false)), "(a = b OR a = Int32(5)) AND a = Int64(6)");
+        let wide = in_list(cast(col("a"), DataType::Int64), vec![lit(2_i64)], true);
+        check(&list(&[1], true).or(wide), "a != Int64(1) OR CAST(a AS Int64) != Int64(2)");
     }
 }

@@ -32,12 +32,14 @@ mod date_trunc;
 mod dates_and_intervals;
 mod decimal_comparisons;
 mod decimal_texts;
+mod distinct_beside_sums;
 mod distinct_from;
 mod distinct_from_null;
 mod distinct_on;
 mod exact;
 mod exact_means;
 mod exclusive_or;
+mod failing_estimates;
 mod far_dates;
 mod flipped_comparisons;
 mod float_zeros;
@@ -62,6 +64,8 @@ mod order_by_all;
 mod order_of_offset;
 mod order_of_unions;
 mod ordered_aggregates;
+mod outer_types;
+mod percentiles;
 mod piecewise_merge_join;
 mod places;
 mod quarters;
@@ -150,11 +154,13 @@ pub const GUARDS: &[Guard] = &[
     date_trunc::GUARD,
     decimal_comparisons::GUARD,
     decimal_texts::GUARD,
+    distinct_beside_sums::GUARD,
     distinct_from::GUARD,
     distinct_from_null::GUARD,
     distinct_on::GUARD,
     exact_means::GUARD,
     exclusive_or::GUARD,
+    failing_estimates::GUARD,
     flipped_comparisons::GUARD,
     float_zeros::GUARD,
     functional_dependencies::GUARD,
@@ -184,6 +190,7 @@ pub const GUARDS: &[Guard] = &[
     order_of_offset::GUARD,
     order_of_unions::GUARD,
     ordered_aggregates::GUARD,
+    percentiles::GUARD,
     piecewise_merge_join::GUARD,
     places::GUARD,
     quarters::GUARD,
@@ -240,6 +247,7 @@ pub fn with_guards(mut builder: SessionStateBuilder) -> Result<SessionStateBuild
     min_max_of_floats::install(&mut builder);
     // The other guards of aggregates stand around it.
     exact_means::install(&mut builder);
+    percentiles::install(&mut builder);
     spans::install(&mut builder);
     signed_counts::install(&mut builder);
     ordered_aggregates::install(&mut builder);
@@ -261,8 +269,10 @@ pub fn with_guards(mut builder: SessionStateBuilder) -> Result<SessionStateBuild
     let logical = &mut builder.optimizer().get_or_insert_with(Optimizer::new).rules;
     null_equal_keys::install(logical)?;
     conditions_of_aggregates::install(logical)?;
+    distinct_beside_sums::install(logical)?;
     functional_dependencies::install(logical)?;
     repeated_keys::install(logical);
+    failing_estimates::install(logical);
     let physical =
         &mut builder.physical_optimizers().get_or_insert_with(PhysicalOptimizer::new).rules;
     limit_below_aggregate::install(physical)?;

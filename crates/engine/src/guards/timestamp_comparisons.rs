@@ -6,7 +6,7 @@ use arrow::array::{AsArray, Int64Array, timezone::Tz};
 use arrow::compute::cast;
 use arrow::compute::kernels::cast_utils::string_to_datetime;
 use arrow::datatypes::{DataType, Field, FieldRef, Int64Type, TimeUnit};
-use chrono::{TimeZone, Utc};
+use chrono::{DateTime, TimeZone, Utc};
 use datafusion::common::{
     DFSchema, Result, ScalarValue, exec_err, internal_err, plan_datafusion_err, plan_err,
 };
@@ -40,6 +40,12 @@ pub(super) const GUARD: Guard = Guard {
             ],
             sql: "SELECT valid_to = '9999-12-31' FROM for_ever",
             right: Answer::Rows(&["true"]),
+            theirs: Answer::Error("9999-12-31"),
+        },
+        Case {
+            setup: &["CREATE TABLE now_and_then AS SELECT CAST('2024-01-01' AS TIMESTAMP(6)) AS t"],
+            sql: "SELECT t < TIMESTAMPTZ '9999-12-31 12:34:56+01:00', t > TIMESTAMPTZ '0001-01-01 00:00:00' FROM now_and_then",
+            right: Answer::Rows(&["true, true"]),
             theirs: Answer::Error("9999-12-31"),
         },
         Case {
@@ -81,6 +87,12 @@ pub(super) fn constant(expr: &Expr, beside: &DataType) -> Option<Number> {
                     // What has no zone is in the column's.
                     instant(text, other.as_deref().or(zone))
                 }
+                // A column without a zone has local times of the literal's. Within its range, DataFusion compares them.
+                DataType::Timestamp(TimeUnit::Nanosecond, Some(other)) if zone.is_none() => {
+                    let local = string_to_datetime(&other.parse::<Tz>().ok()?, text).ok()?;
+                    let is_near = local.timestamp_nanos_opt().is_some();
+                    (!is_near).then(|| of_time(&local.naive_local().and_utc()))
+                }
                 DataType::Date32 if zone.is_none() && *beside != DataType::Date32 => {
                     (text.len() == 10).then(|| instant(text, None))?
                 }
@@ -91,10 +103,13 @@ pub(super) fn constant(expr: &Expr, beside: &DataType) -> Option<Number> {
     }
 }
 
+fn of_time<Z: TimeZone>(time: &DateTime<Z>) -> Number {
+    Number::of_instant(time.timestamp(), time.timestamp_subsec_nanos())
+}
+
 fn instant(text: &str, zone: Option<&str>) -> Option<Number> {
     fn read<Z: TimeZone>(zone: &Z, text: &str) -> Option<Number> {
-        let read = string_to_datetime(zone, text).ok()?;
-        Some(Number::of_instant(read.timestamp(), read.timestamp_subsec_nanos()))
+        string_to_datetime(zone, text).ok().map(|read| of_time(&read))
     }
     match zone {
         Some(zone) => read(&zone.parse::<Tz>().ok()?, text),

@@ -175,12 +175,14 @@ impl Indexes {
     pub fn column(&self, name: &str) -> crate::Result<Column> {
         let schema = Arc::clone(self.scan.file_source().table_schema().file_schema());
         let names: Vec<_> = schema.fields().iter().map(|field| field.name().as_str()).collect();
-        let Some(position) = names.iter().position(|known| *known == name) else {
+        let exact = names.iter().position(|known| *known == name);
+        let Some(position) = exact.or_else(|| ignoring_case(&names, name)) else {
             let none: Result<Column> =
                 plan_err!("the objects have no column {name}; they have {}", names.join(", "));
             return Ok(none?);
         };
-        let data_type = schema.field(position).data_type();
+        let field = schema.field(position);
+        let (name, data_type) = (field.name(), field.data_type());
         let Some(type_name) = key::type_name(data_type) else {
             let none: Result<Column> = plan_err!(
                 "column {name} is of type {data_type}; an index can be about whole, decimal and \
@@ -468,4 +470,10 @@ fn scan(node: &Arc<dyn ExecutionPlan>) -> Option<FileScanConfig> {
     }
     let data_source = node.downcast_ref::<DataSourceExec>()?.data_source();
     data_source.downcast_ref::<FileScanConfig>().cloned()
+}
+
+/// Where the one name is that differs from another in capitals alone.
+fn ignoring_case(names: &[&str], name: &str) -> Option<usize> {
+    let mut same = (0..names.len()).filter(|at| names[*at].eq_ignore_ascii_case(name));
+    same.next().filter(|_| same.next().is_none())
 }

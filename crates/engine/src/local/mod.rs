@@ -1,10 +1,11 @@
 //! The files of this machine as an object store.
 //!
-//! It differs from [`LocalFileSystem`], which lists and opens them, in three ways. A file that changes while it is
+//! It differs from [`LocalFileSystem`], which lists and opens them, in four ways. A file that changes while it is
 //! read is an error ([`reads`]). A write replaces a file only where that is asked for ([`written`]). Folders that a
-//! write made and left empty are removed ([`folders`]).
+//! write made and left empty are removed ([`folders`]). Links that lead in a circle are not listed ([`link_loops`]).
 
 mod folders;
+mod link_loops;
 mod reads;
 mod written;
 
@@ -16,7 +17,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use bytes::Bytes;
 use datafusion::common::runtime::SpawnedTask;
-use futures::stream::BoxStream;
+use futures::future::ready;
+use futures::stream::{self, BoxStream};
 use futures::{StreamExt, TryStreamExt};
 use object_store::local::LocalFileSystem;
 use object_store::path::Path;
@@ -28,6 +30,7 @@ use object_store::{
 
 pub(crate) use self::folders::Folders;
 use self::written::Written;
+use crate::notes::Notes;
 use crate::staging::only_new::OnlyNew;
 
 /// The files below `/`.
@@ -35,19 +38,21 @@ use crate::staging::only_new::OnlyNew;
 pub(crate) struct LocalStore {
     files: LocalFileSystem,
     folders: Arc<Folders>,
+    notes: Arc<Notes>,
 }
 
 impl LocalStore {
-    /// Takes the place of a store if that one has the files below `/`.
+    /// Takes the place of a store if that one has the files below `/`. What it does not list is named in `notes`.
     pub(crate) fn instead_of(
         store: Arc<dyn ObjectStore>,
         folders: &Arc<Folders>,
+        notes: &Arc<Notes>,
     ) -> Arc<dyn ObjectStore> {
         let files = LocalFileSystem::new();
         if store.to_string() != files.to_string() {
             return store;
         }
-        Arc::new(Self { files, folders: Arc::clone(folders) })
+        Arc::new(Self { files, folders: Arc::clone(folders), notes: Arc::clone(notes) })
     }
 
     fn path(&self, location: &Path) -> Result<PathBuf> {
@@ -145,7 +150,19 @@ impl ObjectStore for LocalStore {
     }
 
     fn list(&self, prefix: Option<&Path>) -> BoxStream<'static, Result<ObjectMeta>> {
-        self.files.list(prefix)
+        let (notes, prefix) = (Arc::clone(&self.notes), prefix.cloned());
+        // Nothing is handed on of a listing that breaks.
+        let all = async move {
+            let files = LocalFileSystem::new();
+            let objects = match files.list(prefix.as_ref()).try_collect::<Vec<_>>().await {
+                Ok(objects) => objects,
+                Err(error) => {
+                    link_loops::without(&files, &notes, prefix.as_ref(), true, error).await?.objects
+                }
+            };
+            Ok::<_, Error>(stream::iter(objects.into_iter().map(Ok)))
+        };
+        stream::once(all).try_flatten().boxed()
     }
 
     fn list_with_offset(
@@ -153,11 +170,15 @@ impl ObjectStore for LocalStore {
         prefix: Option<&Path>,
         offset: &Path,
     ) -> BoxStream<'static, Result<ObjectMeta>> {
-        self.files.list_with_offset(prefix, offset)
+        let offset = offset.clone();
+        self.list(prefix).try_filter(move |object| ready(object.location > offset)).boxed()
     }
 
     async fn list_with_delimiter(&self, prefix: Option<&Path>) -> Result<ListResult> {
-        self.files.list_with_delimiter(prefix).await
+        match self.files.list_with_delimiter(prefix).await {
+            Ok(listed) => Ok(listed),
+            Err(error) => link_loops::without(&self.files, &self.notes, prefix, false, error).await,
+        }
     }
 
     async fn copy_opts(&self, from: &Path, to: &Path, options: CopyOptions) -> Result<()> {

@@ -110,10 +110,11 @@ mod tests {
 
     use super::*;
     use crate::local::{Folders, LocalStore};
+    use crate::notes::Notes;
 
     fn store() -> Arc<dyn ObjectStore> {
         let inner = Arc::new(object_store::local::LocalFileSystem::new());
-        LocalStore::instead_of(inner, &Arc::new(Folders::default()))
+        LocalStore::instead_of(inner, &Arc::new(Folders::default()), &Arc::new(Notes::default()))
     }
 
     #[tokio::test]

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use bytes::Bytes;
 use parquet::errors::{ParquetError, Result};
 use parquet::file::reader::{ChunkReader, Length};
+use sluicegate_s3select::error::DAMAGED_PAGE;
 
 use super::thrift::PageHeader;
 use super::{headers, thrift};
@@ -51,8 +52,7 @@ impl Checksum {
         if crc32fast::hash(page) == self.crc {
             return Ok(());
         }
-        let message =
-            format!("the page at byte {} has another checksum than was written", self.start);
+        let message = format!("the page at byte {} {DAMAGED_PAGE}", self.start);
         Err(ParquetError::General(message))
     }
 }

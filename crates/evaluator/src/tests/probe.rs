@@ -22,7 +22,12 @@ fn own(question: &Question) -> Result<RawAnswer, NoAnswer> {
 }
 
 fn facts() -> Facts {
-    Facts { names_version: Some(true), extensions: Extension::ALL.into(), progress_came: true }
+    Facts {
+        names_version: Some(true),
+        extensions: Extension::ALL.into(),
+        progress_came: true,
+        ends_records: Some(true),
+    }
 }
 
 fn report(answer: impl Fn(&Question) -> Result<RawAnswer, NoAnswer>, facts: &Facts) -> Report {

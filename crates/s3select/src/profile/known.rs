@@ -61,7 +61,9 @@ impl EndpointProfile {
             null_operands_fail: false,
             internal_error_is_final: false,
             answers_name_version: true,
+            sends_stats: true,
             counts_returned_bytes: true,
+            ends_last_record: true,
             many_ranges: true,
             indexes: true,
             // Not `Snapshot`: if an answer does not name the object's version, it is asked for.
@@ -86,6 +88,7 @@ impl EndpointProfile {
     /// because their equality is not guaranteed, timestamps because no engine is known to have
     /// relied on them. What an empty CSV field is to `IS NULL` is not documented. MIN and MAX are
     /// documented for whole numbers and decimals only. A CAST that fails ends the statement.
+    /// Its Stats event counts "the total number of bytes of records payload data returned".
     /// PushdownDB (ICDE 2020) sent its Bloom filters there: remainders of whole numbers, and the
     /// character of a text at that place.
     pub fn aws() -> Self {
@@ -108,6 +111,7 @@ impl EndpointProfile {
             no_comments: DEL.to_owned(),
             empty_field: EmptyField::Unknown,
             answers_name_version: false,
+            // It is documented as the bytes of all records, and was not measured.
             counts_returned_bytes: false,
             many_ranges: false,
             indexes: false,
@@ -175,6 +179,8 @@ impl EndpointProfile {
     /// * Parquet: decimals are raw bytes, dates `2020T`, and it is slower than a GET.
     /// * IN compares a row with every member, and a long list takes seconds to parse.
     /// * Nearly all errors of data are `InternalError`.
+    /// * Its Stats event counts the bytes of records as they are written (`message.go`), and each record ends with its
+    ///   delimiter.
     pub fn minio() -> Self {
         use Operation::{CountRows, Equal, In, IsNull, Like, NotEqual, Order, Project};
         use TypeClass::{Bool, Date, Int, String};
@@ -204,7 +210,6 @@ impl EndpointProfile {
             null_operands_fail: true,
             internal_error_is_final: true,
             answers_name_version: false,
-            counts_returned_bytes: false,
             many_ranges: false,
             indexes: false,
             relies_on: [].into(),
@@ -260,7 +265,10 @@ impl EndpointProfile {
             empty_field: EmptyField::Null,
             failed_cast: FailedCast::SkipsRow,
             answers_name_version: false,
+            sends_stats: false,
             counts_returned_bytes: false,
+            // Rows of aggregates do not.
+            ends_last_record: false,
             many_ranges: false,
             indexes: false,
             relies_on: [].into(),
@@ -293,7 +301,9 @@ impl EndpointProfile {
             syntax: Syntax::least(),
             empty_field: EmptyField::Unknown,
             answers_name_version: false,
+            sends_stats: false,
             counts_returned_bytes: false,
+            ends_last_record: false,
             many_ranges: false,
             indexes: false,
             relies_on: [].into(),

@@ -75,10 +75,17 @@ pub struct EndpointProfile {
     pub internal_error_is_final: bool,
     /// Whether the head of an answer names the version of the object that it is about.
     pub answers_name_version: bool,
-    /// Whether each answer counts the bytes of its records in its Stats event, and ends each of them with
-    /// its delimiter. One that does not has lost or repeated a message, as if it had broken off.
+    /// Whether each answer has a Stats event, which counts no more bytes of records than the answer has. An answer
+    /// without it, or with fewer bytes, has lost a message, as if it had broken off.
+    #[serde(default)]
+    pub sends_stats: bool,
+    /// Whether this count is exact, so that an answer with more bytes has repeated a message.
     #[serde(default)]
     pub counts_returned_bytes: bool,
+    /// Whether the last record of an answer ends with the record delimiter, as the others do. An answer that does
+    /// not was cut.
+    #[serde(default)]
+    pub ends_last_record: bool,
     /// Whether a GET may ask for several ranges of an object, as [`Extension::ManyRanges`] has it.
     #[serde(default)]
     pub many_ranges: bool,

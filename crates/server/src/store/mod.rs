@@ -192,11 +192,16 @@ const DAMAGED: &str = "the object is damaged on the disk of the store: its bytes
 pub(crate) fn storage_error(error: io::Error) -> S3Error {
     use io::ErrorKind as Kind;
     match error.kind() {
-        Kind::StorageFull | Kind::QuotaExceeded | Kind::FileTooLarge => {
-            let mut full = S3Error::with_message(
-                S3ErrorCode::Custom("InsufficientStorage".into()),
-                "the disk behind this store is full; nothing was stored",
-            );
+        kind @ (Kind::StorageFull | Kind::QuotaExceeded | Kind::FileTooLarge) => {
+            let message = match kind {
+                Kind::FileTooLarge => {
+                    "this is larger than the files that the server may write (ulimit -f), or than its file system \
+                     takes; nothing was stored"
+                }
+                _ => "the disk behind this store is full; nothing was stored",
+            };
+            let code = S3ErrorCode::Custom("InsufficientStorage".into());
+            let mut full = S3Error::with_message(code, message);
             full.set_status_code(http::StatusCode::INSUFFICIENT_STORAGE);
             full
         }

@@ -15,6 +15,8 @@ pub(in crate::error) fn cast(text: &str) -> Option<Description> {
     let kind = readable(to);
     let form = if kind.starts_with("DATE") {
         "A date is written as '2024-01-31'; to_date('31.01.2024', '%d.%m.%Y') reads other forms."
+    } else if kind == "TIME" {
+        "A time of day is written as '10:00:00', up to '23:59:59'."
     } else if kind.starts_with("TIME") {
         "A time is written as '2024-01-31 10:00:00'; to_timestamp('31.01.2024 10:00', '%d.%m.%Y %H:%M') reads other \
          forms."
@@ -24,8 +26,13 @@ pub(in crate::error) fn cast(text: &str) -> Option<Description> {
         "A number has a point, 1.5; CSV with decimal commas is read by read_csv('…', decimal_separator => ',')."
     } else if kind == "BOOLEAN" {
         "A truth value is TRUE or FALSE."
+    } else if value.trim().is_empty() {
+        "An empty text is no number: nullif(x, '') makes it NULL."
+    } else if value.trim().parse::<f64>().is_ok_and(f64::is_finite) {
+        "CAST(CAST(x AS DOUBLE) AS BIGINT) leaves decimals out, and round(CAST(x AS DOUBLE)) rounds them."
     } else {
-        "To compare with text, convert the other side: CAST(x AS VARCHAR) = '…'."
+        "Beside a number, a text is read as a number: if the text is meant, convert what is beside it, CAST(x AS \
+         VARCHAR)."
     };
     let message = format!("the text '{value}' is no {kind}");
     let hint = format!("{form} If it is a value of a column, TRY_CAST(x AS …) gives NULL for it.");
@@ -53,6 +60,17 @@ mod tests {
                 "Cannot cast string 'it's' to value of Int64 type",
                 "'it's' is no BIGINT",
                 "AS VARCHAR",
+            ),
+            (
+                "Cannot cast string '1.7' to value of Int32 type",
+                "'1.7' is no INT",
+                "CAST(CAST(x AS DOUBLE)",
+            ),
+            ("Cannot cast string '' to value of Int32 type", "'' is no INT", "nullif(x, '')"),
+            (
+                "Cannot cast string '25:00' to value of Time64(ns) type",
+                "'25:00' is no TIME",
+                "'23:59:59'",
             ),
             (
                 "Cannot cast string 'x' to value of Decimal128(15, 2) type",

@@ -1,33 +1,48 @@
 //! What DataFusion and its parser say, in words for whoever typed the statement.
 
 mod casts;
+mod clauses;
+mod comparisons;
 mod functions;
 mod instants;
 mod operators;
+mod patterns;
 mod places;
 mod stray;
 mod syntax;
+mod twice;
 mod unsupported;
+mod values;
 
 use super::ErrorKind;
 use super::describe::Description;
 use super::hints::{LEAVE_ONE, NONE_LEFT, insert_into_file};
 use crate::file_names::{COMPRESSIONS, ENDS, TABS};
 use crate::missing;
+use crate::settings_meant;
 
 pub(super) use self::casts::cast;
+use self::comparisons::comparison;
 use self::functions::{function, signature};
 use self::instants::instant;
 use self::operators::operator;
+use self::patterns::pattern;
 use self::places::misplaced;
 use self::syntax::syntax;
 pub(crate) use self::syntax::{are_similar, with_what_was_meant};
+use self::twice::twice;
 use self::unsupported::unsupported;
+pub(super) use self::values::of_value;
 
 /// A message that says less, or more, than a user can use; none if it is good as it is.
 pub(super) fn reword(text: &str) -> Option<Description> {
-    const RULES: [fn(&str) -> Option<Description>; 20] = [
+    const RULES: [fn(&str) -> Option<Description>; 25] = [
         syntax,
+        twice,
+        pattern,
+        comparison,
+        of_value,
+        setting,
         misplaced,
         signature,
         function,
@@ -64,11 +79,18 @@ fn description(
 fn operands(text: &str) -> Option<Description> {
     let (_, rest) = text.split_once("Cannot coerce arithmetic expression ")?;
     let (operation, _) = rest.split_once(" to valid types")?;
-    let hint =
-        match ["Interval", "Timestamp", "Date", "Duration"].iter().any(|it| text.contains(it)) {
-            true => "Convert the text: CAST(… AS DATE), or AS TIMESTAMP.",
-            false => "Convert one of the two: CAST(… AS DOUBLE).",
-        };
+    let has = |types: &[&str]| types.iter().any(|it| operation.contains(it));
+    let hint = match has(&["Interval", "Timestamp", "Date", "Duration"]) {
+        true if has(&["Utf8"]) => "Convert the text: CAST(… AS DATE), or AS TIMESTAMP.",
+        true if has(&[" + ", " - "])
+            && has(&["Int", "Float", "Decimal"])
+            && !has(&["Interval"]) =>
+        {
+            "Add an interval: + INTERVAL '1 day', or + INTERVAL '12 hours'."
+        }
+        true => "A date takes an INTERVAL: d + INTERVAL '1 day'; two of them are subtracted.",
+        false => "Convert one of the two: CAST(… AS DOUBLE).",
+    };
     Some(description(ErrorKind::Plan, format!("there is no {operation}"), hint))
 }
 
@@ -88,6 +110,14 @@ fn grouping(text: &str) -> Option<Description> {
          min({written})."
     );
     Some(description(ErrorKind::Plan, message, hint))
+}
+
+/// `'sluice.sacn' is not a variable which can be viewed with 'SHOW'`
+fn setting(text: &str) -> Option<Description> {
+    let (before, _) = text.split_once("' is not a variable which can be viewed with 'SHOW'")?;
+    let (_, name) = before.rsplit_once('\'')?;
+    let message = format!("there is no setting `{name}`");
+    Some(description(ErrorKind::Setting, message, settings_meant::hint(name, "SHOW")))
 }
 
 /// `variable ["@x"] has no type information`, `Placeholder '$1' was not provided a value for execution.`
@@ -165,6 +195,10 @@ fn table(text: &str) -> Option<Description> {
         Some(name) => (name, true),
         None => (name, false),
     };
+    if is_quoted && name == "dual" {
+        let message = "table 'dual' not found".to_owned();
+        return Some(description(ErrorKind::Plan, message, "Leave FROM dual out: SELECT 1."));
+    }
     if let Some(told) = missing::broken_link(name).filter(|_| is_quoted) {
         return Some(told.into());
     }

@@ -5,7 +5,13 @@ use super::super::describe::Description;
 use super::description;
 
 /// What DataFusion says, what a user reads, and what helps.
-const SAID: [(&str, &str, &str); 9] = [
+const SAID: [(&str, &str, &str); 11] = [
+    ("MINUS not implemented", "MINUS is not supported", "Write EXCEPT."),
+    (
+        "Nested EXPLAINs are not supported",
+        "EXPLAIN of EXPLAIN is not supported",
+        "Write EXPLAIN once: EXPLAIN SELECT ….",
+    ),
     (
         "Hive formats not supported",
         "CREATE TABLE has no STORED AS and no LOCATION",

@@ -78,6 +78,15 @@ pub(super) fn at(sql: &str, place: (usize, usize)) -> Option<UserError> {
     if rest.starts_with('*') && before.ends_with('*') {
         return Some(told(sql, before.len() - 1, "**", "Write power(a, b)."));
     }
+    let reversed = [("=", "<", "=<", "Write <=."), (">", "<", "><", "Write <>.")];
+    for (first, second, sign, hint) in reversed {
+        if rest.starts_with(second) && before.ends_with(first) {
+            return Some(told(sql, before.len() - first.len(), sign, hint));
+        }
+    }
+    if rest.starts_with("=>") {
+        return Some(told(sql, before.len(), "=>", "Write >=."));
+    }
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     let word: &str = &rest[..rest.find(|c: char| !is_word(c)).unwrap_or(rest.len())];
     let found = match (word, rest.chars().next()) {
@@ -165,17 +174,13 @@ pub(super) fn unclosed(sql: &str, at_end: bool) -> Option<UserError> {
 
 /// Where a comment begins that does not end.
 pub(super) fn open_comment(sql: &str) -> Option<(usize, usize)> {
-    // The last one that may begin it and is in no text before: what comes before it is whole.
-    let starts = sql.match_indices("/*").map(|(at, _)| at);
-    let may_begin = starts.filter(|at| {
-        let before = Tokenizer::new(&GenericDialect {}, &sql[..*at]).tokenize();
-        let after = Tokenizer::new(&GenericDialect {}, &sql[*at..]).tokenize();
-        before.is_ok() && after.is_err()
-    });
-    let begin = may_begin.last()?;
-    let line_start = sql[..begin].rfind('\n').map_or(0, |end| end + 1);
-    let line = sql[..begin].matches('\n').count() + 1;
-    Some((line, sql[line_start..begin].chars().count() + 1))
+    let mut before = Vec::new();
+    let mut tokenizer = Tokenizer::new(&GenericDialect {}, sql);
+    tokenizer.tokenize_with_location_into_buf(&mut before).err()?;
+    // It stops behind what is whole.
+    let end = before.last().map_or(Location::new(1, 1), |token| token.span.end);
+    let place = (usize::try_from(end.line).ok()?, usize::try_from(end.column).ok()?);
+    rest(sql, place)?.starts_with("/*").then_some(place)
 }
 
 #[cfg(test)]
@@ -207,6 +212,12 @@ mod tests {
         assert_eq!(open_comment("select 1\n /* c"), Some((2, 2)));
         assert_eq!(open_comment("select '/*', /* a */ 1 /* b"), Some((1, 24)));
         assert_eq!(open_comment("select 1 /* a */"), None);
+        assert_eq!(open_comment("/* a /* b */"), Some((1, 1)));
+        assert_eq!(open_comment("/*/*/*"), Some((1, 1)));
+        assert_eq!(open_comment("'é' -- /*\n, 'é' /*é\n/* */"), Some((2, 7)));
+        assert_eq!(open_comment("select 'a"), None);
+        // As many as a statement may have: one pass.
+        assert_eq!(open_comment(&"/*".repeat(200_000)), Some((1, 1)));
     }
 
     #[test]
@@ -216,6 +227,9 @@ mod tests {
             ("select 1 # c", 10, "-- begins"),
             ("select ‘a’", 8, "two ' of the keyboard"),
             ("select a ≠ 1", 10, "<>"),
+            ("select a =< 1", 11, "<="),
+            ("select a => 1", 10, ">="),
+            ("select a >< 1", 11, "<>"),
         ] {
             let told = at(sql, (1, column)).unwrap();
             assert!(told.hint.unwrap().contains(part), "{sql}");

@@ -6,12 +6,30 @@ use datafusion::sql::sqlparser::parser::ParserError;
 use super::super::ErrorKind;
 use super::super::describe::Description;
 use super::super::user_error::UserError;
-use super::stray;
+use super::{clauses, stray};
 
 /// The keywords with which statements begin.
-const STATEMENTS: [&str; 20] = [
-    "ALTER", "ANALYZE", "COPY", "CREATE", "DELETE", "DESCRIBE", "DROP", "EXECUTE", "EXPLAIN",
-    "FROM", "INSERT", "PREPARE", "RESET", "SELECT", "SET", "SHOW", "TABLE", "UPDATE", "VALUES",
+const STATEMENTS: [&str; 21] = [
+    "ALTER",
+    "ANALYZE",
+    "COPY",
+    "CREATE",
+    "DELETE",
+    "DESCRIBE",
+    "DROP",
+    "EXECUTE",
+    "EXPLAIN",
+    "FROM",
+    "INSERT",
+    "PREPARE",
+    "RESET",
+    "SELECT",
+    "SET",
+    "SHOW",
+    "SUMMARIZE",
+    "TABLE",
+    "UPDATE",
+    "VALUES",
     "WITH",
 ];
 
@@ -34,6 +52,8 @@ const CLAUSES: [(&str, &str); 16] = [
     ("UNION", "UNION"),
     ("WHERE", "WHERE"),
 ];
+
+const BRACKETS: &str = "Quote a name as \"name\"; [ ] is around the members of a list.";
 
 /// What the parser says, by its parts.
 struct Said<'a> {
@@ -101,6 +121,14 @@ pub(super) fn syntax(text: &str) -> Option<Description> {
             "A frame of a window with EXCLUDE is not supported. A sum leaves the row out as sum(x) OVER (…) - x."
                 .to_owned(),
         ),
+        (expected, _) if expected.starts_with("[NOT] NULL | TRUE") => Some(
+            "Write = to compare with a value; IS takes NULL, NOT NULL, TRUE, FALSE and DISTINCT FROM."
+                .to_owned(),
+        ),
+        (_, "[") => Some(BRACKETS.to_owned()),
+        ("]", word) if word != "EOF" && word.starts_with(char::is_alphabetic) => {
+            Some(BRACKETS.to_owned())
+        }
         (_, ":" | "/") => Some(
             "Put the name of a file or an object in quotes: FROM 's3://bucket/file.csv'.".into(),
         ),
@@ -166,17 +194,46 @@ pub(crate) fn with_what_was_meant(sql: &str, error: DataFusionError) -> DataFusi
     let Some(said) = Said::parse(text).filter(|it| it.expected != "an SQL statement") else {
         return error;
     };
-    let Some(meant) = said.place.and_then(|place| meant(sql, place)) else { return error };
+    let Some(place) = said.place else { return error };
+    if let Some((what, hint)) = clauses::misordered(sql, place) {
+        let message = format!("syntax error{}: {what}", at(said.place));
+        return UserError { kind: ErrorKind::Syntax, message, hint: Some(hint.to_owned()) }.into();
+    }
+    if said.expected == "("
+        && let Some(name) = before_in(sql, place)
+    {
+        let hint = format!("The values of IN are in parentheses: {name} IN ({}).", said.found);
+        return UserError { kind: ErrorKind::Syntax, message: said.message(), hint: Some(hint) }
+            .into();
+    }
+    let Some(meant) = meant(sql, place) else { return error };
     let hint = Some(format!("Did you mean {meant}?"));
     UserError { kind: ErrorKind::Syntax, message: said.message(), hint }.into()
 }
 
-/// The keyword that the word at a place, or the one before, is similar to.
-fn meant(sql: &str, (line, column): (usize, usize)) -> Option<&'static str> {
+/// Where a place is, in bytes.
+fn byte_of(sql: &str, (line, column): (usize, usize)) -> Option<usize> {
     let lines_before: usize =
         sql.split_inclusive('\n').take(line.checked_sub(1)?).map(str::len).sum();
     let of_line = sql[lines_before..].char_indices().nth(column.checked_sub(1)?);
-    let start = lines_before + of_line.map(|(at, _)| at)?;
+    Some(lines_before + of_line.map(|(at, _)| at)?)
+}
+
+/// The word before IN, if IN is what stands before a place.
+fn before_in(sql: &str, place: (usize, usize)) -> Option<&str> {
+    let before = sql[..byte_of(sql, place)?].trim_end();
+    let words = before.get(..before.len().checked_sub(2)?)?;
+    let is_in =
+        before[words.len()..].eq_ignore_ascii_case("in") && words.ends_with(char::is_whitespace);
+    let mut words = words.split_whitespace().rev();
+    let name = words.next()?;
+    let name = if name.eq_ignore_ascii_case("not") { words.next()? } else { name };
+    is_in.then_some(name)
+}
+
+/// The keyword that the word at a place, or the one before, is similar to.
+fn meant(sql: &str, place: (usize, usize)) -> Option<&'static str> {
+    let start = byte_of(sql, place)?;
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let found = sql[start..].split(|c| !is_word(c)).next().unwrap_or_default();
     // The parser stops here only where BY is missing.
@@ -265,6 +322,25 @@ mod tests {
             let hint = expected.map(|word| format!("Did you mean {word}?"));
             assert_eq!(error.hint(), hint.as_deref(), "{sql}: {error}");
             assert!(error.to_string().starts_with("syntax error at line "), "{error}");
+        }
+    }
+
+    #[test]
+    fn what_helps_is_said_of_what_the_parser_stops_at() {
+        for (sql, part) in [
+            ("select * from t where name in 'a'", "name IN ('a')"),
+            ("select * from t where name not in 'a'", "name IN ('a')"),
+            ("select * from t where name is 'a'", "Write ="),
+            ("select [t].[name] from t", "\"name\""),
+            ("select [no such] from t", "\"name\""),
+            ("select * from t limit 1 where id = 1", "WHERE … GROUP BY"),
+            ("select * from t where id =< 1", "<="),
+            ("select * from t where id => 1", ">="),
+            ("summarise t", "SUMMARIZE"),
+        ] {
+            let error = DFParser::parse_sql(sql).unwrap_err();
+            let error = crate::Error::from(with_what_was_meant(sql, error));
+            assert!(error.hint().unwrap_or_default().contains(part), "{sql}: {error}");
         }
     }
 

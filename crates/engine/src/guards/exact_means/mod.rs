@@ -180,12 +180,65 @@ fn overflow<T>() -> Result<T> {
     exec_err!("the sum for an AVG needs more than 128 bits")
 }
 
-/// A mean; `f64` has no room for more digits.
+/// The double that is nearest to a mean, of two as near the even one. `count` is not 0.
 fn mean(sum: i128, count: u64) -> f64 {
-    sum as f64 / count as f64
+    /// Up to here, doubles have all whole numbers, and their quotient is rounded once.
+    const EXACT: u128 = 1 << f64::MANTISSA_DIGITS;
+    let (magnitude, divisor) = (sum.unsigned_abs(), u128::from(count));
+    if magnitude == 0 || magnitude <= EXACT && divisor <= EXACT {
+        return sum as f64 / count as f64;
+    }
+    // A quotient of more than 60 bits, of which the last one stands for all that follow.
+    let places = magnitude.leading_zeros();
+    let scaled = magnitude << places;
+    let quotient = (scaled / divisor) | u128::from(scaled % divisor != 0);
+    let mean = quotient as f64 / 2_f64.powi(places as i32);
+    if sum < 0 { -mean } else { mean }
 }
 
 /// The values of an array, without NULL.
 fn counted<T: ArrowPrimitiveType>(values: &PrimitiveArray<T>) -> impl Iterator<Item = T::Native> {
     values.iter().flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow::datatypes::i256;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_mean_between_two_doubles_is_the_even_one() {
+        for (sum, count, expected) in [
+            (-3 * 9_007_199_254_740_993, 3, -9_007_199_254_740_992.0),
+            (3 * 9_007_199_254_740_995, 3, 9_007_199_254_740_996.0),
+            (3 * 9_007_199_254_740_993 + 1, 3, 9_007_199_254_740_994.0),
+            (-18_014_398_509_481_975, 3, -6_004_799_503_160_658.0),
+            (0, u64::MAX, 0.0),
+            (i128::MIN, 1, i128::MIN as f64),
+            (1, u64::MAX, 1.0 / 18_446_744_073_709_551_616.0),
+        ] {
+            assert_eq!(mean(sum, count), expected, "{sum} / {count}");
+        }
+    }
+
+    proptest! {
+        /// Twice the distance is no more than the distance between two doubles there.
+        #[test]
+        fn no_double_is_nearer(value in any::<i64>(), add in -3_i128..4, count in 1_u64..1_000_000) {
+            let sum = i128::from(value) * i128::from(count) + add;
+            let mean = mean(sum, count);
+            let bits = mean.to_bits();
+            let exponent = ((bits >> 52) & 0x7ff) as i32 - 1_075;
+            let mantissa = i128::from((bits & ((1 << 52) - 1)) | (1 << 52)) * if mean < 0.0 { -1 } else { 1 };
+            prop_assume!(mean != 0.0);
+            // In units of the last bit, or in whole numbers if that is more.
+            let unit = |places: i32| i256::from_i128(1) << (places.max(0) as u8);
+            let distance = i256::from_i128(mantissa) * unit(exponent) * i256::from_i128(i128::from(count))
+                - i256::from_i128(sum) * unit(-exponent);
+            let distance = if distance < i256::ZERO { -distance } else { distance };
+            prop_assert!(distance * i256::from_i128(2) <= unit(exponent) * i256::from_i128(i128::from(count)));
+        }
+    }
 }

@@ -61,6 +61,15 @@ pub(super) const GUARD: Guard = Guard {
             theirs: Answer::Error("mbiguous"),
         },
         Case {
+            setup: &[
+                "CREATE TABLE using_s AS SELECT 'x' AS s",
+                "CREATE TABLE using_u AS SELECT 'x' AS s",
+            ],
+            sql: "SELECT s || s, count(*) FROM using_s JOIN using_u USING (s) GROUP BY s || s",
+            right: Answer::Rows(&["xx, 1"]),
+            theirs: Answer::Error("mbiguous"),
+        },
+        Case {
             setup: &[L, R],
             sql: "SELECT NOT a = 2, a::TIMESTAMP IS NULL FROM using_l JOIN using_r USING (a)",
             right: Answer::Rows(&["false, false"]),

@@ -6,10 +6,11 @@ use std::ops::ControlFlow;
 
 use datafusion::common::{Result, plan_err};
 use datafusion::sql::sqlparser::ast::{
-    DataType, ExcludeSelectItem, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments,
-    Ident, Join, JoinConstraint, JoinOperator, ObjectName, ObjectNamePart, OrderBy, Select,
-    SelectFlavor, SelectItem, SelectItemQualifiedWildcardKind, TableAlias, TableAliasColumnDef,
-    TableFactor, TableWithJoins, VisitMut, VisitorMut, WildcardAdditionalOptions,
+    BinaryOperator, DataType, ExcludeSelectItem, Expr, Function, FunctionArg, FunctionArgExpr,
+    FunctionArguments, Ident, Join, JoinConstraint, JoinOperator, ObjectName, ObjectNamePart,
+    OrderBy, Select, SelectFlavor, SelectItem, SelectItemQualifiedWildcardKind, TableAlias,
+    TableAliasColumnDef, TableFactor, TableWithJoins, VisitMut, VisitorMut,
+    WildcardAdditionalOptions,
 };
 
 use super::names::{self, Columns, Qualified, kept, normal};
@@ -295,8 +296,8 @@ fn is_ambiguous(
         })
 }
 
-/// Visits the operands whose types the planner asks for: those of signs and NOT, of casts to a timestamp, and of
-/// functions of nested values.
+/// Visits the operands whose types the planner asks for: those of signs and NOT, of casts to a timestamp, of operators
+/// that take lists, too, and of functions of nested values.
 struct Typed<'a, V>(&'a mut V);
 
 impl<V: VisitorMut> VisitorMut for Typed<'_, V> {
@@ -306,10 +307,19 @@ impl<V: VisitorMut> VisitorMut for Typed<'_, V> {
         match expr {
             Expr::UnaryOp { expr, .. }
             | Expr::Cast { expr, data_type: DataType::Timestamp(..), .. } => expr.visit(self.0),
+            Expr::BinaryOp { left, op, right } if takes_lists(op) => {
+                left.visit(self.0)?;
+                right.visit(self.0)
+            }
             Expr::Function(function) if takes_nested(function) => function.args.visit(self.0),
             _ => ControlFlow::Continue(()),
         }
     }
+}
+
+/// Whether an operator means something else between lists.
+fn takes_lists(op: &BinaryOperator) -> bool {
+    matches!(op, BinaryOperator::StringConcat | BinaryOperator::AtArrow | BinaryOperator::ArrowAt)
 }
 
 /// Whether an argument is a list, a map or a function.

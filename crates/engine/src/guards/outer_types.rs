@@ -1,0 +1,36 @@
+//! Columns of a query in its subqueries, whose types the planner takes from the query before it is rewritten.
+
+use std::sync::Arc;
+
+use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::{DFSchema, ExprSchema, Result};
+use datafusion::logical_expr::utils::merge_schema;
+use datafusion::logical_expr::{Expr, LogicalPlan};
+
+/// Gives the columns of a node's inputs that its subqueries name the types that they have.
+pub(super) fn renew(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
+    let schema = merge_schema(&plan.inputs());
+    plan.map_subqueries(|subquery| {
+        subquery.transform_up_with_subqueries(|node| match node {
+            LogicalPlan::Subquery(mut subquery) => {
+                let columns = std::mem::take(&mut subquery.outer_ref_columns);
+                let columns = columns.into_iter().map(|it| renewed(it, &schema).data);
+                subquery.outer_ref_columns = columns.collect();
+                Ok(Transformed::yes(LogicalPlan::Subquery(subquery)))
+            }
+            node => node.map_expressions(|expr| expr.transform_up(|it| Ok(renewed(it, &schema)))),
+        })
+    })
+}
+
+fn renewed(expr: Expr, schema: &DFSchema) -> Transformed<Expr> {
+    match expr {
+        Expr::OuterReferenceColumn(field, column) => match schema.field_from_column(&column) {
+            Ok(known) if known.data_type() != field.data_type() => {
+                Transformed::yes(Expr::OuterReferenceColumn(Arc::clone(known), column))
+            }
+            _ => Transformed::no(Expr::OuterReferenceColumn(field, column)),
+        },
+        other => Transformed::no(other),
+    }
+}
