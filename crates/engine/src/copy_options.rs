@@ -9,26 +9,7 @@ use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
 
 use crate::error::{ErrorKind, UserError};
-
-/// The names of an option, and what it is called in OPTIONS.
-const OPTIONS: [(&[&str], &str); 11] = [
-    (&["header", "has_header"], "format.has_header"),
-    (&["delimiter", "delim", "sep"], "format.delimiter"),
-    (&["quote"], "format.quote"),
-    (&["escape"], "format.escape"),
-    (&["compression", "codec"], "format.compression"),
-    (&["nullstr", "null", "null_value"], "format.null_value"),
-    (&["dateformat", "date_format"], "format.date_format"),
-    (&["timestampformat", "timestamp_format"], "format.timestamp_format"),
-    (&["row_group_size"], "format.max_row_group_size"),
-    (&["overwrite", "overwrite_or_ignore"], "overwrite"),
-    (&["append"], "append"),
-];
-
-/// What an option is called in OPTIONS.
-pub(crate) fn called(name: &str) -> Option<&'static str> {
-    OPTIONS.iter().find(|(names, _)| names.contains(&name)).map(|(_, option)| *option)
-}
+use crate::option_names::{OPTIONS, in_options};
 
 /// The tokens of COPY with its options as DataFusion's parser knows them; none if it has no such options.
 ///
@@ -163,15 +144,13 @@ impl Written {
                 self.partitions.extend(values.iter().cloned())
             }
             _ => {
-                let known = OPTIONS
-                    .iter()
-                    .find(|(names, _)| names.contains(&lower.trim_start_matches("format.")));
+                let known = in_options(lower.trim_start_matches("format."));
                 let value = match values.as_slice() {
                     [] => Some("true".to_owned()),
                     [one] => Some(one.clone()),
                     _ => None,
                 };
-                let Some(((_, option), value)) = known.zip(value) else {
+                let Some((option, value)) = known.zip(value) else {
                     let names: Vec<&str> = OPTIONS.iter().map(|(names, _)| names[0]).collect();
                     let told = UserError {
                         kind: ErrorKind::Plan,

@@ -126,6 +126,7 @@ mod object_names;
 mod one_version;
 #[doc(hidden)]
 pub mod optimizer;
+mod option_names;
 mod option_values;
 mod other_forms;
 mod outer_fields;

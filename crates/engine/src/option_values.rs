@@ -6,9 +6,9 @@ use arrow::array::timezone::Tz;
 use datafusion::common::config::{ConfigFileType, TableOptions};
 use datafusion::common::{DataFusionError, Result};
 
-use crate::copy_options;
 use crate::csv_options;
 use crate::error::are_similar;
+use crate::option_names::in_options;
 use crate::settings_meant;
 use crate::{ErrorKind, UserError};
 
@@ -59,7 +59,7 @@ fn meant(typed: &str, names: &[String]) -> Option<String> {
     let typed = typed.to_ascii_lowercase();
     let short = typed.strip_prefix(PREFIX).unwrap_or(&typed);
     let is_there = |name: &&str| names.iter().any(|known| known == name);
-    if let Some(name) = copy_options::called(short).filter(|name| is_there(name)) {
+    if let Some(name) = in_options(short).filter(|name| is_there(name)) {
         return Some(name.to_owned());
     }
     names.iter().find(|name| are_similar(name.trim_start_matches(PREFIX), short)).cloned()
