@@ -90,7 +90,7 @@ class Scalars(Expressions):
         def again(wanted=type):
             made = self.scalar(scope, wanted, depth - 1)
             # Beside a literal, a REAL stays one in the other.
-            return expression(cast(DOUBLE), made, type=DOUBLE) if (wanted, made.type) == (DOUBLE, REAL) else made
+            return expression(cast(DOUBLE), made, type=DOUBLE) if made.type == REAL and wanted[0] == "float" else made
 
         draw = rng.random()
         if kind == "decimal" and type[1] > 28 and draw < 0.3:
@@ -148,7 +148,7 @@ class Scalars(Expressions):
             of = self.column(scope, lambda it: it[0] in ("date", "timestamp"))
             if of is not None:
                 part = rng.choice(["year", "month", "day", "dow", "doy", "week", "quarter", "isodow", "isoyear"] +
-                                  (["hour", "minute", "second", "millisecond", "microsecond"] if of.type[0] == "timestamp" else []))
+                                  (["hour", "minute", "second", "millisecond", *(["microsecond"] if of.type[1:] != (9,) else [])] if of.type[0] == "timestamp" else []))
                 return differences.part(part, of)
         if draw < 0.96 and self.allowed("bitwise"):
             made = rng.choice(WHOLES)
