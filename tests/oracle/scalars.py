@@ -86,7 +86,12 @@ class Scalars(Expressions):
         if depth <= 0 or self.chance(0.35):
             made = self.column(scope, lambda it: it == type) or self.column(scope, lambda it: it[0] == kind)
             return made if made is not None and self.chance(0.85) else self.plain(type, bare=True)
-        again = lambda wanted=type: self.scalar(scope, wanted, depth - 1)
+
+        def again(wanted=type):
+            made = self.scalar(scope, wanted, depth - 1)
+            # Beside a literal, a REAL stays one in the other.
+            return expression(cast(DOUBLE), made, type=DOUBLE) if made.type == REAL and wanted[0] == "float" else made
+
         draw = rng.random()
         if kind == "decimal" and type[1] > 28 and draw < 0.3:
             # Of two scales, DuckDB keeps the digits before the point: see differences.toml.
@@ -143,7 +148,7 @@ class Scalars(Expressions):
             of = self.column(scope, lambda it: it[0] in ("date", "timestamp"))
             if of is not None:
                 part = rng.choice(["year", "month", "day", "dow", "doy", "week", "quarter", "isodow", "isoyear"] +
-                                  (["hour", "minute", "second", "millisecond", "microsecond"] if of.type[0] == "timestamp" else []))
+                                  (["hour", "minute", "second", "millisecond", *(["microsecond"] if of.type[1:] != (9,) else [])] if of.type[0] == "timestamp" else []))
                 return differences.part(part, of)
         if draw < 0.96 and self.allowed("bitwise"):
             made = rng.choice(WHOLES)
@@ -158,9 +163,7 @@ class Scalars(Expressions):
         draw = rng.random()
         if draw < 0.4:
             op, binds = rng.choice([("+", ADD), ("-", ADD), ("*", MULTIPLY)])
-            # Beside a literal, a REAL stays one in the other.
-            kids = [expression(cast(DOUBLE), it, type=DOUBLE) if it.type == REAL else it for it in (again(), again())]
-            return expression(Shape("{0} " + op + " {1}", binds=binds, demands=[binds, binds + 1]), *kids, type=DOUBLE)
+            return expression(Shape("{0} " + op + " {1}", binds=binds, demands=[binds, binds + 1]), again(), again(), type=DOUBLE)
         if draw < 0.5:
             divisor = literal(rng.choice(["2e0", "0.5", "4"]), DOUBLE)
             of = again()

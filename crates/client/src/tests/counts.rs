@@ -87,7 +87,7 @@ async fn who_only_says_that_it_goes_on_is_given_up() {
     ];
     let given_up = quiet.map(|quiet| async move {
         let store = Store::start(vec![Reply::dripping(&quiet), Reply::dripping(&quiet)], &[]).await;
-        let idle_timeout = Duration::from_millis(200);
+        let idle_timeout = Duration::from_millis(500);
         let options = ConnectOptions { idle_timeout, ..options(&store) };
         let mut call = call();
         call.request.progress = true;

@@ -71,6 +71,13 @@ pub(super) const GUARD: Guard = Guard {
         },
         Case {
             setup: &[L, R],
+            sql: "SELECT a FROM using_l JOIN using_r USING (a) WHERE a <= ALL (SELECT y / 100 FROM using_r) \
+                  AND EXISTS (SELECT 1 FROM using_l WHERE x / 10 = using_r.a)",
+            right: Answer::Rows(&["2"]),
+            theirs: Answer::Varies,
+        },
+        Case {
+            setup: &[L, R],
             sql: "SELECT NOT a = 2, a::TIMESTAMP IS NULL FROM using_l JOIN using_r USING (a)",
             right: Answer::Rows(&["false, false"]),
             theirs: Answer::Error("mbiguous"),

@@ -73,11 +73,13 @@ pub(super) struct Columns<F> {
     hidden: Vec<HashSet<String>>,
     /// Unqualified names.
     pub(super) unqualified: BTreeSet<String>,
+    /// Those in queries inside, which may be columns of these.
+    pub(super) inside: BTreeSet<String>,
 }
 
 impl<F: FnMut(&Qualified, &mut Expr)> Columns<F> {
     pub(super) fn new(visit: F) -> Self {
-        Self { visit, hidden: Vec::new(), unqualified: BTreeSet::new() }
+        Self { visit, hidden: Vec::new(), unqualified: BTreeSet::new(), inside: BTreeSet::new() }
     }
 }
 
@@ -95,10 +97,12 @@ impl<F: FnMut(&Qualified, &mut Expr)> VisitorMut for Columns<F> {
     }
 
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
-        if let Expr::Identifier(ident) = expr
-            && self.hidden.is_empty()
-        {
-            self.unqualified.insert(normal(ident));
+        if let Expr::Identifier(ident) = expr {
+            let names = match self.hidden.is_empty() {
+                true => &mut self.unqualified,
+                false => &mut self.inside,
+            };
+            names.insert(normal(ident));
         }
         if let Some(column) = qualified(expr)
             && !self.hidden.iter().any(|tables| tables.contains(&column.0))

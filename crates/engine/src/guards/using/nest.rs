@@ -154,11 +154,12 @@ fn nested(
     }
     let mut unqualified = std::mem::take(&mut columns.unqualified);
     unqualified.append(&mut conditions.unqualified);
+    let inside = std::mem::take(&mut columns.inside);
     let all_columns = shows_all(select) && from.iter().any(is_out_of_order);
     let is_needed = right_counts
         || is_forced
         || all_columns
-        || is_ambiguous(select, order.as_deref_mut(), merges, &unqualified);
+        || is_ambiguous(select, order.as_deref_mut(), merges, &unqualified, inside);
     if !is_needed {
         return Ok(false);
     }
@@ -263,9 +264,12 @@ fn is_ambiguous(
     order: Option<&mut OrderBy>,
     merges: &[Vec<Merge>],
     unqualified: &BTreeSet<String>,
+    inside: BTreeSet<String>,
 ) -> bool {
-    // The planner asks for the type of what WHERE names, and of some operands, before it knows the column.
+    // The planner asks for the type of what WHERE names, and of some operands, before it knows the column; and it finds no
+    // merged column for a name in a query inside.
     let mut operands = Columns::new(|_: &Qualified, _: &mut Expr| {});
+    operands.unqualified = inside;
     if let Some(selection) = &mut select.selection {
         let _ = selection.visit(&mut operands);
     }
