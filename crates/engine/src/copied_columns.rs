@@ -1,4 +1,4 @@
-//! Columns that COPY cannot write.
+//! Refuses columns that COPY cannot write.
 
 use std::collections::HashSet;
 
@@ -11,11 +11,12 @@ use crate::error::hints::{LEAVE_ONE, NONE_LEFT};
 use crate::staging::appended::keeps_partitions;
 use crate::{ErrorKind, UserError};
 
-/// Looks whether what is written has columns, each of which has a name of its own.
+/// Checks that COPY writes at least one column, and that all names are different.
 ///
 /// # Errors
 ///
-/// If it has none, or two have the same name: it could not be read back.
+/// If there is no column, or two have the same name, because the result could not be read back. If Parquet cannot
+/// store a column.
 pub(crate) fn check(copy: &CopyTo, options: &ConfigOptions) -> Result<()> {
     let columns = copy.input.schema().fields();
     let mut names = HashSet::new();
@@ -38,7 +39,7 @@ pub(crate) fn check(copy: &CopyTo, options: &ConfigOptions) -> Result<()> {
     Ok(())
 }
 
-/// Refuses what Parquet has no type for here.
+/// Refuses intervals, which cannot be written to Parquet.
 fn check_intervals(copy: &CopyTo) -> Result<()> {
     if copy.file_type.get_ext() != "parquet" {
         return Ok(());

@@ -24,7 +24,7 @@ use tokio_util::io::{ReaderStream, StreamReader};
 use crate::error::{ErrorKind, UserError};
 use crate::layered::{Layered, ReadLayer};
 
-/// What compressed members are made by.
+/// The compression of the members.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Members {
     Gzip,
@@ -34,7 +34,7 @@ pub(crate) enum Members {
 }
 
 impl Members {
-    /// Those of a compression; nothing if there is none.
+    /// The members of a compression; none for uncompressed text.
     pub(crate) fn of(compression: FileCompressionType) -> Option<Self> {
         match compression.get_variant() {
             CompressionTypeVariant::GZIP => Some(Self::Gzip),
@@ -45,12 +45,12 @@ impl Members {
         }
     }
 
-    /// A store whose objects are read decompressed.
+    /// Wraps a store so that its objects are decompressed.
     pub(crate) fn read_from(self, store: Arc<dyn ObjectStore>) -> Arc<dyn ObjectStore> {
         Arc::new(Layered::new(store, self))
     }
 
-    /// `place` names what is read in errors.
+    /// Decompresses bytes. `place` names the object in errors.
     fn text(
         self,
         bytes: BoxStream<'static, object_store::Result<Bytes>>,
@@ -82,7 +82,7 @@ impl Members {
     }
 }
 
-/// How much is decompressed at a time.
+/// The bytes that are decompressed at a time.
 const PART_BYTES: usize = 64 << 10;
 
 fn parts(
@@ -97,7 +97,7 @@ fn parts(
 const NOT_COMPRESSED: &str = "Check how it was compressed: its name, or the option 'format.compression', says \
      what it is read as.";
 
-/// An error of the store as it was, or one about what cannot be decompressed.
+/// Returns an error of the store unchanged and wraps others as [`NotCompressed`].
 fn of_store(error: io::Error, place: &str) -> Error {
     error.downcast::<Error>().unwrap_or_else(|why| {
         let source = UserError {
@@ -109,7 +109,7 @@ fn of_store(error: io::Error, place: &str) -> Error {
     })
 }
 
-/// A text, decompressed as a format says.
+/// Decompresses a text by the compression of its format.
 pub(crate) fn text(
     compression: FileCompressionType,
     bytes: BoxStream<'static, object_store::Result<Bytes>>,
@@ -117,7 +117,7 @@ pub(crate) fn text(
     text_at(compression, bytes, String::new())
 }
 
-/// The same, with errors that name what is read.
+/// Decompresses a text; errors name the object by `place`.
 pub(crate) fn text_at(
     compression: FileCompressionType,
     bytes: BoxStream<'static, object_store::Result<Bytes>>,
@@ -129,7 +129,7 @@ pub(crate) fn text_at(
     }
 }
 
-/// A format of text and a store that it is to be asked about, so that it sees all members.
+/// Moves decompression from a text format to its store, so that all members are read.
 pub(crate) fn format_over(
     format: &Arc<dyn FileFormat>,
     store: &Arc<dyn ObjectStore>,

@@ -1,15 +1,15 @@
-//! From SQL text to record batches, with the work moved to where the data is.
+//! Runs SQL over S3 stores and moves work to where the data is.
 //!
-//! [`Engine`] is a DataFusion session whose tables are in an S3 store. If the store supports S3
-//! Select, scans send it their filters, columns and aggregates; if it does not, or if a GET is
-//! cheaper, the same query reads the objects. The answer is the same either way.
+//! [`Engine`] is a DataFusion session whose tables are in an S3 store. If the store supports S3 Select, scans push
+//! their filters, columns and aggregates down to it. If the store does not, or if a GET is cheaper, the same query
+//! reads the objects. The answer is the same either way.
 //!
 //! ```no_run
 //! # #[tokio::main]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! use sluicegate_engine::{EndpointProfile, Engine};
 //!
-//! // What may be pushed down depends on the store; without a profile everything is read with GET.
+//! // The profile lists what may be pushed down; without one, everything is read with GET.
 //! let builder = Engine::builder().endpoint("http://127.0.0.1:9000");
 //! let engine = builder.profile(EndpointProfile::sluice()).build().await?;
 //! let batches = engine.collect("SELECT count(*) FROM 's3://bucket/file.csv'").await?;
@@ -19,30 +19,31 @@
 //! # }
 //! ```
 //!
-//! Where to look:
+//! Entry points:
 //!
-//! - [`Engine::plan`] returns a [`Query`], which counts its own requests and bytes and says which
-//!   settings it could not follow; [`Engine::query`], [`Engine::collect`] and [`Engine::stream`]
+//! - [`Engine::plan`] returns a [`Query`], which counts its own requests and bytes and lists the
+//!   settings that it could not follow; [`Engine::query`], [`Engine::collect`] and [`Engine::stream`]
 //!   return only its rows.
-//! - [`Engine::explain`] lists, for every scan, aggregate and ORDER BY … LIMIT, the possible ways to run it with their
+//! - [`Engine::explain`] lists, for every scan, aggregate and ORDER BY … LIMIT, the possible ways to run it with
+//!   their
 //!   predicted numbers, and why the others are not possible ([`choice`]).
-//! - `ANALYZE TABLE t` reads a table to know its values better when queries are planned
+//! - `ANALYZE TABLE t` reads a table and stores statistics about its values for the planner
 //!   ([`statistics`]).
 //! - [`Engine::register_endpoint`] adds a further store for buckets of its own.
 //! - [`with_pushdown`] adds the rules to a DataFusion session that you already have.
 //! - [`config`] has the options that SQL sets with `SET sluice.…`.
 //! - [`guards`] lists where DataFusion's answers are wrong and ours differ.
-//! - [`Error`] has a kind, a sentence and mostly a hint, also where a query fails while it runs.
+//! - [`Error`] has a kind, a sentence and usually a hint, also if a query fails while it runs.
 //!
-//! Chains of up to 2,000 operators are planned and run recursively, so the threads that poll an engine's futures and
-//! streams, and those of a worker, need stacks of [`STACK_BYTES`] for them; Tokio's have 2 MiB otherwise:
+//! Chains of up to 2,000 operators are planned and run recursively. The threads that poll the futures and streams of
+//! an engine or a worker therefore need stacks of [`STACK_BYTES`]; Tokio's default is 2 MiB:
 //!
 //! ```
 //! let threads = tokio::runtime::Builder::new_multi_thread()
 //!     .enable_all()
 //!     .thread_stack_size(sluicegate_engine::STACK_BYTES)
 //!     .build()?;
-//! // `block_on` polls on the thread that calls it: spawn what queries.
+//! // `block_on` polls on the calling thread, whose stack is smaller: spawn the work.
 //! threads.block_on(threads.spawn(async { /* … */ }))?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -192,13 +193,13 @@ pub use self::explain::{Estimate, Explanation};
 pub use self::one_version::Versions;
 pub use self::query::{Profile, Query};
 pub use self::session::with_pushdown;
-// What callers need to set an engine up and to read its answers, so that they need not name the
+// Callers need these types to set an engine up and to read its answers. The re-exports save them a dependency on the
 // crates below.
 pub use sluicegate_client::{ConnectOptions, Credentials};
 pub use sluicegate_costmodel::{HardwareProfile, Objective, PriceBook};
 pub use sluicegate_s3select::profile::EndpointProfile;
 
-/// The stack of a thread that plans or runs queries, so that no statement that is answered overflows it. At the limit, 2,000
-/// operators that follow one another take some 9 MiB where crates are optimised, as do 500 parts of UNION, and several times
-/// as much where they are not. Pages that are not used take no memory.
+/// The stack size of a thread that plans or runs queries, in bytes. It is large enough for every statement that is
+/// accepted. At the limit, 2,000 consecutive operators take some 9 MiB if crates are optimised, as do 500 branches of
+/// UNION, and several times as much if they are not. Unused pages take no memory.
 pub const STACK_BYTES: usize = 64 << 20;

@@ -11,7 +11,7 @@ use crate::error::{ErrorKind, UserError};
 /// The bytes of a CSV record when nothing is known about it.
 pub(crate) const DEFAULT_RECORD_BYTES: f64 = 100.0;
 
-/// The most bytes of a record, or of a line of CSV.
+/// The most bytes of a record, or of a line of CSV: 256 MiB.
 pub(crate) const MOST_BYTES: usize = 256 << 20;
 
 /// The error of a record that is too long, in the file at `place`.
@@ -27,14 +27,14 @@ pub(crate) fn too_long(place: &str) -> UserError {
     }
 }
 
-/// A store that one file of CSV is read from, and that fails where a line is too long.
+/// Wraps the store of one CSV file so that reading fails at a line that is too long.
 pub(super) fn limited(store: Arc<dyn ObjectStore>, place: &str) -> Arc<dyn ObjectStore> {
     watched(store, Lines { bytes: 0, place: place.to_owned() })
 }
 
 #[derive(Debug)]
 struct Lines {
-    /// How many bytes came since the last line end.
+    /// The number of bytes since the last line end.
     bytes: usize,
     place: String,
 }

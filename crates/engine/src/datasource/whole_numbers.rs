@@ -1,4 +1,4 @@
-//! Columns of whole numbers in JSON, as a sample told them, and fractions that come later.
+//! Detects fractions in JSON columns that a sample inferred as whole numbers.
 
 use std::sync::Arc;
 
@@ -16,8 +16,8 @@ use crate::error::{ErrorKind, UserError};
 const FRACTION: &str = "Declare the columns: CREATE EXTERNAL TABLE t (a DOUBLE, …) STORED AS JSON LOCATION '…'; \
      or have their types told by more records: read_json('…', sample_size => 1000000).";
 
-/// A store that is asked for one file of JSON or a part of it, and fails where one of the columns that are read
-/// has whole numbers and a value of it a fraction. `place` names the file or the part.
+/// Wraps the store of one JSON file, or a part of it. Reading fails at a fraction in a column of whole numbers that
+/// the source reads. `place` names the file or the part.
 pub fn checked(
     store: Arc<dyn ObjectStore>,
     source: &dyn FileSource,
@@ -47,7 +47,7 @@ pub(super) fn columns_read(source: &dyn FileSource) -> SchemaRef {
 #[derive(Debug)]
 struct WholeNumbers {
     fractions: Fractions,
-    /// Whether the first line has begun: a part of a file begins with the end of one before it.
+    /// True once the first line has begun: a part of a file begins with the end of a line of the part before.
     begun: bool,
     place: String,
 }

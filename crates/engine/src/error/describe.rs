@@ -1,4 +1,4 @@
-//! What an error says to a user, by its root cause.
+//! Describes an error to a user by its root cause.
 
 use std::borrow::Cow;
 use std::error::Error as StdError;
@@ -17,7 +17,7 @@ use super::of_store::{MISSING_KEY, of_client, of_object_store};
 use super::reword::{cast, reword};
 use super::user_error::UserError;
 
-/// An error as a user should read it.
+/// The kind, the message and the hint of an error.
 pub(super) struct Description {
     pub(super) kind: ErrorKind,
     pub(super) message: String,
@@ -36,7 +36,7 @@ impl From<Description> for UserError {
     }
 }
 
-/// Whether it is the store that failed.
+/// Returns whether the error came from a store.
 pub(crate) fn is_of_store(error: &DataFusionError) -> bool {
     find::<object_store::Error>(error).is_some() || find::<StoreError>(error).is_some()
 }
@@ -83,7 +83,7 @@ pub(super) fn describe(error: &DataFusionError) -> Description {
             hint: Some("Check the room that is left where it is written, and run it again.".into()),
         };
     }
-    // Parquet keeps only the text of what failed below it.
+    // The Parquet reader keeps only the text of its cause.
     if let Some((_, rest)) = message.split_once("Request precondition failure for path ") {
         let object = rest.split_once(": ").map_or(rest, |(object, _)| object);
         let message = format!("`{object}` changed while it was being read");
@@ -110,7 +110,7 @@ pub(super) fn describe(error: &DataFusionError) -> Description {
     Description { kind, message, hint: hint.map(Cow::Borrowed) }
 }
 
-/// What to write instead of a URL that no store is known for.
+/// Returns a hint for a URL that has no store.
 fn instead_of(url: &str) -> &'static str {
     match url.split_once("://") {
         Some(("s3", _)) => "Name an object as s3://bucket/key.",
@@ -127,8 +127,8 @@ fn instead_of(url: &str) -> &'static str {
     }
 }
 
-/// What a user should read. The classes that DataFusion names first (`Error during planning: `) say
-/// no more than [`ErrorKind`].
+/// Returns the message without the classes that DataFusion puts first (`Error during planning: `), because
+/// [`ErrorKind`] has that information.
 fn message(error: &DataFusionError) -> String {
     match error.find_root() {
         DataFusionError::Plan(text)
@@ -147,25 +147,25 @@ fn message(error: &DataFusionError) -> String {
             one_line(text.strip_prefix("Parquet error: ").unwrap_or(&text))
         }
         _ => {
-            // What DataFusion did when it failed is no part of the reason.
+            // The backtrace of DataFusion is no part of the reason.
             let text = error.find_root().strip_backtrace();
-            // What is no bug of DataFusion is not to be reported there.
+            // Users should not report other errors as bugs of DataFusion.
             let (text, _) = text.split_once(INVITATION).unwrap_or((&text, ""));
             one_line(text).trim_end_matches('.').to_owned()
         }
     }
 }
 
-/// How DataFusion ends errors that it takes for its own.
+/// The end of errors that DataFusion takes for its own bugs.
 const INVITATION: &str = "This issue was likely caused by a bug in DataFusion's code";
 
-/// The URL that DataFusion has no object store for, which it reports as a bug of its own.
+/// Returns the URL without an object store, which DataFusion reports as its own bug.
 fn without_store(text: &str) -> Option<&str> {
     let (_, rest) = text.split_once("No suitable object store found for ")?;
     rest.split(". See ").next()
 }
 
-/// What DataFusion and Arrow put before an error's own words.
+/// The classes that DataFusion and Arrow put before an error's message.
 const CLASSES: [&str; 8] = [
     "Cast error",
     "Execution error",
@@ -181,7 +181,7 @@ const SAME_NAME: &str = "Give one of the columns another name: count(*) AS n.";
 
 const LIKE_TEXT: &str = "LIKE compares texts: CAST(d AS VARCHAR) LIKE '2024%'.";
 
-/// Between the date and the time of day, the text of a timestamp has a T.
+/// The text of a timestamp has a T between date and time of day.
 const LIKE_INSTANT: &str = "LIKE compares texts: CAST(t AS VARCHAR) LIKE '2024-01-31T10%'.";
 
 const SAME_TABLE: &str = "Give the tables names of their own: FROM t AS a JOIN t AS b.";
@@ -191,14 +191,14 @@ const WHOSE: &str = "Say of which table it is: a.id.";
 const COLUMNS: &str = "Check the columns' names; quote a name that has capitals: \"Name\"; a text is between single \
      quotes: 'text'.";
 
-/// Where answers are written.
+/// The hint for a full disk or store where answers are written.
 pub(super) const ROOM: &str = "Free some space, or write elsewhere.";
 
-/// What bounds the size of a file.
+/// The hint for a limit on file sizes.
 const FILE_SIZE: &str = "Raise the limit on the size of files (ulimit -f), or write to another file system: some have a \
      limit of their own.";
 
-/// Where joins, sorts and aggregates spill to.
+/// The hint for a full disk with the spill files of joins, sorts and aggregates.
 const DISK: &str =
     "Free some space in the folder for temporary files, or name another one by TMPDIR.";
 
@@ -210,7 +210,7 @@ fn of_datafusion(root: &DataFusionError) -> (ErrorKind, Option<&'static str>) {
             Some(match error.as_ref() {
                 SchemaError::DuplicateQualifiedField { .. } => SAME_TABLE,
                 SchemaError::DuplicateUnqualifiedField { .. } => SAME_NAME,
-                // Of columns that a query makes; otherwise it is one that the query names.
+                // A qualified field is one that the query computes twice; an unqualified one is a name in the query.
                 SchemaError::AmbiguousReference { field } if field.relation.is_some() => SAME_NAME,
                 SchemaError::AmbiguousReference { .. } => WHOSE,
                 SchemaError::FieldNotFound { field, .. } => unlike_column(field).unwrap_or(COLUMNS),
@@ -226,7 +226,7 @@ fn of_datafusion(root: &DataFusionError) -> (ErrorKind, Option<&'static str>) {
                 "CREATE EXTERNAL TABLE it, or name the object itself: FROM 's3://bucket/file.csv'.",
             ),
         ),
-        // Of tables that are named by their URL.
+        // This error is about a table that is named by its URL.
         DataFusionError::Plan(text) if text.starts_with("there is no object") => {
             (ErrorKind::NotFound, Some(MISSING_KEY))
         }
@@ -273,7 +273,7 @@ fn of_arrow(error: &ArrowError) -> (ErrorKind, Option<&'static str>) {
     }
 }
 
-/// The first error of a type in a chain of causes.
+/// Returns the first error of a type in a chain of causes.
 pub(super) fn find<'a, T: StdError + 'static>(
     error: &'a (dyn StdError + 'static),
 ) -> Option<&'a T> {
@@ -282,12 +282,12 @@ pub(super) fn find<'a, T: StdError + 'static>(
         if let Some(found) = error.downcast_ref::<T>() {
             return Some(found);
         }
-        // DataFusion shares errors among partitions; the sharing hides the chain.
+        // DataFusion shares errors among partitions; a shared error hides its chain.
         if let Some(DataFusionError::Shared(shared)) = error.downcast_ref::<DataFusionError>() {
             next = Some(shared.as_ref());
             continue;
         }
-        // The source of one that wraps another error is the source of that one.
+        // `source` of an `io::Error` skips the error that it wraps.
         if let Some(inner) = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
             next = Some(inner);
             continue;
@@ -305,7 +305,7 @@ pub(super) fn innermost(error: &(dyn StdError + 'static)) -> String {
     one_line(&error.to_string())
 }
 
-/// A text in one line, without the classes of errors that were put into the text of others.
+/// Joins a text into one line and removes the classes of nested errors.
 pub(crate) fn one_line(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     match line.rsplit_once(": ") {

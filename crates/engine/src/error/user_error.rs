@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Error, ErrorKind};
 
-/// Before an error as text.
+/// The mark before an error in a text.
 const MARK: &str = "sluice error: ";
 
 /// What a user reads of an error, without its cause. It can be sent to another process as text.
@@ -16,9 +16,9 @@ const MARK: &str = "sluice error: ";
 pub struct UserError {
     /// The kind of failure.
     pub kind: ErrorKind,
-    /// One sentence.
+    /// The message, one sentence.
     pub message: String,
-    /// What to do about it, if that is known.
+    /// A hint on what to do, if there is one.
     pub hint: Option<String>,
 }
 
@@ -30,10 +30,10 @@ impl UserError {
         Self { kind, message, hint }
     }
 
-    /// As text, which [`UserError::find`] reads.
+    /// Returns a text that [`Told::find`] parses.
     #[must_use]
     pub fn to_text(&self) -> String {
-        // Text and a word have no values that JSON lacks.
+        // Strings and enum names always have a JSON form.
         format!("{MARK}{}", serde_json::to_string(self).unwrap_or_default())
     }
 

@@ -7,7 +7,7 @@ use datafusion::sql::sqlparser::ast::{
     BinaryOperator, Expr, Ident, Query, Select, SelectItem, Value, Visit, Visitor, VisitorMut,
 };
 
-/// Gives items with subqueries names if there are several: to DataFusion, all of them are `EXISTS (<subquery>)`.
+/// Names items with subqueries if there are several, because DataFusion names all of them `EXISTS (<subquery>)`.
 pub(in super::super) fn rewrite(statement: &mut Statement) {
     let _ = super::super::visit(statement, &mut Name { filters: Vec::new() });
 }
