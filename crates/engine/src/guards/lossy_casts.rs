@@ -14,7 +14,7 @@ use datafusion::logical_expr::{
 
 use super::exact::places;
 use super::timestamp_comparisons::named_type;
-use super::{Answer, Case, Guard, decimal_texts, timestamp_casts};
+use super::{Answer, Case, Guard, decimal_floats, decimal_texts, timestamp_casts};
 
 pub(super) const GUARD: Guard = Guard {
     title: "Conditions on casts that round or fail are tested on the value before the cast",
@@ -74,8 +74,10 @@ pub(super) fn keep(expr: &Expr, schema: &DFSchema) -> Option<Expr> {
     };
     let from = inner.get_type(schema).ok()?;
     let constant = inner.column_refs().is_empty() && !inner.contains_outer();
-    let read = timestamp_casts::differs(&from, &to) || decimal_texts::concerns(&from, &to);
-    if !read && (constant || !loses(&from, &to)) {
+    let other = timestamp_casts::differs(&from, &to)
+        || decimal_texts::concerns(&from, &to)
+        || decimal_floats::concerns(&from, &to);
+    if !other && (constant || !loses(&from, &to)) {
         return None;
     }
     let function = if safe { try_cast_function() } else { cast_function() };
@@ -177,7 +179,7 @@ fn function(safe: bool) -> Arc<ScalarUDF> {
     Arc::new(ScalarUDF::new_from_impl(Kept { signature, safe }))
 }
 
-/// `sluice_cast(x, 'type')`: what CAST computes, in a form that no rule takes apart.
+/// `sluice_cast(x, 'type')`: CAST in a form that no rule takes apart, and with the answers of the guards of casts.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct Kept {
     signature: Signature,
@@ -214,6 +216,9 @@ impl ScalarUDFImpl for Kept {
         }
         if let Some(cast) = decimal_texts::casted(value, args.return_field.data_type(), self.safe)?
         {
+            return Ok(cast);
+        }
+        if let Some(cast) = decimal_floats::casted(value, args.return_field.data_type())? {
             return Ok(cast);
         }
         let options = CastOptions { safe: self.safe, format_options: FormatOptions::default() };

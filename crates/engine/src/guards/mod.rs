@@ -31,6 +31,7 @@ mod constants_of_outer_joins;
 mod date_trunc;
 mod dates_and_intervals;
 mod decimal_comparisons;
+mod decimal_floats;
 mod decimal_texts;
 mod distinct_beside_sums;
 mod distinct_from;
@@ -153,6 +154,7 @@ pub const GUARDS: &[Guard] = &[
     dates_and_intervals::GUARD,
     date_trunc::GUARD,
     decimal_comparisons::GUARD,
+    decimal_floats::GUARD,
     decimal_texts::GUARD,
     distinct_beside_sums::GUARD,
     distinct_from::GUARD,
