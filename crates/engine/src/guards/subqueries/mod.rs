@@ -86,6 +86,20 @@ pub(super) const IN: Guard = Guard {
         },
         Case {
             setup: &[T, U],
+            sql: "SELECT a, b FROM sub_t WHERE a IN (SELECT max(c) - 1 FROM sub_u UNION ALL SELECT 7) OR b IN (SELECT max(c) FROM sub_u) \
+                  OR b IN (VALUES (5), (6))",
+            right: Answer::Rows(&["2, 2", "NULL, 3"]),
+            theirs: Answer::Error("unique expression names"),
+        },
+        Case {
+            setup: &[T, U],
+            sql: "SELECT sum(b) FILTER (WHERE a IN (SELECT b FROM sub_u)) AS x, sum(b) FILTER (WHERE a IN (SELECT c FROM sub_u)) AS y \
+                  FROM sub_t",
+            right: Answer::Rows(&["1, 3"]),
+            theirs: Answer::Error("duplicate"),
+        },
+        Case {
+            setup: &[T, U],
             sql: "SELECT EXISTS (SELECT 1 FROM sub_u WHERE b = a), EXISTS (SELECT 1 FROM sub_u WHERE c = a) \
                   FROM sub_t WHERE b IS NOT NULL",
             right: Answer::Rows(&["true, true", "false, true", "false, false"]),

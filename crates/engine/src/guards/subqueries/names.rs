@@ -1,18 +1,21 @@
-//! Names of items of SELECT that are subqueries.
+//! Names of items of SELECT and of aggregates with subqueries.
 
 use std::ops::ControlFlow;
 
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{
-    Expr, Ident, Query, Select, SelectItem, Visit, Visitor, VisitorMut,
+    BinaryOperator, Expr, Ident, Query, Select, SelectItem, Value, Visit, Visitor, VisitorMut,
 };
 
 /// Gives items with subqueries names if there are several: to DataFusion, all of them are `EXISTS (<subquery>)`.
 pub(in super::super) fn rewrite(statement: &mut Statement) {
-    let _ = super::super::visit(statement, &mut Name);
+    let _ = super::super::visit(statement, &mut Name { filters: Vec::new() });
 }
 
-struct Name;
+struct Name {
+    /// The texts of conditions with subqueries in FILTER (WHERE …).
+    filters: Vec<String>,
+}
 
 impl VisitorMut for Name {
     type Break = ();
@@ -38,6 +41,28 @@ impl VisitorMut for Name {
             let alias = Ident::with_quote('"', name);
             *item = SelectItem::ExprWithAlias { expr: expr.clone(), alias };
         }
+        ControlFlow::Continue(())
+    }
+
+    /// Adds `AND TRUE` to a condition in FILTER until its name is one of its own: DataFusion writes `<subquery>` for
+    /// each subquery in it, and refuses two aggregates of one name.
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+        let Expr::Function(function) = expr else { return ControlFlow::Continue(()) };
+        let Some(filter) = function.filter.take_if(|filter| has_query(filter)) else {
+            return ControlFlow::Continue(());
+        };
+        let text = filter.to_string();
+        let known = self.filters.iter().position(|it| *it == text);
+        let number = known.unwrap_or_else(|| {
+            self.filters.push(text);
+            self.filters.len() - 1
+        });
+        let distinct = (0..number).fold(*filter, |condition, _| Expr::BinaryOp {
+            left: Box::new(Expr::Nested(Box::new(condition))),
+            op: BinaryOperator::And,
+            right: Box::new(Expr::Value(Value::Boolean(true).into())),
+        });
+        function.filter = Some(Box::new(distinct));
         ControlFlow::Continue(())
     }
 }

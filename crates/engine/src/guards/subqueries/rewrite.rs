@@ -106,7 +106,7 @@ impl<'a> Rewriter<'a> {
             _ => !nullable,
         };
         if self.filter && exact && shape::can_be_joined(plan) {
-            let sub = subquery(plan.clone());
+            let sub = subquery(self.renamed(plan, place)?);
             return Ok(Expr::InSubquery(InSubquery::new(Box::new(value), sub, negated)));
         }
         if let (Expr::Literal(ScalarValue::Boolean(Some(value)), _), true) =
@@ -144,6 +144,22 @@ impl<'a> Rewriter<'a> {
         let value =
             when(matched, lit(!negated)).when(unknown, unknown_value).otherwise(lit(negated))?;
         Ok(value)
+    }
+
+    /// A subquery whose column DataFusion can join with. It finds none in VALUES, and its mark join reads the column
+    /// twice if it has the name of an unqualified column that it is computed from.
+    fn renamed(&self, plan: &LogicalPlan, place: Place) -> Result<LogicalPlan> {
+        let field = plan.schema().field(0);
+        let same = |column: &&Column| column.relation.is_none() && column.name == *field.name();
+        let joined = match plan.head_output_expr()? {
+            Some(output) => place == Place::Conjunct || !output.column_refs().iter().any(same),
+            None => false,
+        };
+        if joined {
+            return Ok(plan.clone());
+        }
+        let column = Expr::Column(Column::new_unqualified(field.name()));
+        unnest::project(vec![column.alias(self.names.next("in"))], plan.clone())
     }
 
     /// The rows of a subquery whose only column is equal to a value of the outer query.
