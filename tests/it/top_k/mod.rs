@@ -6,6 +6,7 @@ use std::cell::Cell;
 
 use bytes::Bytes;
 use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
 use sluicegate_engine::Engine;
 use sluicegate_engine::config::Scan;
 use sluicegate_s3select::profile::EndpointProfile;
@@ -203,6 +204,8 @@ fn check(
         if enough(asked.get(), taken.get()) {
             break;
         }
+        // A runner counts the cases of all its runs.
+        runner = TestRunner::new_with_rng(runner.config().clone(), runner.new_rng());
     }
     (asked.get(), taken.get())
 }
