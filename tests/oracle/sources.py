@@ -7,6 +7,13 @@ from tables import BOOLEAN, DOUBLE, INT, VARCHAR, constant, edges
 from tree import Node, Shape, column, expression, item, literal, many, select
 
 
+def merged(one, other):
+    """The type of a column that a join merges: casts of a float round otherwise than those of a whole number."""
+    if other[0] == "float" and one[0] != "float":
+        return other
+    return max(one, other) if one[0] == other[0] in ("int", "float") else one
+
+
 class Sources(Scalars):
     def __init__(self, tables, rng, without=(), zone=None):
         super().__init__(rng, without, zone)
@@ -95,9 +102,10 @@ class Sources(Scalars):
                 name = rng.choice(shared)
                 node = Node("join", [left, right], (kind, "using", (name,)))
                 if self.chance(0.3) and self.allowed("star"):
-                    return self.starred(node, [it[2] for it in scope] + [it[2] for it in other_scope if it[1] != name])
+                    types = [merged(it[2], other.types()[name]) if it[1] == name else it[2] for it in scope]
+                    return self.starred(node, types + [it[2] for it in other_scope if it[1] != name])
                 rest = [it for it in scope + other_scope if it[1] != name]
-                return node, [(None, name, one.types()[name])] + rest
+                return node, [(None, name, merged(one.types()[name], other.types()[name]))] + rest
         on = self.join_condition(scope, other_scope, kind)
         words = differences.words(kind) if kind in ("semi join", "anti join") else kind
         node = Node("join", [left, right, on], (words, "on", ()))
@@ -173,8 +181,9 @@ class Sources(Scalars):
         if not self.comparable(types[0]["k"], types[1]["k"]):
             return self.joined(0)
         kind = rng.choice(["NATURAL JOIN", "NATURAL LEFT JOIN", "NATURAL RIGHT JOIN", "NATURAL FULL JOIN"])
+        first = {name: merged(type, types[1].get(name, type)) for name, type in types[0].items()}
         if self.chance(0.4) and self.allowed("star"):
             rest = [type for name, type in types[1].items() if name not in types[0]]
-            return self.starred(Node("join", sides, (kind, "", ())), list(types[0].values()) + rest)
-        shared = [(None, name, types[0][name]) for name in ("id", "k") if name in types[0] and name in types[1]]
+            return self.starred(Node("join", sides, (kind, "", ())), list(first.values()) + rest)
+        shared = [(None, name, first[name]) for name in ("id", "k") if name in types[0] and name in types[1]]
         return Node("join", sides, (kind, "", ())), shared + scopes[0] + scopes[1]

@@ -1879,3 +1879,18 @@ SELECT quantile_cont(x, 0.3) AS p FROM z WHERE x < 2
 
 # far instants with a zone
 SELECT id FROM c WHERE t6 < TIMESTAMPTZ '9999-12-31 12:34:56+01:00'
+
+# decimals of many digits as DOUBLE
+SELECT id, CAST(n AS DOUBLE) AS x FROM m WHERE id < 7
+
+# decimals of many places as DOUBLE
+SELECT id FROM m WHERE CASE WHEN id = 1 THEN x ELSE CAST('0.0000000000000000000000000000000000382' AS DECIMAL(38, 37)) END = 0.0000000000000000000000000000000000382
+
+# IN over a column without a qualifier, beside another condition
+SELECT id FROM m WHERE id IN (SELECT max(a) FROM t UNION ALL SELECT 7) OR d = 67.35
+
+# aggregates that differ in a subquery
+SELECT count(*) FILTER (WHERE id IN (SELECT a FROM t)) AS x, count(*) FILTER (WHERE id IN (SELECT b FROM t)) AS y FROM m
+
+# IN over VALUES
+SELECT id FROM m WHERE id IN (VALUES (1), (5)) AND id NOT IN (VALUES (5), (9))
