@@ -66,7 +66,7 @@ pub(super) fn question(
         };
         ways.push(Way { strategy, offer });
     }
-    // The first of equal strategies wins, so fetching is last: the objects are only fetched if that is better.
+    // The first of equal strategies wins. Aggregating in the store comes after the scan's first strategy.
     ways.insert(1.min(ways.len()), Way { strategy: STORE, offer: store });
     let forced = match ours.aggregate {
         config::Aggregate::Store => Some(force_store()),

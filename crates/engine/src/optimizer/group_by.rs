@@ -95,7 +95,7 @@ pub(super) fn question(
             }),
             Err(why) => Err(why),
         };
-        // The first of equal strategies wins, so simpler ones are first.
+        // The first of equal strategies wins. Fetching all rows comes last, other strategies of the scan first.
         let place = if strategy == SERVER { ways.len() } else { 0 };
         ways.insert(place, Way { strategy, offer });
     }
