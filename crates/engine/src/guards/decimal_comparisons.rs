@@ -326,8 +326,7 @@ pub(super) fn cast(expr: &Expr) -> Option<Expr> {
     Some(lit(ScalarValue::Decimal128(Some(unscaled), *precision, *scale)))
 }
 
-/// Returns a constant as a decimal literal if it is compared with a 256-bit decimal, whose digits this module does
-/// not count.
+/// Returns a constant as a decimal literal if it is compared with a decimal of more than 38 digits.
 pub(super) fn as_decimal(expr: &Expr, beside: &DataType) -> Option<Expr> {
     matches!(beside, DataType::Decimal256(..)).then(|| constant(expr)?.to_literal().map(lit))?
 }

@@ -111,7 +111,7 @@ fn reorder(select: &mut Select, order: Option<&mut OrderBy>) {
     select.distinct = Some(Written::On(keys));
 }
 
-/// Returns the number of leading ORDER BY expressions that are keys.
+/// Returns the number of ORDER BY expressions that are keys.
 fn count_of_keys(order: &[OrderByExpr], keys: &[Expr], text: impl Fn(&Expr) -> String) -> usize {
     let keys: HashSet<String> = keys.iter().map(&text).collect();
     order.iter().filter(|by| keys.contains(&text(&by.expr))).count()

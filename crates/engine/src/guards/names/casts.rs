@@ -137,7 +137,8 @@ fn ambiguous(select: &Select, order: Option<&OrderBy>) -> HashMap<String, String
     found.ambiguous()
 }
 
-/// Returns true for casts of literals. Their names rarely matter, and may be needed while a statement is planned.
+/// Returns true for literals and casts of them. Nothing depends on their names, and the planner may need their
+/// values.
 pub(super) fn is_literal(expr: &Expr) -> bool {
     match expr {
         Expr::Value(_) | Expr::TypedString(_) | Expr::Interval(_) => true,

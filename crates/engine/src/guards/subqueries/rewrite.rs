@@ -113,7 +113,7 @@ impl<'a> Rewriter<'a> {
         if let (Expr::Literal(ScalarValue::Boolean(Some(value)), _), true) =
             (&value, place != Place::Value)
         {
-            // Returns the condition that a row of the subquery makes the comparison TRUE, or FALSE.
+            // Returns the condition for rows of the subquery that make IN TRUE, or NOT IN other than TRUE.
             let met = |output: Expr| match (value, negated) {
                 (true, false) => output,
                 (false, false) => not(output),
