@@ -85,7 +85,7 @@ pub enum Pushed {
 /// condition that a row is in none of the groups, and aggregated locally by the partial aggregation that this node
 /// replaced. If a statement fails, all rows of the file are read that way.
 ///
-/// A store with GROUP BY finds the groups itself, so one statement returns all states. That statement also contains
+/// A store with GROUP BY finds the groups itself, so one statement returns all states. The statement also contains
 /// the keys of joins above, because groups without such a key are not needed.
 #[derive(Debug, Clone)]
 pub struct S3GroupByExec {
