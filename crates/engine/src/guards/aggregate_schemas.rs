@@ -1,4 +1,4 @@
-//! A check of DataFusion's that refuses plans which are right.
+//! Turns off a check of DataFusion that rejects valid plans.
 
 use datafusion::common::config::ConfigOptions;
 
@@ -17,7 +17,7 @@ pub(super) const GUARD: Guard = Guard {
     }],
 };
 
-/// A simplified argument may no longer be NULL, which is no mistake.
+/// Turns the check off. A simplified argument may lose its nullability, which is no error.
 pub(super) fn set(options: &mut ConfigOptions) {
     options.execution.skip_physical_aggregate_schema_check = true;
 }

@@ -1,4 +1,4 @@
-//! `array_has` of a list with NULL in it.
+//! Corrects `array_has` on a list that contains NULL.
 
 use std::sync::Arc;
 
@@ -22,13 +22,13 @@ pub(super) const GUARD: Guard = Guard {
     }],
 };
 
-/// The function with this guard.
+/// Returns the guarded function.
 pub(super) fn guarded(functions: &[Arc<ScalarUDF>]) -> Option<Arc<ScalarUDF>> {
     let function = functions.iter().find(|it| it.name() == "array_has")?;
     Some(changed(function, WithoutNull))
 }
 
-/// Becomes IN only where no item of the list may be NULL.
+/// Turns `array_has` into IN only if no item of the list may be NULL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct WithoutNull;
 
@@ -47,7 +47,7 @@ impl Change for WithoutNull {
     }
 }
 
-/// Whether a call may become IN: no item of the list is NULL.
+/// Returns true if a call may become IN, because no item of the list is NULL.
 fn simplifies(args: &[Expr], info: &SimplifyContext) -> Result<bool> {
     match args.first() {
         Some(Expr::Literal(list @ (ScalarValue::List(_) | ScalarValue::LargeList(_)), _)) => {

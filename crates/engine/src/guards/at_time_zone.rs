@@ -1,4 +1,4 @@
-//! AT TIME ZONE.
+//! Gives AT TIME ZONE the types of PostgreSQL and DuckDB.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -56,7 +56,7 @@ pub(super) fn install(builder: &mut SessionStateBuilder) {
 
 const NAME: &str = "sluice_at_time_zone";
 
-/// Makes calls of [`NAME`] of AT TIME ZONE.
+/// Replaces AT TIME ZONE by calls of [`NAME`].
 pub(super) fn rewrite(statement: &mut Statement) {
     let _ = visit(statement, &mut Calls);
 }
@@ -94,7 +94,8 @@ impl ast::VisitorMut for Calls {
     }
 }
 
-/// Whether the text shows that this is a TIMESTAMPTZ. Its type does not, where the session has no time zone.
+/// Returns true if the text shows that this is a TIMESTAMPTZ. Its type does not show it if the session has no time
+/// zone.
 fn is_instant(expr: &ast::Expr) -> bool {
     use ast::TimezoneInfo as Z;
     let named = |data_type: &ast::DataType| {
@@ -116,11 +117,11 @@ fn is_instant(expr: &ast::Expr) -> bool {
     }
 }
 
-/// `sluice_at_time_zone(t, 'zone', is_instant)`.
+/// The function `sluice_at_time_zone(t, 'zone', is_instant)`.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct AtTimeZone {
     signature: Signature,
-    /// The time zone of the session, in which instants are shown.
+    /// Time zone of the session, in which instants are displayed.
     session: Option<String>,
 }
 
@@ -129,7 +130,7 @@ impl AtTimeZone {
         Self { signature: Signature::any(3, Volatility::Stable), session }
     }
 
-    /// The type between, and that of the result.
+    /// Returns the intermediate type and the result type.
     fn types(&self, from: &DataType, zone: &str, instant: bool) -> Result<(DataType, DataType)> {
         let there = |unit| DataType::Timestamp(unit, Some(Arc::from(zone)));
         let local = |unit| DataType::Timestamp(unit, None);
@@ -144,7 +145,7 @@ impl AtTimeZone {
                 let unit = TimeUnit::Microsecond;
                 (there(unit), DataType::Timestamp(unit, session()))
             }
-            // A text is an instant, in the session's time zone unless it names another.
+            // A text is an instant, in the session's time zone unless the text names another.
             other if other.is_string() || *other == DataType::Null => {
                 (there(TimeUnit::Nanosecond), local(TimeUnit::Nanosecond))
             }

@@ -1,4 +1,4 @@
-//! MIN and MAX of columns skip rows that other aggregates beside them need.
+//! Keeps MIN and MAX from skipping rows that other aggregates need.
 
 use datafusion::common::config::ConfigOptions;
 
@@ -23,8 +23,8 @@ pub(super) const GUARD: Guard = Guard {
     }],
 };
 
-/// DataFusion skips rows by the bounds of those MINs and MAXes that are of plain columns, even if others beside
-/// them, of expressions or with a FILTER, need these rows.
+/// Turns off run-time filters of aggregates. DataFusion skips rows by the bounds of MIN and MAX of plain columns,
+/// even if other MIN and MAX, of expressions or with FILTER, need these rows.
 pub(super) fn set(options: &mut ConfigOptions) {
     options.optimizer.enable_aggregate_dynamic_filter_pushdown = false;
 }

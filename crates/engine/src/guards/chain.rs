@@ -1,8 +1,9 @@
-//! Operators that follow one another in a statement without parentheses, and the tree that they mean.
+//! Parses chains of operators without parentheses again, with other precedences.
 
 use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, Value};
 
-/// How strongly an operator binds: the greater, the more; none for operators that do not concern a chain.
+/// Returns the precedence of an operator; a greater one binds more strongly. `None` for operators outside of the
+/// chain.
 pub(super) type Strength = fn(&BinaryOperator) -> Option<usize>;
 
 /// Operands in the order of the text, and the operators between them.
@@ -17,7 +18,7 @@ impl Chain {
         Self { strength, operands: Vec::new(), operators: Vec::new() }
     }
 
-    /// Adds an expression: its parts by `add`, if one of the operators joins them.
+    /// Adds an expression. If one of the chain's operators joins it, its operands are added by `add`.
     pub(super) fn add(&mut self, expr: Expr, add: impl Fn(&mut Self, Expr)) {
         match expr {
             Expr::BinaryOp { left, op, right } if (self.strength)(&op).is_some() => {
@@ -29,7 +30,7 @@ impl Chain {
         }
     }
 
-    /// The expression, in which operators that bind alike are joined from the left.
+    /// Returns the expression. Operators of equal precedence associate to the left.
     pub(super) fn tree(self) -> Expr {
         let Self { strength, operands, operators } = self;
         let mut operands = operands.into_iter();
@@ -56,7 +57,7 @@ fn join(done: &mut Vec<Expr>, op: Option<BinaryOperator>) {
     }
 }
 
-/// What stands for an expression while it is moved.
+/// Returns a placeholder for an expression that is moved.
 pub(super) fn null() -> Expr {
     Expr::Value(Value::Null.into())
 }

@@ -1,5 +1,5 @@
-//! The rules of the guards of comparisons: before DataFusion gives both sides a common type, after that, and around
-//! its simplifier.
+//! Rules of the guards of comparisons. They run before and after DataFusion gives both sides a common type, and
+//! around its simplifier.
 
 use std::cell::Cell;
 use std::collections::HashSet;
@@ -60,7 +60,7 @@ pub(super) fn install(builder: &mut SessionStateBuilder) -> Result<()> {
     Ok(())
 }
 
-/// Compares what is in the statement as it is written. Stands before DataFusion's type coercion, which rounds.
+/// Compares constants of the statement as they are written. Runs before DataFusion's type coercion, which rounds.
 #[derive(Debug)]
 pub(super) struct Exact;
 
@@ -74,8 +74,9 @@ impl AnalyzerRule for Exact {
     }
 }
 
-/// Rewrites a plan from its leaves upward, the subqueries of a node after its inputs, of which they name columns.
-/// `retyped` says whether columns have other types than the planner gave them, as in all that stands above.
+/// Rewrites a plan from its leaves upward. The subqueries of a node come after its inputs, whose columns they may
+/// reference. `retyped` is set once columns have other types than the planner gave them; it applies to all nodes
+/// above.
 fn exactly(plan: LogicalPlan, retyped: &Cell<bool>) -> Result<Transformed<LogicalPlan>> {
     let inputs = plan.map_children(|input| exactly(input, retyped))?;
     let known = inputs.transform_data(|plan| match retyped.get() {
@@ -104,7 +105,7 @@ fn exactly(plan: LogicalPlan, retyped: &Cell<bool>) -> Result<Transformed<Logica
     })
 }
 
-/// Keeps casts that change values from being removed. Stands after type coercion, which adds casts.
+/// Keeps casts that change values from being removed. Runs after type coercion, which adds casts.
 #[derive(Debug)]
 pub(super) struct Casts;
 
@@ -129,7 +130,7 @@ impl AnalyzerRule for Casts {
     }
 }
 
-/// Brings conditions into a form that DataFusion's simplifier treats right. Stands before it.
+/// Brings conditions into a form that DataFusion's simplifier treats correctly. Runs before the simplifier.
 #[derive(Debug)]
 pub(super) struct Prepare;
 
@@ -178,7 +179,8 @@ impl OptimizerRule for Prepare {
     }
 }
 
-/// Compares what was widened with what the simplifier has computed. Stands after it.
+/// Compares columns instead of their widened values, once the simplifier has computed constants. Runs after the
+/// simplifier.
 #[derive(Debug)]
 pub(super) struct Narrow;
 
@@ -208,7 +210,7 @@ impl OptimizerRule for Narrow {
     }
 }
 
-/// Rewrites the expressions of a node that a rule concerns, and keeps the names of its columns.
+/// Rewrites the expressions of a node that a rule concerns. The names of its columns stay.
 pub(super) fn rewritten(
     plan: LogicalPlan,
     concerns: fn(&Expr) -> bool,
@@ -245,7 +247,7 @@ pub(super) fn rewritten(
     Ok(plan)
 }
 
-/// Whether an expression has one value for all rows.
+/// Returns true if an expression has the same value for all rows.
 pub(super) fn is_constant(expr: &Expr) -> bool {
     !expr.any_column_refs() && !expr.contains_outer()
 }
@@ -317,7 +319,7 @@ pub(super) fn is_comparison(op: Operator) -> bool {
     )
 }
 
-/// The same condition without rounding; none if DataFusion does not round.
+/// Returns the condition without rounding, or `None` if DataFusion does not round.
 fn exact(expr: &Expr, schema: &DFSchema) -> Option<Expr> {
     match expr {
         Expr::BinaryExpr(BinaryExpr { left, op, right }) if is_comparison(*op) => {
@@ -372,8 +374,8 @@ fn exact(expr: &Expr, schema: &DFSchema) -> Option<Expr> {
     }
 }
 
-/// CASE whose results have the type that DataFusion gives them later; none if they have it. Until then, the type of the
-/// first counts as that of all.
+/// Returns CASE with results of the type that DataFusion would give them later, or `None` if they have it. Until
+/// then, the type of the first result counts as the type of CASE.
 fn in_one_type(case: &Case, schema: &DFSchema) -> Option<Case> {
     let thens = case.when_then_expr.iter().map(|(_, then)| then.get_type(schema));
     let thens = thens.collect::<Result<Vec<_>>>().ok()?;
@@ -395,7 +397,7 @@ fn in_one_type(case: &Case, schema: &DFSchema) -> Option<Case> {
     Some(Case { expr: case.expr.clone(), when_then_expr, else_expr })
 }
 
-/// An expression and a subquery that it is compared with, in the types in which nothing is lost.
+/// Returns an expression and a subquery that it is compared with, in types that lose nothing.
 fn both_sides(expr: &Expr, subquery: &Subquery, schema: &DFSchema) -> Option<(Expr, Subquery)> {
     let inner = subquery.subquery.schema().field(0).data_type().clone();
     let outer = expr.get_type(schema).ok()?;
@@ -418,7 +420,7 @@ fn both_sides(expr: &Expr, subquery: &Subquery, schema: &DFSchema) -> Option<(Ex
     }
 }
 
-/// `nullif` of dates, timestamps and intervals.
+/// Returns `nullif` of dates, timestamps and intervals as a CASE.
 fn null_if(call: &ScalarFunction, schema: &DFSchema) -> Option<Expr> {
     let [value, other] = call.args.as_slice() else { return None };
     if call.func.name() != "nullif" || value.is_volatile() {
@@ -436,13 +438,13 @@ fn null_if(call: &ScalarFunction, schema: &DFSchema) -> Option<Expr> {
     Some(Expr::Case(Case { expr: None, when_then_expr: branches, else_expr: otherwise }))
 }
 
-/// A subquery of one column as one of another type.
+/// Casts the column of a subquery to another type.
 fn as_type(subquery: &Subquery, from: &DataType, to: &DataType) -> Option<Subquery> {
     let same = subquery.clone();
     if from == to { Some(same) } else { cast_subquery(same, to).ok() }
 }
 
-/// `left op right` without rounding; none if DataFusion does not round.
+/// Returns `left op right` without rounding, or `None` if DataFusion does not round.
 fn compared(left: &Expr, op: Operator, right: &Expr, schema: &DFSchema) -> Option<Expr> {
     let (left_type, right_type) = (left.get_type(schema).ok()?, right.get_type(schema).ok()?);
     if let Some(one) = beside(left, &left_type, op, right) {
@@ -472,7 +474,8 @@ fn compared(left: &Expr, op: Operator, right: &Expr, schema: &DFSchema) -> Optio
     Some(binary_expr(left, op, right))
 }
 
-/// What a constant is beside an expression of a type, unless DataFusion compares the two right by itself.
+/// Returns the value of a constant that is compared with an expression of type `beside`, or `None` if DataFusion
+/// compares the two correctly.
 fn constant(expr: &Expr, beside: &DataType) -> Option<Number> {
     match beside {
         DataType::Timestamp(..) | DataType::Date32 => timestamp_comparisons::constant(expr, beside),
@@ -484,13 +487,13 @@ fn constant(expr: &Expr, beside: &DataType) -> Option<Number> {
     }
 }
 
-/// `expr op constant`.
+/// Returns `expr op other` for a constant `other`.
 fn beside(expr: &Expr, data_type: &DataType, op: Operator, other: &Expr) -> Option<Expr> {
     if let Some(literal) = decimal_comparisons::as_decimal(other, data_type) {
         return Some(binary_expr(expr.clone(), op, literal));
     }
     let counted = Counted::of(data_type)?;
-    // Both sides may be constants; then DataFusion computes the answer.
+    // If both sides are constants, DataFusion computes the answer.
     if matches!(expr, Expr::Literal(..)) {
         return None;
     }
@@ -536,11 +539,11 @@ fn in_list(expr: &Expr, list: &[Expr], negated: bool, schema: &DFSchema) -> Opti
     each.reduce(|all, one| if negated { all.and(one) } else { all.or(one) })
 }
 
-/// `CASE x WHEN y …` as `CASE WHEN x = y …`.
+/// Rewrites `CASE x WHEN y …` to `CASE WHEN x = y …`.
 fn searched(case: &Case, schema: &DFSchema) -> Option<Case> {
     let operand = case.expr.as_ref().filter(|it| !it.is_volatile())?;
     let equal = |when: &Expr| compared(operand, Operator::Eq, when, schema);
-    // DataFusion compares their bits.
+    // DataFusion compares the bits of floats.
     let is_float = |it: &Expr| it.get_type(schema).is_ok_and(|it| nested_floats::has_floats(&it));
     let differs = |when: &Expr| is_float(when) || equal(when).is_some();
     if !is_float(operand) && !case.when_then_expr.iter().any(|(when, _)| differs(when)) {
@@ -555,7 +558,7 @@ fn searched(case: &Case, schema: &DFSchema) -> Option<Case> {
     Some(Case { expr: None, when_then_expr: branches, else_expr: case.else_expr.clone() })
 }
 
-/// Join keys of types that are compared with loss.
+/// Casts join keys whose types would be compared with loss.
 fn join_keys(mut join: Join) -> Result<Join> {
     for (left, right) in &mut join.on {
         let (left_schema, right_schema) = (join.left.schema(), join.right.schema());
@@ -581,7 +584,7 @@ fn join_keys(mut join: Join) -> Result<Join> {
     Ok(join)
 }
 
-/// An unconditional answer that is NULL where an expression is.
+/// Returns a fixed answer that is NULL where an expression is NULL.
 pub(super) fn unless_null(expr: Expr, answer: bool) -> Expr {
     let null = lit(ScalarValue::Boolean(None));
     if answer { expr.is_not_null().or(null) } else { expr.is_null().and(null) }

@@ -1,4 +1,4 @@
-//! Conditions on aggregates that have a row for no rows.
+//! Keeps conditions above aggregates that return a row even for no input.
 
 use std::sync::Arc;
 
@@ -39,14 +39,14 @@ pub(super) const GUARD: Guard = Guard {
     ],
 };
 
-/// Replaces the rule that moves conditions.
+/// Replaces the rule that pushes conditions down.
 pub(super) fn install(rules: &mut [LogicalRule]) -> Result<()> {
     let push = rule(rules, "push_down_filter")?;
     *push = Arc::new(AboveAggregates { theirs: Arc::clone(push) });
     Ok(())
 }
 
-/// Moves conditions down, but not below aggregates that have a row for no rows.
+/// Pushes conditions down, but not below aggregates that return a row even for no input.
 #[derive(Debug)]
 struct AboveAggregates {
     theirs: LogicalRule,
@@ -74,7 +74,7 @@ impl OptimizerRule for AboveAggregates {
     }
 }
 
-/// Whether a plan is conditions on an aggregate that has a row for no rows.
+/// Returns true if a plan is a filter on an aggregate that returns a row even for no input.
 fn is_on_all_rows(plan: &LogicalPlan) -> bool {
     let LogicalPlan::Filter(filter) = plan else { return false };
     match filter.input.as_ref() {

@@ -1,4 +1,4 @@
-//! Columns that are constant on one side of an outer join.
+//! Keeps columns that are constant on one side of an outer join from counting as constant above it.
 
 use std::sync::Arc;
 
@@ -40,7 +40,7 @@ const L: &str =
     "CREATE TABLE outer_l AS SELECT * FROM (VALUES (1, 1), (2, 2), (3, 3), (4, 3)) v(k, x)";
 const R: &str = "CREATE TABLE outer_r AS SELECT * FROM (VALUES (3), (5)) v(y)";
 
-/// Comes before rules that look at what is sorted.
+/// Adds the rule before those that check sort orders.
 pub(super) fn install(rules: &mut Vec<PhysicalRule>) {
     rules.insert(0, Arc::new(NotConstant));
 }

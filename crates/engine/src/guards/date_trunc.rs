@@ -1,4 +1,4 @@
-//! `date_trunc` of a constant.
+//! Corrects `date_trunc` of a constant before 1970.
 
 use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDF};
@@ -17,7 +17,7 @@ pub(super) const GUARD: Guard = Guard {
     }],
 };
 
-/// The result of the function, which evaluates constants as a column.
+/// Evaluates a constant like a column.
 pub(super) fn invoke(inner: &ScalarUDF, mut args: ScalarFunctionArgs) -> Result<ColumnarValue> {
     if !args.args.iter().all(|it| matches!(it, ColumnarValue::Scalar(_))) {
         return inner.invoke_with_args(args);

@@ -1,4 +1,4 @@
-//! A DATE and an INTERVAL with a time of day.
+//! Makes the sum of a DATE and an INTERVAL a TIMESTAMP, so that no time of day is lost.
 
 use std::sync::Arc;
 
@@ -45,7 +45,7 @@ impl ExprPlanner for Sums {
             _ => return Ok(PlannerResult::Original(expr)),
         };
         let is_date = |it: &DataType| matches!(it, DataType::Date32 | DataType::Date64);
-        // The left side of a long sum is long itself, and its type takes as long as it is.
+        // Only the right side's type is computed, because the left side of a long sum is long itself.
         let Ok(right) = expr.right.get_type(schema) else {
             return Ok(PlannerResult::Original(expr));
         };
@@ -71,7 +71,7 @@ impl ExprPlanner for Sums {
     }
 }
 
-/// Microseconds reach all dates.
+/// The result type in microseconds, which cover all dates.
 const INSTANT: DataType = DataType::Timestamp(TimeUnit::Microsecond, None);
 
 fn has_whole_days(data_type: &DataType, interval: &Expr) -> bool {

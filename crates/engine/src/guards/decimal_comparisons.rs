@@ -1,4 +1,4 @@
-//! Decimals and whole numbers beside numbers with a fraction, doubles, and numbers that are too great for 64 bits.
+//! Compares decimals and whole numbers exactly with fractions, doubles, and numbers beyond 64 bits.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -102,12 +102,12 @@ pub(super) const GUARD: Guard = Guard {
     ],
 };
 
-/// Keeps the text of numbers that a double is not: they become calls of [`NAME`].
+/// Keeps the text of numbers that no double represents exactly, as calls of [`NAME`].
 pub(super) fn rewrite(statement: &mut Statement) {
     let _ = visit(statement, &mut Keep);
 }
 
-/// The function that stands for a number whose text is kept.
+/// Name of the function that represents a number by its text.
 const NAME: &str = "sluice_number";
 
 struct Keep;
@@ -141,7 +141,7 @@ impl ast::VisitorMut for Keep {
     }
 }
 
-/// Whether the shortest text of the double that a number is read as is another number.
+/// Returns true if the double that a number is parsed as prints as another number.
 fn is_no_double(text: &str) -> bool {
     let plain = text.replace('_', "");
     if plain.parse::<i64>().is_ok() || plain.parse::<u64>().is_ok() {
@@ -152,13 +152,13 @@ fn is_no_double(text: &str) -> bool {
     double.is_some_and(|double| Number::of_double(double) != Some(number))
 }
 
-/// The function, to be registered with a session.
+/// Returns the function, to be registered with a session.
 pub(super) fn number() -> Arc<ScalarUDF> {
     let signature = Signature::any(1, Volatility::Immutable);
     Arc::new(ScalarUDF::new_from_impl(Kept { signature }))
 }
 
-/// A number with its text; a double where nothing asks for more.
+/// A number with its text, which is a double unless its digits are needed.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct Kept {
     signature: Signature,
@@ -208,7 +208,7 @@ fn double(text: &str) -> Option<f64> {
     text.replace('_', "").parse().ok()
 }
 
-/// The text of a number that was kept.
+/// Returns the text of a number that was kept.
 fn kept(expr: &Expr) -> Option<String> {
     match expr {
         Expr::ScalarFunction(call) if call.func.name() == NAME => text(call.args.first()?),
@@ -216,12 +216,12 @@ fn kept(expr: &Expr) -> Option<String> {
     }
 }
 
-/// A number that was kept as the double that it is for everything but comparisons.
+/// Returns a kept number as the double that it is outside of comparisons.
 pub(super) fn as_double(expr: &Expr) -> Option<Expr> {
     kept(expr).and_then(|text| double(&text)).map(lit)
 }
 
-/// The value of an expression of numbers in the text, which is not rounded on the way.
+/// Returns the value of an expression of constants, without intermediate rounding.
 pub(super) fn constant(expr: &Expr) -> Option<Number> {
     match expr {
         Expr::Literal(value, _) if value.data_type().is_numeric() => Number::of_literal(value),
@@ -249,7 +249,7 @@ pub(super) fn constant(expr: &Expr) -> Option<Number> {
     }
 }
 
-/// Whether DataFusion compares a number with expressions of the type right by itself.
+/// Returns true if DataFusion compares a number correctly with expressions of the type.
 pub(super) fn is_plain(expr: &Expr, beside: &DataType) -> bool {
     let whole = |expr: &Expr| match expr {
         Expr::Literal(value, _) => value.data_type().is_integer(),
@@ -258,20 +258,20 @@ pub(super) fn is_plain(expr: &Expr, beside: &DataType) -> bool {
     beside.is_integer()
         && match expr {
             Expr::Negative(inner) => whole(inner),
-            // Arithmetic of whole numbers may overflow, which is an error of its own.
+            // Overflow of whole-number arithmetic must stay an error.
             Expr::BinaryExpr(_) => constant(expr).is_some_and(|it| it.is_whole()),
             other => whole(other),
         }
 }
 
-/// A number in quotes that has no value in the type of a decimal beside it, which DataFusion refuses.
+/// Returns a quoted number that does not fit the type of a decimal beside it, which DataFusion would reject.
 pub(super) fn text_beyond(expr: &Expr, beside: &DataType) -> Option<Number> {
     let DataType::Decimal128(precision, scale) = beside else { return None };
     let number = Number::parse(text(expr)?.trim())?;
     number.to_decimal(*precision, *scale).is_none().then_some(number)
 }
 
-/// Whether arithmetic has a side that is a number with a fraction.
+/// Returns true if one side of an arithmetic operation is a number with a fraction.
 pub(super) fn concerns_arithmetic(left: &Expr, op: Operator, right: &Expr) -> bool {
     use Operator as O;
     matches!(op, O::Plus | O::Minus | O::Multiply | O::Modulo)
@@ -286,7 +286,7 @@ fn is_fraction(expr: &Expr) -> bool {
     }
 }
 
-/// Arithmetic of a decimal with a number in the text as one of decimals, if the result has room for all digits.
+/// Returns arithmetic of a decimal and a constant as decimal arithmetic, if the result can hold all digits.
 pub(super) fn arithmetic(
     left: &Expr,
     op: Operator,
@@ -314,7 +314,7 @@ pub(super) fn arithmetic(
     Some(binary_expr(left, op, right))
 }
 
-/// A cast of a number in the text to a decimal.
+/// Returns a cast of a constant number to a decimal as a literal.
 pub(super) fn cast(expr: &Expr) -> Option<Expr> {
     let (Expr::Cast(Cast { expr: inner, field }) | Expr::TryCast(TryCast { expr: inner, field })) =
         expr
@@ -326,12 +326,12 @@ pub(super) fn cast(expr: &Expr) -> Option<Expr> {
     Some(lit(ScalarValue::Decimal128(Some(unscaled), *precision, *scale)))
 }
 
-/// A number beside a decimal of more digits than are counted here, as a decimal of its own.
+/// Returns a constant as a decimal literal if it is compared with a decimal of more than 38 digits.
 pub(super) fn as_decimal(expr: &Expr, beside: &DataType) -> Option<Expr> {
     matches!(beside, DataType::Decimal256(..)).then(|| constant(expr)?.to_literal().map(lit))?
 }
 
-/// The types that two expressions are to be compared as, where DataFusion's choice loses values.
+/// Returns the type in which two expressions are compared, if DataFusion's choice loses values.
 pub(super) fn common(left: &DataType, right: &DataType) -> Option<DataType> {
     match (left, right) {
         (decimal, float) | (float, decimal) if decimal.is_decimal() && float.is_floating() => {
@@ -351,7 +351,7 @@ pub(super) fn common(left: &DataType, right: &DataType) -> Option<DataType> {
     }
 }
 
-/// The digits and places of decimals and whole numbers.
+/// Returns the digits and decimal places of decimals and whole numbers.
 fn shape(data_type: &DataType) -> Option<(u8, i8)> {
     use DataType as D;
     Some(match data_type {
@@ -364,13 +364,13 @@ fn shape(data_type: &DataType) -> Option<(u8, i8)> {
     })
 }
 
-/// Whether a function compares its arguments, or returns one of them.
+/// Returns true if a function compares its arguments or returns one of them.
 pub(super) fn concerns(call: &ScalarFunction) -> bool {
     let name = call.func.name();
     matches!(name, "nullif" | "coalesce" | "nvl" | "ifnull" | "greatest" | "least")
 }
 
-/// The call of such a function without rounding; none if DataFusion does not round.
+/// Returns the call of such a function without rounding, or `None` if DataFusion does not round.
 pub(super) fn arguments(call: &ScalarFunction, schema: &DFSchema) -> Option<Expr> {
     if !concerns(call) {
         return None;
@@ -382,7 +382,7 @@ pub(super) fn arguments(call: &ScalarFunction, schema: &DFSchema) -> Option<Expr
         if let (Some(counted), Some(number)) = (counted, constant(number)) {
             return Some(match counted.value(&number) {
                 Some(number) => with(vec![value.clone(), lit(number)]),
-                // It is no value of the type.
+                // The type does not contain the number.
                 None => value.clone(),
             });
         }
@@ -391,7 +391,7 @@ pub(super) fn arguments(call: &ScalarFunction, schema: &DFSchema) -> Option<Expr
     unified(&args, schema).map(with)
 }
 
-/// The results of CASE without rounding; none if DataFusion does not round.
+/// Returns the results of CASE without rounding, or `None` if DataFusion does not round.
 pub(super) fn branches(case: &Case, schema: &DFSchema) -> Option<Case> {
     let results = case.when_then_expr.iter().map(|(_, then)| then.as_ref());
     let results: Vec<&Expr> = results.chain(case.else_expr.as_deref()).collect();
@@ -403,8 +403,8 @@ pub(super) fn branches(case: &Case, schema: &DFSchema) -> Option<Case> {
     Some(Case { expr, when_then_expr: branches, else_expr })
 }
 
-/// Expressions of which one is the result: beside a decimal, numbers in the text are decimals, and everything is
-/// a float if something else is.
+/// Gives a common type to expressions of which one is the result. Beside a decimal, constants become decimals. If any
+/// other expression is a float, decimals become floats.
 fn unified(all: &[&Expr], schema: &DFSchema) -> Option<Vec<Expr>> {
     if let Some(instants) = mixed_instants::unified(all, schema) {
         return Some(instants);
@@ -437,8 +437,8 @@ fn unified(all: &[&Expr], schema: &DFSchema) -> Option<Vec<Expr>> {
     }
 }
 
-/// A union whose decimals are floats where other inputs have floats, and whose dates are timestamps where others have
-/// these; other columns have the types that DataFusion gives them later.
+/// Returns a union whose decimals are floats where other inputs have floats, and whose dates are timestamps where
+/// others have timestamps. Other columns get the types that DataFusion would give them later.
 pub(super) fn union(union: Union) -> Result<Union> {
     let fields = union.inputs.first().map_or(0, |input| input.schema().fields().len());
     let float = |at: usize| {
@@ -463,7 +463,7 @@ pub(super) fn union(union: Union) -> Result<Union> {
     coerced(union, |_| Ok(schema.clone()))
 }
 
-/// A schema whose decimals, dates and durations have other types, where these are given.
+/// Returns a schema whose decimals, dates and durations have the given types.
 fn with_types(schema: &DFSchema, types: &[Option<DataType>]) -> Result<DFSchema> {
     let changes = |field: &Field| {
         field.data_type().is_decimal()
@@ -481,7 +481,7 @@ fn with_types(schema: &DFSchema, types: &[Option<DataType>]) -> Result<DFSchema>
     DFSchema::new_with_metadata(fields.collect(), schema.metadata().clone())
 }
 
-/// A union whose inputs have the types of other schemas than theirs.
+/// Returns a union whose inputs are cast to the types of other schemas.
 fn coerced(union: Union, schema: impl Fn(&DFSchema) -> Result<DFSchema>) -> Result<Union> {
     let inputs = union.inputs.into_iter().map(|input| {
         let schema = schema(input.schema())?;

@@ -1,4 +1,4 @@
-//! Texts with an exponent that are cast to decimals.
+//! Casts texts with an exponent to decimals.
 
 use std::sync::Arc;
 
@@ -37,12 +37,12 @@ pub(super) const GUARD: Guard = Guard {
     ],
 };
 
-/// Whether a cast reads decimals from texts.
+/// Returns true if a cast reads decimals from texts.
 pub(super) fn concerns(from: &DataType, to: &DataType) -> bool {
     from.is_string() && matches!(to, DataType::Decimal128(..))
 }
 
-/// The cast of texts to decimals; none if it is another.
+/// Casts texts to decimals; returns `None` for other casts.
 pub(super) fn casted(
     value: &ColumnarValue,
     to: &DataType,
@@ -81,7 +81,7 @@ fn read(texts: &ArrayRef, to: &DataType, safe: bool) -> Result<ArrayRef> {
     })
 }
 
-/// The digits of a number with an exponent; any other text as it is.
+/// Writes a number without its exponent. Any other text stays as it is.
 fn plain(text: &str, to: &DataType) -> String {
     let same = || text.to_owned();
     let DataType::Decimal128(precision, scale) = to else { return same() };

@@ -1,4 +1,4 @@
-//! Sums beside one DISTINCT aggregate.
+//! Keeps the types of sums beside a DISTINCT aggregate.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ pub(super) const GUARD: Guard = Guard {
     }],
 };
 
-/// Replaces the rule that makes two aggregates of one.
+/// Replaces the rule that splits an aggregate in two.
 pub(super) fn install(rules: &mut [LogicalRule]) -> Result<()> {
     let single = rule(rules, "single_distinct_aggregation_to_group_by")?;
     *single = Arc::new(TypesKept { theirs: Arc::clone(single) });
@@ -61,7 +61,7 @@ impl OptimizerRule for TypesKept {
     }
 }
 
-/// A plan whose columns have the types of another schema.
+/// Casts the columns of a plan to the types of another schema.
 fn with_types(plan: LogicalPlan, before: &DFSchema) -> Result<LogicalPlan> {
     let types = before.fields().iter().zip(plan.schema().fields());
     if types.into_iter().all(|(before, now)| before.data_type() == now.data_type()) {

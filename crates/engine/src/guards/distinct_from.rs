@@ -1,4 +1,4 @@
-//! `IS [NOT] DISTINCT FROM` and what follows it.
+//! Corrects the precedence of `IS [NOT] DISTINCT FROM`.
 
 use std::ops::ControlFlow;
 
@@ -29,8 +29,7 @@ pub(super) const GUARD: Guard = Guard {
     ],
 };
 
-/// Gives the operators AND, OR and XOR that the parser made part of a right operand of IS [NOT] DISTINCT FROM their
-/// place.
+/// Moves AND, OR and XOR out of the right operand of IS [NOT] DISTINCT FROM, where the parser puts them.
 pub(super) fn rewrite(statement: &mut Statement) {
     if visit(statement, &mut Find).is_break() {
         let _ = visit(statement, &mut Rotate);
@@ -69,7 +68,7 @@ impl VisitorMut for Rotate {
     }
 }
 
-/// AND, OR or XOR, if that is what joins the operands of an expression that is not in parentheses.
+/// Returns AND, OR or XOR if one of them joins an expression that is not in parentheses.
 fn logical(expr: &Expr) -> Option<&BinaryOperator> {
     match expr {
         Expr::BinaryOp { op, .. } => strength(op).map(|_| op),
@@ -77,7 +76,7 @@ fn logical(expr: &Expr) -> Option<&BinaryOperator> {
     }
 }
 
-/// Whether a right operand within this expression, outside of parentheses, is joined by AND, OR or XOR.
+/// Returns true if a right operand in this expression, outside of parentheses, is joined by AND, OR or XOR.
 fn takes_too_much(expr: &Expr) -> bool {
     match expr {
         Expr::BinaryOp { left, op, right } if strength(op).is_some() => {
@@ -91,7 +90,7 @@ fn takes_too_much(expr: &Expr) -> bool {
     }
 }
 
-/// The greater, the more strongly an operator binds.
+/// Returns the precedence of an operator; a greater one binds more strongly.
 fn strength(op: &BinaryOperator) -> Option<usize> {
     match op {
         BinaryOperator::Or => Some(0),
@@ -116,7 +115,7 @@ fn add(chain: &mut Chain, expr: Expr) {
     }
 }
 
-/// Adds an expression whose first operand alone belongs to what stands before it.
+/// Adds an expression of which only the first operand belongs to the operator before it.
 fn add_within(chain: &mut Chain, expr: Expr, wrap: impl FnOnce(Box<Expr>) -> Expr) {
     let at = chain.operands.len();
     add(chain, expr);
@@ -132,7 +131,7 @@ mod tests {
 
     use super::*;
 
-    /// The condition as it is understood, with every operand in brackets.
+    /// Shows how a condition is parsed, with every operand in brackets.
     fn understood(condition: &str) -> String {
         fn show(expr: &Expr) -> String {
             match expr {

@@ -1,4 +1,4 @@
-//! `IS [NOT] DISTINCT FROM NULL`.
+//! Turns `IS [NOT] DISTINCT FROM NULL` into a test for NULL.
 
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::expr::Cast;
@@ -28,7 +28,7 @@ pub(super) const GUARD: Guard = Guard {
 
 const T: &str = "CREATE TABLE try_casts AS SELECT * FROM (VALUES ('7'), ('abc'), (NULL)) t(k)";
 
-/// The test for NULL that a comparison with NULL is.
+/// Returns the test for NULL that a comparison with NULL is equivalent to.
 pub(super) fn tested(left: &Expr, op: Operator, right: &Expr) -> Option<Expr> {
     let other = match (is_null(left), is_null(right)) {
         (_, true) => left,

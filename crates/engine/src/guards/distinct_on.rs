@@ -1,4 +1,4 @@
-//! The keys of DISTINCT ON.
+//! Accepts keys of DISTINCT ON that are repeated or in another order than those of ORDER BY.
 
 use std::collections::HashSet;
 use std::ops::ControlFlow;
@@ -88,7 +88,7 @@ fn reorder(select: &mut Select, order: Option<&mut OrderBy>) {
             let by = text(&by.expr);
             match rest.iter().position(|key| text(key) == by) {
                 Some(at) => sorted.push(rest.remove(at)),
-                // A key again.
+                // A repeated key is dropped.
                 None if sorted.iter().any(|key| text(key) == by) => {}
                 None => break,
             }
@@ -111,13 +111,13 @@ fn reorder(select: &mut Select, order: Option<&mut OrderBy>) {
     select.distinct = Some(Written::On(keys));
 }
 
-/// How many expressions are keys.
+/// Returns the number of ORDER BY expressions that are keys.
 fn count_of_keys(order: &[OrderByExpr], keys: &[Expr], text: impl Fn(&Expr) -> String) -> usize {
     let keys: HashSet<String> = keys.iter().map(&text).collect();
     order.iter().filter(|by| keys.contains(&text(&by.expr))).count()
 }
 
-/// Takes keys away that are the same, whatever their text.
+/// Adds a rule that removes equal keys, whatever their text.
 pub(super) fn install(rules: &mut Vec<AnalysisRule>) {
     rules.insert(0, Arc::new(Once));
 }

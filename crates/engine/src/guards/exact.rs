@@ -1,23 +1,24 @@
-//! Numbers and instants as they are written, and comparisons with them that lose nothing.
+//! Numbers and instants as they are written, and exact comparisons with them.
 
 use arrow::datatypes::{DataType, TimeUnit, i256};
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::{Expr, Operator, binary_expr, lit};
 
-/// A number: `mantissa` · 10^-`scale`. An instant is its seconds since 1970.
+/// A number: `mantissa` · 10^-`scale`. For an instant, its seconds since 1970.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Number {
     mantissa: i256,
     scale: i32,
 }
 
-/// More digits than any column has; of a longer number only whether it is greater or less matters.
+/// Number of digits that are kept, more than any column has. Digits beyond only decide whether the number is greater
+/// or less.
 const DIGITS: usize = 74;
-/// No exponent that matters is greater.
+/// Greatest exponent that matters.
 const EXPONENTS: i32 = 1_000;
 
 impl Number {
-    /// Reads digits with an optional point and exponent.
+    /// Parses digits with an optional point and exponent.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let (negative, text) = match text.strip_prefix('-') {
             Some(rest) => (true, rest),
@@ -45,7 +46,7 @@ impl Number {
             return None;
         }
         if more {
-            // A last digit that stands for all that follow: they are not zero.
+            // A last digit of 1 represents the remaining digits, which are not all zero.
             mantissa = mantissa.checked_mul(ten)?.checked_add(i256::ONE)?;
             dropped -= 1;
         }
@@ -54,7 +55,7 @@ impl Number {
         Some(Self { mantissa, scale }.normal())
     }
 
-    /// The shortest decimal number that reads as this double.
+    /// Returns the shortest decimal number that parses as this double.
     pub(super) fn of_double(value: f64) -> Option<Self> {
         value.is_finite().then(|| Self::parse(&format!("{value:e}")))?
     }
@@ -63,13 +64,13 @@ impl Number {
         Self { mantissa: i256::from_i128(unscaled), scale: i32::from(scale) }.normal()
     }
 
-    /// An instant, by whole seconds and nanoseconds after them.
+    /// Returns an instant from whole seconds and additional nanoseconds.
     pub(super) fn of_instant(seconds: i64, nanoseconds: u32) -> Self {
         let whole = i128::from(seconds) * 1_000_000_000 + i128::from(nanoseconds);
         Self::of_decimal(whole, 9)
     }
 
-    /// The value of a literal that is a number, a date or a timestamp.
+    /// Returns the value of a literal that is a number, a date or a timestamp.
     pub(super) fn of_literal(value: &ScalarValue) -> Option<Self> {
         use ScalarValue as S;
         let whole = |value: i128| Some(Self::of_decimal(value, 0));
@@ -95,7 +96,7 @@ impl Number {
         }
     }
 
-    /// Without zeros at the end, so that equal numbers look alike.
+    /// Removes trailing zeros, so that equal numbers are equal structs.
     fn normal(mut self) -> Self {
         let ten = i256::from_i128(10);
         if self.mantissa == i256::ZERO {
@@ -128,16 +129,17 @@ impl Number {
         Some(Self { mantissa, scale: self.scale.checked_add(other.scale)? }.normal())
     }
 
-    /// The mantissa with as many places or more.
+    /// Returns the mantissa for a scale that is not smaller, or `None` if it overflows.
     fn at(self, scale: i32) -> Option<i256> {
         self.mantissa.checked_mul(ten_to(scale.checked_sub(self.scale)?)?)
     }
 
-    /// As a decimal with so many digits and places, rounded half away from zero; none if it is too great.
+    /// Returns the number as a decimal of so many digits and places, rounded half away from zero; `None` if it does
+    /// not fit.
     pub(super) fn to_decimal(self, precision: u8, scale: i8) -> Option<i128> {
         let doubled = Self { mantissa: self.mantissa.checked_mul(i256::from_i128(2))?, ..self };
         let Place { floor, exact } = doubled.within(Unit::Places(i32::from(scale)))?;
-        // Of halves and more the next one is meant, away from zero.
+        // Halves and more are rounded away from zero.
         let two = i256::from_i128(2);
         let nearest = match (floor >= i256::ZERO, exact) {
             (true, _) => floor.checked_add(i256::ONE)?.wrapping_div(two),
@@ -148,7 +150,7 @@ impl Number {
         (nearest < most && nearest > most.checked_neg()?).then(|| nearest.to_i128())?
     }
 
-    /// As a literal of a decimal type of its own, if it has no more than 38 digits.
+    /// Returns the number as a literal of its own decimal type, if it has at most 38 digits.
     pub(super) fn to_literal(self) -> Option<ScalarValue> {
         let scale = i8::try_from(self.scale.max(0)).ok()?;
         let unscaled = self.at(i32::from(scale))?.to_i128()?;
@@ -157,7 +159,7 @@ impl Number {
         (precision <= 38).then_some(ScalarValue::Decimal128(Some(unscaled), precision, scale))
     }
 
-    /// How many whole units it is; none if they are too many to be counted.
+    /// Returns the number in whole units, or `None` if there are too many to count.
     fn within(&self, unit: Unit) -> Option<Place> {
         let (factor, divisor) = match unit {
             Unit::Places(places) => (places.checked_sub(self.scale)?, i256::ONE),
@@ -168,7 +170,7 @@ impl Number {
         } else {
             match ten_to(factor.checked_neg()?).and_then(|ten| ten.checked_mul(divisor)) {
                 Some(divisor) => (self.mantissa, divisor),
-                // It is nearly zero.
+                // The quotient is nearly zero.
                 None => {
                     let negative = self.mantissa < i256::ZERO;
                     let floor = if negative { i256::MINUS_ONE } else { i256::ZERO };
@@ -192,22 +194,22 @@ fn ten_to(exponent: i32) -> Option<i256> {
 /// Seconds of a day.
 const DAY: i64 = 86_400;
 
-/// What a type counts.
+/// The unit that a type counts.
 #[derive(Debug, Clone, Copy)]
 enum Unit {
-    /// Numbers, or seconds, with so many places.
+    /// Numbers, or seconds, with so many decimal places.
     Places(i32),
     Days,
 }
 
-/// Whole units, and whether they are all.
+/// Whole units, rounded down, and whether they are exact.
 #[derive(Debug, Clone, Copy)]
 struct Place {
     floor: i256,
     exact: bool,
 }
 
-/// A type whose values are whole numbers of some unit.
+/// A type whose values are whole numbers of a unit.
 #[derive(Debug, Clone)]
 pub(super) struct Counted {
     data_type: DataType,
@@ -217,7 +219,7 @@ pub(super) struct Counted {
 }
 
 impl Counted {
-    /// Whole numbers, decimals of up to 38 digits, dates and timestamps.
+    /// Returns the unit of whole numbers, decimals of up to 38 digits, dates and timestamps.
     pub(super) fn of(data_type: &DataType) -> Option<Self> {
         use DataType as D;
         let whole = |least: i128, greatest: i128| (Unit::Places(0), least, greatest);
@@ -246,17 +248,17 @@ impl Counted {
         Some(Self { data_type: data_type.clone(), unit, least, greatest })
     }
 
-    /// The value of the type that is this number, if there is one.
+    /// Returns the value of the type that equals this number, if there is one.
     pub(super) fn value(&self, number: &Number) -> Option<ScalarValue> {
         let Place { floor, exact } = number.within(self.unit)?;
         (exact && floor >= self.least && floor <= self.greatest).then(|| self.literal(floor))?
     }
 
-    /// `expr op number` for an expression of this type. NULL remains NULL.
+    /// Returns `expr op number` for an expression of this type. NULL stays NULL.
     pub(super) fn compare(&self, expr: Expr, op: Operator, number: &Number) -> Option<Expr> {
         use Operator as O;
         let negative = number.mantissa < i256::ZERO;
-        // What is too great to be counted lies beyond all values.
+        // A number with too many units is beyond all values.
         let place = number
             .within(self.unit)
             .unwrap_or(Place { floor: if negative { i256::MIN } else { i256::MAX }, exact: false });
@@ -281,7 +283,8 @@ impl Counted {
         })
     }
 
-    /// Whether an expression of this type is one of a list's numbers, or NULL if it is NULL.
+    /// Returns the condition that an expression of this type equals a number of a list; it is NULL where the
+    /// expression is.
     pub(super) fn one_of(&self, expr: Expr, values: Vec<Expr>, negated: bool) -> Option<Expr> {
         if !values.is_empty() {
             return Some(expr.in_list(values, negated));
@@ -323,7 +326,7 @@ impl Counted {
     }
 }
 
-/// The places of seconds that a unit counts.
+/// Returns the decimal places of seconds that a unit has.
 pub(super) fn places(unit: TimeUnit) -> i32 {
     match unit {
         TimeUnit::Second => 0,

@@ -1,4 +1,4 @@
-//! A value that XOR takes twice.
+//! Keeps NULL in a chain of XOR that contains a value twice.
 
 use datafusion::logical_expr::{BinaryExpr, Case, Expr, Operator};
 
@@ -16,7 +16,8 @@ pub(super) const GUARD: Guard = Guard {
     }],
 };
 
-/// A chain of XOR with one value twice, which DataFusion leaves out, where the value is not NULL.
+/// Returns a chain of XOR that contains a value twice as one that is NULL where the value is NULL. DataFusion removes
+/// the value.
 pub(super) fn unless_null(expr: &Expr) -> Option<Expr> {
     let mut operands = Vec::new();
     match expr {

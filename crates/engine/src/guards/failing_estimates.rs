@@ -1,4 +1,4 @@
-//! Filters whose estimate fails.
+//! Protects filters whose selectivity estimate fails.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -31,7 +31,7 @@ pub(super) const GUARD: Guard = Guard {
     }],
 };
 
-/// Comes last: the simplifier may take IS TRUE away.
+/// Adds the rule at the end, because the simplifier may remove IS TRUE.
 pub(super) fn install(rules: &mut Vec<LogicalRule>) {
     rules.push(Arc::new(NotEstimated));
 }
@@ -82,7 +82,7 @@ impl OptimizerRule for NotEstimated {
     }
 }
 
-/// The columns that a comparison casts from timestamps to what is coarser.
+/// Returns the columns that a comparison casts from timestamps to a coarser type.
 fn coarser(condition: &Expr, schema: &DFSchema) -> HashSet<Column> {
     let mut columns = HashSet::new();
     if !matches!(condition, Expr::BinaryExpr(_)) {

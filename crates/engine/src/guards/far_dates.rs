@@ -1,4 +1,4 @@
-//! Dates after 2262 beside timestamps of nanoseconds, which do not reach them.
+//! Supports dates after 2262 beside timestamps of nanoseconds, which do not cover them.
 
 use std::sync::Arc;
 
@@ -20,8 +20,8 @@ use super::timestamp_comparisons;
 const MICROSECONDS: DataType = DataType::Timestamp(TimeUnit::Microsecond, None);
 const NANOSECONDS: DataType = DataType::Timestamp(TimeUnit::Nanosecond, None);
 
-/// Expressions of these types as timestamps of microseconds, if one is a date in the statement that nanoseconds do not
-/// reach.
+/// Casts expressions of these types to timestamps of microseconds, if one is a constant date that nanoseconds do not
+/// cover.
 pub(super) fn unified(all: &[&Expr], types: &[DataType]) -> Option<Vec<Expr>> {
     let fits = |it: &DataType| {
         matches!(it, DataType::Null | DataType::Date32 | DataType::Timestamp(_, None))
@@ -53,13 +53,14 @@ fn is_far(expr: &Expr) -> bool {
 
 const NAME: &str = "sluice_microseconds";
 
-/// The function, to be registered with a session.
+/// Returns the function, to be registered with a session.
 pub(super) fn function() -> Arc<ScalarUDF> {
     let signature = Signature::any(1, Volatility::Immutable);
     Arc::new(ScalarUDF::new_from_impl(Microseconds { signature }))
 }
 
-/// `sluice_microseconds(t)`: a timestamp of nanoseconds in microseconds; an error if it has a part of one.
+/// The function `sluice_microseconds(t)`, which converts a timestamp of nanoseconds to microseconds. It fails if a
+/// fraction would be lost.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct Microseconds {
     signature: Signature,

@@ -1,4 +1,4 @@
-//! A column compared with one value twice, once from either side.
+//! Recognizes a condition that is written twice, once with its sides swapped.
 
 use datafusion::logical_expr::{BinaryExpr, Expr};
 

@@ -1,4 +1,4 @@
-//! −0.0, which equals 0.0.
+//! Treats −0.0 and 0.0 as equal.
 
 use arrow::datatypes::DataType;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
@@ -85,7 +85,7 @@ pub(super) const GUARD: Guard = Guard {
     ],
 };
 
-/// Whether a value is a zero of either sign.
+/// Returns true if a value is a zero of either sign.
 fn is_zero(value: &ScalarValue) -> bool {
     match value {
         ScalarValue::Float16(Some(x)) => x.to_f32() == 0.0,
@@ -99,7 +99,7 @@ fn zero(data_type: &DataType) -> Option<ScalarValue> {
     data_type.is_floating().then(|| ScalarValue::new_zero(data_type).ok())?
 }
 
-/// `x = -0.0` as `x = 0.0`: DataFusion compares the two as equal, and the literals as different ones.
+/// Rewrites `x = -0.0` to `x = 0.0`. DataFusion compares the values as equal, but the literals as different.
 pub(super) fn positive(expr: &Expr) -> Option<Expr> {
     let Expr::BinaryExpr(BinaryExpr { left, op, right }) = expr else { return None };
     let Expr::Literal(value, metadata) = right.as_ref() else { return None };
@@ -111,7 +111,7 @@ pub(super) fn positive(expr: &Expr) -> Option<Expr> {
     Some(Expr::BinaryExpr(BinaryExpr { left: left.clone(), op: *op, right }))
 }
 
-/// A list with one zero as one with both. Where it is not made of constants, its items are compared one by one.
+/// Adds the other zero to a list that has one. If the list has non-constant items, they are compared one by one.
 pub(super) fn both(expr: &Expr, schema: &DFSchema) -> Option<Expr> {
     let Expr::InList(InList { expr, list, negated }) = expr else { return None };
     let data_type = expr.get_type(schema).ok().filter(DataType::is_floating)?;
@@ -142,7 +142,7 @@ pub(super) fn both(expr: &Expr, schema: &DFSchema) -> Option<Expr> {
     Some(Expr::InList(InList { expr: expr.clone(), list, negated: *negated }))
 }
 
-/// Sums with 0.0 where rows are brought together or put in order by a float.
+/// Adds 0.0 to floats that rows are joined, grouped or sorted by.
 pub(super) fn summed(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
     Ok(match plan {
         LogicalPlan::Aggregate(aggregate) => nested_floats::grouped(aggregate)?,
@@ -158,14 +158,14 @@ pub(super) fn summed(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
                 }
             }
             if any {
-                // The keys of USING are columns; which columns there are is already decided.
+                // Keys of USING must be columns. The output columns are already decided.
                 join.join_constraint = JoinConstraint::On;
             }
             Transformed::new_transformed(LogicalPlan::Join(join), any)
         }
         LogicalPlan::Sort(mut sort) => {
             let schema = sort.input.schema().clone();
-            // Of rows that differ in the sign of a zero only, none has to come first.
+            // The last key needs no sum, because rows that only differ in the sign of a zero may come in any order.
             let before_others = sort.expr.len().saturating_sub(1);
             let keys = sort.expr.iter_mut().take(before_others);
             let any = keys.fold(false, |any, key| sum(&mut key.expr, &schema) | any);
@@ -173,7 +173,7 @@ pub(super) fn summed(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
         }
         LogicalPlan::Distinct(Distinct::On(mut on)) => {
             let schema = on.input.schema().clone();
-            // The first row of each key is the one that the others of ORDER BY put first.
+            // The other expressions of ORDER BY decide which row of each key is first.
             let others = on.sort_expr.iter_mut().flatten().skip(on.on_expr.len());
             let any = others.fold(false, |any, by| sum(&mut by.expr, &schema) | any);
             Transformed::new_transformed(LogicalPlan::Distinct(Distinct::On(on)), any)
@@ -182,7 +182,7 @@ pub(super) fn summed(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
     })
 }
 
-/// The same in a window, in aggregates of distinct values and in the order of an aggregate's rows.
+/// Adds 0.0 to the keys of windows, the arguments of DISTINCT aggregates, and the sort keys of aggregates.
 pub(super) fn summed_within(expr: &Expr, schema: &DFSchema) -> Option<Expr> {
     match expr {
         Expr::WindowFunction(window) => {
@@ -217,8 +217,8 @@ pub(super) fn summed_within(expr: &Expr, schema: &DFSchema) -> Option<Expr> {
     }
 }
 
-/// A key with the tables of its columns. DataFusion's planner looks for the sum by its name, in which it puts the
-/// tables that are missing, as in fields of structs that it has extracted.
+/// Returns a key with the tables of its columns. DataFusion's planner looks up the sum by its name and adds missing
+/// tables to it, as in struct fields that it has extracted.
 fn qualified(key: Expr, schema: &DFSchema) -> Result<Expr> {
     key.transform(|part| {
         let Expr::Column(column) = &part else { return Ok(Transformed::no(part)) };
@@ -240,7 +240,7 @@ fn qualified(key: Expr, schema: &DFSchema) -> Result<Expr> {
     .data()
 }
 
-/// Makes an expression one of which no zero is negative; whether that takes anything.
+/// Makes an expression one without negative zeros; returns true if it changed.
 fn sum(key: &mut Expr, schema: &DFSchema) -> bool {
     let current: &Expr = key;
     let summed = matches!(current, Expr::BinaryExpr(BinaryExpr { op: Operator::Plus, right, .. })

@@ -1,7 +1,7 @@
-//! What DataFusion takes for keys.
+//! Corrects the functional dependencies that DataFusion relies on.
 //!
-//! Four rules of DataFusion drop what a key makes superfluous: DISTINCT, columns of GROUP BY and ORDER BY, and the side
-//! of a LEFT JOIN that nobody reads. [`Careful`] shows them only those dependencies that hold.
+//! Four rules of DataFusion drop operations that a key makes superfluous: DISTINCT, columns of GROUP BY and ORDER BY,
+//! and the unused side of a LEFT JOIN. [`Careful`] passes them only dependencies that hold.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -76,7 +76,7 @@ const T: &str =
     "CREATE TABLE keys_t AS SELECT * FROM (VALUES (1, 1), (2, 2), (NULL, 3), (1, 4)) v(a, b)";
 const U: &str = "CREATE TABLE keys_u AS SELECT * FROM (VALUES (1, 1), (3, 3), (NULL, 2)) v(x, y)";
 
-/// The rules that trust dependencies.
+/// Rules that rely on dependencies.
 const TRUSTING: [&str; 4] = [
     "eliminate_duplicated_expr",
     "eliminate_join",
@@ -84,7 +84,7 @@ const TRUSTING: [&str; 4] = [
     "replace_distinct_aggregate",
 ];
 
-/// Puts a guard around each rule that trusts dependencies.
+/// Wraps each rule that relies on dependencies.
 pub(super) fn install(rules: &mut [LogicalRule]) -> Result<()> {
     for name in TRUSTING {
         let rule = rule(rules, name)?;
@@ -98,13 +98,13 @@ pub(super) fn install_planner(planners: &mut Vec<Arc<dyn RelationPlanner>>) {
     planners.insert(0, Arc::new(Tables));
 }
 
-/// Plans tables and subqueries in FROM with the dependencies that hold: to the columns of GROUP BY, the planner adds
-/// those that depend on them.
+/// Plans tables and subqueries in FROM with the dependencies that hold. The SQL planner adds dependent columns to
+/// those of GROUP BY.
 #[derive(Debug)]
 struct Tables;
 
 thread_local! {
-    /// Whether the next table is the one that this planner hands on.
+    /// True if the next table is passed on by this planner itself.
     static HANDED_ON: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -127,7 +127,7 @@ impl RelationPlanner for Tables {
     }
 }
 
-/// A rule that sees only dependencies that hold.
+/// A rule that only gets dependencies that hold.
 #[derive(Debug)]
 struct Careful {
     inner: LogicalRule,
@@ -166,7 +166,7 @@ fn with_true_dependencies(plan: LogicalPlan) -> Result<LogicalPlan> {
     if !wrong {
         return Ok(plan);
     }
-    // Nodes above one that has changed take over what it has.
+    // Nodes above a changed node inherit its dependencies.
     let changed = Cell::new(false);
     plan.transform_up_with_subqueries(|node| {
         let node = if changed.get() { node.recompute_schema()? } else { node };
@@ -201,7 +201,7 @@ fn with_schema(node: LogicalPlan, schema: DFSchemaRef) -> LogicalPlan {
     }
 }
 
-/// The schema of a node with dependencies that hold, if it has others.
+/// Returns the schema of a node with the dependencies that hold, if it has others.
 fn mended(node: &LogicalPlan) -> Result<Option<DFSchemaRef>> {
     let schema = node.schema();
     let known = schema.functional_dependencies();
@@ -226,7 +226,7 @@ fn mended(node: &LogicalPlan) -> Result<Option<DFSchemaRef>> {
     Ok(Some(Arc::new(schema)))
 }
 
-/// The groups of an aggregate are a key of it.
+/// Returns the dependencies of an aggregate, whose groups are its key.
 fn of_groups(aggregate: &Aggregate) -> Result<FunctionalDependencies> {
     let groups = match aggregate.group_expr.as_slice() {
         [] | [Expr::GroupingSet(_)] => return Ok(FunctionalDependencies::empty()),

@@ -1,4 +1,4 @@
-//! Conditions that fail for rows which another condition beside them excludes.
+//! Keeps conditions from failing for rows that another condition beside them excludes.
 
 use std::sync::Arc;
 
@@ -70,7 +70,7 @@ pub(super) const GUARD: Guard = Guard {
     ],
 };
 
-/// Puts the rules where conditions of filters have gone to scans, and before other expressions do.
+/// Adds a rule for filters after their conditions are pushed to scans, and one for other expressions before that.
 ///
 /// # Errors
 ///
@@ -82,9 +82,9 @@ pub(super) fn install(rules: &mut Vec<PhysicalRule>) -> Result<()> {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Of {
-    /// Scans have taken what they can decide.
+    /// Filters, after scans have taken the conditions that they can decide.
     Filters,
-    /// A scan may still compute them.
+    /// All other expressions, which a scan may still compute later.
     Others,
 }
 
@@ -118,11 +118,11 @@ impl PhysicalOptimizerRule for Guarded {
     }
 }
 
-/// A condition of a filter with guards around what may fail.
+/// Returns the condition of a filter with guards around expressions that may fail.
 ///
 /// # Errors
 ///
-/// If the condition names a column that the schema has not.
+/// If the condition references a column that the schema lacks.
 pub(crate) fn guarded(
     condition: Arc<dyn PhysicalExpr>,
     schema: &Schema,
@@ -235,9 +235,9 @@ struct Guards<'a> {
 }
 
 impl Guards<'_> {
-    /// The expression with guards around what may fail; none if there is nothing to guard.
+    /// Returns the expression with guards around parts that may fail, or `None` if there are none.
     ///
-    /// `is_filter`: whether NULL means the same as FALSE.
+    /// `is_filter` is true if NULL means the same as FALSE.
     fn of(
         self,
         expr: &Arc<dyn PhysicalExpr>,
@@ -265,7 +265,7 @@ impl Guards<'_> {
         }
         let decided = lit(op == Operator::Or);
         let guarded = if is_filter {
-            // Each keeps those behind it from failing.
+            // Each condition guards the ones after it.
             let each = guarded.into_iter().rev().map(Ok::<_, DataFusionError>);
             each.reduce(|later, part| {
                 let (part, later) = (part?, later?);
@@ -282,7 +282,7 @@ impl Guards<'_> {
         let rest = match (&guard, guarded) {
             (Some(guard), Some(guarded)) => {
                 let undecided: Arc<dyn PhysicalExpr> = match op {
-                    // NULL excludes a row as FALSE does.
+                    // NULL excludes a row like FALSE does.
                     Operator::And if is_filter => Arc::clone(guard),
                     _ => Arc::new(BinaryExpr::new(
                         Arc::clone(guard),
@@ -297,7 +297,7 @@ impl Guards<'_> {
         Ok(joined(guard.into_iter().chain(volatile).chain(rest).collect(), op))
     }
 
-    /// The same within an expression that is no AND or OR.
+    /// Adds guards inside an expression that is no AND or OR.
     fn within(self, expr: &Arc<dyn PhysicalExpr>) -> Result<Option<Arc<dyn PhysicalExpr>>> {
         let mut any = false;
         let mut children = Vec::new();
@@ -309,7 +309,7 @@ impl Guards<'_> {
         any.then(|| Arc::clone(expr).with_new_children(children)).transpose()
     }
 
-    /// Whether an expression may be an error for a row.
+    /// Returns true if an expression may fail for a row.
     fn may_fail(self, expr: &Arc<dyn PhysicalExpr>) -> Result<bool> {
         let mut any = false;
         expr.apply(|part| {
@@ -350,7 +350,7 @@ fn is_exact(data_type: &DataType) -> bool {
     data_type.is_integer() || data_type.is_decimal()
 }
 
-/// Whether a cast is an error for some values.
+/// Returns true if a cast fails for some values.
 fn cast_fails(from: &DataType, to: &DataType) -> bool {
     if from.is_string() {
         return !to.is_string() && !matches!(to, DataType::Dictionary(..));

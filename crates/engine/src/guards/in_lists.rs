@@ -1,4 +1,4 @@
-//! Two lists that one value is looked up in.
+//! Merges two IN lists over one value correctly.
 
 use std::borrow::Borrow;
 use std::collections::HashSet;
@@ -43,7 +43,8 @@ pub(super) const GUARD: Guard = Guard {
     ],
 };
 
-/// `a AND b` or `a OR b` in which no two lists are of one expression, where DataFusion would merge them wrong.
+/// Returns `a AND b` or `a OR b` with at most one list per expression, where DataFusion would merge the lists
+/// wrongly.
 pub(super) fn merge(expr: &Expr) -> Option<Expr> {
     let Expr::BinaryExpr(BinaryExpr { left, op: op @ (Operator::And | Operator::Or), right }) =
         expr
@@ -57,7 +58,7 @@ pub(super) fn merge(expr: &Expr) -> Option<Expr> {
     }
     let mut old = Vec::new();
     operands(left, *op, &mut old);
-    // The left side was merged before.
+    // The left side is already merged.
     let twice = |it: &&Expr| as_list(it).is_some_and(|(list, _)| same(&old, list).is_some());
     if !new.iter().any(twice) {
         return None;
@@ -81,14 +82,14 @@ pub(super) fn merge(expr: &Expr) -> Option<Expr> {
     any.then(|| all.into_iter().reduce(|all, one| binary_expr(all, *op, one)))?
 }
 
-/// Which of some conditions is a list that the same expression is looked up in.
+/// Returns the index of the condition that is a list over the same expression.
 fn same<T: Borrow<Expr>>(all: &[T], list: &InList) -> Option<usize> {
     let expr = without_casts(&list.expr);
     let is_same = |(it, _): (&InList, bool)| without_casts(&it.expr) == expr;
     all.iter().position(|it| as_list(it.borrow()).is_some_and(is_same))
 }
 
-/// An expression without the casts around it, which DataFusion may move to the items before it merges lists.
+/// Returns an expression without its outer casts, which DataFusion may move to the items before it merges lists.
 fn without_casts(expr: &Expr) -> &Expr {
     match expr {
         Expr::Cast(Cast { expr, .. }) | Expr::TryCast(TryCast { expr, .. }) => without_casts(expr),
@@ -96,7 +97,7 @@ fn without_casts(expr: &Expr) -> &Expr {
     }
 }
 
-/// What an operator joins, however it is nested.
+/// Collects the operands of nested operators `op`.
 fn operands<'a>(expr: &'a Expr, op: Operator, into: &mut Vec<&'a Expr>) {
     match expr {
         Expr::BinaryExpr(BinaryExpr { left, op: other, right }) if *other == op => {
@@ -107,7 +108,7 @@ fn operands<'a>(expr: &'a Expr, op: Operator, into: &mut Vec<&'a Expr>) {
     }
 }
 
-/// `x [NOT] IN (…)`, and whether it is negated.
+/// Returns the list of `x [NOT] IN (…)`, and whether it is negated.
 fn as_list(expr: &Expr) -> Option<(&InList, bool)> {
     match expr {
         Expr::InList(list) => Some((list, list.negated)),
@@ -123,7 +124,8 @@ fn list_of(expr: &Expr) -> Option<InList> {
     as_list(expr).map(|(list, negated)| InList { negated, ..list.clone() })
 }
 
-/// Two lists as one condition, or as two that DataFusion does not merge; none if it merges them right.
+/// Merges two lists to one condition, or to two that DataFusion does not merge. Returns `None` if DataFusion merges
+/// them correctly.
 fn merged(one: InList, other: InList, op: Operator) -> Option<(Expr, Option<Expr>)> {
     let constant = |list: &InList| {
         list.list.iter().all(|item| matches!(item, Expr::Literal(value, _) if !value.is_null()))
@@ -132,7 +134,7 @@ fn merged(one: InList, other: InList, op: Operator) -> Option<(Expr, Option<Expr
         return None;
     }
     if one.expr != other.expr || !constant(&one) || !constant(&other) {
-        // Of random values each list tests another.
+        // Each list tests another random value.
         if one.expr.is_volatile() {
             return None;
         }
@@ -159,7 +161,7 @@ fn merged(one: InList, other: InList, op: Operator) -> Option<(Expr, Option<Expr
         }
     };
     let merged = match list.len() {
-        // In no list, or not in a list of none, but NULL for NULL.
+        // No value is in both lists, so the answer only depends on NULL.
         0 => unless_null(*expr, negated),
         1 => {
             let op = if negated { Operator::NotEq } else { Operator::Eq };
@@ -174,7 +176,7 @@ fn kept(list: Vec<Expr>, keep: impl Fn(&Expr) -> bool) -> Vec<Expr> {
     list.into_iter().filter(keep).collect()
 }
 
-/// A list as comparisons with each of its items.
+/// Returns a list as comparisons with each of its items.
 fn each(list: InList) -> Expr {
     let InList { expr, list, negated } = list;
     let op = if negated { Operator::NotEq } else { Operator::Eq };

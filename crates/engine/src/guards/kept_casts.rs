@@ -1,4 +1,4 @@
-//! Casts from the types of a Parquet file to those of the table.
+//! Keeps casts from the types of a Parquet file to those of the table.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ pub(super) fn install(builder: &mut SessionStateBuilder) {
     optimizer.rules.push(Arc::new(KeepCasts));
 }
 
-/// Has scans of Parquet compute casts that change values before they compare.
+/// Makes scans of Parquet compute casts that change values before they compare.
 #[derive(Debug)]
 struct KeepCasts;
 
@@ -50,10 +50,11 @@ impl PhysicalOptimizerRule for KeepCasts {
     }
 }
 
-/// A scan of Parquet that skips nothing by a condition on a value before it is cast; any other node as it is.
+/// Keeps a scan of Parquet from skipping rows by a condition on a value before its cast. Other nodes stay as they
+/// are.
 ///
-/// Where a column of a file is of another type than the table's, DataFusion casts it in conditions, and removes
-/// the cast again, as from those of a statement. A plan that comes from bytes has to pass here, too.
+/// If a column of a file has another type than the table's, DataFusion casts it in conditions and then removes the
+/// cast, as it does in statements. Plans that are decoded from bytes must also be passed to this function.
 pub(crate) fn keep_casts(node: Arc<dyn ExecutionPlan>) -> Transformed<Arc<dyn ExecutionPlan>> {
     let scan = node.downcast_ref::<DataSourceExec>().map(DataSourceExec::data_source);
     let config = scan.and_then(|scan| scan.downcast_ref::<FileScanConfig>());
@@ -112,7 +113,7 @@ impl PhysicalExprAdapter for Adapter {
     }
 }
 
-/// A cast to a coarser unit of time than that of the file as a function that drops fractions before 1970, too.
+/// Replaces a cast to a coarser time unit than that of the file by a function that also drops fractions before 1970.
 fn read(expr: &Arc<dyn PhysicalExpr>, file: &Schema) -> Result<Option<Arc<dyn PhysicalExpr>>> {
     let Some(cast) = expr.downcast_ref::<CastExpr>() else { return Ok(None) };
     if !timestamp_casts::differs(&cast.expr().data_type(file)?, cast.cast_type()) {
@@ -121,7 +122,7 @@ fn read(expr: &Arc<dyn PhysicalExpr>, file: &Schema) -> Result<Option<Arc<dyn Ph
     computed(cast, file).map(Some)
 }
 
-/// A cast that changes values as a function that DataFusion leaves where it is.
+/// Replaces a cast that changes values by a function that DataFusion does not move.
 fn kept(expr: &Arc<dyn PhysicalExpr>, file: &Schema) -> Result<Option<Arc<dyn PhysicalExpr>>> {
     let Some(cast) = expr.downcast_ref::<CastExpr>() else { return Ok(None) };
     let to = cast.cast_type();

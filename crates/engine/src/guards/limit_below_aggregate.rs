@@ -1,4 +1,4 @@
-//! The LIMIT of groups, as a limit of their rows.
+//! Keeps the LIMIT of groups from limiting the rows of these groups.
 
 use std::sync::Arc;
 
@@ -37,7 +37,7 @@ pub(super) const GUARD: Guard = Guard {
     ],
 };
 
-/// Comes after sorts are placed.
+/// Adds the rule after sorts are placed.
 pub(super) fn install(rules: &mut Vec<PhysicalRule>) -> Result<()> {
     insert_after(rules, "EnsureRequirements", Arc::new(AllRows))
 }
@@ -74,10 +74,11 @@ impl PhysicalOptimizerRule for AllRows {
     }
 }
 
-/// The input of an aggregate without numbers of rows that no statement asks for; nothing if there are none.
+/// Returns the input of an aggregate without row limits that the statement does not contain, or `None` if it has
+/// none.
 ///
-/// Between the two halves of an aggregate, that is all of them. Elsewhere, rows that a statement has limited come
-/// together in one partition.
+/// Between the two halves of an aggregate, no limit is from the statement. Elsewhere, rows that the statement limits
+/// are in one partition.
 fn with_all_rows(plan: &Plan, halves: bool) -> Result<Option<Plan>> {
     if plan.is::<AggregateExec>() || (!halves && plan.output_partitioning().partition_count() == 1)
     {

@@ -1,4 +1,4 @@
-//! Casts that lose something, in conditions.
+//! Keeps casts that change values in conditions.
 
 use std::sync::Arc;
 
@@ -54,13 +54,13 @@ pub(super) const GUARD: Guard = Guard {
     ],
 };
 
-/// A cast that DataFusion would remove from a comparison although values change in it, as a function that it
-/// leaves where it is.
+/// Replaces a cast that changes values, and that DataFusion would remove from a comparison, by a function that it
+/// does not move.
 pub(super) fn keep(expr: &Expr, schema: &DFSchema) -> Option<Expr> {
     let (inner, to, safe) = match expr {
         Expr::Cast(Cast { expr, field }) => (expr.as_ref(), field.data_type().clone(), false),
         Expr::TryCast(TryCast { expr, field }) => (expr.as_ref(), field.data_type().clone(), true),
-        // The optimizer makes casts of these calls.
+        // The optimizer turns these calls into casts.
         Expr::ScalarFunction(call) => {
             let [inner, Expr::Literal(to, _)] = call.args.as_slice() else { return None };
             let safe = match call.func.name() {
@@ -85,8 +85,8 @@ pub(super) fn keep(expr: &Expr, schema: &DFSchema) -> Option<Expr> {
     Some(Expr::ScalarFunction(ScalarFunction::new_udf(function, arguments)))
 }
 
-/// Whether a cast is one that DataFusion removes from comparisons, and not every value of a type has a value of
-/// the other in the same order, or a literal of the other need not have one of the first.
+/// Returns true if DataFusion removes a cast from comparisons although it changes them: some value of `from` has no
+/// counterpart in `to` in the same order, or some literal of `to` has none in `from`.
 pub(super) fn loses(from: &DataType, to: &DataType) -> bool {
     use DataType as D;
     if from == to {
@@ -97,7 +97,7 @@ pub(super) fn loses(from: &DataType, to: &DataType) -> bool {
             let utc = |zone: &Option<Arc<str>>| {
                 zone.as_deref().is_none_or(|zone| matches!(zone, "UTC" | "+00:00"))
             };
-            // DataFusion leaves casts to coarser units alone, and rounds literals for those to finer ones.
+            // DataFusion keeps casts to coarser units, and rounds literals for casts to finer ones.
             let local = zone.is_some() != other_zone.is_some() && !(utc(zone) && utc(other_zone));
             local || places(*unit) < places(*other)
         }
@@ -111,7 +111,7 @@ pub(super) fn loses(from: &DataType, to: &DataType) -> bool {
     }
 }
 
-/// The digits before and after the point, and the sign, that a type has room for.
+/// The digits before and after the point that a type can hold, and its sign.
 #[derive(Debug, Clone, Copy)]
 struct Range {
     bits: Option<(bool, u32)>,
@@ -122,7 +122,7 @@ struct Range {
 impl Range {
     fn is_within(self, to: Self) -> bool {
         if self.places < 0 || to.places < 0 {
-            // DataFusion panics over literals of such types.
+            // DataFusion panics on literals of such types.
             return false;
         }
         match (self.bits, to.bits) {
@@ -164,12 +164,12 @@ fn range(data_type: &DataType) -> Option<Range> {
 const CAST: &str = "sluice_cast";
 const TRY_CAST: &str = "sluice_try_cast";
 
-/// CAST as a function, to be registered with a session.
+/// Returns CAST as a function, to be registered with a session.
 pub(super) fn cast_function() -> Arc<ScalarUDF> {
     function(false)
 }
 
-/// TRY_CAST as a function, to be registered with a session.
+/// Returns TRY_CAST as a function, to be registered with a session.
 pub(super) fn try_cast_function() -> Arc<ScalarUDF> {
     function(true)
 }
@@ -179,11 +179,12 @@ fn function(safe: bool) -> Arc<ScalarUDF> {
     Arc::new(ScalarUDF::new_from_impl(Kept { signature, safe }))
 }
 
-/// `sluice_cast(x, 'type')`: CAST in a form that no rule takes apart, and with the answers of the guards of casts.
+/// The function `sluice_cast(x, 'type')`, which computes CAST in a form that no rule changes, with the answers of the
+/// guards of casts.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct Kept {
     signature: Signature,
-    /// Whether what has no value in the type becomes NULL.
+    /// True if values that the type cannot hold become NULL.
     safe: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Orders that a plan needs and has lost.
+//! Sorts again where a plan has lost a required order.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ pub(super) const GUARD: Guard = Guard {
 
 const T: &str = "CREATE TABLE lost_t AS SELECT * FROM (VALUES (5), (6), (7)) v(c)";
 
-/// Comes when nothing changes the plan any more, before it is checked.
+/// Adds the rule just before the plan is checked, when no rule changes it any more.
 pub(super) fn install(rules: &mut Vec<PhysicalRule>) -> Result<()> {
     let check = rules.iter().position(|rule| rule.name() == "SanityCheckPlan");
     let check = check.ok_or_else(|| internal_datafusion_err!("there is no SanityCheckPlan"))?;
@@ -75,7 +75,7 @@ impl PhysicalOptimizerRule for Sorted {
     }
 }
 
-/// An input with the order that is required of it, if it is not known to have it.
+/// Returns an input sorted in the required order, or `None` if it is known to have that order.
 fn sorted(
     child: &Arc<dyn ExecutionPlan>,
     required: LexRequirement,
@@ -84,7 +84,7 @@ fn sorted(
         return Ok(None);
     }
     let (input, fetch) = match child.downcast_ref::<SortExec>() {
-        // It is sorted, and what else is known of its input hides that.
+        // The input is sorted, but its other properties hide that.
         Some(sort) => {
             let input = ForgetfulExec::new(Arc::clone(sort.input()), false);
             (Arc::new(input) as Arc<dyn ExecutionPlan>, sort.fetch())

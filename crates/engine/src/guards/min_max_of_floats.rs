@@ -1,4 +1,4 @@
-//! MIN and MAX of floats by group.
+//! Corrects MIN and MAX of floats by group.
 
 use std::sync::Arc;
 
@@ -64,7 +64,7 @@ impl AggregateChange for OfFloats {
     }
 }
 
-/// From floats to whole numbers in the total order of IEEE 754, and back.
+/// Converts floats to whole numbers in the total order of IEEE 754, and back.
 #[derive(Clone, Copy)]
 struct Convert {
     to: fn(&ArrayRef) -> ArrayRef,
@@ -80,7 +80,7 @@ where
     Arc::new(converted)
 }
 
-/// Negative numbers in reverse; done twice, it is undone.
+/// Reverses the order of negative numbers. Applying it twice restores them.
 macro_rules! ordered {
     ($bits:expr, $unsigned:ty, $sign:literal) => {{
         let bits = $bits;
@@ -113,7 +113,7 @@ fn f64_back(array: &ArrayRef) -> ArrayRef {
     each::<Int64Type, Float64Type>(array, |x| f64::from_bits(ordered!(x, u64, 63).cast_unsigned()))
 }
 
-/// MIN or MAX of whole numbers, for floats.
+/// Computes MIN or MAX of floats as whole numbers.
 struct OfBits {
     inner: Box<dyn GroupsAccumulator>,
     convert: Convert,

@@ -1,4 +1,4 @@
-//! Dates beside timestamps where one of them is the result.
+//! Gives dates and timestamps a common type where one of them is the result.
 
 use std::sync::Arc;
 
@@ -62,7 +62,8 @@ pub(super) const GUARD: Guard = Guard {
     ],
 };
 
-/// The type of dates and timestamps, or of intervals and differences of timestamps together, where DataFusion's choice is too narrow.
+/// Returns the common type of dates and timestamps, or of intervals and differences of timestamps, if DataFusion's
+/// choice is too narrow.
 pub(super) fn common<'a>(
     types: impl IntoIterator<Item = &'a DataType> + Clone,
 ) -> Option<DataType> {
@@ -84,7 +85,8 @@ pub(super) fn common<'a>(
     Some(DataType::Timestamp(unit, None))
 }
 
-/// Expressions of which one is the result, with timestamps in place of dates; none if DataFusion may choose.
+/// Casts the dates among expressions of which one is the result to timestamps; returns `None` if DataFusion's choice
+/// is right.
 pub(super) fn unified(all: &[&Expr], schema: &DFSchema) -> Option<Vec<Expr>> {
     let types: Vec<DataType> =
         all.iter().map(|it| it.get_type(schema).ok()).collect::<Option<_>>()?;
@@ -101,14 +103,14 @@ pub(super) fn unified(all: &[&Expr], schema: &DFSchema) -> Option<Vec<Expr>> {
     Some(all.collect())
 }
 
-/// A subquery of one column with an expression in its place.
+/// Returns a subquery of one column with an expression in its place.
 pub(super) fn projected(
     subquery: &Subquery,
     expr: impl Fn(&Expr) -> Option<Expr>,
 ) -> Option<Subquery> {
     let plan = subquery.subquery.as_ref();
     let (qualifier, field) = plan.schema().qualified_field(0);
-    // In one projection: DataFusion confuses a column with one of the same name that is computed of it.
+    // One projection is used, because DataFusion confuses a column with a computed column of the same name.
     let (column, input) = match plan {
         LogicalPlan::Projection(Projection { expr, input, .. }) => {
             (expr.first()?.clone().unalias(), input.as_ref())

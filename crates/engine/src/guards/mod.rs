@@ -1,13 +1,13 @@
-//! Right answers where DataFusion's are wrong.
+//! Corrects answers that DataFusion gets wrong.
 //!
-//! Each file here is one [`Guard`]: the upstream issue, statements whose answers DataFusion gets wrong, and what
-//! changes in our sessions: a setting, a rule, or a refusal with a reason. [`GUARDS`] lists them; the site's page
-//! "Where we differ from DataFusion" is printed from that list, and `tests/it/guards.rs` runs every [`Case`] in
-//! plain DataFusion, too. A case that DataFusion answers right fails that test: the guard can go.
+//! Each file here is one [`Guard`]: the upstream issue, statements that DataFusion answers wrong, and the change in
+//! our sessions, which is a setting, a rule, or a refusal with a reason. [`GUARDS`] lists them. The site's page
+//! "Where we differ from DataFusion" is generated from that list. `tests/it/guards.rs` runs every [`Case`] in plain
+//! DataFusion, too. A case that DataFusion answers correctly fails that test, because its guard can be removed.
 //!
-//! A guard costs nothing for plans that it does not concern. [`with_guards`] adds all of them to a session and
-//! nothing else, so a session without pushdown can be the oracle of one with it. Guards that change the text of a
-//! statement are in [`rewrite`], which runs before a statement is planned.
+//! A guard costs nothing for plans that it does not concern. [`with_guards`] adds all guards to a session and nothing
+//! else, so a session without pushdown can be the oracle of one with it. Guards that change the text of a statement
+//! are in [`rewrite`], which runs before a statement is planned.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -102,15 +102,15 @@ pub(crate) use self::names::normal;
 pub(crate) use self::unchecked_keys::declares_keys;
 pub(crate) use self::using::merge_other_capitals;
 
-/// A class of wrong answers, and what keeps them from our users.
+/// A class of wrong answers, and the change that avoids them.
 #[derive(Debug, Clone, Copy)]
 pub struct Guard {
-    /// What is wrong in DataFusion, as the title of an entry of the documentation.
+    /// The error in DataFusion, as the title of an entry of the documentation.
     pub title: &'static str,
-    /// Upstream's issues or pull requests, as `datafusion#22835` or `sqlparser#1234`; empty if nobody has reported
-    /// it.
+    /// Upstream issues or pull requests, as `datafusion#22835` or `sqlparser#1234`; empty if the error is not
+    /// reported.
     pub upstream: &'static [&'static str],
-    /// What our sessions do instead, in a sentence or two for a reader.
+    /// The behaviour of our sessions instead, in a sentence or two for readers.
     pub ours: &'static str,
     /// Statements of this class.
     pub cases: &'static [Case],
@@ -119,27 +119,27 @@ pub struct Guard {
 /// A statement that DataFusion answers wrong.
 #[derive(Debug, Clone, Copy)]
 pub struct Case {
-    /// Statements that come first: tables and settings. `{folder}` is an empty folder.
+    /// Statements to run first, which create tables and change settings. `{folder}` stands for an empty folder.
     pub setup: &'static [&'static str],
-    /// The statement.
+    /// The statement to run.
     pub sql: &'static str,
-    /// What our sessions answer.
+    /// The answer of our sessions.
     pub right: Answer,
-    /// What DataFusion answers.
+    /// The answer of plain DataFusion.
     pub theirs: Answer,
 }
 
 /// The outcome of a statement.
 #[derive(Debug, Clone, Copy)]
 pub enum Answer {
-    /// Rows, in any order unless the statement orders them: the values of a row as text, separated by `", "`; NULL
+    /// Rows, in any order unless the statement orders them. Each row is text, with values separated by `", "`; NULL
     /// is `NULL`.
     Rows(&'static [&'static str]),
-    /// An error with this text in it.
+    /// An error that contains this text.
     Error(&'static str),
-    /// A panic.
+    /// The engine panics.
     Panic,
-    /// Anything that is not the right answer: what comes depends on the order in which partitions run.
+    /// Anything but the right answer; the outcome depends on the order in which partitions run.
     Varies,
 }
 
@@ -236,7 +236,7 @@ type PhysicalRule = Arc<dyn PhysicalOptimizerRule + Send + Sync>;
 ///
 /// # Errors
 ///
-/// If the builder's rules lack one that a guard replaces or stands by.
+/// If the builder lacks a rule that a guard replaces or is placed next to.
 pub fn with_guards(mut builder: SessionStateBuilder) -> Result<SessionStateBuilder> {
     let mut config = builder.config().take().unwrap_or_default();
     let options = config.options_mut();
@@ -247,13 +247,13 @@ pub fn with_guards(mut builder: SessionStateBuilder) -> Result<SessionStateBuild
     window_shifts::install(&mut builder);
     kept_casts::install(&mut builder);
     min_max_of_floats::install(&mut builder);
-    // The other guards of aggregates stand around it.
+    // The other guards of aggregates wrap this one.
     exact_means::install(&mut builder);
     percentiles::install(&mut builder);
     spans::install(&mut builder);
     signed_counts::install(&mut builder);
     ordered_aggregates::install(&mut builder);
-    // It makes frames of what the others have changed.
+    // This guard makes frames of the functions that the others have changed.
     moving_frames::install(&mut builder);
     at_time_zone::install(&mut builder);
     dates_and_intervals::install(&mut builder);
@@ -265,7 +265,7 @@ pub fn with_guards(mut builder: SessionStateBuilder) -> Result<SessionStateBuild
     let analysis = &mut builder.analyzer().get_or_insert_with(Analyzer::new).rules;
     distinct_on::install(analysis);
     names::install(analysis)?;
-    // These stand before all.
+    // The following rules run before all others.
     negative_scales::install(analysis);
     order_by_all::install(&mut builder);
     let logical = &mut builder.optimizer().get_or_insert_with(Optimizer::new).rules;
@@ -278,7 +278,7 @@ pub fn with_guards(mut builder: SessionStateBuilder) -> Result<SessionStateBuild
     let physical =
         &mut builder.physical_optimizers().get_or_insert_with(PhysicalOptimizer::new).rules;
     limit_below_aggregate::install(physical)?;
-    // It looks for the limits that the other one hides.
+    // This guard looks for the limits that the next one hides.
     order_of_offset::install(physical)?;
     offset_below_sort::install(physical)?;
     constants_of_outer_joins::install(physical);
@@ -294,13 +294,13 @@ pub fn with_guards(mut builder: SessionStateBuilder) -> Result<SessionStateBuild
     Ok(builder.with_config(config))
 }
 
-/// The logical rule of DataFusion with this name.
+/// Returns DataFusion's logical rule with this name.
 fn rule<'a>(rules: &'a mut [LogicalRule], name: &str) -> Result<&'a mut LogicalRule> {
     let found = rules.iter_mut().find(|rule| rule.name() == name);
     found.ok_or_else(|| internal_datafusion_err!("no optimizer rule is named {name}"))
 }
 
-/// Puts a logical rule before the one of DataFusion with this name.
+/// Inserts a logical rule before DataFusion's rule with this name.
 fn insert_before(rules: &mut Vec<LogicalRule>, name: &str, before: LogicalRule) -> Result<()> {
     let found = rules.iter().position(|rule| rule.name() == name);
     let at = found.ok_or_else(|| internal_datafusion_err!("no optimizer rule is named {name}"))?;
@@ -308,7 +308,7 @@ fn insert_before(rules: &mut Vec<LogicalRule>, name: &str, before: LogicalRule) 
     Ok(())
 }
 
-/// Puts two physical rules around the one of DataFusion with this name.
+/// Inserts two physical rules around DataFusion's rule with this name.
 fn insert_around(
     rules: &mut Vec<PhysicalRule>,
     name: &str,
@@ -321,7 +321,7 @@ fn insert_around(
     Ok(())
 }
 
-/// Puts a physical rule after the one of DataFusion with this name.
+/// Inserts a physical rule after DataFusion's rule with this name.
 fn insert_after(rules: &mut Vec<PhysicalRule>, name: &str, after: PhysicalRule) -> Result<()> {
     let found = rules.iter().position(|rule| rule.name() == name);
     let at = found.ok_or_else(|| internal_datafusion_err!("no optimizer rule is named {name}"))?;
@@ -329,7 +329,7 @@ fn insert_after(rules: &mut Vec<PhysicalRule>, name: &str, after: PhysicalRule) 
     Ok(())
 }
 
-/// Rewrites a statement before it is planned, where the text alone decides.
+/// Rewrites a statement before it is planned, for guards that only need the text.
 ///
 /// # Errors
 ///
@@ -348,12 +348,12 @@ pub fn rewrite(statement: &mut Statement) -> Result<()> {
     quarters::rewrite(statement);
     distinct_on::rewrite(statement);
     using::rewrite(statement)?;
-    // It reads what the others have written.
+    // This guard reads the output of the others.
     names::rewrite(statement);
     Ok(())
 }
 
-/// Visits the parts of a statement that are SQL of the parser's.
+/// Visits the parts of a statement that the SQL parser's own types represent.
 pub(crate) fn visit<V: VisitorMut>(
     statement: &mut Statement,
     visitor: &mut V,

@@ -1,4 +1,4 @@
-//! Aggregates over frames of windows whose start moves.
+//! Computes aggregates over moving window frames from the rows in the frame.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -49,7 +49,7 @@ pub(super) const GUARD: Guard = Guard {
     ],
 };
 
-/// Aggregates whose accumulators subtract a row that leaves the frame, which leaves an error behind.
+/// Aggregates whose accumulators subtract a row that leaves the frame, which leaves rounding errors behind.
 const SUBTRACTING: &[&str] = &[
     "sum",
     "avg",
@@ -70,13 +70,13 @@ const SUBTRACTING: &[&str] = &[
     "regr_sxy",
 ];
 
-/// Aggregates without an accumulator for moving frames whose states are small and may be merged in any order.
+/// Aggregates without an accumulator for moving frames whose states are small and can be merged in any order.
 const SMALL: &[&str] = &["bool_and", "bool_or", "bit_and", "bit_or"];
 
-/// Changes the aggregate functions of a session that is being built.
+/// Replaces the aggregate functions of a session that is being built.
 pub(super) fn install(builder: &mut SessionStateBuilder) {
     let functions = builder.aggregate_functions().get_or_insert_default();
-    // Their accumulators are exact, and rules of DataFusion know `count` by its type.
+    // Their accumulators are exact, and rules of DataFusion identify `count` by its type.
     let unchanged = ["min", "max", "count", "grouping"];
     for function in functions.iter_mut().filter(|it| !unchanged.contains(&it.name())) {
         *function = changed_aggregate(function, OfFrames);
@@ -112,7 +112,7 @@ impl AggregateChange for OfFrames {
     }
 }
 
-/// What makes accumulators of the whole of a frame.
+/// Creates accumulators for a whole frame.
 #[derive(Debug)]
 struct Fresh {
     function: AggregateUDF,
@@ -162,19 +162,19 @@ impl Fresh {
     }
 }
 
-/// A queue of two stacks, so that a row is accumulated twice at most, however long the frame: the older rows have the
-/// states of all that begins with them, the newer ones one accumulator.
+/// A queue of two stacks. Each row is accumulated at most twice, however long the frame. For each older row, a state
+/// covers all older rows from it on; the newer rows share one accumulator.
 #[derive(Debug)]
 struct Merged {
     fresh: Fresh,
-    /// The last one is that of all the older rows.
+    /// States of the older rows. The last one covers all of them.
     older: Vec<Vec<ScalarValue>>,
     newer: Box<dyn Accumulator>,
     newer_rows: VecDeque<Vec<ArrayRef>>,
 }
 
 impl Merged {
-    /// Makes older rows of the newer ones.
+    /// Turns the newer rows into older ones.
     fn turn(&mut self) -> Result<()> {
         let mut suffix = self.fresh.accumulator()?;
         for batch in std::mem::take(&mut self.newer_rows).iter().rev() {
@@ -187,7 +187,7 @@ impl Merged {
         Ok(())
     }
 
-    /// An accumulator of all rows.
+    /// Returns an accumulator of all rows.
     fn all(&mut self) -> Result<Box<dyn Accumulator>> {
         let newer = self.newer.state()?;
         let mut all = self.fresh.accumulator()?;
@@ -237,7 +237,7 @@ impl Accumulator for Merged {
     }
 }
 
-/// The rows of a frame, which are accumulated anew for each answer.
+/// The rows of a frame, which are accumulated again for each answer.
 #[derive(Debug)]
 struct Recomputed {
     fresh: Fresh,
@@ -301,7 +301,7 @@ fn sliced(values: &[ArrayRef], offset: usize, length: usize) -> Vec<ArrayRef> {
     values.iter().map(|values| values.slice(offset, length)).collect()
 }
 
-/// Without the values, which are slices of batches that the window holds.
+/// Returns the size of batches without their values, which are slices of batches that the window holds.
 fn size_of_batches(batches: &VecDeque<Vec<ArrayRef>>) -> usize {
     batches.iter().map(|batch| size_of_val(batch.as_slice())).sum()
 }

@@ -1,4 +1,4 @@
-//! NaN with its sign set, which equals NaN.
+//! Treats NaN with its sign bit set as NaN.
 
 use std::sync::Arc;
 
@@ -71,13 +71,13 @@ pub(super) fn install(builder: &mut SessionStateBuilder) -> Result<()> {
     Ok(())
 }
 
-/// Whether an aggregate computes NaN from numbers. It does not look at the sign of NaN.
+/// Returns true if an aggregate computes NaN from numbers. Such an aggregate ignores the sign of NaN.
 fn sums(name: &str) -> bool {
     let exact = ["sum", "avg", "stddev", "stddev_pop", "var", "var_pop", "corr"];
     exact.contains(&name) || name.starts_with("covar_") || name.starts_with("regr_")
 }
 
-/// Removes the sign of NaN where an expression can have set it. Stands last: no other rule makes expressions later.
+/// Removes the sign of NaN where an expression may have set it. Runs last, after all rules that create expressions.
 /// Constants are rewritten before DataFusion computes them.
 #[derive(Debug)]
 struct PositiveNan {
@@ -145,9 +145,9 @@ fn is_negative_nan(value: &ScalarValue) -> bool {
     }
 }
 
-/// The expression with the function around what may be NaN with its sign set.
+/// Wraps the function around expressions that may be NaN with its sign set.
 ///
-/// `seen`: whether something looks at the sign. Arithmetic and sums do not.
+/// `seen` is true if the context depends on the sign. Arithmetic and sums do not.
 fn settled(expr: Expr, schema: &DFSchema, seen: bool) -> Result<Transformed<Expr>> {
     if let Expr::Literal(value, metadata) = &expr {
         return Ok(match positive_scalar(value).filter(|_| is_negative_nan(value)) {
@@ -172,12 +172,12 @@ fn settled(expr: Expr, schema: &DFSchema, seen: bool) -> Result<Transformed<Expr
     Ok(Transformed::yes(Expr::ScalarFunction(call)))
 }
 
-/// Whether an expression of floats may be NaN with its sign set although none of its operands is.
+/// Returns true if an expression of floats may be NaN with its sign set although none of its operands is.
 fn makes(expr: &Expr, schema: &DFSchema) -> bool {
     match expr {
         Expr::BinaryExpr(BinaryExpr { op, .. }) => is_arithmetic(*op) && !keeps(expr),
         Expr::Negative(_) => true,
-        // These return one of their arguments, a part of it, or a number that is close to it.
+        // These return one of their arguments, a part of it, or a number close to it.
         Expr::ScalarFunction(call) => !matches!(
             call.func.name(),
             NAME | "abs"
@@ -199,8 +199,8 @@ fn makes(expr: &Expr, schema: &DFSchema) -> bool {
     }
 }
 
-/// Whether one operand of arithmetic is a finite number other than zero, or a zero that is added: then the result is
-/// NaN where the other operand is, with its sign.
+/// Returns true if one operand of arithmetic is a finite number other than zero, or a zero that is added. The result
+/// is then NaN only where the other operand is, with the same sign.
 fn keeps(expr: &Expr) -> bool {
     let Expr::BinaryExpr(BinaryExpr { left, op, right }) = expr else { return false };
     let finite = |side: &Expr| match side {
@@ -221,13 +221,13 @@ fn keeps(expr: &Expr) -> bool {
 
 const NAME: &str = "sluice_positive_nan";
 
-/// The function, to be registered with a session.
+/// Returns the function, to be registered with a session.
 fn function() -> Arc<ScalarUDF> {
     let signature = Signature::any(1, Volatility::Immutable);
     Arc::new(ScalarUDF::new_from_impl(PositiveNanFunction { signature }))
 }
 
-/// `sluice_positive_nan(x)`: a float without the sign of NaN.
+/// The function `sluice_positive_nan(x)`, which returns a float without the sign of NaN.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct PositiveNanFunction {
     signature: Signature,
@@ -268,7 +268,7 @@ impl ScalarUDFImpl for PositiveNanFunction {
     }
 }
 
-/// A number without the sign of NaN; none if it is not NaN.
+/// Returns a number without the sign of NaN, or `None` if it is not NaN.
 fn positive_scalar(value: &ScalarValue) -> Option<ScalarValue> {
     is_negative_nan(value).then(|| value.arithmetic_negate().ok())?
 }
@@ -277,7 +277,7 @@ fn without_sign(value: ScalarValue) -> Result<ScalarValue> {
     Ok(positive_scalar(&value).unwrap_or(value))
 }
 
-/// Floats without the sign of NaN; other arrays as they are.
+/// Returns floats without the sign of NaN. Other arrays stay as they are.
 fn positive(array: ArrayRef) -> ArrayRef {
     match array.data_type() {
         DataType::Float16 => each::<Float16Type>(array, |x| x.is_nan(), |x| x.is_sign_negative()),
@@ -296,7 +296,7 @@ where
     T::Native: std::ops::Neg<Output = T::Native>,
 {
     let floats = array.as_primitive::<T>();
-    // Without a branch for each value, which would be slower than the comparison.
+    // Counting without a branch per value costs no more than the comparison.
     let signed = floats
         .values()
         .iter()

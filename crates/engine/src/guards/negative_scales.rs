@@ -1,4 +1,4 @@
-//! Decimals that count tens, hundreds and so on.
+//! Refuses decimals with a negative scale.
 
 use std::sync::Arc;
 
@@ -25,12 +25,12 @@ pub(super) const GUARD: Guard = Guard {
     }],
 };
 
-/// Adds the rule.
+/// Adds the rule at the start.
 pub(super) fn install(rules: &mut Vec<AnalysisRule>) {
     rules.insert(0, Arc::new(NegativeScales));
 }
 
-/// Refuses statements that read such a column, or cast to such a type. Stands first.
+/// Refuses statements that read such a column or cast to such a type. Runs first.
 #[derive(Debug)]
 struct NegativeScales;
 
@@ -59,7 +59,7 @@ impl AnalyzerRule for NegativeScales {
     }
 }
 
-/// The type that an expression is a cast to.
+/// Returns the type that an expression is cast to.
 fn cast_to(expr: &Expr) -> Option<DataType> {
     match expr {
         Expr::Cast(Cast { field, .. }) | Expr::TryCast(TryCast { field, .. }) => {

@@ -1,4 +1,4 @@
-//! Floats within lists and structs, and functions that compare floats bit by bit.
+//! Compares floats in lists, structs and functions as numbers, not by their bits.
 
 use std::sync::Arc;
 
@@ -78,10 +78,10 @@ const OF_ELEMENTS: [&str; 15] = [
     "array_union",
 ];
 
-/// Changes the functions of a session that is being built, and adds one.
+/// Replaces functions of a session that is being built, and adds one.
 pub(super) fn install(builder: &mut SessionStateBuilder) {
     let functions = builder.scalar_functions().get_or_insert_default();
-    // Of several with one name the last is registered.
+    // The last function of a name is the one that is registered.
     let names: Vec<String> = functions.iter().map(|it| it.name().to_owned()).collect();
     for (at, name) in names.iter().enumerate() {
         let change = match name.as_str() {
@@ -96,7 +96,7 @@ pub(super) fn install(builder: &mut SessionStateBuilder) {
     functions.push(function());
 }
 
-/// Compares floats that are equal as such.
+/// Functions that compare floats by value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Alike {
     Elements,
@@ -117,7 +117,7 @@ impl Change for Alike {
             .zip(&args.args)
             .map(|(it, same)| it.unwrap_or_else(|| same.clone()))
             .collect();
-        // What NULLIF returns is the value as it was.
+        // NULLIF returns the original value.
         if let (Self::NullIf, [value, other], [original, _]) =
             (self, plain.as_slice(), args.args.as_slice())
             && value.data_type().is_floating()
@@ -132,7 +132,7 @@ impl Change for Alike {
     }
 }
 
-/// Whether values of a type are or hold floats.
+/// Returns true if values of a type are or contain floats.
 pub(super) fn has_floats(data_type: &DataType) -> bool {
     match data_type {
         DataType::Float32 | DataType::Float64 => true,
@@ -144,7 +144,7 @@ pub(super) fn has_floats(data_type: &DataType) -> bool {
     }
 }
 
-/// Whether values of a type hold floats, and are none.
+/// Returns true if values of a type contain floats, but are not floats themselves.
 pub(super) fn holds_floats(data_type: &DataType) -> bool {
     data_type.is_nested() && has_floats(data_type)
 }
@@ -164,7 +164,7 @@ fn plain_scalar(value: &ScalarValue) -> Result<Option<ScalarValue>> {
     plain.map(|it| ScalarValue::try_from_array(&it, 0)).transpose()
 }
 
-/// An array without negative zeros and NaN with its sign; none if it has none.
+/// Returns an array without negative zeros and NaN with its sign, or `None` if it has none.
 fn plain(array: &ArrayRef) -> Result<Option<ArrayRef>> {
     Ok(match array.data_type() {
         DataType::Float32 => {
@@ -224,7 +224,7 @@ fn plain_list<O: OffsetSizeTrait>(
     Ok(Some(Arc::new(plain)))
 }
 
-/// A comparison of lists or structs with floats in them.
+/// Returns a comparison of lists or structs that contain floats.
 pub(super) fn compared(expr: &Expr, schema: &DFSchema) -> Option<Expr> {
     match expr {
         Expr::BinaryExpr(BinaryExpr { left, op, right }) if is_comparison(*op) => {
@@ -242,7 +242,7 @@ pub(super) fn compared(expr: &Expr, schema: &DFSchema) -> Option<Expr> {
     }
 }
 
-/// Makes a list or a struct one without negative zeros; whether that takes anything.
+/// Makes a list or a struct one without negative zeros; returns true if it changed.
 pub(super) fn make_plain(expr: &mut Expr, schema: &DFSchema) -> bool {
     if !expr.get_type(schema).is_ok_and(|data_type| holds_floats(&data_type)) {
         return false;
@@ -261,7 +261,7 @@ pub(super) fn make_plain(expr: &mut Expr, schema: &DFSchema) -> bool {
     true
 }
 
-/// An aggregation whose keys are lists or structs without negative zeros.
+/// Returns an aggregation whose keys are lists or structs without negative zeros.
 pub(super) fn grouped(aggregate: Aggregate) -> Result<Transformed<LogicalPlan>> {
     let schema = aggregate.input.schema();
     let mut any = false;
@@ -295,7 +295,8 @@ fn function() -> Arc<ScalarUDF> {
     Arc::new(ScalarUDF::new_from_impl(PlainFloats { signature }))
 }
 
-/// `sluice_plain_floats(x)`: a list or a struct without negative zeros and NaN with its sign.
+/// The function `sluice_plain_floats(x)`, which returns a list or a struct without negative zeros and NaN with its
+/// sign.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct PlainFloats {
     signature: Signature,

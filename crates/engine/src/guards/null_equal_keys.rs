@@ -1,4 +1,4 @@
-//! Joins whose keys compare NULL as equal, beside conditions that do not.
+//! Separates joins whose keys compare NULL as equal from conditions that do not.
 
 use std::sync::Arc;
 
@@ -35,7 +35,7 @@ pub(super) const GUARD: Guard = Guard {
 const T: &str = "CREATE TABLE null_keys AS \
      SELECT * FROM (VALUES (1, 1), (2, 2), (NULL, 3), (1, NULL)) v(a, b)";
 
-/// Replaces the two rules that mix kinds of equality up.
+/// Replaces the two rules that mix both kinds of equality.
 pub(super) fn install(rules: &mut [LogicalRule]) -> Result<()> {
     let extract = rule(rules, "extract_equijoin_predicate")?;
     *extract = Arc::new(SeparateKeys { theirs: Arc::clone(extract) });
@@ -48,7 +48,7 @@ fn nulls_are_equal(join: &Join) -> bool {
     join.null_equality == NullEquality::NullEqualsNull && !join.on.is_empty()
 }
 
-/// Has equalities stay conditions of joins whose keys compare NULL as equal.
+/// Keeps equalities as conditions of joins whose keys compare NULL as equal.
 #[derive(Debug)]
 struct SeparateKeys {
     theirs: LogicalRule,
@@ -75,7 +75,7 @@ impl OptimizerRule for SeparateKeys {
     }
 }
 
-/// Merges inner joins, but not those whose keys compare NULL as equal.
+/// Merges inner joins, except those whose keys compare NULL as equal.
 #[derive(Debug)]
 struct SeparateJoins {
     theirs: LogicalRule,
@@ -137,7 +137,7 @@ fn separate(join: &Join) -> bool {
     join.join_type == JoinType::Inner && nulls_are_equal(join)
 }
 
-/// The same rows from a node that is no join.
+/// Wraps a plan in a node that is no join and returns the same rows.
 fn fence(plan: Arc<LogicalPlan>) -> LogicalPlan {
     let schema = Arc::clone(plan.schema());
     LogicalPlan::Projection(Projection::new_from_schema(plan, schema))

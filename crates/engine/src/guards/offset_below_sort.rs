@@ -1,4 +1,4 @@
-//! Sorts that are moved below LIMIT … OFFSET.
+//! Keeps sorts above LIMIT … OFFSET.
 
 use std::fmt;
 use std::sync::Arc;
@@ -53,7 +53,7 @@ pub(super) fn install(rules: &mut Vec<PhysicalRule>) -> Result<()> {
     insert_around(rules, "EnsureRequirements", Arc::new(Fence::Add), Arc::new(Fence::Remove))
 }
 
-/// Before sorts are moved, and after it.
+/// The two rules, before and after sorts are moved.
 #[derive(Debug, Clone, Copy)]
 enum Fence {
     Add,
@@ -92,21 +92,21 @@ impl PhysicalOptimizerRule for Fence {
 
 type Plan = Arc<dyn ExecutionPlan>;
 
-/// A limit that skips rows.
+/// Returns the limit of a node that skips rows.
 fn skipping(node: &Plan) -> Option<&GlobalLimitExec> {
     node.downcast_ref::<GlobalLimitExec>().filter(|limit| limit.skip() > 0)
 }
 
-/// What the operators above a node may move down to it.
+/// Operations that the nodes above may move down to a node.
 #[derive(Debug, Clone, Copy, Default)]
 struct Above {
-    /// A sort.
+    /// A sort can be moved down.
     sort: bool,
-    /// A number of rows.
+    /// A row limit can be moved down.
     fetch: bool,
 }
 
-/// Puts a fence in place of each limit that skips rows and has a sort, or a node that asks for one, above it.
+/// Replaces each limit that skips rows by a fence, if a sort or a node that requires one is above it.
 fn fenced(plan: Plan, above: Above) -> Result<Plan> {
     let requirements = plan.required_input_ordering();
     let sorts = plan.is::<SortExec>();
@@ -129,8 +129,7 @@ fn fenced(plan: Plan, above: Above) -> Result<Plan> {
 #[derive(Debug, Clone)]
 struct OffsetExec {
     limit: GlobalLimitExec,
-    /// A number of rows that is asked for above would be moved below with the order that this node has, so that
-    /// the node has none then.
+    /// True if the node hides its order, because a row limit from above would be moved below together with it.
     unordered: bool,
     properties: Arc<PlanProperties>,
 }
@@ -179,12 +178,12 @@ impl ExecutionPlan for OffsetExec {
         InputDistributionRequirements::new(vec![Distribution::SinglePartition])
     }
 
-    /// The order in which rows are skipped is kept.
+    /// Requires the input order, in which rows are skipped.
     fn required_input_ordering(&self) -> Vec<Option<OrderingRequirements>> {
         vec![self.limit.input().output_ordering().cloned().map(OrderingRequirements::from)]
     }
 
-    /// So that no sort above is moved below.
+    /// Returns false, so that no sort above is moved below.
     fn maintains_input_order(&self) -> Vec<bool> {
         vec![false]
     }

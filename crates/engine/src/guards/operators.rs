@@ -1,4 +1,4 @@
-//! How strongly `||` and the operators of bits bind.
+//! Corrects the precedence of `||` and of the bit operators.
 
 use std::ops::ControlFlow;
 
@@ -21,7 +21,7 @@ pub(super) const GUARD: Guard = Guard {
     }],
 };
 
-/// Gives operators that the parser bound too strongly or too weakly their place.
+/// Moves operators to which the parser gives a wrong precedence.
 pub(super) fn rewrite(statement: &mut Statement) {
     let _ = visit(statement, &mut Rotate);
 }
@@ -59,7 +59,7 @@ fn strength(op: &BinaryOperator) -> Option<usize> {
     }
 }
 
-/// Whether an operator in a chain of these is at another place than its strength says.
+/// Returns true if an operator in a chain of these contradicts its precedence.
 fn is_misplaced(expr: &Expr) -> bool {
     let Expr::BinaryOp { left, op, right } = expr else { return false };
     let Some(own) = strength(op) else { return false };
@@ -95,7 +95,7 @@ mod tests {
                 rewrite(&mut statement);
                 statement
             };
-            /// With every pair of operands in parentheses.
+            /// Puts every pair of operands in parentheses.
             struct Show;
             impl VisitorMut for Show {
                 type Break = ();

@@ -1,4 +1,4 @@
-//! ORDER BY ALL.
+//! Supports ORDER BY ALL.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -49,10 +49,10 @@ pub(super) const GUARD: Guard = Guard {
 
 const T: &str = "CREATE TABLE order_all AS SELECT * FROM (VALUES (3, 1), (1, 2), (2, 1)) v(a, b)";
 
-/// Stands for all columns until their names are known.
+/// Name of the function that represents all columns until their names are known.
 const NAME: &str = "sluice_all_columns";
 
-/// Adds the function, and the rule that puts columns in its place.
+/// Adds the function, and the rule that replaces it by columns.
 pub(super) fn install(builder: &mut SessionStateBuilder) {
     builder.scalar_functions().get_or_insert_default().push(Arc::new(function()));
     let rules = &mut builder.analyzer().get_or_insert_with(Analyzer::new).rules;
@@ -63,7 +63,7 @@ fn function() -> ScalarUDF {
     ScalarUDF::new_from_impl(All { signature: Signature::exact(Vec::new(), Volatility::Volatile) })
 }
 
-/// Writes a call of the function in place of ALL, which the parser takes for the name of a column.
+/// Replaces ALL, which the parser treats as a column name, by a call of the function.
 pub(super) fn rewrite(statement: &mut Statement) {
     let _ = visit(statement, &mut Written);
 }

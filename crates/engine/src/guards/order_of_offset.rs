@@ -1,4 +1,4 @@
-//! ORDER BY below an OFFSET without LIMIT.
+//! Keeps ORDER BY below an OFFSET without LIMIT.
 
 use std::sync::Arc;
 
@@ -41,10 +41,10 @@ pub(super) fn install(rules: &mut Vec<PhysicalRule>) -> Result<()> {
     insert_around(rules, "EnsureRequirements", Arc::new(Mark::Add), Arc::new(Mark::Remove))
 }
 
-/// A sort that has a number of rows to output is not removed: this one, which no table has.
+/// A row limit that no table reaches. A sort with a row limit is not removed.
 const ALL: usize = usize::MAX / 4;
 
-/// Before sorts are removed, and after it.
+/// The two rules, before and after sorts are removed.
 #[derive(Debug, Clone, Copy)]
 enum Mark {
     Add,
@@ -85,7 +85,7 @@ fn marked(node: Plan) -> Result<Transformed<Plan>> {
     })
 }
 
-/// The plan with the sort marked that its order comes from, if there is one.
+/// Returns the plan with a mark on the sort that its order comes from, if there is one.
 fn with_sort_marked(plan: &Plan) -> Result<Option<Plan>> {
     if let Some(sort) = plan.downcast_ref::<SortExec>() {
         let unlimited = ExecutionPlan::fetch(sort).is_none();
@@ -104,7 +104,7 @@ fn unmarked(node: Plan) -> Result<Transformed<Plan>> {
     if node.fetch() != Some(ALL) {
         return Ok(Transformed::no(node));
     }
-    // A sort that was not needed became a limit.
+    // DataFusion turned an unnecessary sort into a limit.
     if let Some(limit) = node.downcast_ref::<GlobalLimitExec>()
         && limit.skip() == 0
     {

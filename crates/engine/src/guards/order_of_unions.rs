@@ -1,4 +1,4 @@
-//! ORDER BY above UNION ALL of columns that are equal.
+//! Supports ORDER BY above a UNION ALL of equal columns.
 
 use std::sync::Arc;
 
@@ -37,7 +37,7 @@ pub(super) const GUARD: Guard = Guard {
 
 const T: &str = "CREATE TABLE unions AS SELECT * FROM (VALUES (1, 3), (2, 4), (5, 5)) v(a, b)";
 
-/// Comes before rules that look at what is sorted.
+/// Adds the rule before those that check sort orders.
 pub(super) fn install(rules: &mut Vec<PhysicalRule>) {
     rules.insert(0, Arc::new(NotEqual));
 }

@@ -1,4 +1,4 @@
-//! Aggregates that each have an order of their own.
+//! Supports aggregates with different orders in one SELECT.
 
 use datafusion::execution::SessionStateBuilder;
 use datafusion::logical_expr::AggregateUDF;
@@ -20,7 +20,7 @@ pub(super) const GUARD: Guard = Guard {
     }],
 };
 
-/// Changes the function in a session that is being built.
+/// Replaces the function in a session that is being built.
 pub(super) fn install(builder: &mut SessionStateBuilder) {
     let functions = builder.aggregate_functions().get_or_insert_default();
     for function in functions.iter_mut().filter(|it| it.name() == "string_agg") {

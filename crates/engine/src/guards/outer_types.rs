@@ -1,4 +1,4 @@
-//! Columns of a query in its subqueries, whose types the planner takes from the query before it is rewritten.
+//! Updates the types of outer columns in subqueries, which the planner takes from the query before it is rewritten.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use datafusion::common::{DFSchema, ExprSchema, Result};
 use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{Expr, LogicalPlan};
 
-/// Gives the columns of a node's inputs that its subqueries name the types that they have.
+/// Gives columns of a node's inputs that its subqueries reference their current types.
 pub(super) fn renew(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
     let schema = merge_schema(&plan.inputs());
     plan.map_subqueries(|subquery| {

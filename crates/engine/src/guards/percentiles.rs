@@ -1,4 +1,4 @@
-//! Values between two of a column.
+//! Interpolates percentiles with the exact percentile of the statement.
 
 use std::fmt;
 use std::sync::Arc;
@@ -50,7 +50,7 @@ pub(super) const GUARD: Guard = Guard {
     ],
 };
 
-/// Changes PERCENTILE_CONT in a session that is being built.
+/// Replaces PERCENTILE_CONT in a session that is being built.
 pub(super) fn install(builder: &mut SessionStateBuilder) {
     let functions = builder.aggregate_functions().get_or_insert_default();
     for function in functions.iter_mut().filter(|function| function.name() == "percentile_cont") {
@@ -95,7 +95,7 @@ impl AggregateChange for Interpolated {
     }
 }
 
-/// A share of the way through sorted values: `mantissa` / `unit`, as it is written in a statement.
+/// A percentile as it is written in a statement: `mantissa` / `unit` of the way through the sorted values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Percentile {
     mantissa: u128,
@@ -103,7 +103,8 @@ struct Percentile {
 }
 
 impl Percentile {
-    /// That of an aggregate; none if it has no values, or if the share has more digits than are computed with.
+    /// Returns the percentile of an aggregate, or `None` if the aggregate has no values or the percentile has too
+    /// many digits.
     fn of(args: &AccumulatorArgs) -> Result<Option<Self>> {
         let (false, Some(share)) = (args.expr_fields[0].data_type().is_null(), args.exprs.get(1))
         else {
@@ -119,7 +120,7 @@ impl Percentile {
         Ok(share.map(|share| if is_descending { share.reversed() } else { share }))
     }
 
-    /// Reads the shortest digits of a double between 0 and 1.
+    /// Parses the shortest digits of a double between 0 and 1.
     fn parse(text: &str) -> Option<Self> {
         let (digits, exponent) = text.split_once('e')?;
         let (whole, places) = digits.split_once('.').unwrap_or((digits, ""));
@@ -135,7 +136,7 @@ impl Percentile {
         Self { mantissa: self.unit - self.mantissa, ..self }
     }
 
-    /// The value at this share of the way; none of no values.
+    /// Returns the value at this percentile, or `None` if there are no values.
     fn value(self, values: &mut [f64]) -> Option<f64> {
         let steps =
             u128::try_from(values.len().checked_sub(1)?).ok()?.checked_mul(self.mantissa)?;
@@ -146,12 +147,12 @@ impl Percentile {
         let Some(upper) = upper.filter(|_| weight > 0) else { return Some(lower) };
         let weight = weight as f64 / self.unit as f64;
         let between = lower + (upper - lower) * weight;
-        // Of two values that lie further apart than doubles reach.
+        // The difference of the two values overflows a double.
         let is_far = !between.is_finite() && lower.is_finite() && upper.is_finite();
         Some(if is_far { lower * (1.0 - weight) + upper * weight } else { between })
     }
 
-    /// The values of lists, one for each.
+    /// Returns the percentile of each list.
     fn values(self, lists: &ArrayRef, data_type: &DataType) -> Result<ArrayRef> {
         let Some(lists) = lists.as_list_opt::<i32>() else {
             return internal_err!("the state of a percentile is a list");
@@ -166,7 +167,7 @@ impl Percentile {
     }
 }
 
-/// One percentile, by the values that DataFusion collects.
+/// One percentile of the values that DataFusion collects.
 #[derive(Debug)]
 struct One {
     inner: Box<dyn Accumulator>,
@@ -185,7 +186,7 @@ impl Accumulator for One {
         let [state] = state.as_slice() else { return internal_err!("a percentile has one state") };
         let lists = state.to_array()?;
         let value = self.percentile.values(&lists, &self.data_type)?;
-        // In a window, further values come. Distinct ones are still there.
+        // A window adds further values later, so the state is restored. Distinct values are still there.
         if !self.is_distinct {
             self.inner.merge_batch(&[lists])?;
         }
@@ -213,7 +214,7 @@ impl Accumulator for One {
     }
 }
 
-/// The percentiles of groups, by the values that DataFusion collects.
+/// The percentiles of groups of the values that DataFusion collects.
 struct Groups {
     inner: Box<dyn GroupsAccumulator>,
     percentile: Percentile,

@@ -1,8 +1,8 @@
-//! Piecewise merge joins.
+//! Refuses piecewise merge joins.
 
 use super::{Answer, Case, Guard};
 
-/// `SET` refuses it: see `option_values.rs`.
+/// The guard of a setting that `SET` refuses, see `option_values.rs`.
 pub(super) const GUARD: Guard = Guard {
     title: "`enable_piecewise_merge_join` loses rows with NULL",
     upstream: &[],

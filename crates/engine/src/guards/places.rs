@@ -1,4 +1,4 @@
-//! How many places a rounded decimal has.
+//! Fixes the number of decimal places of a rounded decimal.
 
 use std::sync::Arc;
 
@@ -23,8 +23,8 @@ pub(super) const GUARD: Guard = Guard {
     }],
 };
 
-/// `round(d, n)` whose type stays as it is now: DataFusion reads the places from a constant, which a cast hides until
-/// the statement is simplified.
+/// Returns `round(d, n)` with its type fixed at this point. DataFusion reads the places from a constant, which a cast
+/// hides until the statement is simplified.
 pub(super) fn fixed(expr: &Expr, call: &ScalarFunction, schema: &DFSchema) -> Option<Expr> {
     let [value, places] = call.args.as_slice() else { return None };
     if call.func.name() != "round" || !value.get_type(schema).ok()?.is_decimal() {

@@ -1,4 +1,4 @@
-//! Intervals in quarters of a year.
+//! Supports intervals in quarters of a year.
 
 use std::ops::ControlFlow;
 
@@ -20,7 +20,7 @@ pub(super) const GUARD: Guard = Guard {
     }],
 };
 
-/// Writes quarters as months.
+/// Rewrites quarters as months.
 pub(super) fn rewrite(statement: &mut Statement) {
     let _ = visit(statement, &mut Months);
 }
@@ -54,7 +54,7 @@ fn in_months(interval: &mut Interval) {
     }
 }
 
-/// A text with months for its quarters.
+/// Returns a text with months instead of quarters.
 fn spelled(text: &str) -> String {
     let mut words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
     for at in 1..words.len() {

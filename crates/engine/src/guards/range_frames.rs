@@ -1,4 +1,4 @@
-//! RANGE frames whose bounds are beyond the type of their key.
+//! Widens the key of RANGE frames whose bounds are beyond its type.
 
 use arrow::datatypes::{DataType, IntervalUnit, TimeUnit};
 use datafusion::common::{DFSchema, ScalarValue};
@@ -46,7 +46,7 @@ pub(super) const GUARD: Guard = Guard {
     ],
 };
 
-/// A window with a key that has room for the bounds of its frame; none if it has it already.
+/// Returns a window with a key whose type has room for the bounds of its frame, or `None` if it has.
 pub(super) fn widened(expr: &Expr, schema: &DFSchema) -> Option<Expr> {
     let Expr::WindowFunction(window) = expr else { return None };
     let [key] = window.params.order_by.as_slice() else { return None };
@@ -62,7 +62,7 @@ pub(super) fn widened(expr: &Expr, schema: &DFSchema) -> Option<Expr> {
     Some(Expr::WindowFunction(window))
 }
 
-/// The distances of the bounds of a frame by RANGE.
+/// Returns the distances of the bounds of a RANGE frame.
 fn bounds(frame: &WindowFrame) -> impl Iterator<Item = &ScalarValue> {
     let bounds = match frame.units {
         WindowFrameUnits::Range => [Some(&frame.start_bound), Some(&frame.end_bound)],
@@ -76,13 +76,13 @@ fn bounds(frame: &WindowFrame) -> impl Iterator<Item = &ScalarValue> {
     })
 }
 
-/// The distances as numbers; none if there is none.
+/// Returns the distances as numbers, or `None` if there are none.
 fn distances(frame: &WindowFrame) -> Option<Vec<Number>> {
     let all: Vec<Number> = bounds(frame).map(number).collect::<Option<_>>()?;
     (!all.is_empty()).then_some(all)
 }
 
-/// The unit in which a distance is whole; none if it is in that of the key.
+/// Returns a finer unit in which the distances are whole, or `None` if they are whole in the unit of the key.
 fn finer(unit: TimeUnit, frame: &WindowFrame) -> Option<TimeUnit> {
     if !matches!(unit, TimeUnit::Second | TimeUnit::Millisecond) {
         return None;
@@ -103,7 +103,7 @@ fn finer(unit: TimeUnit, frame: &WindowFrame) -> Option<TimeUnit> {
 
 const INTERVAL: DataType = DataType::Interval(IntervalUnit::MonthDayNano);
 
-/// The planner keeps the number of a bound as text.
+/// Returns a bound as a number. The planner keeps it as text.
 fn number(value: &ScalarValue) -> Option<Number> {
     match value.try_as_str() {
         Some(text) => Number::parse(text?),
@@ -111,10 +111,10 @@ fn number(value: &ScalarValue) -> Option<Number> {
     }
 }
 
-/// A type that has room for every value plus or minus each distance; none if the type itself has.
+/// Returns a type that has room for every value plus or minus each distance, or `None` if the type itself has.
 fn wide(key: &DataType, distances: &[Number]) -> Option<DataType> {
     use DataType as D;
-    // Digits before the point, places, and whether a sum may have a digit more than the type has room for.
+    // Digits before the point, decimal places, and whether a sum may need one more digit than the type holds.
     let (whole, places, full) = match key {
         D::Int8 | D::Int16 | D::Int32 | D::UInt8 | D::UInt16 | D::UInt32 => (10_u8, 0_u8, true),
         D::Int64 => (19, 0, true),

@@ -1,4 +1,4 @@
-//! Regular expressions that DataFusion turns into LIKE and other conditions.
+//! Protects regular expressions that DataFusion would turn into LIKE and other conditions.
 
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::expr::Cast;
@@ -27,7 +27,7 @@ pub(super) const GUARD: Guard = Guard {
     ],
 };
 
-/// Another pattern that matches the same texts, and is treated right.
+/// Returns another pattern that matches the same texts and is evaluated correctly.
 pub(super) fn replace(expr: &Expr) -> Option<Expr> {
     use Operator as O;
     let Expr::BinaryExpr(BinaryExpr { left, op, right }) = expr else { return None };
@@ -35,7 +35,7 @@ pub(super) fn replace(expr: &Expr) -> Option<Expr> {
     if !regex {
         return None;
     }
-    // The type of the other side is given to the pattern by a cast, which the simplifier computes too late.
+    // A cast that the simplifier computes too late gives the pattern the type of the other side.
     let (pattern, metadata) = match right.as_ref() {
         Expr::Literal(pattern, metadata) => (pattern.clone(), metadata),
         Expr::Cast(Cast { expr, field }) => match expr.as_ref() {
@@ -57,14 +57,14 @@ pub(super) fn replace(expr: &Expr) -> Option<Expr> {
     Some(Expr::BinaryExpr(BinaryExpr { left: left.clone(), op: *op, right }))
 }
 
-/// What no character is.
+/// An alternative that matches nothing.
 const NEVER: &str = r"|[^\s\S]";
 
 fn same(pattern: &str) -> Option<String> {
     if pattern == ".*" {
         return Some(String::new());
     }
-    // A backslash that is meant, which LIKE would take for one of its own.
+    // A literal backslash, which LIKE would treat as an escape.
     let escaped = [r"\\", "5c", "5C", "134"].iter().any(|it| pattern.contains(it));
     (escaped && !pattern.ends_with(NEVER)).then(|| format!("(?:{pattern}){NEVER}"))
 }

@@ -1,4 +1,4 @@
-//! Aggregate functions that are sorted by a key twice.
+//! Removes repeated sort keys of aggregate functions.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -46,7 +46,7 @@ pub(super) const GUARD: Guard = Guard {
 const T: &str =
     "CREATE TABLE repeated_keys AS SELECT * FROM (VALUES (1, 2), (1, 1), (2, 3)) v(a, b)";
 
-/// Comes last: keys become the same when expressions are simplified, and DISTINCT ON becomes an aggregate.
+/// Adds the rule at the end, because simplification may make keys equal, and DISTINCT ON becomes an aggregate.
 pub(super) fn install(rules: &mut Vec<LogicalRule>) {
     rules.push(Arc::new(Once));
 }
@@ -114,7 +114,7 @@ fn once(expr: Expr) -> Transformed<Expr> {
     }
 }
 
-/// A key that was simplified has the name that it had.
+/// Returns a key without the alias that keeps its name after simplification.
 fn unnamed(expr: &Expr) -> &Expr {
     match expr {
         Expr::Alias(alias) => unnamed(&alias.expr),

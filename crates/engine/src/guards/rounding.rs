@@ -1,4 +1,4 @@
-//! CEIL and FLOOR of decimals.
+//! Corrects the types of CEIL and FLOOR of decimals.
 
 use std::sync::Arc;
 
@@ -37,19 +37,19 @@ pub(super) const GUARD: Guard = Guard {
     ],
 };
 
-/// The functions with this guard.
+/// Returns the guarded functions.
 pub(super) fn guarded(functions: &[Arc<ScalarUDF>]) -> Vec<Arc<ScalarUDF>> {
     let both = functions.iter().filter(|it| matches!(it.name(), "ceil" | "floor"));
     both.map(|function| changed(function, Rounding { up: function.name() == "ceil" })).collect()
 }
 
-/// A result with the digits that it needs.
+/// The type change of a function, with enough digits for its result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Rounding {
     up: bool,
 }
 
-/// The type of the result; none if the function returns the type of its argument.
+/// Returns the type of the result, or `None` if it is that of the argument.
 fn rounded(data_type: &DataType) -> Option<DataType> {
     match data_type {
         DataType::Decimal32(digits, places)
@@ -110,7 +110,7 @@ impl Change for Rounding {
         literal: &Expr,
         info: &SimplifyContext,
     ) -> Result<PreimageResult> {
-        // DataFusion takes the argument to have the type of the result.
+        // DataFusion assumes that the argument has the type of the result.
         let other = |it: &Expr| {
             !info.get_data_type(it).is_ok_and(|data_type| rounded(&data_type).is_none())
         };

@@ -1,4 +1,4 @@
-//! Comparisons of rows: `(a, b) = (c, d)`, `(a, b) IN (SELECT …)`, `a < ANY (SELECT …)`.
+//! Compares rows column by column: `(a, b) = (c, d)`, `(a, b) IN (SELECT …)`, `a < ANY (SELECT …)`.
 
 use std::ops::ControlFlow;
 
@@ -75,11 +75,11 @@ const T: &str =
     "CREATE TABLE row_t AS SELECT * FROM (VALUES (1, 1), (2, 2), (NULL, 3), (1, NULL)) v(a, b)";
 const U: &str = "CREATE TABLE row_u AS SELECT * FROM (VALUES (1, 1), (2, 3)) v(x, y)";
 
-/// Compares rows column by column.
+/// Replaces comparisons of rows by comparisons of columns.
 ///
 /// # Errors
 ///
-/// If two rows that are compared differ in their number of columns.
+/// If two compared rows differ in their number of columns.
 pub(super) fn rewrite(statement: &mut Statement) -> Result<()> {
     match visit(statement, &mut Rows::default()) {
         ControlFlow::Break(error) => Err(error),
@@ -89,7 +89,7 @@ pub(super) fn rewrite(statement: &mut Statement) -> Result<()> {
 
 #[derive(Default)]
 struct Rows {
-    /// How many subqueries have names already.
+    /// Number of subqueries that were given names.
     subqueries: usize,
 }
 
@@ -109,7 +109,7 @@ impl VisitorMut for Rows {
 }
 
 impl Rows {
-    /// What stands for a comparison of rows; nothing if it is none.
+    /// Returns the replacement of a comparison of rows, or `None` if it is none.
     fn compared(&mut self, expr: &Expr) -> Result<Option<Expr>> {
         match expr {
             Expr::BinaryOp { left, op, right } if is_comparison(op) => {
@@ -155,7 +155,7 @@ impl Rows {
         }
     }
 
-    /// ANY and ALL of a subquery. `= ANY` is IN, and `<> ALL` is NOT IN.
+    /// Rewrites ANY and ALL of a subquery. `= ANY` is IN, and `<> ALL` is NOT IN.
     fn with_some(
         &mut self,
         left: &Expr,
@@ -182,7 +182,7 @@ impl Rows {
         Ok(Some(is_in(Value::Boolean(!all), compared, all)))
     }
 
-    /// `SELECT (row op (c1, c2)) FROM (query) AS r(c1, c2)`.
+    /// Returns `SELECT (row op (c1, c2)) FROM (query) AS r(c1, c2)`.
     fn with_each(&mut self, row: &[Expr], op: &BinaryOperator, query: &Query) -> Result<Query> {
         self.subqueries += 1;
         let name = format!("__rows_{}", self.subqueries);
@@ -213,7 +213,7 @@ fn fill(select: &mut Select, item: Expr, query: &Query, name: String, columns: V
     }
 }
 
-/// A comparison of two rows, column by column.
+/// Compares two rows column by column.
 fn comparison(left: &[Expr], op: &BinaryOperator, right: &[Expr]) -> Result<Expr> {
     if left.len() != right.len() {
         return Err(plan_datafusion_err!(
@@ -261,7 +261,7 @@ fn any(exprs: Vec<Expr>) -> Expr {
     joined(exprs, &BinaryOperator::Or).unwrap_or_else(|| truth(false))
 }
 
-/// A tree of small depth, however many there are.
+/// Joins any number of expressions to a balanced tree.
 fn joined(mut exprs: Vec<Expr>, op: &BinaryOperator) -> Option<Expr> {
     let later = exprs.split_off(exprs.len().div_ceil(2));
     if later.is_empty() {
@@ -295,7 +295,7 @@ fn is_comparison(op: &BinaryOperator) -> bool {
     matches!(op, Eq | NotEq | Lt | LtEq | Gt | GtEq)
 }
 
-/// The comparison with its sides exchanged.
+/// Returns the operator with its sides swapped.
 fn turned(op: &BinaryOperator) -> BinaryOperator {
     match op {
         BinaryOperator::Lt => BinaryOperator::Gt,

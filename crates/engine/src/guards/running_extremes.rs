@@ -1,8 +1,8 @@
-//! MIN, MAX and SUM over frames that grow, beside NULL.
+//! Keeps running MIN, MAX and SUM from counting as sorted.
 //!
-//! DataFusion takes the results of such an aggregate for sorted, since more rows never make a maximum smaller. But the
-//! result of a frame without values is NULL, which comes first there, wherever ORDER BY wants it. The functions of
-//! [`wrapped`](super::wrapped) do not claim to be monotonic; COUNT, which is never NULL, is none of them.
+//! DataFusion treats the results of such an aggregate as sorted, because more rows never make a maximum smaller. But
+//! the result of a frame without values is NULL, which comes first there, wherever ORDER BY puts NULL. The functions
+//! of [`wrapped`](super::wrapped) are not declared monotonic. COUNT, which is never NULL, is not among them.
 
 use super::{Answer, Case, Guard};
 

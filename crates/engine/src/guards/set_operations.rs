@@ -1,4 +1,4 @@
-//! EXCEPT ALL and INTERSECT ALL.
+//! Makes EXCEPT ALL and INTERSECT ALL count equal rows.
 
 use std::sync::Arc;
 
@@ -35,7 +35,7 @@ pub(super) const GUARD: Guard = Guard {
     ],
 };
 
-/// Comes before types are coerced, which adds casts to the keys.
+/// Adds the rule before types are coerced, which adds casts to the keys.
 pub(super) fn install(rules: &mut Vec<AnalysisRule>) {
     rules.insert(0, Arc::new(SetOperations));
 }
@@ -51,7 +51,7 @@ impl AnalyzerRule for SetOperations {
             optimized |= matches!(node, LogicalPlan::TableScan(scan) if scan.projection.is_some());
             Ok(TreeNodeRecursion::Continue)
         })?;
-        // The optimizer makes such joins of other conditions, too. Its plans may be analyzed once more.
+        // The optimizer also creates such joins for other conditions, and its plans may be analyzed again.
         if !found || optimized {
             return Ok(plan);
         }
@@ -69,7 +69,8 @@ impl AnalyzerRule for SetOperations {
     }
 }
 
-/// The planner makes EXCEPT ALL and INTERSECT ALL joins of all columns. Nothing else in SQL becomes such a join.
+/// Returns true if a join is EXCEPT ALL or INTERSECT ALL. The planner makes them joins of all columns, and nothing
+/// else in SQL becomes such a join.
 fn is_set_operation(join: &Join) -> bool {
     let distinct = matches!(join.left.as_ref(), LogicalPlan::Distinct(Distinct::All(_)));
     matches!(join.join_type, JoinType::LeftSemi | JoinType::LeftAnti)
@@ -101,7 +102,7 @@ fn rewritten(join: Join) -> Result<LogicalPlan> {
     Ok(LogicalPlan::Projection(Projection::try_new(columns, Arc::new(LogicalPlan::Join(joined)))?))
 }
 
-/// The name of the number of a row among those that are equal to it.
+/// Name of the column that numbers a row among equal rows.
 const NUMBER: &str = "__number_among_equals";
 const NUMBER_ON_THE_RIGHT: &str = "__number_among_equals_on_the_right";
 

@@ -1,4 +1,4 @@
-//! WITH in a query inside one that has a WITH of the same name.
+//! Supports a WITH inside another WITH of the same name.
 
 use std::collections::HashSet;
 use std::ops::ControlFlow;
@@ -40,15 +40,15 @@ pub(super) const GUARD: Guard = Guard {
     ],
 };
 
-/// Gives each WITH inside another one of its name a name of its own.
+/// Renames each WITH that is inside another one of its name.
 pub(super) fn rewrite(statement: &mut Statement) {
     let _ = visit(statement, &mut Shadowed::default());
 }
 
-/// From the inside out, so that what is left of a name within a query is that query's.
+/// Renames from the inside out, so that the remaining uses of a name within a query belong to that query.
 #[derive(Default)]
 struct Shadowed {
-    /// The names of the queries around.
+    /// Names in the enclosing queries.
     around: Vec<HashSet<String>>,
     given: usize,
 }
@@ -74,10 +74,10 @@ impl VisitorMut for Shadowed {
     }
 }
 
-/// Renames a table of a query's WITH where it is in effect: in those after it, in the query, and, if it may be
-/// recursive, in itself.
+/// Renames a table of a query's WITH in its scope: in the tables after it, in the query and, if it may be recursive,
+/// in the table itself.
 fn rename(query: &mut Query, names: &Rename) {
-    // Two of one name are refused.
+    // The planner refuses two tables of one name.
     let mut with = query.with.take();
     if let Some(with) = &mut with {
         let mut seen = false;

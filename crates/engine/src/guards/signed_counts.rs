@@ -1,4 +1,4 @@
-//! Functions that count, whose results have no sign in DataFusion.
+//! Gives counting functions a signed result type.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -61,7 +61,7 @@ pub(super) const GUARD: Guard = Guard {
     ],
 };
 
-/// Functions of arrays that count.
+/// Array functions that count.
 const OF_ARRAYS: &[&str] = &[
     "array_length",
     "array_ndims",
@@ -90,7 +90,7 @@ pub(super) fn install(builder: &mut SessionStateBuilder) {
     }
 }
 
-/// The type with a sign.
+/// Returns the signed type.
 fn signed(data_type: &DataType) -> DataType {
     match data_type {
         DataType::UInt64 => DataType::Int64,

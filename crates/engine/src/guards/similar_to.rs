@@ -1,4 +1,4 @@
-//! SIMILAR TO.
+//! Supports the patterns of SIMILAR TO.
 
 use std::ops::ControlFlow;
 
@@ -23,11 +23,11 @@ pub(super) const GUARD: Guard = Guard {
     }],
 };
 
-/// Writes SIMILAR TO as a regular expression that matches the same texts.
+/// Rewrites SIMILAR TO as a regular expression that matches the same texts.
 ///
 /// # Errors
 ///
-/// If a pattern is no text in the statement, or ends behind an escape character.
+/// If a pattern is no constant text, or ends with an escape character.
 pub(super) fn rewrite(statement: &mut Statement) -> Result<()> {
     match visit(statement, &mut Patterns) {
         ControlFlow::Break(error) => Err(error),
@@ -75,7 +75,7 @@ impl VisitorMut for Patterns {
     }
 }
 
-/// The regular expression that matches the texts that a pattern of standard SQL matches.
+/// Returns the regular expression for a pattern of standard SQL.
 fn regex(pattern: &str, escape: Option<char>) -> Option<String> {
     let mut regex = String::from("^(?s:");
     let mut in_class = false;
@@ -94,7 +94,7 @@ fn regex(pattern: &str, escape: Option<char>) -> Option<String> {
                 regex.push(']');
             }
             it if in_class => {
-                // Two of these in a row would be operators of sets.
+                // Two of these in a row would be set operators.
                 if matches!(it, '[' | '&' | '~' | '\\') {
                     regex.push('\\');
                 }

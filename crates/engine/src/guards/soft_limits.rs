@@ -1,4 +1,4 @@
-//! SELECT DISTINCT … LIMIT over sorted rows.
+//! Supports SELECT DISTINCT … LIMIT over sorted rows.
 
 use std::sync::Arc;
 
@@ -23,12 +23,12 @@ pub(super) const GUARD: Guard = Guard {
     }],
 };
 
-/// Comes last, when the order of rows is decided.
+/// Adds the rule at the end, when the order of rows is decided.
 pub(super) fn install(rules: &mut Vec<PhysicalRule>) {
     rules.push(Arc::new(SoftLimits));
 }
 
-/// Takes a limit from an aggregate whose rows have got an order since. It only saved work.
+/// Removes the limit of an aggregate whose rows have been ordered since. The limit only saved work.
 #[derive(Debug)]
 struct SoftLimits;
 

@@ -1,4 +1,4 @@
-//! Conditions of outer sort-merge joins over columns without NULL.
+//! Makes columns nullable in conditions of outer sort-merge joins.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ pub(super) const GUARD: Guard = Guard {
     }],
 };
 
-/// Comes before rules that look at joins.
+/// Adds the rule before those that check joins.
 pub(super) fn install(rules: &mut Vec<PhysicalRule>) {
     rules.insert(0, Arc::new(NullableFilter));
 }
@@ -53,7 +53,7 @@ impl PhysicalOptimizerRule for NullableFilter {
                     Some(join) => Arc::new(join),
                     None => Arc::clone(&node),
                 };
-                // A projection that is moved below the join takes columns away that its condition reads.
+                // A projection that is pushed below the join would remove columns that its condition reads.
                 let kept: Arc<dyn ExecutionPlan> = Arc::new(ForgetfulExec::new(join, true));
                 Ok(Transformed::yes(kept))
             }

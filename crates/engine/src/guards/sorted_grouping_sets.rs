@@ -1,4 +1,4 @@
-//! ROLLUP, CUBE and GROUPING SETS of sorted rows.
+//! Groups sorted rows correctly by ROLLUP, CUBE and GROUPING SETS.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ pub(super) const GUARD: Guard = Guard {
     }],
 };
 
-/// Comes before rules that look at what is sorted.
+/// Adds the rule before those that check sort orders.
 pub(super) fn install(rules: &mut Vec<PhysicalRule>) {
     rules.insert(0, Arc::new(Unsorted));
 }
@@ -69,7 +69,7 @@ impl PhysicalOptimizerRule for Unsorted {
     }
 }
 
-/// Whether the aggregate would rely on an order, or on columns being constant or equal to others.
+/// Returns true if the aggregate would rely on an order, or on constant or equal columns.
 fn is_known(input: &Arc<dyn ExecutionPlan>, mode: &InputOrderMode) -> bool {
     let known = input.equivalence_properties();
     *mode != InputOrderMode::Linear

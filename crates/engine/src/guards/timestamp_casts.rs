@@ -1,4 +1,4 @@
-//! Casts of timestamps to coarser units, and between local times and instants.
+//! Corrects casts of timestamps to coarser units, and between local times and instants.
 
 use std::sync::Arc;
 
@@ -57,7 +57,8 @@ pub(super) const GUARD: Guard = Guard {
     ],
 };
 
-/// An instant less a local time, or the reverse, with the local time as an instant of the other's time zone.
+/// Returns the difference of an instant and a local time, with the local time cast to an instant in the other's time
+/// zone.
 pub(super) fn difference(
     left: &Expr,
     op: Operator,
@@ -84,7 +85,7 @@ pub(super) fn difference(
     Some(binary_expr(left, op, right))
 }
 
-/// Whether DataFusion computes another value than this guard, or none.
+/// Returns true if this guard computes another value for a cast than DataFusion.
 pub(super) fn differs(from: &DataType, to: &DataType) -> bool {
     use DataType as D;
     match (from, to) {
@@ -105,12 +106,13 @@ fn is_utc(zone: &str) -> bool {
     matches!(zone, "UTC" | "+00:00")
 }
 
-/// Whether clocks of a time zone may change.
+/// Returns true if the offset of a time zone may change.
 fn is_named(zone: &str) -> bool {
     !is_utc(zone) && !zone.starts_with(['+', '-'])
 }
 
-/// A cast that [`differs`]; none of another one. What has no value is NULL if `safe`, and an error otherwise.
+/// Computes a cast that [`differs`]; returns `None` for others. A value that does not fit is NULL if `safe`, and an
+/// error otherwise.
 pub(super) fn cast(
     value: &ColumnarValue,
     to: &DataType,
@@ -154,7 +156,7 @@ fn converted(array: &ArrayRef, to: &DataType, safe: bool) -> Result<ArrayRef, Ar
         (None, Some(zone)) => {
             let zone: Tz = zone.parse()?;
             let instant = |it| match it {
-                // What a comparison has in place of all earlier, or all later, instants.
+                // Comparisons use these for all earlier, or all later, instants.
                 i64::MIN | i64::MAX => Some(it),
                 it => instant_of(it, *finer, &zone),
             };
@@ -165,7 +167,7 @@ fn converted(array: &ArrayRef, to: &DataType, safe: bool) -> Result<ArrayRef, Ar
     plain_cast(&all, to)
 }
 
-/// Texts that have no offset and are a local time that clocks skip or repeat; all others as Arrow reads them.
+/// Reads texts without an offset whose local time clocks skip or repeat. Arrow reads all others.
 fn of_texts(
     array: &ArrayRef,
     unit: TimeUnit,
@@ -202,13 +204,13 @@ fn per_second(unit: TimeUnit) -> i64 {
     10_i64.pow(places(unit).unsigned_abs())
 }
 
-/// A count in another unit. A fraction is dropped towards the past.
+/// Converts a count to another unit. Fractions are rounded down.
 fn scaled(count: i64, from: TimeUnit, to: TimeUnit) -> Option<i64> {
     let (from, to) = (per_second(from), per_second(to));
     if from > to { Some(count.div_euclid(from / to)) } else { count.checked_mul(to / from) }
 }
 
-/// The local time at an instant.
+/// Returns the local time of an instant.
 fn local_of(count: i64, unit: TimeUnit, zone: &Tz) -> Option<i64> {
     let ones = per_second(unit);
     let instant = DateTime::from_timestamp(count.div_euclid(ones), 0)?.naive_utc();
@@ -216,7 +218,7 @@ fn local_of(count: i64, unit: TimeUnit, zone: &Tz) -> Option<i64> {
     count.checked_add(i64::from(offset).checked_mul(ones)?)
 }
 
-/// The instant of a local time.
+/// Returns the instant of a local time.
 fn instant_of(count: i64, unit: TimeUnit, zone: &Tz) -> Option<i64> {
     let ones = per_second(unit);
     let local = DateTime::from_timestamp(count.div_euclid(ones), 0)?.naive_utc();
@@ -224,10 +226,10 @@ fn instant_of(count: i64, unit: TimeUnit, zone: &Tz) -> Option<i64> {
     count.checked_sub(i64::from(offset).checked_mul(ones)?)
 }
 
-/// The seconds that a local time is ahead of UTC: of two offsets the later one, and where clocks skip this time that
-/// before the change.
+/// Returns the offset from UTC in seconds at a local time. If clocks repeat the time, it is the later offset; if they
+/// skip it, the offset before the change.
 fn offset_at(local: NaiveDateTime, zone: &Tz) -> Option<i32> {
-    // Clocks skip less than a day; whole days were skipped at the line of the date.
+    // Clocks skip less than a day, except at the date line, where whole days were skipped.
     let hours = (0..=48).filter_map(|hours| local.checked_sub_signed(Duration::hours(hours)));
     let mut found = hours.filter_map(|it| zone.offset_from_local_datetime(&it).latest());
     found.next().map(|it| it.fix().local_minus_utc())

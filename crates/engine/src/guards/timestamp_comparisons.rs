@@ -1,4 +1,4 @@
-//! Timestamps and dates beside instants that are finer, or beyond what nanoseconds in 64 bits reach.
+//! Compares timestamps and dates with instants of finer units, or beyond the range of nanoseconds in 64 bits.
 
 use std::sync::Arc;
 
@@ -57,7 +57,7 @@ pub(super) const GUARD: Guard = Guard {
     ],
 };
 
-/// The instant that a text or a cast of one is, beside a column of this type.
+/// Returns the instant of a text, or of a cast of one, that is compared with a column of this type.
 pub(super) fn constant(expr: &Expr, beside: &DataType) -> Option<Number> {
     let zone = match beside {
         DataType::Timestamp(_, zone) => zone.as_deref(),
@@ -84,10 +84,11 @@ pub(super) fn constant(expr: &Expr, beside: &DataType) -> Option<Number> {
                 DataType::Timestamp(TimeUnit::Nanosecond, other)
                     if other.is_some() == zone.is_some() || other.is_none() =>
                 {
-                    // What has no zone is in the column's.
+                    // A text without a zone is in the column's zone.
                     instant(text, other.as_deref().or(zone))
                 }
-                // A column without a zone has local times of the literal's. Within its range, DataFusion compares them.
+                // A column without a zone holds local times of the literal's zone. DataFusion compares them correctly
+                // within its range.
                 DataType::Timestamp(TimeUnit::Nanosecond, Some(other)) if zone.is_none() => {
                     let local = string_to_datetime(&other.parse::<Tz>().ok()?, text).ok()?;
                     let is_near = local.timestamp_nanos_opt().is_some();
@@ -117,10 +118,10 @@ fn instant(text: &str, zone: Option<&str>) -> Option<Number> {
     }
 }
 
-/// An expression in the form in which it is compared with another one without overflow; none if it has it.
+/// Returns an expression in a form that is compared with another one without overflow, or `None` if it has that form.
 ///
-/// The coarser of two timestamps becomes one of the finer unit; what is out of its range is its first or last
-/// instant. A date is its first instant, and what it is compared with the local time.
+/// The coarser of two timestamps is converted to the finer unit; values out of its range become its first or last
+/// instant. A date becomes its first instant, and a timestamp that it is compared with becomes local time.
 pub(super) fn widened(expr: &Expr, data_type: &DataType, beside: &DataType) -> Option<Expr> {
     use DataType as D;
     let to = match (data_type, beside) {
@@ -138,7 +139,7 @@ pub(super) fn widened(expr: &Expr, data_type: &DataType, beside: &DataType) -> O
     Some(Expr::ScalarFunction(ScalarFunction::new_udf(instant_function(), arguments)))
 }
 
-/// A comparison with an instant that only the optimizer has computed, as that of now(), on the column itself.
+/// Returns a comparison with an instant that the optimizer computed, such as now(), as one on the column itself.
 pub(super) fn narrowed(expr: &Expr, schema: &DFSchema) -> Option<Expr> {
     match expr {
         Expr::BinaryExpr(BinaryExpr { left, op, right }) => match (left.as_ref(), right.as_ref()) {
@@ -164,7 +165,7 @@ fn compared(call: &Expr, op: Operator, value: &ScalarValue, schema: &DFSchema) -
     counted.compare(inner.clone(), op, &Number::of_literal(value)?)
 }
 
-/// What a call widens.
+/// Returns the expression that a call widens, and its type.
 fn counted<'a>(call: &'a Expr, schema: &DFSchema) -> Option<(&'a Expr, Counted)> {
     let Expr::ScalarFunction(call) = call else { return None };
     let inner = call.args.first().filter(|_| call.func.name() == NAME)?;
@@ -173,13 +174,13 @@ fn counted<'a>(call: &'a Expr, schema: &DFSchema) -> Option<(&'a Expr, Counted)>
 
 const NAME: &str = "sluice_instant";
 
-/// The function, to be registered with a session.
+/// Returns the function, to be registered with a session.
 pub(super) fn instant_function() -> Arc<ScalarUDF> {
     let signature = Signature::any(2, Volatility::Immutable);
     Arc::new(ScalarUDF::new_from_impl(Instant { signature }))
 }
 
-/// `sluice_instant(x, 'type')`: a date or a timestamp as a timestamp of a finer unit.
+/// The function `sluice_instant(x, 'type')`, which converts a date or a timestamp to a timestamp of a finer unit.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct Instant {
     signature: Signature,
@@ -244,7 +245,7 @@ impl ScalarUDFImpl for Instant {
     }
 }
 
-/// The field of a function of a value and the name of the type that it makes of it.
+/// Returns the result field of a function that takes a value and the name of a type.
 pub(super) fn named_type(function: &str, args: &ReturnFieldArgs) -> Result<FieldRef> {
     let ([value, _], [_, Some(name)]) = (args.arg_fields, args.scalar_arguments) else {
         return plan_err!("{function} takes a value and the name of a type");

@@ -1,4 +1,4 @@
-//! MIN and MAX by a float group, ordered and limited.
+//! Turns off the operator that keeps only the best groups by MIN and MAX.
 
 use datafusion::common::config::ConfigOptions;
 
@@ -18,7 +18,7 @@ pub(super) const GUARD: Guard = Guard {
     }],
 };
 
-/// NaN is not equal to itself in that operator.
+/// Turns the operator off, because NaN is not equal to itself in it.
 pub(super) fn set(options: &mut ConfigOptions) {
     options.optimizer.enable_topk_aggregation = false;
 }

@@ -1,4 +1,4 @@
-//! `date_trunc` of dates and timestamps that nanoseconds in 64 bits do not reach.
+//! Supports `date_trunc` of dates and timestamps beyond the range of nanoseconds in 64 bits.
 
 use std::sync::Arc;
 
@@ -30,13 +30,13 @@ pub(super) const GUARD: Guard = Guard {
     }],
 };
 
-/// The function with this guard.
+/// Returns the guarded function.
 pub(super) fn guarded(functions: &[Arc<ScalarUDF>]) -> Option<Arc<ScalarUDF>> {
     let function = functions.iter().find(|it| it.name() == "date_trunc")?;
     Some(changed(function, Truncated))
 }
 
-/// A call whose date is a timestamp of seconds, before DataFusion makes one of nanoseconds of it.
+/// Returns a call whose date is cast to a timestamp of seconds, before DataFusion casts it to nanoseconds.
 pub(super) fn of_date(expr: &Expr, schema: &datafusion::common::DFSchema) -> Option<Expr> {
     let Expr::ScalarFunction(call) = expr else { return None };
     let [part, date] = call.args.as_slice() else { return None };
@@ -49,7 +49,7 @@ pub(super) fn of_date(expr: &Expr, schema: &datafusion::common::DFSchema) -> Opt
     Some(Expr::ScalarFunction(ScalarFunction::new_udf(Arc::clone(&call.func), args)))
 }
 
-/// Truncation by the calendar.
+/// Truncates by the calendar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Truncated;
 
@@ -74,7 +74,7 @@ impl Change for Truncated {
         let day = 86_400 * 10_i64.pow(places(unit).unsigned_abs());
         let counts = cast(&array, &DataType::Int64)?;
         let counts = counts.as_primitive::<Int64Type>();
-        // A day that the calendar does not have keeps its timestamp at midnight.
+        // A day beyond the calendar keeps its timestamp at midnight.
         let starts = counts.unary::<_, Int64Type>(|count| {
             let days = count.div_euclid(day);
             truncated(days, first).unwrap_or(days).saturating_mul(day)
@@ -91,7 +91,7 @@ impl Change for Truncated {
 
 type First = fn(NaiveDate) -> Option<NaiveDate>;
 
-/// What finds the first day of a part of the calendar.
+/// Returns the function that finds the first day of a calendar part.
 fn first_day(part: &str) -> Option<First> {
     Some(match part.to_ascii_lowercase().as_str() {
         "week" => |day: NaiveDate| {
@@ -104,7 +104,7 @@ fn first_day(part: &str) -> Option<First> {
     })
 }
 
-/// The first day, in days since 1970.
+/// Returns the first day, in days since 1970.
 fn truncated(days: i64, first: First) -> Option<i64> {
     let day = DateTime::from_timestamp(days.checked_mul(86_400)?, 0)?.date_naive();
     Some(first(day)?.and_hms_opt(0, 0, 0)?.and_utc().timestamp().div_euclid(86_400))

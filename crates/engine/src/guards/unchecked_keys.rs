@@ -1,4 +1,4 @@
-//! PRIMARY KEY and UNIQUE, which nothing enforces.
+//! Ignores PRIMARY KEY and UNIQUE, which are not enforced.
 
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{
@@ -28,7 +28,7 @@ pub(super) const GUARD: Guard = Guard {
     ],
 };
 
-/// Whether a statement declares a key of a table.
+/// Returns true if a statement declares a key of a table.
 pub(crate) fn declares_keys(statement: &Statement) -> bool {
     let (columns, constraints) = match statement {
         Statement::Statement(sql) => match sql.as_ref() {
@@ -42,7 +42,7 @@ pub(crate) fn declares_keys(statement: &Statement) -> bool {
     options.any(|it| is_key(&it.option)) || constraints.iter().any(is_table_key)
 }
 
-/// Leaves keys out.
+/// Removes the keys from a statement.
 pub(super) fn rewrite(statement: &mut Statement) {
     match statement {
         Statement::Statement(sql) => {

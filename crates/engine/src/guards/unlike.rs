@@ -1,14 +1,13 @@
-//! Comparisons of types that DataFusion takes for different ones: UUIDs with text, and times of the day of several
-//! units.
+//! Compares types that DataFusion refuses to compare: UUIDs with text, and times of day of different units.
 
 use arrow::datatypes::{DataType, TimeUnit};
 use datafusion::common::{DFSchema, ScalarValue};
 use datafusion::logical_expr::{Expr, ExprSchemable, Operator, binary_expr, cast, lit};
 
-/// The bytes of a UUID.
+/// Bytes of a UUID.
 const UUID: i32 = 16;
 
-/// The same comparison of values of one type; none if it is none of these.
+/// Returns the comparison with both sides of one type, or `None` for other types.
 pub(super) fn compared(left: &Expr, op: Operator, right: &Expr, schema: &DFSchema) -> Option<Expr> {
     let (one, other) = (left.get_type(schema).ok()?, right.get_type(schema).ok()?);
     let (left, right) = match (&one, &other) {
@@ -27,7 +26,7 @@ fn is_time(data_type: &DataType) -> bool {
     matches!(data_type, DataType::Time32(_) | DataType::Time64(_))
 }
 
-/// A literal of text as the UUID that it is.
+/// Returns a text literal as a UUID.
 fn uuid(expr: &Expr) -> Option<Expr> {
     let Expr::Literal(
         ScalarValue::Utf8(Some(text))
@@ -38,7 +37,7 @@ fn uuid(expr: &Expr) -> Option<Expr> {
     else {
         return None;
     };
-    // `00000000-0000-0000-0000-000000000005`
+    // The text has the form `00000000-0000-0000-0000-000000000005`.
     let digits = match text.len() {
         36 if [8, 13, 18, 23].iter().all(|at| text.as_bytes()[*at] == b'-') => {
             text.replace('-', "")

@@ -1,4 +1,4 @@
-//! LEAD and LAG that look ahead.
+//! Corrects LEAD and LAG that look ahead.
 
 use std::sync::Arc;
 
@@ -61,7 +61,7 @@ pub(super) const GUARD: Guard = Guard {
 const V: &str = "CREATE TABLE shifts AS SELECT * FROM (VALUES (1, 10), (2, 20), (3, 30), (4, 40), (5, NULL), \
                  (6, NULL), (7, 70), (8, 80), (9, NULL)) v(id, v)";
 
-/// Puts guarded functions in place of DataFusion's.
+/// Replaces DataFusion's functions by guarded ones.
 pub(super) fn install(builder: &mut SessionStateBuilder) {
     let functions = builder.window_functions().get_or_insert_default();
     let guarded = functions
@@ -134,13 +134,13 @@ impl WindowUDFImpl for Shift {
         });
         match (self.inner.name(), offset) {
             ("lag", None | Some(true)) => self.inner.inner().limit_effect(args),
-            // Whether NULL is ignored is not known here.
+            // It is unknown here whether NULL is ignored.
             _ => LimitEffect::Unknown,
         }
     }
 }
 
-/// An evaluator that gets the rows of a partition all at once.
+/// An evaluator that gets all rows of a partition at once.
 #[derive(Debug)]
 struct Whole {
     inner: Box<dyn PartitionEvaluator>,

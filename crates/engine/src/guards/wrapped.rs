@@ -1,4 +1,4 @@
-//! Functions of DataFusion with one part replaced.
+//! Wraps functions of DataFusion to replace one part of them.
 
 use std::fmt::Debug;
 use std::hash::Hash;
@@ -26,19 +26,19 @@ use datafusion::logical_expr::{
 };
 use datafusion::scalar::ScalarValue;
 
-/// What changes in a scalar function.
+/// A change of a scalar function.
 pub(crate) trait Change: Debug + Copy + Eq + Hash + Send + Sync + 'static {
-    /// The field of the result.
+    /// Returns the field of the result.
     fn return_field(self, inner: &ScalarUDF, args: ReturnFieldArgs) -> Result<FieldRef> {
         inner.return_field_from_args(args)
     }
 
-    /// The result.
+    /// Computes the result.
     fn invoke(self, inner: &ScalarUDF, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         inner.invoke_with_args(args)
     }
 
-    /// A simpler expression that has the result.
+    /// Returns a simpler expression with the same result.
     fn simplify(
         self,
         inner: &ScalarUDF,
@@ -48,7 +48,7 @@ pub(crate) trait Change: Debug + Copy + Eq + Hash + Send + Sync + 'static {
         inner.simplify(args, info)
     }
 
-    /// The range of the argument that a result stands for.
+    /// Returns the range of the argument that yields a result.
     fn preimage(
         self,
         inner: &ScalarUDF,
@@ -59,18 +59,18 @@ pub(crate) trait Change: Debug + Copy + Eq + Hash + Send + Sync + 'static {
         inner.inner().preimage(args, literal, info)
     }
 
-    /// The range of the result.
+    /// Returns the range of the result.
     fn bounds(self, inner: &ScalarUDF, input: &[&Interval]) -> Result<Interval> {
         inner.evaluate_bounds(input)
     }
 }
 
-/// The function with a change.
+/// Returns the function with a change.
 pub(crate) fn changed(function: &Arc<ScalarUDF>, change: impl Change) -> Arc<ScalarUDF> {
     Arc::new(ScalarUDF::new_from_impl(Wrapped { inner: Arc::clone(function), change }))
 }
 
-/// Whether this is a function with such a change.
+/// Returns true if this is a function with such a change.
 pub(super) fn is_changed<C: Change>(function: &ScalarUDF) -> bool {
     function.inner().is::<Wrapped<C>>()
 }
@@ -149,34 +149,34 @@ impl<C: Change> ScalarUDFImpl for Wrapped<C> {
     }
 }
 
-/// What changes in an aggregate function.
+/// A change of an aggregate function.
 pub(super) trait AggregateChange: Debug + Copy + Eq + Hash + Send + Sync + 'static {
-    /// The types of the arguments.
+    /// Returns the types of the arguments.
     fn signature(self, inner: &AggregateUDF) -> &Signature {
         inner.signature()
     }
 
-    /// The type of the result, in place of that of the function.
+    /// Returns the type of the result, given that of the original function.
     fn result(self, _inner: &AggregateUDF, data_type: DataType) -> DataType {
         data_type
     }
 
-    /// What an accumulator hands over to another.
+    /// Returns the fields of the state that accumulators exchange.
     fn state_fields(self, inner: &AggregateUDF, args: StateFieldsArgs) -> Result<Vec<FieldRef>> {
         inner.state_fields(args)
     }
 
-    /// Whether the results of groups are computed together.
+    /// Returns true if the results of groups are computed together.
     fn groups_supported(self, inner: &AggregateUDF, args: AccumulatorArgs) -> bool {
         inner.groups_accumulator_supported(args)
     }
 
-    /// Whether its rows must be sorted before it.
+    /// Returns whether the rows must be sorted.
     fn order_sensitivity(self, inner: &AggregateUDF) -> AggregateOrderSensitivity {
         inner.order_sensitivity()
     }
 
-    /// What computes one result, in a window of growing frames, too.
+    /// Returns the accumulator of one result, also for a window of growing frames.
     fn accumulator(
         self,
         inner: &AggregateUDF,
@@ -185,12 +185,12 @@ pub(super) trait AggregateChange: Debug + Copy + Eq + Hash + Send + Sync + 'stat
         inner.accumulator(args)
     }
 
-    /// What computes the results of sliding frames.
+    /// Returns the accumulator of sliding frames.
     fn sliding(self, inner: &AggregateUDF, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
         inner.create_sliding_accumulator(args)
     }
 
-    /// What computes the results of groups.
+    /// Returns the accumulator of groups.
     fn groups(
         self,
         inner: &AggregateUDF,
@@ -200,7 +200,7 @@ pub(super) trait AggregateChange: Debug + Copy + Eq + Hash + Send + Sync + 'stat
     }
 }
 
-/// The function with a change.
+/// Returns the function with a change.
 pub(super) fn changed_aggregate(
     function: &Arc<AggregateUDF>,
     change: impl AggregateChange,
@@ -255,7 +255,7 @@ impl<C: AggregateChange> AggregateUDFImpl for WrappedAggregate<C> {
                 let inner = Arc::new(AggregateUDF::new_from_shared_impl(ordered));
                 Some(Arc::new(Self { inner, change: self.change }))
             }
-            // It sorts by itself in any case.
+            // The aggregate sorts by itself in any case.
             None if self.order_sensitivity().is_beneficial() => Some(self),
             None => None,
         })
@@ -365,7 +365,7 @@ impl<C: AggregateChange> AggregateUDFImpl for WrappedAggregate<C> {
     }
 
     fn set_monotonicity(&self, _data_type: &DataType) -> SetMonotonicity {
-        // See `running_extremes`.
+        // The reason is in `running_extremes`.
         SetMonotonicity::NotMonotonic
     }
 }

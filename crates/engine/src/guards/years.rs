@@ -1,4 +1,4 @@
-//! The year of a timestamp.
+//! Corrects conditions on the year of a timestamp.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ pub(super) const GUARD: Guard = Guard {
     }],
 };
 
-/// A call of DataFusion's function as one of ours.
+/// Replaces a call of DataFusion's function by one of ours.
 pub(super) fn replace(expr: &Expr) -> Option<Expr> {
     let Expr::ScalarFunction(call) = expr else { return None };
     if call.func.name() != "date_part" || is_changed::<Years>(&call.func) {
@@ -34,12 +34,12 @@ pub(super) fn replace(expr: &Expr) -> Option<Expr> {
     Some(Expr::ScalarFunction(ScalarFunction::new_udf(function, call.args.clone())))
 }
 
-/// The function with this guard.
+/// Returns the guarded function.
 pub(super) fn guarded(function: &Arc<ScalarUDF>) -> Arc<ScalarUDF> {
     changed(function, Years)
 }
 
-/// `date_part`, whose conditions DataFusion turns into ranges of timestamps.
+/// The change of `date_part`, whose conditions DataFusion turns into ranges of timestamps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Years;
 

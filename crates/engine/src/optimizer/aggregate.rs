@@ -1,4 +1,4 @@
-//! An aggregate without GROUP BY: computed here, over either scan, or in the store.
+//! Plans an aggregate without GROUP BY: locally, over any strategy of the scan, or in the store.
 
 use std::sync::Arc;
 
@@ -23,12 +23,11 @@ use crate::explain::aggregate_in_sql;
 use crate::physical_plan::s3_aggregate::{S3AggregateExec, StateColumn, replace_scan};
 use crate::profile::{aggregate_demand, evaluated_here, of_aggregate};
 
-/// Computing the aggregates in the store.
+/// The strategy that computes the aggregates in the store.
 const STORE: &str = "store";
 
-/// Where a partial aggregation is computed, if it has no groups and stands above a scan of a bucket,
-/// with nothing but projections and filters between. Its ways here are those of the scan, so the
-/// question subsumes that of the scan.
+/// Returns the choice for a partial aggregation without groups above a scan of a bucket, with only projections and
+/// filters in between. Its local strategies are those of the scan, so the choice includes that of the scan.
 pub(super) fn question(
     node: &Plan,
     _above: Option<&Plan>,
@@ -67,7 +66,7 @@ pub(super) fn question(
         };
         ways.push(Way { strategy, offer });
     }
-    // Of equals the first wins: the objects are only fetched if that is better.
+    // The first of equal strategies wins. Aggregating in the store comes after the scan's first strategy.
     ways.insert(1.min(ways.len()), Way { strategy: STORE, offer: store });
     let forced = match ours.aggregate {
         config::Aggregate::Store => Some(force_store()),
@@ -86,14 +85,14 @@ fn force_store() -> Forced {
     Forced { setting: "sluice.aggregate = 'store'".to_owned(), strategies: vec![STORE] }
 }
 
-/// The names of some aggregates.
+/// Returns the aggregates as SQL, separated by commas.
 pub(super) fn names(aggregate: &AggregateExec) -> String {
     let each = aggregate.aggr_expr().iter().zip(aggregate.filter_expr());
     let names = each.map(|(it, filter)| aggregate_in_sql(it, filter.as_ref()));
     names.collect::<Vec<_>>().join(", ")
 }
 
-/// Records why an aggregate over a bucket cannot be computed in the store, whatever the store.
+/// Records the reason why no store can compute an aggregate over a bucket.
 fn note_unsupported(node: &Plan, aggregate: &AggregateExec, options: &ConfigOptions) {
     let grouped = !aggregate.group_expr().is_true_no_grouping();
     let lower = matches!(*aggregate.mode(), AggregateMode::Partial | AggregateMode::Single);
@@ -108,7 +107,7 @@ fn note_unsupported(node: &Plan, aggregate: &AggregateExec, options: &ConfigOpti
     });
 }
 
-/// The question of the scan below a node, with nothing but projections and filters between.
+/// Returns the choice of the scan below a node, with only projections and filters in between.
 pub(super) fn question_below(
     node: &Plan,
     paths: &KeyPaths,
@@ -124,7 +123,7 @@ pub(super) fn question_below(
     }
 }
 
-/// Whether the store can run a scan, or why not.
+/// Checks that the store can run a scan. The error is the reason why it cannot.
 pub(super) fn possible(of_scan: &Question<Plan>) -> Result<(), Why> {
     match of_scan.ways.iter().find(|way| way.strategy == scan::SELECT) {
         Some(Way { offer: Err(why), .. }) => Err(why.clone()),
@@ -133,7 +132,7 @@ pub(super) fn possible(of_scan: &Question<Plan>) -> Result<(), Why> {
     }
 }
 
-/// Why a filter between an aggregation and its scan is evaluated here, if one is.
+/// Returns the reason why a filter between an aggregation and its scan is evaluated locally, if there is one.
 pub(super) fn filtered_here(partial: &AggregateExec, endpoint: &Endpoint) -> Result<Option<Why>> {
     let mut below = partial.input();
     while let Some(projection) = below.downcast_ref::<ProjectionExec>() {
@@ -145,10 +144,10 @@ pub(super) fn filtered_here(partial: &AggregateExec, endpoint: &Endpoint) -> Res
     Ok(reasons.into_iter().next().map(Why::new))
 }
 
-/// The aggregation in the store, or why the store cannot compute every partial state exactly:
-/// COUNT, SUM, AVG, MIN and MAX it can, with or without FILTER.
+/// Returns the aggregation in the store, or the reason why the store cannot compute every partial state exactly.
+/// COUNT, SUM, AVG, MIN and MAX are supported, with or without FILTER.
 ///
-/// MIN and MAX of doubles stay here, because the two sides do not agree on NaN and -0.0.
+/// MIN and MAX of doubles are computed locally, because stores differ on NaN and -0.0.
 fn in_store(
     partial: &Arc<AggregateExec>,
     of_scan: &Question<Plan>,

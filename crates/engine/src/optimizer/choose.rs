@@ -1,5 +1,5 @@
-//! The one place where plans are chosen: each operator of ours goes the way that the cost model
-//! predicts to be better, or the way that the session forces.
+//! Chooses plans: each operator takes the strategy that the cost model predicts to be best, or the one that the
+//! session forces. No other module chooses.
 
 use std::sync::Arc;
 
@@ -14,25 +14,25 @@ use super::{aggregate, group_by, join, scan, top_k, turning};
 use crate::choice::{Chooser, Journal, Question};
 use crate::endpoint::Endpoint;
 
-/// A plan, as ways build it.
+/// A plan, as strategies build it.
 pub(super) type Plan = Arc<dyn ExecutionPlan>;
 
-/// What an operator wants to know, and the store that it is about.
+/// A choice of an operator, and the endpoint of its store.
 pub(super) struct Asked {
     pub(super) endpoint: Arc<Endpoint>,
     pub(super) question: Question<Plan>,
 }
 
-/// The question of an operator about a node of the plan, if the node is one of its kind. The node
-/// above is given, too, and the paths of keys in the plan that it is in.
+/// Returns the choice of an operator for a node of the plan, if the node is of its kind. The arguments are the node,
+/// the node above, the paths of join keys in the plan, and the session's options.
 type Ask = fn(&Plan, Option<&Plan>, &KeyPaths, &ConfigOptions) -> Result<Option<Asked>>;
 
-/// Every operator that has a choice. The first whose question it is decides about a node and all
-/// below it that its ways rebuild: an aggregate decides about its scan.
+/// All operators with a choice. The first one that returns a choice decides about the node and everything below it
+/// that its strategies rebuild. For example, an aggregate decides about its scan.
 const OPERATORS: [Ask; 4] =
     [aggregate::question, group_by::question, top_k::question, scan::question];
 
-/// Asks every operator of ours which ways it has, and takes the best of each.
+/// Replaces each operator with a choice by its best strategy.
 #[derive(Debug)]
 pub struct Choose;
 
@@ -58,7 +58,7 @@ fn choose(
     paths: &KeyPaths,
     options: &ConfigOptions,
 ) -> Result<Plan> {
-    // A join decides about the scans that its keys reach, each by itself.
+    // A join decides about each scan that its keys reach separately.
     let mut asked = join::question(&node, above, paths, options)?;
     for ask in OPERATORS {
         if asked.is_none() {

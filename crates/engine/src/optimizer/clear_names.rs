@@ -1,9 +1,8 @@
-//! Keeps DataFusion from moving a filter to a column of the same name.
+//! Keeps DataFusion from pushing a filter down to another column of the same name.
 //!
-//! On its way down, a filter's columns are found again by their names. Where two columns of a node have
-//! one name, as they may above a join, the filter ends up with the first of them, or with the last:
-//! another filter. A [`ClearNames::Add`] before DataFusion's rule puts a node above each such one,
-//! that only lets filters on other columns pass, and [`ClearNames::Remove`] after it takes them away.
+//! `FilterPushdown` finds a filter's columns by name. If a node has two columns of one name, as above a join, the
+//! filter may move to the wrong one. [`ClearNames::Add`], before that rule, puts a node above each such node that
+//! only lets filters on other columns pass. [`ClearNames::Remove`], after the rule, removes these nodes.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -27,7 +26,7 @@ use datafusion::physical_plan::{
 use super::choose::Plan;
 use crate::physical_plan::without_expressions;
 
-/// The columns that are the only ones of their names.
+/// Returns the indexes of the columns whose names are unique.
 pub(super) fn clear_columns(schema: &Schema) -> HashSet<usize> {
     let mut last: HashMap<&str, usize> = HashMap::new();
     let mut clear: HashSet<usize> = (0..schema.fields().len()).collect();
@@ -40,12 +39,12 @@ pub(super) fn clear_columns(schema: &Schema) -> HashSet<usize> {
     clear
 }
 
-/// The two rules.
+/// The rule in its two forms.
 #[derive(Debug, Clone, Copy)]
 pub enum ClearNames {
-    /// Before filters are moved.
+    /// Runs before filters are pushed down.
     Add,
-    /// After it.
+    /// Runs after filters are pushed down.
     Remove,
 }
 
@@ -79,7 +78,7 @@ impl PhysicalOptimizerRule for ClearNames {
     }
 }
 
-/// Lets filters pass whose columns have no namesakes. Only in a plan while filters are moved.
+/// Lets filters on uniquely named columns pass. It is only in a plan while filters are pushed down.
 #[derive(Debug, Clone)]
 struct ClearNamesExec {
     input: Plan,

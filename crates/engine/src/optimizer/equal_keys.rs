@@ -1,4 +1,4 @@
-//! What a condition on the output of a join says about its build side, because keys are equal.
+//! Moves a condition on a join's output to its build side, along equal keys.
 
 use std::sync::Arc;
 
@@ -8,18 +8,17 @@ use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_plan::expressions::Column;
 use datafusion::physical_plan::joins::HashJoinExec;
 
-/// A condition on the output of a join, as one on its build side: each column of it is a key of the
-/// probe side, and a key of the build side is equal to it. None if it is about anything else, or
-/// if the join puts out rows that have no partner on the build side, or a column of its own.
+/// Rewrites a condition on the output of a join to one on its build side: each of its columns is a key of the probe
+/// side, which is replaced by the equal key of the build side. Returns `None` if the condition uses any other column,
+/// or if the join returns rows without a partner on the build side or a mark column.
 ///
-/// Rows of the build side that do not meet it are only joined to rows that do not, either. Without
-/// them, such a row may lose its partners, but it may lose itself as well: whoever asks for the
-/// condition drops it.
+/// Rows of the build side that do not meet the condition only join rows that do not meet it either. Without them such
+/// a row may lose its partners or be dropped itself, so the caller must drop it anyway.
 pub(super) fn on_the_build_side(
     join: &HashJoinExec,
     condition: &Arc<dyn PhysicalExpr>,
 ) -> Result<Option<Arc<dyn PhysicalExpr>>> {
-    // The first column of the output that is of the probe side.
+    // Index of the first output column that comes from the probe side.
     let first = match join.join_type() {
         JoinType::Inner | JoinType::Right => join.left().schema().fields().len(),
         JoinType::RightSemi | JoinType::RightAnti => 0,

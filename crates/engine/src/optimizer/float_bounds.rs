@@ -1,4 +1,4 @@
-//! Keeps rows with NaN that Parquet's bounds do not tell of.
+//! Keeps rows with NaN, which Parquet's bounds do not cover.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use datafusion::physical_plan::ExecutionPlan;
 
 use crate::datasource::float_bounds::distrust;
 
-/// Has scans of Parquet skip nothing by conditions on floating-point columns.
+/// Stops scans of Parquet from skipping rows by conditions on floating-point columns.
 #[derive(Debug)]
 pub struct FloatBounds;
 

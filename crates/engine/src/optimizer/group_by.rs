@@ -1,4 +1,4 @@
-//! An aggregate with GROUP BY, or DISTINCT: computed here, over either scan, or in the store.
+//! Plans an aggregate with GROUP BY, or DISTINCT: locally, over any strategy of the scan, or in the store.
 
 use std::sync::Arc;
 
@@ -21,20 +21,19 @@ use crate::physical_plan::s3_aggregate::replace_scan;
 use crate::physical_plan::s3_group_by::{Pushed, S3GroupByExec};
 use crate::profile::{GroupByDemand, evaluated_here, of_aggregate};
 
-/// Grouping here what is fetched.
+/// The strategy that fetches the objects and groups locally.
 const SERVER: &str = "server";
-/// Grouping here what the store sends.
+/// The strategy that groups the rows sent by the store locally.
 const FILTERED: &str = "filtered";
-/// Grouping in the store, by its own GROUP BY.
+/// The strategy that groups in the store by its own GROUP BY.
 const S3: &str = "s3";
-/// Grouping in the store, by a CASE for each group and aggregate, or by a statement for each group.
+/// The strategy that groups in the store by a CASE for each group and aggregate, or a statement for each group.
 const CASE: &str = "case";
-/// Grouping the largest groups in the store, and the others here.
+/// The strategy that groups the largest groups in the store, and the others locally.
 const HYBRID: &str = "hybrid";
 
-/// Where a partial aggregation by groups is computed, if it stands above a scan of a bucket, with
-/// nothing but projections and filters between. Its ways here are those of the scan, so the question
-/// subsumes that of the scan.
+/// Returns the choice for a partial aggregation with groups above a scan of a bucket, with only projections and
+/// filters in between. Its local strategies are those of the scan, so the choice includes that of the scan.
 pub(super) fn question(
     node: &Plan,
     _above: Option<&Plan>,
@@ -55,10 +54,10 @@ pub(super) fn question(
     let s3 = in_store(Pushed::Clause)?;
     let case = in_store(Pushed::All)?;
     let hybrid = in_store(Pushed::Largest)?;
-    // The cost model may still choose how much more the store does.
+    // The cost model still chooses how much of the grouping the store does.
     let only_select =
         ours.group_by == GroupBy::Auto && ours.scan == Scan::Select && possible(&of_scan).is_ok();
-    // Where one setting cannot be followed, the other still is.
+    // If one of two settings cannot be followed, the other one still is.
     let in_store_only = matches!(ours.group_by, GroupBy::S3 | GroupBy::Case | GroupBy::Hybrid)
         && ours.scan == Scan::Select
         && possible(&of_scan).is_ok();
@@ -96,7 +95,7 @@ pub(super) fn question(
             }),
             Err(why) => Err(why),
         };
-        // Of equals the first wins: what is simpler.
+        // The first of equal strategies wins. Fetching all rows comes last, other strategies of the scan first.
         let place = if strategy == SERVER { ways.len() } else { 0 };
         ways.insert(place, Way { strategy, offer });
     }
@@ -106,7 +105,7 @@ pub(super) fn question(
     Ok(Some(Asked { endpoint, question }))
 }
 
-/// `sum(x) by g`, or `g` alone.
+/// Returns the subject for EXPLAIN, such as `sum(x) by g`, or `g` alone.
 fn subject(partial: &AggregateExec) -> String {
     let keys = partial.group_expr().expr().iter().map(|(key, _)| in_sql(key));
     let keys = keys.collect::<Vec<_>>().join(", ");
@@ -116,8 +115,8 @@ fn subject(partial: &AggregateExec) -> String {
     }
 }
 
-/// Records why groups of what is read from a bucket cannot be aggregated in the store, whatever the
-/// store. DISTINCT, which is planned as an aggregate without functions, is not worth a word.
+/// Records the reason why no store can aggregate groups of this input from a bucket. DISTINCT, which is planned as an
+/// aggregate without functions, is not recorded.
 fn note_unsupported(node: &Plan, partial: &AggregateExec, options: &ConfigOptions) {
     if partial.aggr_expr().is_empty() || !scan::reads_bucket(node, options) {
         return;
@@ -149,7 +148,7 @@ fn force(group_by: GroupBy) -> Option<Forced> {
     Some(Forced { setting: format!("sluice.group_by = '{group_by}'"), strategies })
 }
 
-/// The aggregation in the store, or why it is not possible.
+/// Returns the aggregation in the store, or the reason why it is not possible.
 fn in_store(
     partial: &Arc<AggregateExec>,
     pushed: Pushed,

@@ -1,4 +1,4 @@
-//! A scan of a bucket that an index leads to its records.
+//! Plans a scan of a bucket that an index leads to its records.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -27,11 +27,11 @@ use crate::index::lookup::{REQUESTS, top_bytes};
 use crate::index::name::Place;
 use crate::index::reading::Reading;
 
-/// Letting an index lead to the records.
+/// The strategy in which an index leads to the records.
 pub(super) const INDEX: &str = "index";
 
-/// The way through an index of a scan that the store could also run, if an index exists or is asked
-/// for.
+/// Returns the strategy through an index for a scan that the store could also run. Returns `None` unless an index
+/// exists or the session forces one.
 pub(super) fn instead_of_select(
     config: &FileScanConfig,
     source: &S3SelectSource,
@@ -50,7 +50,7 @@ pub(super) fn instead_of_select(
     })
 }
 
-/// The same of a scan with DataFusion's source.
+/// Returns the strategy through an index for a scan with DataFusion's source.
 pub(super) fn instead_of_get(
     config: &FileScanConfig,
     above: Option<&Plan>,
@@ -68,7 +68,7 @@ pub(super) fn instead_of_get(
     })
 }
 
-/// The conjuncts of a filter above a scan, over the table's columns.
+/// Returns the conjuncts of a filter above a scan, over the table's columns.
 fn of_node_above(
     above: Option<&Plan>,
     over_table: impl Fn(&Arc<dyn PhysicalExpr>) -> Result<Arc<dyn PhysicalExpr>>,
@@ -78,8 +78,8 @@ fn of_node_above(
     conjuncts.into_iter().flatten().filter_map(|conjunct| over_table(conjunct).ok()).collect()
 }
 
-/// The way through an index of a scan with DataFusion's source: an offer, or why there is none if
-/// somebody would want to know.
+/// Returns the strategy through an index for a scan with DataFusion's source: an offer, or the reason why there is
+/// none if that is of interest.
 fn way(
     config: &FileScanConfig,
     filters: &[Arc<dyn PhysicalExpr>],
@@ -106,9 +106,9 @@ struct Best {
     statement: String,
 }
 
-/// Why there is none.
+/// The reason why there are none.
 enum Missing {
-    /// The table has no index, and nobody asks for one.
+    /// The table has no index, and the session does not force one.
     Unasked,
     Because(Why),
 }
@@ -160,7 +160,7 @@ fn best(
     }
     let request =
         gap(&endpoint.hardware, &endpoint.prices, ours.objective.into(), REQUESTS as u32).0;
-    // DataFusion asks for the pages of Parquet.
+    // DataFusion requests the pages of Parquet files separately.
     let of_pages = matches!(Format::of(config), Ok(Format::Parquet));
     let several = endpoint.profile().many_ranges && !of_pages;
     let most = if several { ours.ranges_per_request.min(MAX_RANGES) as u32 } else { 1 };
@@ -177,7 +177,7 @@ fn best(
         }
         let filter = conjunction(filters);
         let Some(spans) = spans_of(&filter, column, of_type) else { continue };
-        // The same top stands for all files.
+        // The top of one index represents all files.
         let top = known(config).find_map(|(_, it)| it?.of(column)?.sample.as_deref());
         let selected = top.map(|top| match assumed {
             Some(share) => Selected::assumed(top, share),
@@ -213,7 +213,7 @@ fn best(
     let mut numbers =
         best_together(about.len(), |numbers| priced(config, &some(numbers), &reading).weight);
     if assumed.is_some() {
-        // The share is that of all filters, so another column leaves no less to read.
+        // The assumed share applies to all filters, so a second column would not reduce the records.
         numbers.truncate(1);
     }
     let used = some(&numbers);
@@ -241,10 +241,10 @@ fn best(
     Ok(Ok(Best { asked, steps, statement }))
 }
 
-/// A column with an index that the filter says something about.
+/// An indexed column that the filter restricts.
 struct Candidate<'a> {
     name: &'a str,
-    /// Of the object whose top is known.
+    /// The records selected in the object whose index top is known.
     selected: Option<Selected>,
     asked: AskedColumn,
 }
@@ -256,17 +256,17 @@ fn known(
     files.map(|file| (file, file.extension::<FileIndexes>()))
 }
 
-/// What a scan through some indexes would ask for.
+/// The cost of a scan through some indexes.
 struct Priced {
     steps: Steps,
-    /// All that, in bytes.
+    /// The cost as a number of bytes.
     weight: f64,
-    /// How many objects there are, and how many have none of the indexes.
+    /// Number of objects, and of those without any of the indexes.
     files: u64,
     without: u64,
 }
 
-/// What a scan through the indexes of some columns together would ask for.
+/// Predicts the cost of a scan through the indexes of some columns together.
 fn priced(config: &FileScanConfig, columns: &[&Candidate<'_>], reading: &Reading) -> Priced {
     let (mut without, mut files) = (0, 0);
     let mut lookup = (0.0, 0.0);
@@ -278,7 +278,7 @@ fn priced(config: &FileScanConfig, columns: &[&Candidate<'_>], reading: &Reading
             continue;
         }
         files += 1;
-        // A file whose index has no top to be seen is expected to be read whole.
+        // A file is assumed to be read whole if the top of its index is unknown.
         let known = columns.iter().filter_map(|one| {
             let index = indexes?.of(one.asked.column)?;
             let top = index.sample.as_deref().filter(|top| top.size > 0)?;
@@ -298,7 +298,7 @@ fn priced(config: &FileScanConfig, columns: &[&Candidate<'_>], reading: &Reading
         let together = shape.looking_up(&each, reading);
         let tops: u64 = known.iter().map(|(index, ..)| top_bytes(index.object.size)).sum();
         lookup = (lookup.0 + known.len() as f64, lookup.1 + tops as f64);
-        // As the scan decides when it has seen the tops.
+        // The scan makes the same decision once it has read the tops.
         if shape.is_too_much(together.weight(reading), reading) {
             records = (records.0 + 1.0, records.1 + shape.bytes as f64);
         } else {

@@ -1,4 +1,4 @@
-//! A join over tables of a bucket: how its tables are read, and whether its keys go to the store.
+//! Plans how the tables of a join in a bucket are read, and whether join keys are sent to the store.
 
 use std::sync::Arc;
 
@@ -23,16 +23,16 @@ use crate::datasource::s3_select::S3SelectSource;
 use crate::endpoints::resolve;
 use crate::profile::scan_demand;
 
-/// The tables are fetched.
+/// The strategy that fetches the table.
 const BASELINE: &str = "baseline";
-/// The store filters and projects each table by itself.
+/// The strategy in which the store filters and projects the table by itself.
 const FILTERED: &str = "filtered";
-/// It filters the probe side by the keys of the build side, too, unless these turn out not to be
-/// worth it.
+/// The strategy in which the store also filters the probe side by the keys of the build side, unless these turn out
+/// not to be worth it.
 const BLOOM: &str = "bloom";
 
-/// How a table under a join is read, if its keys are to reach it or the session forces a strategy.
-/// Who asks has the paths of keys in the plan that the node is in.
+/// Returns the choice for a table under a join, if keys reach it or the session forces a strategy. `paths` must be
+/// those of the plan that contains the node.
 pub(super) fn question(
     node: &Plan,
     above: Option<&Plan>,
@@ -103,8 +103,7 @@ pub(super) fn question(
     Ok(Some(Asked { endpoint, question }))
 }
 
-/// What a scan is expected to ask about the keys that reach it; none if none do, or the session does not
-/// want them sent.
+/// Returns the keys that a scan is expected to send; `None` if none reach it or the session does not want them sent.
 pub(super) fn expected_of_scan(
     scan: &Plan,
     source: &S3SelectSource,
@@ -127,7 +126,7 @@ fn expected(
     ExpectedKeys::new(source, share, paths.most_keys(joined), bloom).among(paths.all_keys(joined))
 }
 
-/// Why none of a scan's keys can be looked up in a Bloom filter, if that is so.
+/// Returns the reason why none of a scan's keys can be looked up in a Bloom filter, if that is the case.
 fn no_bloom(source: &S3SelectSource, joined: &Joined) -> Option<Why> {
     let schema = source.file_schema();
     let columns = joined.keys.iter().flat_map(|key| &key.columns);
@@ -143,7 +142,7 @@ fn no_bloom(source: &S3SelectSource, joined: &Joined) -> Option<Why> {
     first
 }
 
-/// Records why keys that a session wants to be sent can be sent nowhere in a plan with joins.
+/// Records the reason why keys cannot be sent anywhere in a plan with joins although the session forces it.
 pub(super) fn note_unfollowed(plan: &Plan, paths: &KeyPaths, options: &ConfigOptions) {
     if SluiceOptions::of(options).join != Join::Bloom {
         return;
@@ -163,10 +162,10 @@ pub(super) fn note_unfollowed(plan: &Plan, paths: &KeyPaths, options: &ConfigOpt
     });
 }
 
-/// The same of a table that the store cannot read; nothing, where that is not asked for.
+/// Returns the choice for a table that the store cannot read; `None` unless the session forces a strategy.
 fn only_baseline(node: &Plan, joined: &Joined, options: &ConfigOptions) -> Result<Option<Asked>> {
     let chosen = SluiceOptions::of(options);
-    // The scan knows why there is no index.
+    // The choice of the scan reports why there is no index.
     let by_index = chosen.join == Join::Auto && chosen.scan == Scan::Index;
     let forced = forced(&chosen, joined).filter(|_| !by_index);
     let (Some(forced), Some((config, endpoint))) = (forced, of_bucket(node, options)) else {
@@ -186,7 +185,7 @@ fn only_baseline(node: &Plan, joined: &Joined, options: &ConfigOptions) -> Resul
     Ok(Some(Asked { endpoint, question }))
 }
 
-/// Of rows with a key that is wanted, if nothing is known about the build side.
+/// Assumed share of rows with a matching key if the build side is unknown.
 const DEFAULT_SHARE: f64 = 0.2;
 fn forced(options: &SluiceOptions, joined: &Joined) -> Option<Forced> {
     let strategies = match (options.join, options.scan) {
@@ -201,14 +200,14 @@ fn forced(options: &SluiceOptions, joined: &Joined) -> Option<Forced> {
         (Join::Auto, _) => return None,
         (Join::Baseline, _) => vec![BASELINE],
         (Join::Filtered, _) => vec![FILTERED],
-        // The build side of a join with keys is what the paper's filtered join makes of it.
+        // For the build side of a join with keys, the paper's Bloom join equals its filtered join.
         (Join::Bloom, _) if joined.keys.is_empty() => vec![FILTERED],
         (Join::Bloom, _) => vec![BLOOM],
     };
     Some(Forced { setting: format!("sluice.join = '{}'", options.join), strategies })
 }
 
-/// The columns by which a table is joined.
+/// Returns the names of the columns by which a table is joined.
 fn on(joined: &Joined) -> String {
     let mut names: Vec<_> = joined.keys.iter().flat_map(|key| &key.columns).cloned().collect();
     names.sort();

@@ -1,4 +1,4 @@
-//! Which of the filters that arrive at a scan are keys of a join.
+//! Marks the filters that arrive at a scan and are keys of a join.
 
 use std::sync::Arc;
 
@@ -16,14 +16,14 @@ use crate::datasource::s3_scan::{S3Scan, as_select_scan};
 use crate::datasource::s3_select::S3SelectSource;
 use crate::physical_plan::s3_group_by::S3GroupByExec;
 
-/// Tells Select scans, and group-bys in the store, which of their arriving filters are keys of a join,
-/// which they may wait for, and how many keys there would be without a filter on the build side. If
-/// those are not to be sent, takes the filters away, and the joins no longer make them.
+/// Marks for Select scans, and group-bys in the store, which of their arriving filters are keys of a join and how
+/// many keys there would be without a filter on the build side. Scans may wait for such keys. If keys must not be
+/// sent, their filters are removed, and the joins no longer create them.
 ///
-/// Hands filters also to scans that their keys reach in ways that DataFusion does not take.
+/// Filters are also passed to scans that keys reach along paths that DataFusion does not follow.
 ///
-/// Nothing else about the filters says who makes them, and a scan that waits for a top-K or an
-/// aggregate above it waits for itself.
+/// The filters themselves do not show which operator creates them, and a scan that waited for a top-K or an aggregate
+/// above it would wait for itself.
 #[derive(Debug)]
 pub struct JoinKeys;
 

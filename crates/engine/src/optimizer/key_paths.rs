@@ -1,4 +1,4 @@
-//! Which scans the keys of which joins reach.
+//! Finds the scans that the keys of joins reach.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -30,43 +30,42 @@ use crate::datasource::s3_scan::{as_select_scan, as_turning_scan};
 use crate::profile::{kept_of_column, selectivity, table_rows};
 use crate::statistics::distinct_of;
 
-/// Which scans of a plan lie below joins, and which of these joins' keys reach them on the probe
-/// side. Where DataFusion takes a filter on a key, it takes the keys: its own answers decide.
+/// The scans of a plan that are below joins, and the join keys that reach them on the probe side. A key takes the
+/// paths that DataFusion's own pushdown takes for a filter on it.
 ///
-/// Each key is followed by itself, so that those of one join may reach different scans. What
-/// reaches the probe side of a join further down also reaches its build side, by the key that is
-/// equal there (`sluice.transfer`).
+/// Each key is followed separately, so the keys of one join may reach different scans. A key that reaches the probe
+/// side of a join further down also reaches its build side, through the key that is equal there (`sluice.transfer`).
 #[derive(Debug, Default)]
 pub(super) struct KeyPaths {
-    /// By the address of the scan's node, which the plan keeps in place.
+    /// Scans by the address of their node, which the plan keeps in place.
     scans: HashMap<*const (), Joined>,
     joins: Vec<Join>,
-    /// Whether a selectivity is assumed of every filter.
+    /// True if the session assumes a selectivity for every filter.
     assumed: bool,
 }
 
 /// A scan below a join.
 #[derive(Debug, Clone)]
 pub(super) struct Joined {
-    /// The keys that reach it.
+    /// The keys that reach the scan.
     pub(super) keys: Vec<Reaching>,
-    /// Why others do not.
+    /// The side of the scan, which is the reason why other keys do not reach it.
     pub(super) side: Side,
 }
 
-/// Where a scan stands below the nearest join above it.
+/// The side of the nearest join above that a scan is on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Side {
-    /// On the side whose keys go to the other.
+    /// The side whose keys go to the other side.
     Build,
-    /// On the other side, whose rows the join keeps without a partner.
+    /// The other side, if the join keeps its rows without a partner.
     Kept,
-    /// On the other side.
+    /// The other side.
     Probe,
 }
 
 impl Side {
-    /// Why no keys arrive there.
+    /// Returns the reason why no keys arrive on this side.
     pub(super) fn without_keys(self) -> Why {
         Why::from(match self {
             Self::Build => "it is on the build side of its join, whose keys go to the other side",
@@ -79,31 +78,31 @@ impl Side {
 /// A key that reaches a scan.
 #[derive(Debug, Clone)]
 pub(super) struct Reaching {
-    /// The scan's columns that it is made of.
+    /// Names of the scan's columns in the key.
     pub(super) columns: Vec<String>,
-    /// Itself, over the scan's columns.
+    /// The key over the scan's columns.
     expr: Arc<dyn PhysicalExpr>,
-    /// The share of its values that the scan's own filters on it leave: those that the build side has, too,
+    /// Share of the key's values that pass the scan's own filters on it. The build side has only these values, too,
     /// where the plan infers one side's filters from the other's.
     kept: f64,
-    /// The share of the rows that have none.
+    /// Share of the rows in which the key is NULL.
     nulls: f64,
     join: usize,
-    /// Which of the join's keys it is.
+    /// Index of the key among the join's keys.
     key: usize,
 }
 
 #[derive(Debug, Default)]
 struct Join {
-    /// The expressions under which its keys arrive.
+    /// The dynamic filters that carry the join's keys.
     filters: Vec<Arc<dyn PhysicalExpr>>,
-    /// The types of its keys.
+    /// Types of the join's keys.
     types: Vec<DataType>,
-    /// Rows on its build side, if that can be estimated.
+    /// Estimated rows on the build side, if known.
     build: Option<f64>,
-    /// For each of its keys, the table that it comes from.
+    /// For each key, the table that it comes from.
     origins: Vec<Option<Origin>>,
-    /// The rows of the build side, if that is a whole table.
+    /// Rows of the build side, if that is a whole table.
     whole: Option<f64>,
 }
 
@@ -111,19 +110,20 @@ struct Join {
 #[derive(Debug, Clone, Copy)]
 struct Origin {
     rows: f64,
-    /// How many keys they have, at least 1 and at most as many as there are rows.
+    /// Number of distinct keys in these rows, at least 1 and at most `rows`.
     keys: f64,
 }
 
 impl Origin {
-    /// How many keys so many of its rows are expected to have, whichever they are.
+    /// Returns the expected number of distinct keys in so many random rows.
     fn keys_of(self, rows: f64) -> f64 {
         distinct_of(rows, self.rows, self.keys)
     }
 }
 
 impl Join {
-    /// The table that its keys come from: of several columns, each row may have another key.
+    /// Returns the table that the join's keys come from. With several columns, each row is assumed to have another
+    /// key.
     fn origin(&self) -> Option<Origin> {
         match self.origins.as_slice() {
             [origin] => *origin,
@@ -135,51 +135,51 @@ impl Join {
         }
     }
 
-    /// How many values its build side has in one of its key columns at most, as far as that is estimated. They are
-    /// sent by themselves, whatever they stand beside.
+    /// Returns the estimated number of values of one key column on the build side, at most. The values of each column
+    /// are sent separately.
     fn values(&self, key: usize) -> Option<f64> {
         let rows = self.build?;
         let origin = self.origins.get(key).copied().flatten();
         Some(origin.map_or(rows, |origin| origin.keys_of(rows).min(rows)))
     }
 
-    /// The share of the rows of a scan that have one of the values of a key column, as far as that is
-    /// estimated; 1 if what a filter leaves is not.
+    /// Returns the estimated share of a scan's rows that have one of the values of a key column. It is 1 if the
+    /// effect of a filter cannot be estimated.
     fn share_of(&self, reaching: &Reaching) -> Option<f64> {
         let origin = self.origins.get(reaching.key).copied().flatten();
         let all = origin.filter(|_| self.whole.is_none())?.keys;
         Some((self.values(reaching.key)? / (all * reaching.kept).max(1.0)).min(1.0))
     }
 
-    /// Whether the keys of its build side are as a rule all that the probe side has: those of a whole
-    /// table that is too large for a list of what is looked for.
+    /// Returns true if the build side is a whole table too large for a list of selected values. Its keys then usually
+    /// include all keys of the probe side.
     fn tells_nothing(&self) -> bool {
-        /// The most rows of such a list.
+        /// Most rows of such a list.
         const LIST: f64 = 10_000.0;
         self.whole.is_some_and(|rows| rows > LIST)
     }
 
-    /// How many keys the probe side has at most, if that can be estimated. A whole table tells about
-    /// itself only.
+    /// Returns the estimated number of keys of the probe side, at most. A whole table as build side gives no estimate
+    /// for the other side.
     fn domain(&self) -> Option<f64> {
         let origin = self.origin().filter(|_| self.whole.is_none());
         origin.map(|origin| origin.keys)
     }
 }
 
-/// What becomes of a condition on its way down.
+/// A condition that is followed down the plan.
 #[derive(Debug, Clone)]
 struct Probe {
     condition: Arc<dyn PhysicalExpr>,
     join: usize,
-    /// Which of the join's keys it is about.
+    /// Index of the key among the join's keys.
     key: usize,
-    /// Whether it follows the keys of the build side to their origin.
+    /// True if it follows a key of the build side to its origin.
     to_origin: bool,
 }
 
 impl KeyPaths {
-    /// The paths in a plan.
+    /// Finds the paths in a plan.
     pub(super) fn of(plan: &Plan, options: &ConfigOptions) -> Result<Self> {
         let assumed = SluiceOptions::of(options).selectivity.assumed().is_some();
         let mut paths = Self { assumed, ..Self::default() };
@@ -187,27 +187,27 @@ impl KeyPaths {
         Ok(paths)
     }
 
-    /// Whether keys reach any scan.
+    /// Returns true if keys reach any scan.
     pub(super) fn reach_any(&self) -> bool {
         self.scans.values().any(|joined| !joined.keys.is_empty())
     }
 
-    /// Why no scan of the plan gets keys, although it has joins; none if some do, or if it has none
-    /// over scans.
+    /// Returns the reason why no scan of the plan gets keys although it has joins. Returns `None` if some scan gets
+    /// keys, or if no join is over scans.
     pub(super) fn why_none(&self) -> Option<Why> {
         let stands = |side: &Side| self.scans.values().any(|joined| joined.side == *side);
         let side = [Side::Kept, Side::Probe, Side::Build].into_iter().find(stands);
         side.filter(|_| !self.reach_any()).map(Side::without_keys)
     }
 
-    /// What a scan of the plan is to the joins above it; none if there are none.
+    /// Returns the joins' keys and the side of a scan; `None` if no join is above it.
     pub(super) fn joined(&self, scan: &Plan) -> Option<&Joined> {
         self.scans.get(&address(scan))
     }
 
-    /// The share of a scan's rows that have keys of the build sides, as far as that is estimated.
+    /// Returns the estimated share of a scan's rows that have keys of the build sides.
     pub(super) fn share(&self, joined: &Joined) -> Option<f64> {
-        // Of a join by several columns, the values of each are asked about.
+        // A join by several columns sends the values of each column.
         let mut shares: BTreeMap<usize, f64> = BTreeMap::new();
         for key in &joined.keys {
             let Some(join) = self.joins.get(key.join) else { continue };
@@ -218,13 +218,13 @@ impl KeyPaths {
         }
         let shares = shares.into_iter().filter_map(|(join, share)| {
             let tells_nothing = self.joins.get(join).is_some_and(Join::tells_nothing);
-            // What a filter that the store applies leaves is not estimated, unless all is assumed to pass.
+            // The effect of filters in the store is not estimated, unless the session assumes a selectivity.
             (share < 1.0 || self.assumed || tells_nothing).then_some(share)
         });
         shares.reduce(f64::min)
     }
 
-    /// How many keys reach a scan at most, as far as that is estimated.
+    /// Returns the estimated number of keys that reach a scan, at most.
     pub(super) fn most_keys(&self, joined: &Joined) -> Option<f64> {
         let mut builds: BTreeMap<usize, f64> = BTreeMap::new();
         for key in &joined.keys {
@@ -236,13 +236,14 @@ impl KeyPaths {
         builds.into_values().reduce(f64::min)
     }
 
-    /// How many keys reach a scan if none is filtered out on the build side, as far as that is estimated.
+    /// Returns the estimated number of keys that would reach a scan without filters on the build side.
     pub(super) fn all_keys(&self, joined: &Joined) -> Option<f64> {
         let domains = joined.keys.iter().filter_map(|key| self.joins.get(key.join)?.domain());
         domains.reduce(f64::min)
     }
 
-    /// For each expression under which keys arrive, what is known about them, if they are wanted.
+    /// Returns the known properties of the keys for each dynamic filter that carries them; `None` if the keys are not
+    /// wanted.
     pub(super) fn keys(&self, strategy: Strategy) -> HashMap<u64, Option<ArrivingKeys>> {
         let wanted = |join: &Join| match strategy {
             Strategy::Baseline | Strategy::Filtered => false,
@@ -257,12 +258,12 @@ impl KeyPaths {
         each.collect()
     }
 
-    /// The filters of all joins whose keys reach a scan, over the scan's columns. Keys that do not
-    /// reach it are NULL in them, so that they only say something about those that do.
+    /// Returns the filters of all joins whose keys reach a scan, over the scan's columns. Keys that do not reach it
+    /// are replaced by NULL, so that the filters only restrict the others.
     ///
     /// # Errors
     ///
-    /// If a filter is not about the keys of its join.
+    /// If a filter does not fit the keys of its join.
     pub(super) fn filters(&self, scan: &Plan) -> Result<Vec<Arc<dyn PhysicalExpr>>> {
         let keys = self.joined(scan).map(|joined| joined.keys.as_slice()).unwrap_or_default();
         let numbers: BTreeSet<_> = keys.iter().map(|key| key.join).collect();
@@ -336,7 +337,7 @@ impl KeyPaths {
                 origins: vec![None; join.on().len()],
                 whole: match build.iter().all(|probe| probe.to_origin) {
                     true => whole_table(join.left()),
-                    // Other keys select rows of it.
+                    // Keys of other joins select some of its rows.
                     false => None,
                 },
             });
@@ -358,7 +359,7 @@ impl KeyPaths {
         Ok(())
     }
 
-    /// The conditions that DataFusion would hand to each child of a node.
+    /// Returns the conditions that DataFusion would pass to each child of a node.
     fn hand_down(
         &self,
         node: &Plan,
@@ -379,7 +380,7 @@ impl KeyPaths {
         Ok(below)
     }
 
-    /// A scan, and what reached it.
+    /// Records a scan and the conditions that reached it.
     fn arrive(
         &mut self,
         scan: &Plan,
@@ -413,8 +414,8 @@ impl KeyPaths {
     }
 }
 
-/// Whether a condition is about columns that the store knows, if it can be asked: not about
-/// partitions, nor about what is computed of columns.
+/// Returns true unless the scan is a Select scan and the condition uses partition columns or computed columns, which
+/// the store does not have.
 fn is_of_files(scan: &Plan, condition: &Arc<dyn PhysicalExpr>) -> Result<bool> {
     let Some((_, source)) = as_select_scan(scan.as_ref()) else { return Ok(true) };
     let columns = source.file_schema().fields().len();
@@ -427,8 +428,8 @@ fn is_of_files(scan: &Plan, condition: &Arc<dyn PhysicalExpr>) -> Result<bool> {
     Ok(known)
 }
 
-/// The share of a key's values that the filters of a scan on it leave, and of the rows that have none, as far as
-/// that is known of a Select scan's column.
+/// Returns the share of a key's values that pass the scan's filters on it, and the share of rows in which it is NULL.
+/// Both are known for a column of a Select scan only.
 fn kept_and_nulls(scan: &Plan, columns: &[String], options: &ConfigOptions) -> (f64, f64) {
     let (Some((config, source)), [column]) = (as_select_scan(scan.as_ref()), columns) else {
         return (1.0, 0.0);
@@ -443,7 +444,7 @@ fn address(node: &Plan) -> *const () {
     Arc::as_ptr(node).cast()
 }
 
-/// The rows of a table all of which a plan puts out; none if it does not.
+/// Returns the rows of a table if the plan returns all of them, else `None`.
 fn whole_table(plan: &Plan) -> Option<f64> {
     if let Some((config, source)) = as_select_scan(plan.as_ref()) {
         return source.filters().is_empty().then(|| all_rows(config)).flatten();
@@ -466,8 +467,7 @@ fn all_rows(config: &FileScanConfig) -> Option<f64> {
     config.limit.is_none().then(|| table_rows(config))
 }
 
-/// The rows that a node puts out, if that is known or estimated: DataFusion does not know which share
-/// passes the filters that scans have taken.
+/// Returns the known or estimated rows of a node. DataFusion does not account for the filters that scans have taken.
 fn rows(node: &Plan, options: &ConfigOptions) -> Result<Option<f64>> {
     let mut share = 1.0;
     node.apply(|below| {
@@ -479,7 +479,7 @@ fn rows(node: &Plan, options: &ConfigOptions) -> Result<Option<f64>> {
     Ok(all_rows_of(node)?.map(|rows| rows * share))
 }
 
-/// The same as if scans had no filters.
+/// Returns the known or estimated rows of a node as if scans had no filters.
 fn all_rows_of(node: &Plan) -> Result<Option<f64>> {
     let statistics = StatisticsContext::new().compute(node.as_ref(), &StatisticsArgs::new())?;
     Ok(estimated(statistics.num_rows))
@@ -492,8 +492,8 @@ fn estimated(number: Precision<usize>) -> Option<f64> {
     }
 }
 
-/// What is known about a scan that a key comes from, as if it had no filters. Each row may have another key
-/// unless the condition is about a column whose values are known.
+/// Returns the rows and distinct keys of a scan that a key comes from, as if the scan had no filters. Each row is
+/// assumed to have another key unless the condition is on a column with statistics.
 fn origin(scan: &Plan, condition: &Arc<dyn PhysicalExpr>) -> Result<Option<Origin>> {
     let statistics = StatisticsContext::new().compute(scan.as_ref(), &StatisticsArgs::new())?;
     let Some(rows) = estimated(statistics.num_rows) else { return Ok(None) };
@@ -515,7 +515,7 @@ mod tests {
         let near = |a: f64, b: f64| assert!((a - b).abs() < 1e-6 * b.max(1.0), "{a} {b}");
         // Each row has another key.
         near(keys(1000.0, 1000.0, 300.0), 300.0);
-        // Four rows have a key: 1 - 0.7⁴.
+        // Each key has four rows: 1 - 0.7⁴.
         near(keys(4000.0, 1000.0, 1200.0), 759.9);
         for (rows, all) in [(4000.0, 1000.0), (1000.0, 1000.0), (1.0, 1.0)] {
             near(keys(rows, all, 0.0), 0.0);

@@ -1,21 +1,21 @@
-//! Our physical optimizer rules, and where they stand among DataFusion's.
+//! Physical optimizer rules of Sluicegate, and their places among DataFusion's rules.
 //!
-//! | rule | stands | because |
+//! | rule | place | reason |
 //! |---|---|---|
 //! | [`SelectScan`] | before the first `FilterPushdown` | filters are then offered to our source |
-//! | [`PruneFiles`] | after it | filters are absorbed, and what is left is what is asked |
-//! | DataFusion's [`ProjectionPushdown`], once more | after that | columns that only absorbed filters read are no longer asked for, and not predicted to be |
-//! | [`Choose`] | after that | filters are absorbed, so the cost of a statement can be predicted; no exchange lies between the two halves of an aggregate yet; and exchanges are placed for the plan that is chosen |
-//! | [`SwitchPruning`] | after that | what the store computes never crosses the switch; and the two halves of an aggregate are still neighbours, and exchanges are placed around the switch later |
-//! | [`JoinKeys`] | after the last `FilterPushdown` | joins have handed their filters to the scans |
-//! | [`FloatBounds`] | after it | every condition that a scan of Parquet may skip rows by is there |
-//! | [`ClearNames`] | around each `FilterPushdown` | it finds columns by their names, of which there may be two |
-//! | [`StagedWrites`] | last | it only wraps what writes files, and nothing may be planned between the two |
+//! | [`PruneFiles`] | after it | our source has its filters |
+//! | DataFusion's [`ProjectionPushdown`], once more | next | columns that only pushed-down filters read are neither requested nor predicted |
+//! | [`Choose`] | next | filters are pushed down, so the cost of a statement can be predicted; no exchange separates the two halves of an aggregate yet; exchanges are placed for the chosen plan |
+//! | [`SwitchPruning`] | next | results of the store never cross the switch; the two halves of an aggregate are still adjacent; exchanges are placed around the switch later |
+//! | [`JoinKeys`] | after the last `FilterPushdown` | joins have passed their filters to the scans |
+//! | [`FloatBounds`] | next | Parquet scans have all conditions that they may skip rows by |
+//! | [`ClearNames`] | around each `FilterPushdown` | that rule finds columns by name, which may be ambiguous |
+//! | [`StagedWrites`] | last | it only wraps writes, and no rule may put anything between the two |
 //!
-//! An operator with a choice is a file that offers its ways (`scan.rs`, `aggregate.rs`,
-//! `group_by.rs`, `top_k.rs`) and a line in `choose.rs` (`join.rs`, which asks about scans, comes before them;
-//! `index.rs` is a way of scans, `turning.rs` keeps two of them open until it runs); no other rule replaces
-//! a plan by a cheaper one.
+//! An operator with a choice has a file that offers its strategies (`scan.rs`, `aggregate.rs`, `group_by.rs`,
+//! `top_k.rs`) and a line in `choose.rs`. `join.rs` decides about scans below joins and comes before them. `index.rs`
+//! is a strategy of scans. `turning.rs` keeps two strategies of a scan open until run time. No other rule replaces a
+//! plan by a cheaper one.
 
 mod aggregate;
 mod choose;
@@ -54,20 +54,20 @@ pub use self::switch_pruning::SwitchPruning;
 
 type Rule = Arc<dyn PhysicalOptimizerRule + Send + Sync>;
 
-/// DataFusion's rules with ours among them.
+/// Returns DataFusion's rules with ours among them.
 ///
 /// # Errors
 ///
-/// If DataFusion no longer has the rule that ours stand by.
+/// If DataFusion no longer has a rule next to which ours are placed.
 pub fn rules() -> Result<Vec<Rule>> {
     insert(PhysicalOptimizer::new().rules)
 }
 
-/// Puts our rules among others that contain DataFusion's.
+/// Inserts our rules among `rules`, which contain DataFusion's.
 ///
 /// # Errors
 ///
-/// If the others lack the rule that ours stand by.
+/// If a rule is missing next to which ours are placed.
 pub fn insert(mut rules: Vec<Rule>) -> Result<Vec<Rule>> {
     let position = |rules: &[Rule], name: &str| {
         let found = rules.iter().position(|rule| rule.name() == name);

@@ -1,4 +1,4 @@
-//! Leaves out objects that no row of an answer is in.
+//! Skips objects that contain no row of an answer.
 
 use std::sync::Arc;
 
@@ -20,12 +20,12 @@ use datafusion::physical_plan::empty::EmptyExec;
 use crate::datasource::s3_scan::{S3Scan, as_select_scan};
 use crate::datasource::s3_select::S3SelectSource;
 
-/// Takes the objects out of a Select scan whose own footers, as those of Parquet, exclude its filter,
-/// so that they are not asked.
+/// Removes the objects of a Select scan that its filter excludes by statistics from their own footers, as those of
+/// Parquet, so that they are not requested.
 ///
-/// Only exact bounds count. What a sample or ANALYZE TABLE remembers of an object is never relied on
-/// ([`statistics`](crate::statistics)), and the bounds of floating-point columns say nothing about
-/// NaN ([`distrust`](crate::datasource::float_bounds::distrust)).
+/// Only exact bounds count. Statistics from a sample or ANALYZE TABLE are never used for this
+/// ([`statistics`](crate::statistics)), and neither are the bounds of floating-point columns, which do not cover NaN
+/// ([`distrust`](crate::datasource::float_bounds::distrust)).
 #[derive(Debug)]
 pub struct PruneFiles;
 
@@ -58,7 +58,7 @@ impl PhysicalOptimizerRule for PruneFiles {
     }
 }
 
-/// The scan without the files that have no row for it; nothing if each may have one.
+/// Returns the scan without the files that have no row for it; `None` if each file may have one.
 fn pruned(config: &FileScanConfig, source: &S3SelectSource) -> Option<FileScanConfig> {
     let mut files = config.file_groups.iter().flat_map(FileGroup::iter);
     if files.all(|file| file.statistics.is_none()) {
@@ -72,7 +72,7 @@ fn pruned(config: &FileScanConfig, source: &S3SelectSource) -> Option<FileScanCo
     }
     let predicate = PruningPredicateBuilder::new().with_file_schema(Arc::clone(schema));
     let predicate = predicate.try_build(conjunction(filters)).ok()?;
-    // Each by itself: bounds that one of them lacks would be lacking in all.
+    // Each file is checked separately, because a bound that one file lacks would be missing for all.
     let stays = |file: &PartitionedFile| {
         let Some(statistics) = &file.statistics else { return true };
         let known = PrunableStatistics::new(vec![Arc::clone(statistics)], Arc::clone(schema));
@@ -108,7 +108,7 @@ fn pruned(config: &FileScanConfig, source: &S3SelectSource) -> Option<FileScanCo
     )
 }
 
-/// Whether the bounds of columns tell which values a condition meets.
+/// Returns true if all columns of a condition have bounds that cover all their values.
 fn is_bounded(condition: &Arc<dyn PhysicalExpr>, schema: &Schema) -> bool {
     collect_columns(condition).iter().all(|column| {
         let field = schema.fields().get(column.index());

@@ -1,5 +1,4 @@
-//! A scan of a bucket: fetch the objects, let the store filter and project, or let an index lead to
-//! the records.
+//! Plans a scan of a bucket: fetch the objects, let the store filter and project, or use an index.
 
 use std::sync::Arc;
 
@@ -28,12 +27,12 @@ use crate::explain::in_sql;
 use crate::profile::{get_demand, inside, scan_demand};
 use crate::statistics::table::origin;
 
-/// Fetching the objects.
+/// The strategy that fetches the objects.
 pub(super) const GET: &str = "get";
-/// Letting the store filter and project.
+/// The strategy in which the store filters and projects.
 pub(super) const SELECT: &str = "select";
 
-/// How a node is read, if it is a scan of a bucket.
+/// Returns the choice for a node, if it is a scan of a bucket.
 pub(super) fn question(
     node: &Plan,
     above: Option<&Plan>,
@@ -81,14 +80,14 @@ pub(super) fn question(
     Ok(Some(Asked { endpoint, question }))
 }
 
-/// Whether a plan reads a bucket of one of the session's endpoints.
+/// Returns true if a plan reads a bucket of one of the session's endpoints.
 pub(super) fn reads_bucket(plan: &Plan, options: &ConfigOptions) -> bool {
     as_select_scan(plan.as_ref()).is_some()
         || of_bucket(plan, options).is_some()
         || plan.children().into_iter().any(|child| reads_bucket(child, options))
 }
 
-/// The ways of a scan that the store can run, `asking` about the keys of joins.
+/// Returns the strategies of a scan that the store can run. `asking` are the join keys that Select would send.
 fn either(
     node: &Plan,
     config: &FileScanConfig,
@@ -102,7 +101,7 @@ fn either(
     let build = keep_open(fetched, source, &demand, endpoint, options)?;
     let get = Offer { steps: demand.get().steps, statement: None, build };
     let prices = &endpoint.prices;
-    // Who forces Select does not ask what it costs.
+    // A session that forces Select does not need its price.
     let sold = prices.select.is_some() || SluiceOptions::of(options).scan == Scan::Select;
     let select = asking.map_or(demand, |asking| asking.of(demand)).select();
     let select = match (sold, select) {
@@ -116,7 +115,7 @@ fn either(
     Ok(vec![Way { strategy: GET, offer: Ok(get) }, Way { strategy: SELECT, offer: select }])
 }
 
-/// The same scan with GET.
+/// Returns the scan with GET.
 pub(super) fn fetched(
     config: &FileScanConfig,
     source: &S3SelectSource,
@@ -125,7 +124,7 @@ pub(super) fn fetched(
     source.get().plan(config, &source.exact_filters(), source.output(), options)
 }
 
-/// The way of a scan that the store cannot run, and the reason, if it will be shown.
+/// Returns the strategy of a scan that the store cannot run, and the reason if it will be shown.
 pub(super) fn only_get(
     node: &Plan,
     config: &FileScanConfig,
@@ -141,14 +140,15 @@ pub(super) fn only_get(
     Ok(ways)
 }
 
-/// Whether a session forces a way that the store has a part in, so that it is told why there is none.
+/// Returns true if the session forces a strategy that involves the store, so that the reason against it must be
+/// shown.
 fn asks_for_select(options: &SluiceOptions) -> bool {
     options.scan == Scan::Select
         || !matches!(options.group_by, GroupBy::Auto | GroupBy::Server)
         || !matches!(options.top_k, TopK::Auto | TopK::Server)
 }
 
-/// Why the store cannot run a scan.
+/// Returns the reason why the store cannot run a scan.
 pub(super) fn why_not(
     config: &FileScanConfig,
     endpoint: &Arc<Endpoint>,
@@ -160,13 +160,13 @@ pub(super) fn why_not(
             "S3 Select cannot read files as their options say ({recoding}), so they are read with GET"
         ));
     }
-    // The source that names objects in errors is not the reason.
+    // The wrapper that adds object names to errors is not the reason.
     let replaced = NamedSource::replaced(config);
     let why = propose(replaced.as_ref().unwrap_or(config), endpoint, options).err();
     why.unwrap_or_else(|| Why::from("its files are read in a way of their own"))
 }
 
-/// What EXPLAIN says about the filters that are evaluated here although the store may run the scan.
+/// Returns EXPLAIN's notes on filters that are evaluated locally although the store may run the scan.
 pub(super) fn filters_here(
     source: &S3SelectSource,
     endpoint: &Endpoint,
@@ -190,7 +190,7 @@ pub(super) fn filters_here(
     Ok(notes)
 }
 
-/// `s3://bucket/a.csv`, or `s3://bucket/a.csv and 3 more`.
+/// Names the objects, such as `s3://bucket/a.csv` or `s3://bucket/a.csv and 3 more`.
 pub(crate) fn subject(config: &FileScanConfig) -> String {
     let store = config.object_store_url.as_str().trim_end_matches('/');
     let mut objects: Vec<_> = config

@@ -1,4 +1,4 @@
-//! Scans of a bucket may become Select scans.
+//! Turns scans of a bucket into Select scans.
 
 use std::sync::Arc;
 
@@ -18,11 +18,11 @@ use crate::datasource::s3_select::S3SelectSource;
 use crate::endpoint::Endpoint;
 use crate::endpoints::Endpoints;
 
-/// Substitutes [`S3SelectSource`]s for DataFusion's CSV, JSON and Parquet sources over the buckets of
-/// the session's endpoints, so that filters are offered to them; whether they stay is for
-/// [`Choose`](super::Choose) to decide. Where the store cannot run the scan at all, DataFusion's
-/// source stays and only learns to name the object in its errors, and to notice what it would read wrong. So it
-/// does for files of any other store, and of this machine.
+/// Replaces DataFusion's CSV, JSON and Parquet sources over the buckets of the session's endpoints by
+/// [`S3SelectSource`]s, so that filters are offered to them. [`Choose`](super::Choose) decides later whether they
+/// stay. If the store cannot run the scan at all, DataFusion's source stays, wrapped to name the object in its errors
+/// and to detect data that it would misread. The same wrapper is used for files of any other store and for local
+/// files.
 #[derive(Debug)]
 pub struct SelectScan;
 
@@ -41,7 +41,7 @@ fn replace(
     }
 }
 
-/// DataFusion's own scan of a bucket, and the endpoint that serves it.
+/// Returns the configuration of DataFusion's own scan of a bucket, and the endpoint that serves it.
 pub(super) fn of_bucket<'a>(
     node: &'a Arc<dyn ExecutionPlan>,
     options: &ConfigOptions,
@@ -52,7 +52,7 @@ pub(super) fn of_bucket<'a>(
     Some((config, endpoint))
 }
 
-/// A scan as the store would run it, or why it cannot.
+/// Returns a scan as the store would run it, or the reason why it cannot.
 pub(super) fn propose(
     config: &FileScanConfig,
     endpoint: &Arc<Endpoint>,

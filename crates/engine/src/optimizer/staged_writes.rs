@@ -1,4 +1,4 @@
-//! Files appear when a statement that writes them has succeeded.
+//! Makes written files appear only when their statement has succeeded.
 
 use std::sync::Arc;
 
@@ -12,8 +12,7 @@ use datafusion::physical_plan::ExecutionPlan;
 use crate::physical_plan::StagedWriteExec;
 use crate::staging::replaced::Replaced;
 
-/// Stages what COPY and INSERT write. A sink that writes no objects, such as a table in memory, is
-/// not affected.
+/// Stages the writes of COPY and INSERT. Sinks that write no objects, such as a table in memory, are not affected.
 #[derive(Debug)]
 pub struct StagedWrites;
 

@@ -1,5 +1,5 @@
-//! ORDER BY … LIMIT: over all rows of either scan, or over those that a sample leaves, whose other
-//! columns may come late.
+//! Plans ORDER BY … LIMIT: over all rows of any strategy of the scan, or over those within the bound of a sample,
+//! with or without late materialization.
 
 use std::sync::Arc;
 
@@ -32,18 +32,17 @@ use crate::sampling::Sampling;
 use crate::sampling::bound::example;
 use crate::sql_types::sql_type;
 
-/// Sorting here what is fetched.
+/// The strategy that sorts fetched rows locally.
 const SERVER: &str = "server";
-/// Sorting here what the store sends.
+/// The strategy that sorts the rows sent by the store locally.
 const FILTERED: &str = "filtered";
-/// Asking a sample which rows need not be sent.
+/// The strategy that excludes rows by a sample.
 const SAMPLING: &str = "sampling";
-/// The same, and then the sort columns which rows are in the answer.
+/// The strategy that excludes rows by a sample, and then by the sort columns of the remaining rows.
 const LATE: &str = "late";
 
-/// How the rows of a sort with a limit are read, if it stands above a scan of a bucket with nothing
-/// but projections and filters between. The ways without a sample are those of the scan, so the
-/// question subsumes that of the scan.
+/// Returns the choice for a sort with a limit above a scan of a bucket, with only projections and filters in between.
+/// The strategies without a sample are those of the scan, so the choice includes that of the scan.
 pub(super) fn question(
     node: &Plan,
     _above: Option<&Plan>,
@@ -66,7 +65,7 @@ pub(super) fn question(
         return Ok(None);
     };
     let sampled = sampled(sort, k, below, &of_scan, &endpoint, options)?;
-    // Who asks for Select wants the best of its ways.
+    // A session that forces Select gets the best of its strategies.
     let only_select = ours.top_k == TopK::Auto
         && ours.scan == Scan::Select
         && sampled.iter().any(|way| way.offer.is_ok());
@@ -78,7 +77,7 @@ pub(super) fn question(
         (TopK::Auto, Scan::Index) => of_scan.forced,
         (top_k, _) => force(top_k),
     };
-    // Where one setting cannot be followed, the other still is.
+    // If one of two settings cannot be followed, the other one still is.
     let select_is_possible =
         of_scan.ways.iter().any(|it| it.strategy == scan::SELECT && it.offer.is_ok());
     let sampled_only = matches!(ours.top_k, TopK::Sampling | TopK::Late)
@@ -91,7 +90,7 @@ pub(super) fn question(
         }
         _ => None,
     };
-    // Each row is compared with the worst that is kept.
+    // Each row is compared with the worst of the best rows so far.
     let compared = Terms::from(sort.expr().len() as u32);
     let here = evaluated_here(node, compared, options);
     let of_scan_ways = of_scan.ways.into_iter().map(|way| match way.strategy {
@@ -131,8 +130,8 @@ pub(super) fn question(
     Ok(Some(Asked { endpoint, question }))
 }
 
-/// The same plan, whose files are read in turn, as far as the session has no more partitions: what the
-/// first of them say about the best rows, the others are asked with.
+/// Returns the plan with files that are read in turn, unless the session has more partitions. The best rows of the
+/// first files then limit the requests for the others.
 fn in_turn(plan: &Plan) -> Result<Plan> {
     let in_turn = |node: Plan| {
         let Some((config, source)) = as_select_scan(node.as_ref()) else {
@@ -160,14 +159,13 @@ fn force(top_k: TopK) -> Option<Forced> {
     Some(Forced { setting: format!("sluice.top_k = '{top_k}'"), strategies: vec![strategy] })
 }
 
-/// `ORDER BY price DESC LIMIT 10`
+/// Describes the order, such as `ORDER BY price DESC LIMIT 10`.
 fn words(sort: &SortExec, k: usize) -> String {
     let keys = sort.expr().iter().map(key_in_sql).collect::<Vec<_>>().join(", ");
     format!("ORDER BY {keys} LIMIT {k}")
 }
 
-/// Records why no sample is taken of what is read from a bucket and computed here before it is
-/// sorted.
+/// Records the reason why no sample is taken of input from a bucket that is computed locally before the sort.
 fn note_unsupported(node: &Plan, sort: &SortExec, k: usize, options: &ConfigOptions) {
     if !scan::reads_bucket(node, options) {
         return;
@@ -183,8 +181,7 @@ fn note_unsupported(node: &Plan, sort: &SortExec, k: usize, options: &ConfigOpti
     });
 }
 
-/// The scan with a sample before it, in two ways, or why a sample cannot tell which rows need not be
-/// sent.
+/// Returns the scan with a sample before it, in two strategies, or the reason why a sample cannot exclude rows.
 fn sampled(
     sort: &SortExec,
     k: usize,
@@ -226,7 +223,7 @@ fn sampled(
     Ok([Way { strategy: SAMPLING, offer: sampling }, Way { strategy: LATE, offer: late }])
 }
 
-/// The scan with a sample before it, whose size is still open.
+/// Returns the scan with a sample before it. The size of the sample is computed here.
 fn offer(
     scan: &Plan,
     sampling: Sampling,
@@ -269,7 +266,8 @@ fn offer(
     Ok(Ok(Offer { steps, statement, build: Arc::new(bounds) }))
 }
 
-/// Whether the store can tell which rows come no later than a given one.
+/// Checks that the store can select the rows that come no later than a given one. The error is the reason why it
+/// cannot.
 fn compares(
     keys: &LexOrdering,
     source: &S3SelectSource,
@@ -294,7 +292,7 @@ fn compares(
     })
 }
 
-/// What lies between a sort and its scan, over the table's columns.
+/// The sort keys, and the filters between a sort and its scan, over the table's columns.
 struct Over {
     keys: LexOrdering,
     filters: Vec<Arc<dyn PhysicalExpr>>,
@@ -328,7 +326,7 @@ impl Over {
             }
         }
         down(source.output(), None)?;
-        // Two columns may turn out to be one; the first says all that there is to say.
+        // Two keys may become one column; the later one is redundant.
         match LexOrdering::new(keys) {
             Some(keys) => Ok(Self { keys, filters }),
             None => datafusion::common::internal_err!("a sort without an order"),
@@ -336,7 +334,7 @@ impl Over {
     }
 }
 
-/// The sort over another scan: what lies between the two is kept.
+/// Returns the sort over another scan. The operators in between are kept.
 fn over(sort: &Plan, scan: &Plan) -> Result<Plan> {
     let replaced = |node: Plan| {
         Ok(match node.children().is_empty() {

@@ -1,4 +1,4 @@
-//! Scans that are better fetched if the link gives what it should, and keep the other way open.
+//! Plans scans that fetch, and that may turn to Select if the link is slower than expected.
 
 use std::sync::Arc;
 
@@ -17,9 +17,9 @@ use crate::datasource::s3_select::S3SelectSource;
 use crate::datasource::turning::{Instead, Stakes, TurningSource};
 use crate::endpoint::Endpoint;
 
-/// The plan that fetches what `source` would ask for, with a scan that may turn to Select, if that is
-/// possible, nothing is forced, and a slow link would make it better. It is not where all files are
-/// opened at once: what is open is read to its end.
+/// Returns the plan with a scan that may turn to Select, if that is possible, the session forces nothing, and Select
+/// would be better on a slow link. The plan stays as it is if all files are opened at once, because open files are
+/// read to their end.
 pub(super) fn keep_open(
     fetched: Plan,
     source: &S3SelectSource,
@@ -54,18 +54,18 @@ pub(super) fn keep_open(
         .data()
 }
 
-/// Whether the session leaves it to us how scans are read, alone and below other operators.
+/// Returns true if the session forces no strategy for scans and the operators above them.
 fn decides(options: &ConfigOptions) -> bool {
     let SluiceOptions { scan, join, top_k, group_by, .. } = SluiceOptions::of(options);
     matches!((scan, join, top_k, group_by), (Scan::Auto, Join::Auto, TopK::Auto, GroupBy::Auto))
 }
 
-/// A link that is as slow as links get.
+/// Returns the throughput of an extremely slow link.
 fn slow(link: BytesPerSecond) -> BytesPerSecond {
     link * 0.001
 }
 
-/// What EXPLAIN says about a plan that may turn.
+/// Returns EXPLAIN's note on a plan that may turn to Select.
 pub(super) fn note(plan: &Plan, endpoint: &Endpoint, options: &ConfigOptions) -> Option<String> {
     let turns = || plan.exists(|node| Ok(as_turning_scan(node.as_ref()).is_some()));
     (Journal::explains(options) && turns().unwrap_or(false)).then(|| {

@@ -1,7 +1,6 @@
-//! JSON in which every record has all columns.
+//! A JSON sink in which every record has all columns.
 //!
-//! DataFusion leaves out keys without a value, and a column that has no value in any row would be no column of the
-//! file.
+//! DataFusion omits keys without a value, so a column without a value in any row would be missing from the file.
 
 use std::fmt;
 use std::sync::Arc;
@@ -25,7 +24,7 @@ use datafusion::physical_plan::metrics::MetricsSet;
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan};
 use object_store::ObjectStore;
 
-/// The same plan, of which a sink of JSON writes `null` where there is no value.
+/// Returns the plan with a JSON sink that writes `null` for missing values. Other plans stay as they are.
 pub(super) fn with_nulls(plan: Arc<dyn ExecutionPlan>) -> Arc<dyn ExecutionPlan> {
     let Some(writes) = plan.downcast_ref::<DataSinkExec>() else { return plan };
     let Some(json) = writes.sink().downcast_ref::<JsonSink>() else { return plan };
@@ -34,7 +33,7 @@ pub(super) fn with_nulls(plan: Arc<dyn ExecutionPlan>) -> Arc<dyn ExecutionPlan>
     Arc::new(DataSinkExec::new(input, Arc::new(sink), order))
 }
 
-/// Writes what a sink of JSON does, with nulls.
+/// A JSON sink that writes explicit nulls.
 #[derive(Debug)]
 pub(super) struct ExplicitNulls(JsonSink);
 

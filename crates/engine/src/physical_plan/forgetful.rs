@@ -1,4 +1,4 @@
-//! The same rows, of which less is known.
+//! An operator that passes rows on and hides what DataFusion derives about them.
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,8 +15,8 @@ use datafusion::physical_plan::{
     PlanProperties, StatisticsArgs,
 };
 
-/// Puts out its input's rows as they are. What DataFusion would conclude from them wrongly, that columns are
-/// constant and, if asked so, that rows are sorted, is not among its properties.
+/// Passes the rows of its input on, without properties that DataFusion would derive wrongly: constant columns and, if
+/// requested, the sort order.
 #[derive(Debug, Clone)]
 pub struct ForgetfulExec {
     input: Arc<dyn ExecutionPlan>,
@@ -25,7 +25,7 @@ pub struct ForgetfulExec {
 }
 
 impl ForgetfulExec {
-    /// An operator above `input` that is sorted as that is, or not known to be.
+    /// Creates an operator above `input`. With `keeps_order` it has the sort orders of its input, else none.
     #[must_use]
     pub fn new(input: Arc<dyn ExecutionPlan>, keeps_order: bool) -> Self {
         let mut known = EquivalenceProperties::new(input.schema());
@@ -36,7 +36,7 @@ impl ForgetfulExec {
         Self { input, keeps_order, properties: Arc::new(properties) }
     }
 
-    /// Whether an order of the input is known.
+    /// Returns true if the sort orders of the input are kept.
     #[must_use]
     pub fn keeps_order(&self) -> bool {
         self.keeps_order
@@ -65,7 +65,8 @@ impl ExecutionPlan for ForgetfulExec {
         vec![&self.input]
     }
 
-    /// DataFusion moves sorts below operators that maintain the order, where rows may count as sorted by a constant.
+    /// Returns false, because DataFusion moves sorts below operators that maintain the order, where rows may count as
+    /// sorted by a constant.
     fn maintains_input_order(&self) -> Vec<bool> {
         vec![false]
     }

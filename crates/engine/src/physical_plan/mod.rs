@@ -1,4 +1,16 @@
-//! Our own operators, one per file.
+//! Physical operators of Sluicegate, one per file.
+//!
+//! | operator | work |
+//! |---|---|
+//! | [`s3_aggregate`] | aggregates that the store computes |
+//! | [`s3_group_by`] | aggregates by group that the store computes |
+//! | [`top_k_sample`] | ORDER BY … LIMIT that bounds its scan by a sample |
+//! | [`switch`], [`switch_prune`], [`switch_drain`] | the switch of a query, the rows that cross it, and the groups that it holds |
+//! | [`StagedWriteExec`] | writes that become visible only if all of them succeed |
+//! | [`ForgetfulExec`] | hides properties that DataFusion derives wrongly |
+//!
+//! `explicit_nulls`, `one_batch` and `partitioned_sink` change what the sinks below a [`StagedWriteExec`] write.
+//! `switch_crossing`, `switch_run` and `switch_snapshot` run the switch, `top_k_run` the sample.
 
 mod explicit_nulls;
 mod forgetful;

@@ -1,4 +1,4 @@
-//! A sink that makes a file although there are no rows.
+//! A sink that makes a file even if there are no rows.
 
 use std::fmt;
 use std::pin::Pin;
@@ -15,15 +15,15 @@ use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan};
 use futures::StreamExt;
 
-/// The same plan, whose sink is given a batch without rows rather than none. One that writes where
-/// nothing else is would otherwise leave nothing that says which columns there are.
+/// Returns the plan with a sink that gets one empty batch instead of none. Without it, a query without rows would
+/// leave no file that shows the columns.
 pub(super) fn with_a_batch(plan: Arc<dyn ExecutionPlan>) -> Arc<dyn ExecutionPlan> {
     let Some(writes) = plan.downcast_ref::<DataSinkExec>() else { return plan };
     let (input, order) = (Arc::clone(writes.input()), writes.sort_order().clone());
     Arc::new(DataSinkExec::new(input, Arc::new(OneBatchSink(writes.clone())), order))
 }
 
-/// Gives the sink of a plan what there is to write, or a batch without rows.
+/// Passes all batches to the sink of a plan, or one empty batch if there are none.
 #[derive(Debug)]
 struct OneBatchSink(DataSinkExec);
 

@@ -1,7 +1,7 @@
-//! Rows that are written into folders by the values of columns.
+//! A sink that writes rows into folders by the values of columns.
 //!
-//! DataFusion writes a NULL into the folder of another value, and leaves characters in the names of folders that
-//! separate there. Here a folder is named as Hive and Spark name it ([`value`](crate::partitions::value)).
+//! DataFusion writes a NULL into the folder of another value, and does not escape separators in the names of folders.
+//! This sink names folders like Hive and Spark ([`value`](crate::partitions::value)).
 
 use std::collections::HashMap;
 use std::collections::hash_map::{Entry, RandomState};
@@ -29,7 +29,7 @@ use tokio::sync::mpsc::{Receiver, Sender, UnboundedSender, channel, unbounded_ch
 use super::explicit_nulls::ExplicitNulls;
 use crate::partitions::value::{NULL, encoded};
 
-/// The same plan, of which a sink that makes folders names them so.
+/// Returns the plan with a sink that names its folders this way. Other plans stay as they are.
 pub(super) fn with_folders(plan: Arc<dyn ExecutionPlan>) -> Arc<dyn ExecutionPlan> {
     let Some(writes) = plan.downcast_ref::<DataSinkExec>() else { return plan };
     if files(writes.sink()).is_none_or(|it| it.config().table_partition_cols.is_empty()) {
@@ -39,7 +39,7 @@ pub(super) fn with_folders(plan: Arc<dyn ExecutionPlan>) -> Arc<dyn ExecutionPla
     Arc::new(DataSinkExec::new(input, Arc::new(PartitionedSink(writes.clone())), order))
 }
 
-/// A sink as one of files; nothing of any other.
+/// Returns the sink as a file sink, or `None` for other sinks.
 fn files(sink: &dyn DataSink) -> Option<&dyn FileSink> {
     if let Some(csv) = sink.downcast_ref::<CsvSink>() {
         return Some(csv);
@@ -50,7 +50,7 @@ fn files(sink: &dyn DataSink) -> Option<&dyn FileSink> {
     sink.downcast_ref::<ParquetSink>().map(|parquet| parquet as &dyn FileSink)
 }
 
-/// Writes what the sink of a plan does, into folders that are named here.
+/// Writes the files of a plan's sink into folders with escaped names.
 #[derive(Debug)]
 struct PartitionedSink(DataSinkExec);
 
@@ -82,7 +82,7 @@ impl DataSink for PartitionedSink {
         let store = context.runtime_env().object_store(&config.object_store_url)?;
         let options = context.session_config().options();
         let buffered = options.execution.max_buffered_batches_per_output_file.get();
-        // There may be any number of folders, each with a writer of its own.
+        // The number of folders is unlimited, and each has a writer of its own.
         let (opened, written) = unbounded_channel();
         let folders = Folders::of(config, buffered, opened);
         let demux = SpawnedTask::spawn(folders.fill(rows));
@@ -95,7 +95,7 @@ struct Folders {
     columns: Vec<String>,
     keeps_columns: bool,
     place: Path,
-    /// What the file in each folder is called.
+    /// Name of the file in each folder.
     file: String,
     buffered: usize,
     files: UnboundedSender<(Path, Receiver<RecordBatch>)>,
@@ -109,7 +109,7 @@ impl Folders {
         files: UnboundedSender<(Path, Receiver<RecordBatch>)>,
     ) -> Self {
         let names = config.table_partition_cols.iter().map(|(name, _)| name.clone());
-        // Keys differ from hasher to hasher.
+        // Each hasher has random keys of its own.
         let unique = || RandomState::new().build_hasher().finish();
         Self {
             columns: names.collect(),
@@ -122,7 +122,7 @@ impl Folders {
         }
     }
 
-    /// Hands each row to the writer of its folder.
+    /// Sends each row to the writer of its folder.
     async fn fill(mut self, mut rows: SendableRecordBatchStream) -> Result<()> {
         while let Some(batch) = rows.try_next().await? {
             for (folder, rows) in self.rows_by_folder(&batch)? {
@@ -139,7 +139,7 @@ impl Folders {
         Ok(())
     }
 
-    /// The folders of rows, each with the numbers of its rows.
+    /// Groups the row numbers of a batch by folder.
     fn rows_by_folder(&self, batch: &RecordBatch) -> Result<HashMap<String, Vec<u32>>> {
         let mut values = Vec::with_capacity(self.columns.len());
         for name in &self.columns {
@@ -194,7 +194,7 @@ impl Folders {
     }
 }
 
-/// Values as folders name them. Bytes, which need not be text, are in hexadecimal, as in CSV.
+/// Returns the values as text for names of folders. Binary values are hexadecimal, as in CSV.
 fn text_of(column: &ArrayRef) -> Result<ArrayRef> {
     let column = match column.data_type() {
         DataType::Dictionary(_, values) => &cast(column, values)?,

@@ -40,20 +40,20 @@ use crate::endpoints::resolve;
 use crate::metrics::NodeMetrics;
 use crate::query::QueryCounters;
 
-/// How many files of one partition are asked about at the same time.
+/// Number of files of one partition that are requested at the same time.
 const FILES_IN_FLIGHT: usize = 4;
 
-/// Where a partial state's column comes from: a column of the store's answer.
+/// The column of the store's answer that fills a column of the partial state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StateColumn {
-    /// Its index in the answer.
+    /// Index of the column in the answer.
     pub answer: usize,
 }
 
-/// Sends one statement of aggregates per file or range and returns each answer as a row of
-/// DataFusion's partial aggregation state, which the Final aggregate above merges like any other.
+/// Sends one statement of aggregates per file or range, and returns each answer as a row of DataFusion's partial
+/// aggregation state. The Final aggregate above merges these rows like any others.
 ///
-/// A file whose statement fails is read and aggregated here, by the partial aggregation that this
+/// If the statement for a file fails, the file is read and aggregated locally by the partial aggregation that this
 /// node replaced.
 #[derive(Debug, Clone)]
 pub struct S3AggregateExec {
@@ -66,9 +66,9 @@ pub struct S3AggregateExec {
 }
 
 impl S3AggregateExec {
-    /// Replaces `partial`, whose input read the files of `config` with a Select scan.
+    /// Replaces `partial`, whose input reads the files of `config` with a Select scan.
     ///
-    /// `states` says for each field of the partial's schema which column of the answer it is.
+    /// `states` maps each field of the partial's schema to a column of the answer.
     #[must_use]
     pub fn new(
         config: FileScanConfig,
@@ -93,41 +93,41 @@ impl S3AggregateExec {
         }
     }
 
-    /// The same about the files of another scan, which is like this one's in all else.
+    /// Returns this aggregation over the files of another scan, which must agree with this scan in all else.
     #[must_use]
     pub fn about(&self, config: FileScanConfig) -> Self {
         Self::new(config, self.statement.clone(), self.states.clone(), Arc::clone(&self.partial))
     }
 
-    /// The scan whose rows are aggregated.
+    /// Returns the scan whose rows are aggregated.
     #[must_use]
     pub fn config(&self) -> &FileScanConfig {
         &self.config
     }
 
-    /// What is asked of the store.
+    /// Returns the statement that is sent to the store.
     #[must_use]
     pub fn statement(&self) -> &Statement {
         &self.statement
     }
 
-    /// For each column of the partial states, where it comes from.
+    /// Returns the source of each column of the partial states.
     #[must_use]
     pub fn states(&self) -> &[StateColumn] {
         &self.states
     }
 
-    /// The partial aggregation that this node replaced.
+    /// Returns the partial aggregation that this node replaced.
     #[must_use]
     pub fn partial(&self) -> &Arc<AggregateExec> {
         &self.partial
     }
 
-    /// The scan's source.
+    /// Returns the scan's source.
     ///
     /// # Errors
     ///
-    /// Never, for a node that our rule made.
+    /// Never, for a node made by the optimizer rule.
     pub fn source(&self) -> Result<&S3SelectSource> {
         match self.config.file_source().downcast_ref::<S3SelectSource>() {
             Some(source) => Ok(source),
@@ -246,7 +246,7 @@ struct Shared {
     get: FileGet,
     statement: Statement,
     filters: Vec<Arc<dyn PhysicalExpr>>,
-    /// The files' columns, and which of them the statement reads.
+    /// The columns of the files; `columns` are those that the statement reads.
     declared: SchemaRef,
     columns: BTreeSet<usize>,
     projection: ProjectionExprs,
@@ -257,7 +257,7 @@ struct Shared {
 }
 
 impl Shared {
-    /// The partial states of one file: of the store, or computed here where that has none.
+    /// Returns the partial states of one file, from the store or, if it fails, computed locally.
     async fn states_of(self: Arc<Self>, file: PartitionedFile) -> Result<Vec<RecordBatch>> {
         if file.object_meta.size == 0 {
             return Ok(Vec::new());
@@ -285,7 +285,7 @@ impl Shared {
         self.select.send(&self.statement, file, &tally).await?.try_collect().await
     }
 
-    /// The row of an answer as a row of partial states, or what is wrong with the answer.
+    /// Converts the row of an answer to a row of partial states, or returns the error in the answer.
     fn state(&self, batches: &[RecordBatch]) -> Result<RecordBatch, String> {
         let rows: usize = batches.iter().map(RecordBatch::num_rows).sum();
         if rows != 1 {
@@ -293,7 +293,7 @@ impl Shared {
         }
         let answer = concat_batches(&self.statement.answer, batches).map_err(|e| e.to_string())?;
         for (field, column) in answer.schema_ref().fields().iter().zip(answer.columns()) {
-            // Columns that are not nullable are counts.
+            // Columns that are not nullable hold counts.
             if !field.is_nullable() && column.as_primitive::<Int64Type>().value(0) < 0 {
                 return Err(format!("a negative count in column {}", field.name()));
             }
@@ -318,7 +318,7 @@ impl Shared {
     }
 }
 
-/// The partial aggregation over another scan; the operators between the two are kept.
+/// Returns the partial aggregation over another scan. The operators between the two are kept.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! Writes that become visible only when all of them have succeeded.
+//! Writes that become visible only if all of them succeed.
 
 use std::fmt;
 use std::sync::Arc;
@@ -23,20 +23,20 @@ use crate::query::QueryCounters;
 use crate::staging::outcome::UnknownOutcome;
 use crate::staging::{CommitError, Replaced, StagingStores, Uploads};
 
-/// Runs a plan that writes files, such as that of COPY or INSERT, with its writes staged: see
-/// [`staging`](crate::staging). Its rows are those of its input, and come after the commit; `bytes_written` are
-/// those of the objects.
+/// Runs a plan that writes files, such as that of COPY or INSERT, and stages its writes: see
+/// [`staging`](crate::staging). It returns the rows of its input after the commit. `bytes_written` counts the bytes
+/// of the objects.
 #[derive(Debug, Clone)]
 pub struct StagedWriteExec {
     input: Arc<dyn ExecutionPlan>,
-    /// URLs of objects that are removed after the commit, with the paths as they are.
+    /// URLs of objects that are removed after the commit, with unencoded paths.
     replaced: Vec<String>,
     leaves_columns: bool,
     may_replace: bool,
     metrics: ExecutionPlanMetricsSet,
 }
 
-/// The metric of the bytes that were written.
+/// Name of the metric for the bytes written.
 const BYTES_WRITTEN: &str = "bytes_written";
 
 impl StagedWriteExec {
@@ -47,45 +47,44 @@ impl StagedWriteExec {
         Self { input, replaced, leaves_columns: false, may_replace: false, metrics }
     }
 
-    /// The same, which also removes these objects once its own are there: their URLs, with the paths as they
-    /// are.
+    /// Sets the objects that are removed after the commit, as URLs with unencoded paths.
     #[must_use]
     pub fn replacing(self, replaced: Vec<String>) -> Self {
         Self { replaced, ..self }
     }
 
-    /// The same, which of no rows writes a file that has the columns, or nothing.
+    /// Sets whether a query without rows still writes a file that has the columns.
     #[must_use]
     pub fn leaving_columns(self, leaves_columns: bool) -> Self {
         Self { leaves_columns, ..self }
     }
 
-    /// The same, whose objects may take the place of those of their names, or not.
+    /// Sets whether new objects may overwrite objects of the same name.
     #[must_use]
     pub fn which_may_replace(self, may_replace: bool) -> Self {
         Self { may_replace, ..self }
     }
 
-    /// Whether its objects may take the place of those of their names.
+    /// Returns true if new objects may overwrite objects of the same name.
     #[must_use]
     pub fn may_replace(&self) -> bool {
         self.may_replace
     }
 
-    /// Whether of no rows it writes a file that has the columns.
+    /// Returns true if a query without rows still writes a file that has the columns.
     #[must_use]
     pub fn leaves_columns(&self) -> bool {
         self.leaves_columns
     }
 
-    /// What it removes.
+    /// Returns the URLs of the objects that are removed after the commit.
     #[must_use]
     pub fn replaced(&self) -> &[String] {
         &self.replaced
     }
 }
 
-/// Objects in the stores of a task, by their URLs.
+/// Resolves URLs to objects in the stores of a task.
 fn objects(urls: &[String], context: &TaskContext) -> Result<Vec<Replaced>> {
     let object = |url: &String| {
         let Some((root, path)) = split(url) else { return internal_err!("{url} is no URL") };
@@ -97,7 +96,7 @@ fn objects(urls: &[String], context: &TaskContext) -> Result<Vec<Replaced>> {
 
 fn described(error: CommitError, replaced: &[String]) -> DataFusionError {
     match error {
-        // Only partitions are made of rows alone.
+        // Only partitioned writes produce no object without rows.
         CommitError::NothingLeft => exec_datafusion_err!(
             "the query has no rows, so PARTITIONED BY makes no object that could replace {}: nothing is removed; \
              without PARTITIONED BY, one with the columns would replace them",
@@ -118,7 +117,7 @@ fn described(error: CommitError, replaced: &[String]) -> DataFusionError {
     }
 }
 
-/// `s3://bucket/` and the path in it.
+/// Splits a URL into its root, such as `s3://bucket/`, and the path.
 fn split(url: &str) -> Option<(&str, &str)> {
     let host = url.find("://")? + 3;
     let slash = host + url[host..].find('/')?;
@@ -227,7 +226,7 @@ impl ExecutionPlan for StagedWriteExec {
     }
 }
 
-/// The same task over other stores.
+/// Returns the task with other stores.
 fn with_stores(context: &TaskContext, stores: StagingStores) -> Arc<TaskContext> {
     let runtime = context.runtime_env();
     let runtime =

@@ -1,4 +1,4 @@
-//! The switch of a query, above all that crosses it.
+//! The switch of a query, above all operators that cross it.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -19,9 +19,9 @@ use super::switch_run::Execution;
 use crate::physical_plan::without_expressions;
 
 /// Starts the switch: each execution of this node gives the
-/// [`SwitchPruneExec`](super::switch_prune::SwitchPruneExec)s below an empty one, which they share.
+/// [`SwitchPruneExec`](super::switch_prune::SwitchPruneExec)s below an empty switch, which they share.
 ///
-/// It requires a single partition, so that one execution of the plan is one call of `execute`.
+/// The node requires a single partition, so that one execution of the plan is one call of `execute`.
 #[derive(Debug, Clone)]
 pub struct SwitchExec {
     input: Arc<dyn ExecutionPlan>,
@@ -30,31 +30,31 @@ pub struct SwitchExec {
 }
 
 impl SwitchExec {
-    /// A switch for all that crosses it in `input`. With `one_version`, an execution fails if an
-    /// object changes between two reads.
+    /// Creates a switch for all rows that cross it in `input`. With `one_version`, an execution fails if an object
+    /// changes between two reads.
     #[must_use]
     pub fn new(input: Arc<dyn ExecutionPlan>, one_version: bool) -> Self {
         Self { input, one_version, packed: false }
     }
 
-    /// The same switch, whose programs run packed into one if `packed`.
+    /// Sets whether the programs run packed into one.
     #[must_use]
     pub fn packed(self, packed: bool) -> Self {
         Self { packed, ..self }
     }
 
-    /// Whether the programs run packed into one.
+    /// Returns true if the programs run packed into one.
     #[must_use]
     pub fn is_packed(&self) -> bool {
         self.packed
     }
 
-    /// A bound on the probability of a wrong answer of all below: the sum of those of its operators,
-    /// the two sides of a join counted once.
+    /// Returns an upper bound of the probability of a wrong answer: the sum over the operators below, with the two
+    /// sides of a join counted once.
     #[must_use]
     pub fn failure(&self) -> f64 {
         let mut failures = BTreeMap::new();
-        // The walk visits every node; nothing in it fails.
+        // The visitor never fails.
         let _ = self.input.apply(|node| {
             if let Some(prune) = node.downcast_ref::<SwitchPruneExec>() {
                 failures.insert(prune.plan().program, prune.plan().failure);
@@ -64,7 +64,7 @@ impl SwitchExec {
         failures.into_values().sum::<f64>().min(1.0)
     }
 
-    /// Whether an execution fails if an object changes between two reads.
+    /// Returns true if an execution fails when an object changes between two reads.
     #[must_use]
     pub fn one_version(&self) -> bool {
         self.one_version

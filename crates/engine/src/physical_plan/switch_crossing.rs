@@ -1,4 +1,4 @@
-//! One worker's rows on their way through the switch.
+//! The stream of one worker's rows through the switch.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -20,33 +20,32 @@ use super::switch_prune::Side;
 use super::switch_run::{Crossed, Execution, SwitchState};
 use crate::switch::{Alone, Late, Patience, SwitchPlan, Words, encode};
 
-/// An acknowledgement on the wire: identifiers without values fit the shortest frame of Ethernet.
+/// Bytes of an acknowledgement on the wire. An identifier without values fits the shortest Ethernet frame.
 const ACK_BYTES: usize = 64;
 
-/// What crosses the wire, one entry to a packet.
+/// Counters of the traffic on the wire, with one entry per packet.
 #[derive(Debug)]
 struct WireMetrics {
     packets: [Count; 2],
     bytes: [Count; 2],
-    /// Of the packets that the program saw.
+    /// Packets pruned, among those that the program saw.
     pruned: RatioMetrics,
-    /// Acknowledgements: of the switch for what it pruned, of the master for the rest.
+    /// Acknowledgements: from the switch for pruned packets, from the master for all others.
     acks: [Count; 2],
     ack_bytes: Count,
-    /// What a switch without limits would have forwarded.
+    /// Packets that a switch without limits would have forwarded.
     optimum: Option<Count>,
-    /// Bytes that are fetched afterwards, past the switch.
+    /// Bytes that are fetched later, past the switch.
     late: Option<Count>,
-    /// Packets that bypassed the program: the worker let them, they have no code, or nothing is pruned
-    /// any more.
+    /// Packets that bypassed the program because the worker bypassed it, they have no code, or pruning has stopped.
     past: Count,
-    /// Packets of a join's probing side that came before the build side's keys were in the filter.
+    /// Packets of a join's probing side that arrived before all keys of the build side were in the filter.
     early: Option<Count>,
     /// Rows that the worker would ship without a switch.
     alone: Option<Count>,
 }
 
-/// Which of the metrics that not every query has this one has.
+/// Selects the optional metrics that a query shows.
 #[derive(Debug, Clone, Copy)]
 struct Shown {
     optimum: bool,
@@ -76,7 +75,7 @@ impl WireMetrics {
         }
     }
 
-    /// Counts a batch: its packets, those that were forwarded, and those that the program saw.
+    /// Counts the packets of a batch, those forwarded, and those that the program saw.
     fn add(&self, entries: usize, forwarded: usize, seen: usize, packet_bytes: usize) {
         let pruned = entries - forwarded;
         for (at, packets) in [entries, forwarded].into_iter().enumerate() {
@@ -91,7 +90,7 @@ impl WireMetrics {
     }
 }
 
-/// One worker's rows on their way.
+/// The stream of one worker's rows through the switch.
 pub(super) struct Crossing {
     input: SendableRecordBatchStream,
     plan: Arc<SwitchPlan>,
@@ -103,7 +102,7 @@ pub(super) struct Crossing {
     next_id: u32,
     words: Words,
     selection: Selection,
-    /// What the worker would ship without a switch, if that is counted.
+    /// Counter of the rows that the worker would ship without a switch, if enabled.
     alone: Option<Alone>,
     baseline: BaselineMetrics,
     wire: WireMetrics,
@@ -112,7 +111,7 @@ pub(super) struct Crossing {
 }
 
 impl Crossing {
-    /// The rows of `input`, which is partition `from.1` of `partitions`.
+    /// Sends the rows of `input`, which is partition `from.1` of `partitions`, through the switch.
     pub(super) fn new(
         input: SendableRecordBatchStream,
         plan: Arc<SwitchPlan>,
@@ -127,7 +126,7 @@ impl Crossing {
         if let Some(state) = state.as_ref().filter(|_| is_build) {
             state.build(partitions);
         }
-        // A key that is missing in the filter would cost rows.
+        // A key missing from the filter would lose rows, so the build side never bypasses the switch.
         let patience = if is_build { 0 } else { plan.patience };
         let is_again = from.0 == Side::Again;
         let alone = (plan.count_optimum && !is_again)
@@ -192,7 +191,7 @@ impl Crossing {
         Ok(batch)
     }
 
-    /// The rows that the program forwards, and how many packets it saw.
+    /// Returns the rows that the program forwards, and the number of packets that it saw.
     fn ask(&mut self, state: &SwitchState, batch: RecordBatch) -> Result<(RecordBatch, usize)> {
         let rows = batch.num_rows();
         encode(&self.plan.fields, &batch, &mut self.words)?;

@@ -1,4 +1,4 @@
-//! What a switch holds when all rows have crossed it, on its way to the final stage.
+//! Passes the groups that a switch holds to the final stage, once all rows have crossed it.
 
 use std::fmt;
 use std::pin::Pin;
@@ -27,16 +27,16 @@ use super::switch_run::Execution;
 use crate::physical_plan::without_expressions;
 use crate::switch::SwitchPlan;
 
-/// Hands on the partial states of groups that its input computed of the rows that a switch forwarded, and at
-/// the end those of the groups that the switch below holds of the rows that it dropped: the master's reading
-/// of the cells (Cheetah, §6 and §7.2).
+/// Passes on the partial states of groups that its input computed from the rows that a switch forwarded. At the end
+/// it adds the states of the groups that the switch below holds for the rows that it dropped. This is the master's
+/// reading of the cells (Cheetah, §6 and §7.2).
 ///
-/// The partition that is finished last hands them over, when no row can cross the switch any more. Without an
-/// execution of [`SwitchExec`](super::switch::SwitchExec) nothing is held.
+/// The partition that finishes last adds them, when no row can cross the switch any more. Outside an execution of
+/// [`SwitchExec`](super::switch::SwitchExec) the switch holds nothing.
 #[derive(Debug, Clone)]
 pub struct SwitchDrainExec {
     input: Arc<dyn ExecutionPlan>,
-    /// What the switch below does.
+    /// The plan of the switch below.
     plan: Arc<SwitchPlan>,
     properties: Arc<PlanProperties>,
     metrics: ExecutionPlanMetricsSet,
@@ -47,13 +47,13 @@ impl SwitchDrainExec {
     ///
     /// # Errors
     ///
-    /// If no switch that holds groups is below, or the states of `input` are not made of what it holds.
+    /// If no switch that holds groups is below, or if the states of `input` cannot be made from its sums.
     pub fn try_new(input: Arc<dyn ExecutionPlan>) -> Result<Self> {
         let Some((plan, crossed)) = holding(&input) else {
             return plan_err!("no switch that holds groups is below a drain");
         };
         plan.check_states(&crossed, &input.schema())?;
-        // The last partition's groups may be any, and come in any order.
+        // The last partition returns any groups in any order.
         let partitions = input.output_partitioning().partition_count();
         let properties = PlanProperties::new(
             EquivalenceProperties::new(input.schema()),
@@ -65,14 +65,14 @@ impl SwitchDrainExec {
         Ok(Self { input, plan, properties, metrics })
     }
 
-    /// What the switch below does.
+    /// Returns the plan of the switch below.
     #[must_use]
     pub fn plan(&self) -> &SwitchPlan {
         &self.plan
     }
 }
 
-/// The program below that holds groups, and the columns of the rows that cross it.
+/// Returns the program below that holds groups, and the columns of the rows that cross it.
 fn holding(input: &Arc<dyn ExecutionPlan>) -> Option<(Arc<SwitchPlan>, SchemaRef)> {
     let mut node = input;
     loop {
@@ -158,7 +158,8 @@ impl ExecutionPlan for SwitchDrainExec {
         parents: Vec<Arc<dyn PhysicalExpr>>,
         _config: &ConfigOptions,
     ) -> Result<FilterDescription> {
-        // They are of groups: those whose rows do not cross the switch are not held either.
+        // The filters are about groups. Rows that they exclude do not cross the switch, so the switch does not hold
+        // their groups either.
         FilterDescription::from_children(parents, &self.children())
     }
 
@@ -183,11 +184,11 @@ impl ExecutionPlan for SwitchDrainExec {
     }
 }
 
-/// The states of one partition, and at the end of the last one what the switch holds.
+/// The states of one partition, followed by the groups of the switch if it finishes last.
 struct Draining {
     input: SendableRecordBatchStream,
     plan: Arc<SwitchPlan>,
-    /// Which one of how many.
+    /// Index of the partition, and the number of partitions.
     partition: (usize, usize),
     context: Arc<TaskContext>,
     baseline: BaselineMetrics,
@@ -197,7 +198,7 @@ struct Draining {
 }
 
 impl Draining {
-    /// What the switch holds, if this partition is finished last.
+    /// Returns the states of the groups that the switch holds, if this partition finishes last and there are any.
     fn drain(&self) -> Option<Result<RecordBatch>> {
         let held = Execution::drained(&self.context, self.partition, self.plan.program)?;
         self.groups.add(held.groups.len());

@@ -1,4 +1,4 @@
-//! Rows that a switch drops on their way to the final stage.
+//! An operator that sends rows through a switch, which drops some of them.
 
 use std::fmt;
 use std::sync::Arc;
@@ -21,16 +21,16 @@ use datafusion::physical_plan::{
 use super::switch_crossing::Crossing;
 use crate::switch::{Late, SwitchPlan};
 
-/// Sends the rows of all partitions (the workers) through one switch, which drops rows that the
-/// operator above (the master) does not need: `Q(prune(rows)) == Q(rows)`. What it holds of them instead,
-/// [`SwitchDrainExec`](super::switch_drain::SwitchDrainExec) reads at the end.
+/// Sends the rows of all partitions (the workers) through one switch, which drops rows that the operator above (the
+/// master) does not need: `Q(prune(rows)) == Q(rows)`. If the switch holds sums of dropped rows,
+/// [`SwitchDrainExec`](super::switch_drain::SwitchDrainExec) reads them at the end.
 ///
-/// Only what the query computes with crosses the switch, and the row's identifier; the other columns
-/// are fetched for the rows that it let pass ([`Late`]).
+/// Only the columns that the query computes with cross the switch, and the row's identifier. The other columns are
+/// fetched for the rows that it let pass ([`Late`]).
 ///
-/// Schema, partitioning and order are those of the input. The node is plain data; what the switch
-/// remembers belongs to one execution of the [`SwitchExec`](super::switch::SwitchExec) above. Without
-/// one, only the rows of a single partition are pruned.
+/// Schema, partitioning and order are those of the input. The node is plain data; the state of the switch belongs to
+/// one execution of the [`SwitchExec`](super::switch::SwitchExec) above. Without one, only the rows of a single
+/// partition are pruned.
 #[derive(Debug, Clone)]
 pub struct SwitchPruneExec {
     input: Arc<dyn ExecutionPlan>,
@@ -40,18 +40,17 @@ pub struct SwitchPruneExec {
     metrics: ExecutionPlanMetricsSet,
 }
 
-/// Which rows of a query a node sends through the switch.
+/// The rows of a query that a node sends through the switch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Side {
-    /// There is one side only.
+    /// All rows of an operator with one input.
     Only,
-    /// The side whose keys enter the filter; its rows go on as they are.
+    /// The side of a join whose keys enter the filter. Its rows pass.
     Build,
-    /// The side that is pruned once all of the other side's keys are in the filter. Until then its
-    /// rows pass: no side waits for the other, so they cannot deadlock.
+    /// The side of a join that is pruned once all keys of the build side are in the filter. Until then its rows pass.
+    /// No side waits for the other, so they cannot deadlock.
     Probe,
-    /// The rows of a second pass, of which the first one found out which are needed: they cross the
-    /// switch as they are, and are counted.
+    /// The rows of a second pass, which are those that the first pass found to be needed. They pass and are counted.
     Again,
 }
 
@@ -62,8 +61,8 @@ impl SwitchPruneExec {
         Self::on(Side::Only, input, plan)
     }
 
-    /// Sends the rows of the build side, and then those of the probing side, through one switch,
-    /// which keeps the former's keys and drops rows of the latter without a match.
+    /// Sends the rows of the build side, and then those of the probing side, through one switch. It keeps the keys of
+    /// the build side and drops rows of the probing side without a match.
     #[must_use]
     pub fn join(inputs: [Arc<dyn ExecutionPlan>; 2], plans: [SwitchPlan; 2]) -> [Self; 2] {
         let ([build, probe], [build_plan, probe_plan]) = (inputs, plans);
@@ -77,28 +76,28 @@ impl SwitchPruneExec {
         Self { input, plan: Arc::new(plan), late, side, metrics: ExecutionPlanMetricsSet::new() }
     }
 
-    /// The same over another input, with counters of its own.
+    /// Returns this node over another input, with new counters.
     fn over(&self, input: Arc<dyn ExecutionPlan>) -> Arc<dyn ExecutionPlan> {
         Arc::new(Self { input, metrics: ExecutionPlanMetricsSet::new(), ..self.clone() })
     }
 
-    /// Which rows it sends.
+    /// Returns the side of the query that it sends.
     #[must_use]
     pub fn side(&self) -> Side {
         self.side
     }
 
-    /// What is fetched for the rows that it lets pass.
+    /// Returns the columns that are fetched for the rows that pass.
     pub(crate) fn late(&self) -> &Late {
         &self.late
     }
 
-    /// The same, shared.
+    /// Returns the switch's plan as a shared pointer.
     pub(super) fn shared_plan(&self) -> Arc<SwitchPlan> {
         Arc::clone(&self.plan)
     }
 
-    /// What the switch does.
+    /// Returns the switch's plan.
     #[must_use]
     pub fn plan(&self) -> &SwitchPlan {
         &self.plan
@@ -184,8 +183,8 @@ impl ExecutionPlan for SwitchPruneExec {
         parents: Vec<Arc<dyn PhysicalExpr>>,
         _config: &ConfigOptions,
     ) -> Result<FilterDescription> {
-        // What the operator above does not need is not needed below the switch either: row groups and
-        // files that its filters exclude are not even read.
+        // Rows that the operator above does not need are not needed below the switch either. Row groups and files
+        // that its filters exclude are not even read.
         FilterDescription::from_children(parents, &self.children())
     }
 
@@ -214,7 +213,7 @@ impl ExecutionPlan for SwitchPruneExec {
         input: &[Arc<Statistics>],
         _args: &StatisticsArgs,
     ) -> Result<Arc<Statistics>> {
-        // At most: how much is pruned, only the data can tell.
+        // The input's statistics are upper bounds, because the share of pruned rows depends on the data.
         Ok(Arc::new(Statistics::clone(&input[0]).to_inexact()))
     }
 

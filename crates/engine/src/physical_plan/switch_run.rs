@@ -19,25 +19,25 @@ use super::switch_prune::{Side, SwitchPruneExec};
 use super::switch_snapshot::one_version as snapshot;
 use crate::switch::{Packed, Recording, SwitchPlan, Words};
 
-/// What the switch remembers during one execution of a plan. The task context carries it to all
-/// nodes: nothing else in DataFusion tells the executions of one plan apart.
+/// The state of the switch during one execution of a plan. The task context passes it to all nodes, because nothing
+/// else in DataFusion distinguishes the executions of one plan.
 #[derive(Debug, Default)]
 pub(super) struct Execution {
-    /// By the number of the program.
+    /// Running programs, by program number.
     runs: Mutex<HashMap<usize, Run>>,
-    /// The partitions above the switch that are finished, of programs that hold groups.
+    /// Finished partitions above the switch, for each program that holds groups.
     drained: Mutex<HashMap<usize, HashSet<usize>>>,
-    /// The first flow of each program's side, whose partitions have the next ones.
+    /// First flow number of each program's side. Its partitions have consecutive flow numbers.
     flows: HashMap<(usize, Side), u16>,
     packed: Option<Packed>,
 }
 
-/// What a program holds at the end.
+/// The groups that a program holds at the end.
 #[derive(Debug)]
 pub(super) struct Drained {
-    /// The groups.
+    /// The groups with their sums.
     pub(super) groups: Vec<Held>,
-    /// How many cells were read to find them.
+    /// Number of cells that were read to find the groups.
     pub(super) cells: usize,
 }
 
@@ -48,14 +48,14 @@ struct Run {
 }
 
 impl Execution {
-    /// An empty switch for all that crosses it in `plan`, where `packed` says whether as one program.
+    /// Creates an empty switch for all rows that cross it in `plan`; with `packed`, its programs run as one.
     pub(super) fn new(plan: &Arc<dyn ExecutionPlan>, packed: bool) -> Result<Self> {
         let (mut flows, mut next) = (HashMap::new(), 0_usize);
         let (mut holding, mut drained) = (HashSet::new(), HashSet::new());
         let mut queries: BTreeMap<usize, (Configured, Vec<Flow>)> = BTreeMap::new();
         plan.apply(|node| {
             if node.is::<SwitchExec>() {
-                // It has a switch of its own.
+                // A nested `SwitchExec` has a switch of its own.
                 return Ok(TreeNodeRecursion::Jump);
             }
             if let Some(drain) = node.downcast_ref::<SwitchDrainExec>() {
@@ -70,7 +70,7 @@ impl Execution {
             }
             let partitions = node.output_partitioning().partition_count();
             if side == Side::Again || next + partitions > 1 << 16 {
-                // Whose flows have no identifiers is not pruned.
+                // Rows are not pruned if the flow numbers do not suffice for their partitions.
                 return Ok(TreeNodeRecursion::Continue);
             }
             flows.insert((program, side), next as u16);
@@ -90,8 +90,8 @@ impl Execution {
         Ok(Self { flows, packed, ..Self::default() })
     }
 
-    /// The context of an execution that starts now, within `context`. With `one_version`, it reads
-    /// all objects in one version or fails.
+    /// Returns the context of an execution that starts now, within `context`. With `one_version`, it reads each
+    /// object in one version or fails.
     pub(super) fn start(self, context: &TaskContext, one_version: bool) -> TaskContext {
         let runtime = context.runtime_env();
         let runtime = if one_version { Arc::new(snapshot(&runtime)) } else { runtime };
@@ -108,13 +108,13 @@ impl Execution {
         )
     }
 
-    /// The state for a partition, shared with the others of the same execution; `None` if the
-    /// partition cannot be pruned, because it is unknown which execution it belongs to.
+    /// Returns the state for a partition, shared with the other partitions of the execution. Returns `None` if the
+    /// partition cannot be pruned, because its execution is unknown.
     ///
     /// # Errors
     ///
-    /// If the partition runs a second time, and the switch holds what it dropped the first time: it is unknown
-    /// who is to get that.
+    /// If the partition runs a second time while the switch holds rows dropped in the first run, because it is
+    /// unknown which run should get them.
     pub(super) fn state(
         context: &TaskContext,
         partition: (Side, usize),
@@ -123,8 +123,8 @@ impl Execution {
     ) -> Result<Option<Arc<SwitchState>>> {
         let holds = plan.algorithm.holds();
         let Some(execution) = context.session_config().get_extension::<Self>() else {
-            // Several partitions must share: HAVING adds over all of them, a join's filter holds all
-            // keys, and the probability of a wrong answer is that of one switch.
+            // Several partitions must share a switch: HAVING adds over all of them, a join's filter holds all keys,
+            // and the probability of a wrong answer applies to one switch.
             let alone = partition.0 == Side::Only && partitions == 1 && !holds;
             let flows = HashMap::from([(Side::Only, 0)]);
             return Ok(alone.then(|| Arc::new(SwitchState::new(plan, flows, None))));
@@ -148,13 +148,13 @@ impl Execution {
                 "the switch holds sums of rows that the plan reads a second time; SET sluice.switch = 'off' for this query"
             );
         }
-        // Some operator between runs its input twice, and who shares with whom is unknown.
+        // An operator above runs its input twice, and it is unknown which partitions share a run.
         run.state.open();
         Ok(None)
     }
 
-    /// Notes that a partition of so many above a program is finished. After the last one, what the program
-    /// holds: no row crosses it any more.
+    /// Records that a partition above a program is finished, out of `partitions`. For the last one, returns the
+    /// groups that the program holds, because no row crosses it any more.
     pub(super) fn drained(
         context: &TaskContext,
         (partition, partitions): (usize, usize),
@@ -171,7 +171,7 @@ impl Execution {
 }
 
 impl Side {
-    /// The flow that a join's program takes those of the side for.
+    /// Returns the flow number by which a join's program identifies this side.
     fn role(self) -> Option<u16> {
         match self {
             Self::Only | Self::Again => None,
@@ -181,25 +181,25 @@ impl Side {
     }
 }
 
-/// What became of a batch on the switch.
+/// The fate of a batch at the switch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Crossed {
     /// The program saw it.
     Seen,
-    /// It passed, because the build side's keys are not in the filter yet.
+    /// It passed because not all keys of the build side are in the filter yet.
     Early,
-    /// It passed, because nothing is pruned any more.
+    /// It passed because pruning has stopped.
     Open,
 }
 
-/// The state of one program. Packets of all partitions take their turns, as on a real switch.
+/// The state of one program. Packets of all partitions take turns, as on a real switch.
 #[derive(Debug)]
 pub(super) struct SwitchState {
     inner: Mutex<Inner>,
     flows: HashMap<Side, u16>,
-    /// Whether the program knows sides by flows of its own numbering.
+    /// True if the program identifies the sides of a join by its own flow numbers.
     by_role: bool,
-    /// Cells that are read at the end.
+    /// Number of cells that are read at the end.
     cells: usize,
 }
 
@@ -208,14 +208,14 @@ struct Inner {
     pruner: Box<dyn Pruner>,
     forwarded: u64,
     trusted: u64,
-    /// How many more entries the sums that it holds have room for.
+    /// Number of further entries that fit the held sums without overflow.
     room: u64,
-    /// Partitions whose keys are not all in the filter yet; `None` before any was executed.
+    /// Number of partitions whose keys are not all in the filter yet; `None` before the first one starts.
     building: Option<usize>,
     recording: Option<Recording>,
-    /// Finished partitions, without those of the build side.
+    /// Number of finished partitions, without those of the build side.
     ended: usize,
-    /// Whether everything passes from now on.
+    /// True if all further rows pass.
     open: bool,
 }
 
@@ -228,7 +228,7 @@ impl SwitchState {
             },
             forwarded: 0,
             trusted: plan.trusted_rows.unwrap_or(u64::MAX),
-            // As many words as sums of 64 bits hold for sure.
+            // Sums of 64 bits cannot overflow with this many words.
             room: if plan.algorithm.holds() { u32::MAX.into() } else { u64::MAX },
             building: None,
             recording: plan.count_optimum.then(Recording::new),
@@ -239,39 +239,39 @@ impl SwitchState {
         Self { inner: Mutex::new(inner), flows, by_role, cells }
     }
 
-    /// The identifier of a partition's packets, as the pruner wants it.
+    /// Returns the flow number of a partition's packets that the pruner expects.
     fn flow(&self, side: Side, partition: usize) -> u16 {
         let fid = self.flows.get(&side).map_or(0, |first| first.wrapping_add(partition as u16));
         side.role().filter(|_| self.by_role).unwrap_or(fid)
     }
 
-    /// Lets everything pass from now on. What was dropped so far was dropped rightly: for what this
-    /// very state forwarded or counted, which the switch would also have done alone.
+    /// Lets all further rows pass. Rows dropped so far stay dropped rightly, because they were dropped for rows that
+    /// this state forwarded or counted, as the switch would have done alone.
     fn open(&self) {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner).open = true;
     }
 
-    /// What the program holds, once no row crosses it any more.
+    /// Returns the groups that the program holds, once no row crosses it any more.
     fn drain(&self) -> Drained {
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         inner.open = true;
         Drained { groups: inner.pruner.held(), cells: self.cells }
     }
 
-    /// Announces that so many partitions will enter their keys.
+    /// Announces the number of partitions that will enter their keys.
     pub(super) fn build(&self, partitions: usize) {
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         inner.building.get_or_insert(partitions);
     }
 
-    /// All keys of one partition are in the filter.
+    /// Records that all keys of one partition are in the filter.
     pub(super) fn built(&self) {
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         inner.building = inner.building.map(|left| left.saturating_sub(1));
     }
 
-    /// A partition is finished. After the last one, how many packets a switch without limits
-    /// would have forwarded.
+    /// Records that a partition is finished. For the last one, returns the number of packets that a switch without
+    /// limits would have forwarded.
     pub(super) fn end(&self, partitions: usize, plan: &SwitchPlan) -> Option<usize> {
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         inner.ended += 1;
@@ -280,7 +280,7 @@ impl SwitchState {
         Some(recording.forwarded(&plan.algorithm, plan.key_words()))
     }
 
-    /// Sends entries of a partition through the switch; `first_id` of the partition's were sent before.
+    /// Sends entries of a partition through the switch. The partition has sent `first_id` entries before.
     pub(super) fn cross(
         &self,
         (side, partition): (Side, usize),
@@ -304,7 +304,7 @@ impl SwitchState {
         }
         inner.open |= words.is_stop();
         let early = side == Side::Probe && inner.building != Some(0);
-        // All of the batch may be forwarded.
+        // All rows of the batch may be forwarded.
         let most = inner.forwarded.saturating_add(entries.len() as u64);
         let room = inner.room.checked_sub(entries.len() as u64);
         inner.open |= room.is_none();
@@ -355,18 +355,18 @@ mod tests {
         }
     }
 
-    /// A plan that counts the rows of each key in the switch.
+    /// Returns a plan that counts the rows of each key in the switch.
     fn counting() -> SwitchPlan {
         let config = group_sum::Config::new(16, 2).unwrap();
         SwitchPlan { algorithm: Configured::GroupSum(config), ..plan() }
     }
 
-    /// Which of `keys` a partition forwards.
+    /// Returns the positions of the `keys` that a partition forwards.
     fn crossing(state: &SwitchState, partition: usize, keys: &[u32]) -> Vec<usize> {
         sending(state, partition, &[keys])
     }
 
-    /// Which of `keys`, each with 1 to add, a partition forwards.
+    /// Returns the positions of the `keys`, each with 1 to add, that a partition forwards.
     fn adding(state: &SwitchState, partition: usize, keys: &[u32]) -> Vec<usize> {
         sending(state, partition, &[keys, &vec![1; keys.len()]])
     }
@@ -398,7 +398,7 @@ mod tests {
         assert_eq!(crossing(&a0, 0, &[7, 9]), [0, 1]);
         assert_eq!(crossing(&a1, 1, &[7, 8]), [1]);
         assert_eq!(crossing(&b0, 0, &[7, 9]), [1]);
-        // An execution within an execution.
+        // An execution nested in an execution has a state of its own.
         let nested = state(&start(&a, false), Side::Only, 0).unwrap();
         assert_eq!(crossing(&nested, 0, &[7, 8]), [0, 1]);
     }
@@ -418,15 +418,15 @@ mod tests {
         assert_eq!(crossing(&state(2).unwrap(), 2, &[7]), [0]);
     }
 
-    /// The keys and the first sums that are handed over.
+    /// Returns the keys and the first sums that are handed over.
     fn handed(drained: &Drained) -> Vec<(u64, u64)> {
         let mut sums: Vec<_> = drained.groups.iter().map(|held| (held.key, held.sums[0])).collect();
         sums.sort_unstable();
         sums
     }
 
-    /// A partition of which some rows are in the sums is not run again beside them: the query ends with an error,
-    /// and what the others hand over has each row once.
+    /// A partition with rows in the sums must not run again beside them. The query ends with an error, and the
+    /// handed-over sums of the other partitions count each row once.
     #[test]
     fn rows_of_a_partition_that_comes_twice_are_not_added_twice() {
         let flows = HashMap::from([((0, Side::Only), 0)]);
@@ -445,7 +445,7 @@ mod tests {
         assert!(drained(1).is_none(), "sums are handed over once");
     }
 
-    /// Of 2³² − 1 words of 32 bits a sum of 64 bits is exact for sure. Packets beyond those pass.
+    /// A sum of 64 bits is exact for 2³² − 1 words of 32 bits. Further packets pass.
     #[test]
     fn sums_take_no_more_packets_than_they_have_room_for() {
         let state = SwitchState::new(&counting(), HashMap::from([(Side::Only, 0)]), None);
@@ -457,8 +457,8 @@ mod tests {
         assert_eq!(handed(&state.drain()), [(7, 1), (8, 1)]);
     }
 
-    /// Flow and identifier name a row: no two partitions of a plan have a flow in common, whichever
-    /// program and side they belong to.
+    /// Flow and identifier name a row: no two partitions of a plan share a flow, whichever program and side they
+    /// belong to.
     #[test]
     fn flows_are_unique() {
         let schema = Arc::new(Schema::new(vec![ArrowField::new("k", DataType::Int32, false)]));

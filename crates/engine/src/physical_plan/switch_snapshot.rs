@@ -1,4 +1,4 @@
-//! One version of each object, where an execution reads an object more than once.
+//! Ensures one version of each object if an execution reads an object more than once.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -15,7 +15,7 @@ use crate::layered::{LayeredStores, ReadLayer};
 /// The entity tags that an execution has seen, by store and path.
 type Seen = Arc<Mutex<HashMap<(String, Path), String>>>;
 
-/// The same runtime, in which reading an object fails if an earlier read gave another version of it.
+/// Returns the runtime with stores that fail to read an object if an earlier read returned another version of it.
 pub(super) fn one_version(runtime: &RuntimeEnv) -> RuntimeEnv {
     let seen = Seen::default();
     let stores = LayeredStores::new(&runtime.object_store_registry, move |url: &Url| Snapshot {
@@ -25,7 +25,7 @@ pub(super) fn one_version(runtime: &RuntimeEnv) -> RuntimeEnv {
     RuntimeEnv { object_store_registry: Arc::new(stores), ..runtime.clone() }
 }
 
-/// Every object is read in one version.
+/// A store that returns every object in one version.
 #[derive(Debug)]
 struct Snapshot {
     name: String,

@@ -1,4 +1,4 @@
-//! The best rows of a scan while they are looked for: the bounds, and how many rows keep them.
+//! The search for the best rows of a scan: the bounds, and the number of rows within them.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -37,9 +37,9 @@ use crate::sampling::plan::Sample;
 pub(super) struct TopKRun {
     started: Mutex<HashSet<usize>>,
     bounded: OnceCell<Arc<Bounded>>,
-    /// Partitions that have put out all rows within the bound.
+    /// Number of partitions that have returned all rows within the bound.
     ended: AtomicUsize,
-    /// Rows within the bound that the sort above will see.
+    /// Number of rows within the bound that reach the sort above.
     within: AtomicUsize,
     metrics: ExecutionPlanMetricsSet,
     sample_metrics: ExecutionPlanMetricsSet,
@@ -50,20 +50,21 @@ pub(super) struct TopKRun {
 #[derive(Debug)]
 struct Bounded {
     scan: Arc<dyn ExecutionPlan>,
-    /// Over the scan's output; none if any row may be in the answer.
+    /// The bound over the scan's output; `None` if any row may be in the answer.
     bound: Option<Bound>,
 }
 
-/// Which rows are looked at first.
+/// The rows that are read first.
 #[derive(Debug)]
 struct Bound {
     rows: Arc<dyn PhysicalExpr>,
-    /// What the rows must pass on their way to the sort.
+    /// Conditions that rows must pass before the sort.
     filters: Vec<Arc<dyn PhysicalExpr>>,
 }
 
 impl Bounded {
-    /// The rows within a bound over the table's columns; in some parts of the scan there is none.
+    /// Creates a scan of the rows within a bound over the table's columns. `parts` marks the parts of the scan that
+    /// have such rows.
     fn of(
         config: &FileScanConfig,
         source: &S3SelectSource,
@@ -84,7 +85,7 @@ impl Bounded {
         if let Some(parts) = parts {
             let mut parts = parts.iter();
             let mut with_rows = |_: &&PartitionedFile| parts.next().copied().unwrap_or(true);
-            // Each partition stays, even if nothing is left of it.
+            // Empty partitions stay, so that the number of partitions does not change.
             let groups = config.file_groups.iter();
             let groups = groups.map(|group| group.iter().filter(&mut with_rows).cloned().collect());
             bounded = bounded.with_file_groups(groups.map(FileGroup::new).collect());
@@ -94,27 +95,27 @@ impl Bounded {
 }
 
 impl TopKRun {
-    /// Whether the partition runs for the first time.
+    /// Returns true if the partition runs for the first time.
     pub(super) fn starts(&self, partition: usize) -> bool {
         self.started.lock().unwrap_or_else(PoisonError::into_inner).insert(partition)
     }
 
-    /// What the run counts.
+    /// Returns the metrics of the run.
     pub(super) fn metrics(&self) -> &ExecutionPlanMetricsSet {
         &self.metrics
     }
 
-    /// What its sample asks of the store.
+    /// Returns the metrics of the sample's requests.
     pub(super) fn sample_metrics(&self) -> &ExecutionPlanMetricsSet {
         &self.sample_metrics
     }
 
-    /// What it asks of the store about the sort columns of the rows that the sample leaves.
+    /// Returns the metrics of the requests for the sort columns of the rows within the sample's bound.
     pub(super) fn key_metrics(&self) -> &ExecutionPlanMetricsSet {
         &self.key_metrics
     }
 
-    /// The rows of a partition that may be among the best.
+    /// Returns the rows of a partition that may be among the best.
     pub(super) fn rows(
         self: &Arc<Self>,
         scan: &Arc<dyn ExecutionPlan>,
@@ -147,8 +148,8 @@ impl TopKRun {
         Ok(within.chain(stream::once(beyond).try_flatten()).boxed())
     }
 
-    /// The scan of the rows within a bound that a sample tells, or the sort columns of the rows within
-    /// that. Whatever is wrong with them, the scan is left to run without.
+    /// Returns the scan of the rows within the bound from a sample, or from the sort columns of the rows within that.
+    /// If either fails, the scan runs without a bound.
     async fn bounded(
         &self,
         scan: &Arc<dyn ExecutionPlan>,
@@ -162,7 +163,7 @@ impl TopKRun {
         Arc::new(bounded.unwrap_or_else(|| Bounded { scan: Arc::clone(scan), bound: None }))
     }
 
-    /// The bounded scan; `None` if all rows must be read.
+    /// Returns the bounded scan; `None` if all rows must be read.
     async fn ask(
         &self,
         (config, source): (&FileScanConfig, &S3SelectSource),
@@ -190,7 +191,7 @@ impl TopKRun {
             }
             None => (of_sample?, None),
         };
-        // None so far is worth saying, too.
+        // Creates the counter, so that it is shown even if it stays 0.
         self.counter("repairs");
         match Bounded::of(config, source, sampling, bound, parts.as_deref()) {
             Ok(bounded) => Some(bounded),
@@ -201,7 +202,7 @@ impl TopKRun {
         }
     }
 
-    /// The bound that the sample tells; `None` if it is too short or tells nothing.
+    /// Returns the bound from the sample; `None` if the sample has too few rows or bounds nothing.
     async fn sampled(
         &self,
         config: &FileScanConfig,
@@ -213,7 +214,7 @@ impl TopKRun {
         let best = collect(sample.best(sampling.k)?, Arc::clone(context)).await?;
         let sampled = self.sample_metrics.clone_inner().output_rows().unwrap_or(0);
         self.counter("sample_rows").add(sampled);
-        // The rows come in order: the last of the batches has the last of the rows.
+        // The rows are sorted, so the last row of the last batch is the K-th best.
         let rows: usize = best.iter().map(RecordBatch::num_rows).sum();
         let Some(last) = best.iter().rev().find(|batch| batch.num_rows() > 0) else {
             return Ok(None);
@@ -225,8 +226,8 @@ impl TopKRun {
         no_later(&sampling.keys, &values, source.table_schema().table_schema())
     }
 
-    /// The K-th best row itself: `Some(None)` if there are fewer rows than that, `None` if it is not
-    /// worth looking for or is not found, so that the sample's bound must do.
+    /// Finds the K-th best row itself. Returns `Some(None)` if there are fewer rows than K or they bound nothing.
+    /// Returns `None` if the search is not worthwhile or fails, so that the sample's bound applies.
     async fn exact(
         &self,
         config: &FileScanConfig,
@@ -238,7 +239,7 @@ impl TopKRun {
         let threshold = self.text("exact_threshold");
         let fallbacks = self.sample_metrics.clone_inner().sum_by_name("fallbacks");
         if fallbacks.is_some_and(|fallbacks| fallbacks.as_usize() > 0) {
-            // Then every request for a part of an object is one for the whole object.
+            // Each request for a part of an object would then read the whole object.
             threshold.say("none, the store refused the sample");
             return None;
         }
@@ -274,7 +275,7 @@ impl TopKRun {
         }
     }
 
-    /// The rows within the bound, counted.
+    /// Returns the rows within the bound, and counts them.
     fn count(&self, bounded: &Bounded, batch: &RecordBatch) -> Result<RecordBatch> {
         let Some(bound) = &bounded.bound else { return Ok(batch.clone()) };
         let within = is_true(&bound.rows, batch)?;
@@ -286,7 +287,7 @@ impl TopKRun {
         Ok(filter_record_batch(batch, &within)?)
     }
 
-    /// The rows beyond the bound, if this partition is the last and too few are within.
+    /// Returns the rows beyond the bound if this partition is the last and too few rows are within.
     fn beyond(
         &self,
         scan: &Arc<dyn ExecutionPlan>,

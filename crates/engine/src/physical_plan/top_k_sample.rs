@@ -1,4 +1,4 @@
-//! A scan for ORDER BY … LIMIT that asks a sample first.
+//! A scan for ORDER BY … LIMIT that reads a sample first.
 
 use std::fmt;
 use std::sync::Arc;
@@ -25,24 +25,22 @@ use crate::datasource::s3_scan::as_select_scan;
 use crate::sampling::Sampling;
 use crate::sampling::plan::Sample;
 
-/// Puts out the rows of a Select scan that may be among the best K of an order, and none of the
-/// others.
+/// Returns the rows of a Select scan that may be among the best K of an order, and no others.
 ///
-/// The first partition that runs asks for a sample. Its K-th best row is a bound, which every
-/// statement of the scan carries from then on. K rows within the bound are proof enough: no other
-/// row can be better than all of them. If the scan has fewer, the partition that ends last reads the
-/// rows beyond the bound, too. So the operators above get what they would have chosen from all
-/// rows, whatever the sample was.
+/// The first partition that runs requests a sample. Its K-th best row is a bound, which every statement of the scan
+/// contains from then on. If K rows are within the bound, no other row can be better than all of them. If there are
+/// fewer, the partition that ends last also reads the rows beyond the bound. The operators above therefore get the
+/// rows that they would choose from all rows, whatever the sample was.
 ///
-/// If the rows are to come late, the sort columns of all rows within the sample's bound are read in
-/// between. They tell the K-th best row itself, which is the bound then, and which files or parts
-/// of files have a row of the answer: only these are asked for rows.
+/// With late materialization, the sort columns of all rows within the sample's bound are read in between. They yield
+/// the K-th best row itself, which then is the bound, and the files or parts of files that have a row of the answer.
+/// Only these are then requested.
 #[derive(Debug, Clone)]
 pub struct TopKSampleExec {
     input: Arc<dyn ExecutionPlan>,
     sampling: Arc<Sampling>,
     properties: Arc<PlanProperties>,
-    /// What is known once it runs.
+    /// State of a run, created when the node executes.
     run: Arc<TopKRun>,
 }
 
@@ -54,20 +52,20 @@ impl TopKSampleExec {
     }
 
     fn over(input: Arc<dyn ExecutionPlan>, sampling: Arc<Sampling>) -> Self {
-        // What is read beyond the bound comes last, out of order.
+        // Rows beyond the bound come last, out of order.
         let mut rows = input.equivalence_properties().clone();
         rows.clear_orderings();
         let properties = PlanProperties::clone(input.properties()).with_eq_properties(rows);
         Self { input, sampling, properties: Arc::new(properties), run: Arc::default() }
     }
 
-    /// What is sampled.
+    /// Returns the parameters of the sample.
     #[must_use]
     pub fn sampling(&self) -> &Sampling {
         &self.sampling
     }
 
-    /// The sample of the scan; `None` if the input is no Select scan, or another one than was sampled.
+    /// Returns the sample of the scan; `None` if the input is not the Select scan that was sampled.
     #[must_use]
     pub fn sample(&self, metrics: ExecutionPlanMetricsSet) -> Option<Sample> {
         let (config, source) = as_select_scan(self.input.as_ref())?;
@@ -107,7 +105,7 @@ impl ExecutionPlan for TopKSampleExec {
     }
 
     fn benefits_from_input_partitioning(&self) -> Vec<bool> {
-        // A scan splits its files itself, and nothing may lie between.
+        // The scan splits its files itself, and no operator may stand in between.
         vec![false]
     }
 
@@ -148,7 +146,7 @@ impl ExecutionPlan for TopKSampleExec {
         context: Arc<TaskContext>,
     ) -> Result<SendableRecordBatchStream> {
         if !self.run.starts(partition) {
-            // It runs twice, and which partitions of the two belong together is unknown.
+            // The plan runs twice, and it is unknown which partitions belong to the same run.
             return self.input.execute(partition, context);
         }
         Ok(self.run.rows(&self.input, &self.sampling, partition, context))
@@ -160,15 +158,14 @@ impl ExecutionPlan for TopKSampleExec {
         parents: Vec<Arc<dyn PhysicalExpr>>,
         _config: &ConfigOptions,
     ) -> Result<FilterDescription> {
-        // The sort above says which rows it has no use for any more: then it has K better ones, which
-        // were counted here.
+        // The sort above excludes rows once it has K better ones, which were counted here.
         FilterDescription::from_children(parents, &self.children())
     }
 
     fn metrics(&self) -> Option<MetricsSet> {
         let mut metrics = self.run.metrics().clone_inner();
         let asked = |metrics: &ExecutionPlanMetricsSet| {
-            // Of a scan below what it asked of the store, not what it put out.
+            // Counts the requests of a scan below, not its output rows.
             let all = metrics.clone_inner();
             let asked = all.iter().filter(|metric| {
                 matches!(metric.value(), MetricValue::Count { .. } | MetricValue::Custom { .. })
@@ -180,7 +177,7 @@ impl ExecutionPlan for TopKSampleExec {
         }
         for metric in asked(self.run.key_metrics()) {
             metrics.push(match metric.value() {
-                // The same columns as those of the sample, with another condition.
+                // The columns are those of the sample, with another condition.
                 MetricValue::Custom { name, value } if name == "sent" => {
                     let (name, value) = ("sent_for_keys".into(), Arc::clone(value));
                     let value = MetricValue::Custom { name, value };
@@ -201,7 +198,7 @@ impl ExecutionPlan for TopKSampleExec {
         input: &[Arc<Statistics>],
         _args: &StatisticsArgs,
     ) -> Result<Arc<Statistics>> {
-        // At most: how many rows a bound leaves, only the sample can tell.
+        // The input's statistics are upper bounds, because only the sample shows how many rows are within.
         Ok(Arc::new(Statistics::clone(&input[0]).to_inexact()))
     }
 

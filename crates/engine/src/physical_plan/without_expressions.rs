@@ -1,7 +1,6 @@
-//! What operators without expressions of their own have in common.
+//! Methods shared by operators without expressions of their own.
 
-/// Methods of an `impl ExecutionPlan`: there are no expressions to visit, and new children are given to
-/// `replace_children`.
+/// Methods of an `impl ExecutionPlan`: it has no expressions to visit, and passes new children to `replace_children`.
 macro_rules! without_expressions {
     () => {
         fn apply_expressions(

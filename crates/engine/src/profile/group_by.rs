@@ -1,4 +1,4 @@
-//! What GROUP BY in the store asks for.
+//! The demand of GROUP BY in the store.
 
 use std::sync::Arc;
 
@@ -19,59 +19,59 @@ use crate::index::inside::Inside;
 use crate::physical_plan::s3_group_by::{MOST_GROUPS, MOST_STATEMENTS, S3GroupByExec};
 use crate::statistics::distinct_of;
 
-/// How many groups are assumed where nothing is known.
+/// Number of groups assumed without statistics.
 const ASSUMED_GROUPS: u64 = 16;
-/// How many of them the largest are, and the share of the rows that is in none of these.
+/// Assumed number of largest groups, and the assumed share of the rows that is in none of them.
 pub(super) const ASSUMED_LARGEST: (u64, f64) = (6, 0.5);
 
-/// What a group-by in the store asks for.
+/// The demand of a group-by in the store.
 #[derive(Debug, Clone, Copy)]
 pub struct GroupByDemand {
-    /// The scan that returns all rows to be grouped here.
+    /// The scan that returns all rows for local grouping.
     scan: ScanDemand,
     /// Bytes of all files.
     bytes: f64,
     /// Bytes of a sampled row.
     key_bytes: f64,
-    /// What the store evaluates for each group to know whether a row passes, ...
+    /// Work of the store per group and row to check whether the row is in the group.
     terms: Terms,
-    /// ... and for each row that passes.
+    /// Work of the store for each row that passes.
     items: Terms,
-    /// The columns of an answer for each group, ...
+    /// Number of columns of an answer per group.
     width: usize,
-    /// ... and the bytes of what it is known by, in an answer that has it.
+    /// Bytes of a group's keys in an answer that contains them.
     group_bytes: f64,
-    /// The bytes of its states, ...
+    /// Bytes of a group's states.
     state_bytes: f64,
-    /// ... of which so many are sums or counts, with a digit more for ten times the rows.
+    /// Number of sums and counts among the states, which take one digit more for ten times the rows.
     sums: f64,
-    /// Rows of a file that are sampled.
+    /// Number of rows of a file that are sampled.
     sample_rows: usize,
-    /// Whether each group is asked about by a statement of its own, ...
+    /// True if each group gets a statement of its own.
     one_by_one: bool,
-    /// ... and whether the rows outside of the groups must be asked for, to prove that these are all.
+    /// True if the store's counts are exact. If not, the rows outside of the groups are read as a proof.
     exact: bool,
-    /// The samples that tell how many groups there are, where all are asked about in one statement.
+    /// Number of samples for estimating the number of groups, if one statement covers all groups.
     looks: u64,
-    /// How many groups there are, if that is known.
+    /// Number of groups, if known.
     groups: Option<f64>,
-    /// Whether that is so few, and known so well, that no sample is needed.
+    /// True if the groups are so few, and their number so certain, that no sample is needed.
     settled: bool,
-    /// How many the largest are, and the share of the rows that is in none of these.
+    /// Number of largest groups, and the share of the rows that is in none of them.
     largest: (u64, f64),
-    /// What is evaluated here for each row that is grouped here.
+    /// Work of the engine for each row that is grouped locally.
     here: Terms,
 }
 
-/// How many times the rows of a sample a file must have to be worth one.
+/// A sample pays if a file has at least this many times its rows.
 const WORTH_A_SAMPLE: f64 = 8.0;
 
 impl GroupByDemand {
-    /// The numbers of a node.
+    /// Returns the demand of a node.
     ///
     /// # Errors
     ///
-    /// Never, for a node that our rule made.
+    /// Never, for a node made by the optimizer rule.
     pub fn of(exec: &S3GroupByExec, options: &ConfigOptions) -> Result<Self> {
         let source = exec.source()?;
         let table = Table::of(exec.config(), source, Some(options));
@@ -113,21 +113,22 @@ impl GroupByDemand {
             largest,
             here: of_row(&partial, of_aggregate(exec.partial())).0,
         };
-        // One of the files of a partition stands for all.
+        // One file of each partition is sampled for all its files.
         let looks = exec.config().file_groups.iter().filter(|group| {
             group.files().iter().any(|file| all.of_file(file).is_worth_a_sample(options))
         });
         Ok(Self { looks: looks.count() as u64, ..all })
     }
 
-    /// The same if the store is also asked about the keys of a join, which this share of the rows has.
+    /// Returns the demand with a filter on the keys of a join, which this share of the rows passes. `asking` changes
+    /// the scan accordingly.
     #[must_use]
     pub fn with_keys(&self, share: f64, asking: impl Fn(ScanDemand) -> ScanDemand) -> Self {
         let groups = self.groups.map(|groups| (groups * share).max(1.0));
         Self { scan: asking(self.scan), groups, ..*self }
     }
 
-    /// Whether a sample of a file is worth its request, to find out how many groups there are.
+    /// Returns true if the number of groups is worth a sample of the file.
     #[must_use]
     pub fn is_worth_a_sample(&self, options: &ConfigOptions) -> bool {
         SluiceOptions::of(options).group_by == GroupBy::Auto
@@ -135,7 +136,7 @@ impl GroupByDemand {
             && self.rows() >= WORTH_A_SAMPLE * self.sample_rows as f64
     }
 
-    /// The same for one of the files.
+    /// Returns the demand of one of the files.
     #[must_use]
     pub fn of_file(&self, file: &PartitionedFile) -> Self {
         let share = file.effective_size() as f64 / self.bytes.max(1.0);
@@ -151,13 +152,13 @@ impl GroupByDemand {
         Self { scan, bytes: file.effective_size() as f64, ..*self }
     }
 
-    /// The rows that are to be grouped.
+    /// Returns the number of rows to be grouped.
     #[must_use]
     pub fn rows(&self) -> f64 {
         self.scan.rows.as_f64() * self.scan.selectivity
     }
 
-    /// Bytes of the states of so many groups, with what these are known by.
+    /// Returns the bytes of the keys and states of so many groups.
     #[must_use]
     pub fn clause_bytes(&self, groups: f64) -> f64 {
         let rows = self.rows() / (groups * self.scan.objects.max(1) as f64).max(1.0);
@@ -165,19 +166,20 @@ impl GroupByDemand {
         groups * (self.group_bytes + self.state_bytes + digits)
     }
 
-    /// How many groups a file has, if something is known of all: those of as many rows, whichever they are.
+    /// Returns the number of groups in a file, if the number of all groups is known. It assumes that the file's rows
+    /// are drawn at random.
     fn groups_of_file(&self) -> Option<f64> {
         let (all, files) = (self.rows(), self.scan.objects.max(1) as f64);
         Some(distinct_of(all / files, all, self.groups?).max(1.0))
     }
 
-    /// The most groups of a file that the store is asked about.
+    /// Returns the most groups of a file whose states are requested.
     fn most(&self) -> f64 {
         (if self.one_by_one { MOST_STATEMENTS } else { MOST_GROUPS }) as f64
     }
 
-    /// The states of all groups of each file, by a GROUP BY of the store's own, if nothing is known
-    /// of how many there are.
+    /// Returns the steps for the states of all groups of each file by a GROUP BY of the store. Without statistics,
+    /// the number of groups is assumed.
     #[must_use]
     pub fn clause_of_some(&self) -> Steps {
         let rows = self.rows() / self.scan.objects.max(1) as f64;
@@ -201,7 +203,7 @@ impl GroupByDemand {
         Steps::InTurn(vec![phase("sample", &look), groups])
     }
 
-    /// The same of so many groups in each file.
+    /// Returns the steps for a GROUP BY of the store with so many groups in each file.
     #[must_use]
     pub fn clause(&self, groups: f64) -> Steps {
         let (files, rows) = (self.scan.objects as f64, self.scan.rows.as_f64().max(1.0));
@@ -216,8 +218,8 @@ impl GroupByDemand {
         )
     }
 
-    /// Looking for the groups of each file, and then for the states of all; or for all rows, if there are more
-    /// groups than the store is asked about.
+    /// Returns the steps for finding the groups of each file and requesting the states of all. If there are more
+    /// groups than are requested, all rows are fetched instead.
     #[must_use]
     pub fn all(&self) -> Steps {
         let groups = self.groups_of_file().unwrap_or(ASSUMED_GROUPS as f64);
@@ -225,22 +227,22 @@ impl GroupByDemand {
         let then = match (groups <= most, is_distinct) {
             (true, true) => self.rest(0.0),
             (true, false) => self.proven(groups.ceil() as u64),
-            // The rows of the groups that were found are left out.
+            // The rows of the groups that were found are excluded.
             (false, true) => self.rest(1.0 - most / groups),
             (false, false) => self.here(),
         };
         Steps::InTurn(vec![self.sample(), then])
     }
 
-    /// Looking for the largest groups of each file, and then for their states and all other rows.
+    /// Returns the steps for finding the largest groups of each file, and requesting their states and all other rows.
     #[must_use]
     pub fn largest(&self) -> Steps {
         let (groups, left) = self.largest;
         Steps::InTurn(vec![self.sample(), self.together(groups, left)])
     }
 
-    /// The same as it will probably run on this hardware: once the operator has seen a sample, it asks
-    /// about all groups if that is faster.
+    /// Returns the steps of [`largest`](Self::largest) as they will probably run on this hardware. Once the operator
+    /// has taken a sample, it requests all groups if that is faster.
     #[must_use]
     pub fn largest_worth_asking(&self, hardware: &HardwareProfile) -> Steps {
         let some = self.largest();
@@ -253,13 +255,14 @@ impl GroupByDemand {
         if seconds(&all) < seconds(&some) { all } else { some }
     }
 
-    /// All rows, to be grouped here.
+    /// Returns the steps for fetching all rows and grouping them locally.
     #[must_use]
     pub fn here(&self) -> Steps {
         self.rest(1.0)
     }
 
-    /// The states of some groups, and at the same time the share of the rows that is in none.
+    /// Returns the steps for requesting the states of some groups, and at the same time the share `left` of the rows
+    /// that is in none of them.
     #[must_use]
     pub fn together(&self, groups: u64, left: f64) -> Steps {
         Steps::Together(vec![self.pushed(groups), self.rest(left)])
@@ -267,7 +270,7 @@ impl GroupByDemand {
 
     fn sample(&self) -> Steps {
         let rows = (self.scan.rows.as_f64() / self.scan.objects.max(1) as f64).max(1.0);
-        // So many rows must be read to find enough that pass the filter.
+        // Number of rows that must be read to find enough that pass the filter.
         let read = (self.sample_rows as f64 / self.scan.selectivity.max(1e-6)).min(rows);
         let share = read / rows;
         phase(
@@ -281,7 +284,7 @@ impl GroupByDemand {
         )
     }
 
-    /// The states of all groups, with the proof that these are all.
+    /// Returns the steps for the states of all groups, with the proof that there are no others.
     #[must_use]
     pub fn proven(&self, groups: u64) -> Steps {
         let pushed = self.pushed(groups);
@@ -291,11 +294,11 @@ impl GroupByDemand {
         }
     }
 
-    /// The states of some groups.
+    /// Returns the steps for the states of some groups.
     #[must_use]
     pub fn pushed(&self, groups: u64) -> Steps {
         if self.one_by_one {
-            // A scan for each of them, and one that counts all rows.
+            // There is one scan per group, and one that counts all rows.
             let scans = groups as f64 + 1.0;
             let rows = (self.scan.rows.as_f64() * scans).max(1.0);
             let requests = self.scan.select_requests.unwrap_or(Requests::ZERO).as_f64() * scans;
@@ -306,7 +309,7 @@ impl GroupByDemand {
                     rows: Rows::from_f64(rows),
                     looked_up: self.scan.looked_up.map(|some| some.times(scans)),
                     terms: self.scan.terms + self.terms + Terms::from(1),
-                    // Each row is in one group, and once more in the count of all.
+                    // Each row is in one group, and once more in the count of all rows.
                     passing: self.scan.passing * 2.0 / scans,
                     items: self.items,
                     selectivity: (self.scan.objects as f64 * scans / rows).min(1.0),
@@ -320,7 +323,7 @@ impl GroupByDemand {
         phase(
             "groups",
             &ScanDemand {
-                // What the groups are known by, and their values, are computed once for all of them.
+                // Keys and values are computed once for all groups.
                 items: Terms { cases: self.items.cases * groups as f64, ..self.items },
                 selectivity: (self.scan.objects as f64 / self.scan.rows.as_f64().max(1.0)).min(1.0),
                 columns: columns as u32,

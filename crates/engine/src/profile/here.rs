@@ -1,4 +1,4 @@
-//! What an operator over a scan evaluates here.
+//! Work that an operator over a scan does in the engine.
 
 use std::sync::Arc;
 
@@ -16,8 +16,8 @@ use sluicegate_costmodel::Terms;
 use super::{selectivity, table_rows};
 use crate::datasource::s3_scan::as_select_scan;
 
-/// What a node over a scan, with nothing but projections and filters between, evaluates here for all
-/// rows that pass the scan's filters, if it does `itself` that for each.
+/// Returns the work that a node over a scan does in the engine for all rows that pass the scan's filters. Only
+/// projections and filters may stand in between. `itself` is the node's own work per row.
 #[must_use]
 pub fn evaluated_here(
     node: &Arc<dyn ExecutionPlan>,
@@ -33,7 +33,7 @@ pub fn evaluated_here(
     }
 }
 
-/// What a node and the projections below evaluate for each row of the scan, and that scan.
+/// Returns the work of a node and the projections below for each row of the scan, and that scan.
 pub(super) fn of_row(
     node: &Arc<dyn ExecutionPlan>,
     itself: Terms,
@@ -48,8 +48,8 @@ pub(super) fn of_row(
     (each, below)
 }
 
-/// What an aggregation does for each row: arithmetic, a key for each column of the groups and of
-/// DISTINCT, and an update for each aggregate of a group. (Those of all rows are no trouble.)
+/// Returns the work of an aggregation per row: arithmetic, one key for each grouping column and each DISTINCT, and
+/// one update for each aggregate of a group. Aggregates without groups are cheap and do not count.
 #[must_use]
 pub fn of_aggregate(aggregate: &AggregateExec) -> Terms {
     let all = aggregate.aggr_expr();
@@ -61,11 +61,11 @@ pub fn of_aggregate(aggregate: &AggregateExec) -> Terms {
     Terms { updates: updates as f64, keys: (keys + distinct) as f64, ..arguments }
 }
 
-/// The arithmetic of some expressions for each row.
+/// Counts the arithmetic operations of some expressions per row.
 fn arithmetic<'a>(all: impl IntoIterator<Item = &'a Arc<dyn PhysicalExpr>>) -> Terms {
     let mut operations: u32 = 0;
     for expr in all {
-        // Nothing in here fails.
+        // The visitor never fails.
         let _: Result<TreeNodeRecursion> = expr.apply(|part| {
             let of = part.downcast_ref::<BinaryExpr>().map(BinaryExpr::op);
             let is_arithmetic = matches!(

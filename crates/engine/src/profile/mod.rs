@@ -1,4 +1,12 @@
-//! From plans and statistics to the plain numbers that the cost model takes.
+//! Translates plans and statistics to the plain numbers that the cost model takes.
+//!
+//! | part | module |
+//! |---|---|
+//! | scans, aggregates and ORDER BY … LIMIT | here |
+//! | GROUP BY in the store | `group_by` |
+//! | sizes and selectivities of a table | `table` |
+//! | work of a statement in the store | `terms` |
+//! | work of an operator in the engine | `here` |
 
 mod group_by;
 mod here;
@@ -28,12 +36,12 @@ use crate::datasource::statement::Statement;
 use crate::index::inside::Inside;
 use crate::physical_plan::s3_aggregate::S3AggregateExec;
 
-/// Bytes of a CSV record when nothing is known about it.
+/// Bytes of a CSV record if nothing is known about it.
 pub(crate) const DEFAULT_RECORD_BYTES: f64 = 100.0;
 /// Bytes of an aggregate in an answer: a number of some digits and its delimiter.
 const AGGREGATE_BYTES: f64 = 16.0;
 
-/// What a Select scan, the node `select`, asks for, and what the plan `get` asks for instead.
+/// Returns the demand of a Select scan, the node `select`, and of the plan `get` that would replace it.
 ///
 /// # Errors
 ///
@@ -62,7 +70,7 @@ pub fn scan_demand(
     Ok(limited(demand, config, at_once(getting)))
 }
 
-/// The same scan, which ends at the limit if it has one.
+/// Returns the demand of a scan that ends at its limit, if it has one.
 fn limited(demand: ScanDemand, config: &FileScanConfig, gets_at_once: Requests) -> ScanDemand {
     match config.limit {
         Some(limit) => demand.ending_after(Rows(limit as u64), gets_at_once),
@@ -70,7 +78,7 @@ fn limited(demand: ScanDemand, config: &FileScanConfig, gets_at_once: Requests) 
     }
 }
 
-/// What the store reads for the statement of a Select scan, the node `select`, if it answers it by indexes.
+/// Returns what the store reads for the Select scan `select` if it answers by indexes, else `None`.
 ///
 /// # Errors
 ///
@@ -87,30 +95,29 @@ fn looking_up(demand: ScanDemand, inside: Option<&Inside>) -> ScanDemand {
     inside.map_or(demand, |inside| demand.looking_up(inside.read()))
 }
 
-/// The files and parts of files that the scan at the bottom of a plan will open, each by a request of
-/// its own, and how many partitions do so.
+/// Returns the number of files and file parts that the scan at the bottom of a plan opens, each with one request, and
+/// the number of partitions that do so.
 fn opened(plan: &Arc<dyn ExecutionPlan>, options: &ConfigOptions) -> Result<(Requests, usize)> {
     let groups = split(plan, options)?.map(|config| config.file_groups).unwrap_or_default();
     let files = groups.iter().map(|group| group.len() as u64).sum();
     Ok((Requests(files), partitions(&groups, Some(options))))
 }
 
-/// How many partitions such files are read in. As long as each has one of its own, more files would be read
-/// in more partitions.
+/// Returns the number of partitions that read such files. As long as each partition has one file only, more files
+/// would use more partitions.
 fn partitions(groups: &[FileGroup], options: Option<&ConfigOptions>) -> usize {
     let alone = groups.iter().all(|group| group.len() <= 1);
     let most = options.map_or(1, |options| options.execution.target_partitions);
     if alone { groups.len().max(most) } else { groups.len() }.max(1)
 }
 
-/// How many statements so many partitions have in flight: each sends the next one while it reads the answer to
-/// another. (Of a GET, the next is sent when the one before is read, or nearly.)
+/// Returns the number of statements in flight for so many partitions. Each partition sends the next statement while
+/// it reads the answer to another. (A GET sends the next one when the one before is read, or nearly.)
 fn at_once(partitions: usize) -> Requests {
     Requests(2 * partitions.max(1) as u64)
 }
 
-/// The scan at the bottom of a plan as it will run: DataFusion splits large files once it places
-/// exchanges.
+/// Returns the scan at the bottom of a plan as it will run: DataFusion splits large files once it places exchanges.
 fn split(plan: &Arc<dyn ExecutionPlan>, options: &ConfigOptions) -> Result<Option<FileScanConfig>> {
     let mut scan = plan;
     while let Some(child) = scan.children().into_iter().next() {
@@ -124,7 +131,7 @@ fn split(plan: &Arc<dyn ExecutionPlan>, options: &ConfigOptions) -> Result<Optio
         source.downcast_ref::<FileScanConfig>().cloned()
     };
     let Some(whole) = config(scan) else { return Ok(None) };
-    // DataFusion leaves a scan alone that is known to be a single batch.
+    // DataFusion does not split a scan that is known to be a single batch.
     let tiny = matches!(whole.statistics().num_rows, Precision::Exact(rows)
         if rows <= options.execution.batch_size.get());
     let split = match options.optimizer.repartition_file_scans && !tiny {
@@ -134,9 +141,9 @@ fn split(plan: &Arc<dyn ExecutionPlan>, options: &ConfigOptions) -> Result<Optio
     Ok(Some(split.as_ref().and_then(config).unwrap_or(whole)))
 }
 
-/// What the Select scan `select` asks for if only its `k` best rows are wanted: when its next file is
-/// opened, those of the files before are known, and better ones are asked for. So each partition sends one
-/// statement after the other.
+/// Returns the demand of the Select scan `select` if only its `k` best rows are wanted. When a partition opens its
+/// next file, the rows of its files before are known, and it requests better rows only. Each partition therefore
+/// sends one statement after the other.
 ///
 /// # Errors
 ///
@@ -160,11 +167,11 @@ pub fn best_rows_demand(
     Ok(ScanDemand { passing, selectivity, selects_at_once, ..scan })
 }
 
-/// What an aggregate in the store asks for: a scan that returns one row per request.
+/// Returns the demand of an aggregate in the store: a scan that returns one row per request.
 ///
 /// # Errors
 ///
-/// Never, for a node that our rule made.
+/// Never, for a node made by the optimizer rule.
 pub fn aggregate_demand(exec: &S3AggregateExec, options: &ConfigOptions) -> Result<ScanDemand> {
     let source = exec.source()?;
     let table = Table::of(exec.config(), source, Some(options));
@@ -184,7 +191,7 @@ pub fn aggregate_demand(exec: &S3AggregateExec, options: &ConfigOptions) -> Resu
     })
 }
 
-/// What a Select scan asks for when its files are opened.
+/// Returns the demand of a Select scan at the time when its files are opened.
 #[must_use]
 pub fn open_demand(
     config: &FileScanConfig,
@@ -198,7 +205,7 @@ pub fn open_demand(
     looking_up(asking(demand, source), Inside::of(config, source, options).as_ref())
 }
 
-/// The same by a source's own statement.
+/// Returns the demand with the terms of the source's own statement.
 fn asking(demand: ScanDemand, source: &S3SelectSource) -> ScanDemand {
     let Some(Statement { query, .. }) = source.statement(None) else { return demand };
     ScanDemand {
@@ -209,18 +216,19 @@ fn asking(demand: ScanDemand, source: &S3SelectSource) -> ScanDemand {
     }
 }
 
-/// What a scan asks for of whose rows only a share has the keys of a join, which the store finds out
-/// by so many terms and constants of a list.
+/// Returns the demand of a scan with a filter on the keys of a join, which only this share of the rows has. The store
+/// evaluates it with these terms and list constants.
 #[must_use]
 pub fn keys_demand(demand: ScanDemand, share: f64, (terms, constants): (Terms, u64)) -> ScanDemand {
     let (passing, selectivity) = (demand.passing * share, demand.selectivity * share);
-    // They stand behind the conditions of the query.
+    // The filter comes after the conditions of the query.
     let terms = demand.terms + terms.times(demand.passing);
     let constants = demand.constants + constants;
     ScanDemand { passing, selectivity, terms, constants, ..demand }
 }
 
-/// The same by so many statements, after so many looks at a few records, each of so many bytes.
+/// Returns the steps of a scan with so many statements, after `looks` requests of `bytes` bytes each that look at a
+/// few records.
 #[must_use]
 pub fn by_part_steps(demand: &ScanDemand, statements: u64, (looks, bytes): (u64, u64)) -> Steps {
     let asked = ScanDemand { select_requests: Some(Requests(statements)), ..*demand };
@@ -241,7 +249,7 @@ pub fn by_part_steps(demand: &ScanDemand, statements: u64, (looks, bytes): (u64,
     Steps::InTurn(vec![phase("look", &look), phase("keys", &asked)])
 }
 
-/// The share of a scan's rows that is estimated to pass its filters.
+/// Returns the estimated share of a scan's rows that passes its filters.
 #[must_use]
 pub fn selectivity(
     config: &FileScanConfig,
@@ -251,8 +259,8 @@ pub fn selectivity(
     Table::of(config, source, Some(options)).selectivity(source, options)
 }
 
-/// The share of a column's values that the filters of a scan on it alone leave, and the share of the rows that
-/// pass these filters without a value.
+/// Returns the share of a column's values that pass the scan's filters on that column alone, and the share of the
+/// rows that pass these filters with a NULL.
 #[must_use]
 pub fn kept_of_column(
     config: &FileScanConfig,
@@ -263,7 +271,7 @@ pub fn kept_of_column(
     Table::of(config, source, Some(options)).kept_of_column(source, column, options)
 }
 
-/// The rows of a scan's files, known or estimated.
+/// Returns the rows of a scan's files, known or estimated.
 #[must_use]
 pub fn table_rows(config: &FileScanConfig) -> f64 {
     match config.statistics().num_rows {
@@ -275,15 +283,15 @@ pub fn table_rows(config: &FileScanConfig) -> f64 {
     }
 }
 
-/// The average bytes of a record of a scan's files.
+/// Returns the mean bytes of a record of a scan's files.
 #[must_use]
 pub fn record_bytes(config: &FileScanConfig, source: &S3SelectSource) -> f64 {
     let table = Table::of(config, source, None);
     table.bytes / table.rows.max(1.0)
 }
 
-/// What the best `k` rows of the Select scan `select` ask for, if a sample of some columns is taken
-/// first. With `filtered`, rows are filtered again before they are sorted.
+/// Returns the demand of the best `k` rows of the Select scan `select` if a sample of some columns is taken first.
+/// With `filtered`, rows are filtered again before they are sorted.
 ///
 /// # Errors
 ///
@@ -298,7 +306,7 @@ pub fn top_k_demand(
     let scan = scan_demand(select, select, config, source, options)?;
     let table = Table::of(config, source, Some(options));
     let share = table.row_bytes(sampled) / table.row_bytes(source.columns());
-    // Of the rows that are sent only some reach the sort, so that more must be sent for each.
+    // Only some of the sent rows reach the sort, so more must be sent for each.
     let passing = if filtered { default_selectivity(options).max(0.01) } else { 1.0 };
     Ok(TopKDemand {
         scan,
@@ -321,7 +329,7 @@ fn default_selectivity(options: &ConfigOptions) -> f64 {
     f64::from(options.optimizer.default_filter_selectivity) / 100.0
 }
 
-/// What a scan asks for that can only be a GET.
+/// Returns the demand of a scan that can only use GET.
 ///
 /// # Errors
 ///

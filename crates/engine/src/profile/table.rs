@@ -1,4 +1,4 @@
-//! A table in numbers: from its files, and from what is known about its values.
+//! A table in numbers, from its files and its statistics.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::physical_plan::s3_group_by::S3GroupByExec;
 use crate::statistics::stored::{Fetched, Stored};
 use crate::statistics::table::TableStatistics;
 
-/// A table in numbers.
+/// The sizes of a table, and what its statistics add.
 pub(super) struct Table<'a> {
     schema: &'a Schema,
     style: ColumnStyle,
@@ -30,16 +30,16 @@ pub(super) struct Table<'a> {
     pub(super) bytes: f64,
     pub(super) rows: f64,
     known: Option<TableStatistics>,
-    /// Where columns are stored, as footers say.
+    /// Places of the columns in Parquet objects, from their footers.
     stored: Option<Stored>,
-    /// The bytes around the value of a row that has only one.
+    /// Bytes around the value of a row that has only one value, such as quotes.
     around_lone: f64,
-    /// The columns that are filtered on.
+    /// Indexes of the columns that filters use.
     filtered: BTreeSet<usize>,
 }
 
 impl<'a> Table<'a> {
-    /// The statistics of the session with these options say more.
+    /// Returns the numbers of a scanned table. With `options`, the session's statistics are used, too.
     pub(super) fn of(
         config: &FileScanConfig,
         source: &'a S3SelectSource,
@@ -47,7 +47,7 @@ impl<'a> Table<'a> {
     ) -> Self {
         let table = Self::new(config, source.file_schema(), source.format().style, options);
         let filters = source.filters().iter().flat_map(|filter| collect_columns(&filter.here));
-        // Where no value would be a blank line, which readers skip, all are quoted.
+        // If the store does not quote lone empty values, all values are quoted, because readers skip blank lines.
         let is_quoted = !source.profile().quotes_lone_empty_field;
         let around_lone = if is_quoted { 2.0 } else { 0.0 };
         Self { filtered: filters.map(|column| column.index()).collect(), around_lone, ..table }
@@ -86,7 +86,7 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// The share of the rows that pass the filters of a scan.
+    /// Returns the share of the rows that pass the filters of a scan.
     pub(super) fn selectivity(&self, source: &S3SelectSource, options: &ConfigOptions) -> f64 {
         if source.filters().is_empty() {
             return 1.0;
@@ -100,8 +100,8 @@ impl<'a> Table<'a> {
         known.unwrap_or(otherwise)
     }
 
-    /// The share of a column's values that the filters of a scan on it alone leave, and the share of the rows
-    /// that pass these without a value.
+    /// Returns the share of a column's values that pass the scan's filters on that column alone, and the share of the
+    /// rows that pass these filters with a NULL.
     pub(super) fn kept_of_column(
         &self,
         source: &S3SelectSource,
@@ -121,30 +121,30 @@ impl<'a> Table<'a> {
         if SluiceOptions::of(options).selectivity.assumed().is_some() {
             return (1.0, 0.0);
         }
-        // A comparison lets no NULL pass.
+        // A comparison rejects NULL.
         let values = 1.0 - known.nulls(column).unwrap_or(0.0);
         let passing = known.selectivity(filters, 1.0).unwrap_or(1.0);
         ((passing / values.max(f64::MIN_POSITIVE)).clamp(f64::MIN_POSITIVE, 1.0), 0.0)
     }
 
-    /// How many groups there are, if something is known of the values of all keys.
+    /// Returns the number of groups, or `None` if statistics of some key are missing.
     pub(super) fn groups(&self, exec: &S3GroupByExec) -> Option<f64> {
         let known = self.known.as_ref()?;
         let mut groups = 1.0;
         for position in self.keys(exec)? {
-            // NULL is a group, too.
+            // NULL is a group.
             groups *= known.distinct(position)?.max(1.0) + known.nulls(position)?.ceil();
         }
         Some(groups.min(self.rows.max(1.0)))
     }
 
-    /// Whether the number of groups is known for all rows, as well as a sample of a file would tell it.
+    /// Returns true if the number of groups is known for all rows at least as well as from a sample of a file.
     pub(super) fn groups_are_typical(&self, exec: &S3GroupByExec) -> bool {
         let Some((known, keys)) = self.known.as_ref().zip(self.keys(exec)) else { return false };
         keys.into_iter().all(|position| known.is_typical(position))
     }
 
-    /// How many the largest groups are, and the share of the rows that is in none of these.
+    /// Returns the number of largest groups, and the share of the rows that is in none of them.
     pub(super) fn largest(&self, exec: &S3GroupByExec) -> (u64, f64) {
         let (most, left) = ASSUMED_LARGEST;
         let known = || match self.keys(exec)?.as_slice() {
@@ -157,14 +157,14 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// The bytes of what a group is known by in an answer, with delimiters.
+    /// Returns the bytes of a group's keys in an answer, with delimiters.
     pub(super) fn group_bytes(&self, exec: &S3GroupByExec) -> f64 {
         let keys = exec.partial().group_expr().expr().iter();
         keys.map(|(key, _)| self.value_bytes(key)).sum()
     }
 
-    /// The bytes of a value in an answer, with its delimiter: as wide as that of the column that it is made of, if
-    /// that is known.
+    /// Returns the bytes of a value in an answer with its delimiter: the width of the column that it is computed
+    /// from, if that is known.
     fn value_bytes(&self, value: &Arc<dyn PhysicalExpr>) -> f64 {
         let columns: Vec<_> = collect_columns(value).into_iter().collect();
         let known = match columns.as_slice() {
@@ -176,7 +176,8 @@ impl<'a> Table<'a> {
         known.map_or(AGGREGATE_BYTES, |index| self.width(index))
     }
 
-    /// The bytes of the states of a group of one row, with delimiters, and how many of these are sums or counts.
+    /// Returns the bytes of the states of a group of one row, with delimiters, and the number of sums and counts
+    /// among them.
     pub(super) fn states(&self, exec: &S3GroupByExec) -> (f64, f64) {
         let (mut bytes, mut sums) = (0.0, 0.0);
         for aggregate in exec.partial().aggr_expr() {
@@ -185,7 +186,7 @@ impl<'a> Table<'a> {
                 [argument] => self.value_bytes(argument),
                 _ => AGGREGATE_BYTES,
             };
-            // One digit and its delimiter.
+            // A count takes one digit and a delimiter.
             const COUNT: f64 = 2.0;
             let (of_group, growing) = match aggregate.fun().name() {
                 "count" => (COUNT, 1.0),
@@ -200,7 +201,7 @@ impl<'a> Table<'a> {
         (bytes, sums)
     }
 
-    /// The columns that rows are grouped by, if they are columns.
+    /// Returns the indexes of the grouping columns, or `None` if some key is not a column.
     pub(super) fn keys(&self, exec: &S3GroupByExec) -> Option<Vec<usize>> {
         let keys = exec.partial().group_expr().expr().iter();
         let position = |key: &Arc<dyn PhysicalExpr>| {
@@ -224,7 +225,7 @@ impl<'a> Table<'a> {
             ColumnStyle::Member => (Format::Json, self.bytes),
             ColumnStyle::Named => (Format::Parquet, self.bytes * self.read(&read)),
         };
-        // A reader asks for the column chunks of each row group by itself.
+        // A reader requests the column chunks of each row group separately.
         let fetched = self.stored.as_ref().map(|stored| stored.fetched(&read));
         let fetched =
             fetched.unwrap_or(Fetched { share: needed / self.bytes.max(1.0), requests: 0 });
@@ -251,7 +252,7 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// Bytes of a returned row, in the format of the answer.
+    /// Returns the bytes of a returned row in the format of the answer.
     pub(super) fn row_bytes(&self, columns: &[usize]) -> f64 {
         let values = match self.style {
             ColumnStyle::Positional | ColumnStyle::Member => {
@@ -263,7 +264,7 @@ impl<'a> Table<'a> {
         values + if is_lone { self.around_lone } else { 0.0 }
     }
 
-    /// The share of the bytes of Parquet objects that some columns take.
+    /// Returns the share of the bytes of Parquet objects that some columns take.
     fn read(&self, columns: &BTreeSet<usize>) -> f64 {
         let share = match &self.stored {
             Some(stored) => stored.share(columns),
@@ -272,15 +273,15 @@ impl<'a> Table<'a> {
         share.clamp(0.0, 1.0)
     }
 
-    /// The share of a row's bytes in some columns.
+    /// Returns the share of a row's bytes that some columns take.
     pub(super) fn share(&self, columns: &[usize]) -> f64 {
         let all: f64 = (0..self.schema.fields().len()).map(|index| self.width(index)).sum();
         let some: f64 = columns.iter().map(|index| self.width(*index)).sum();
         if all > 0.0 { some / all } else { 1.0 }
     }
 
-    /// Bytes of a column's value as text, delimiter and, in JSON, name included: the mean, if that is
-    /// known, or typical.
+    /// Returns the bytes of a column's value as text, including the delimiter and, in JSON, the name: the mean if it
+    /// is known, else a typical width.
     pub(super) fn width(&self, index: usize) -> f64 {
         let field = self.schema.fields().get(index);
         let known = self.known.as_ref().and_then(|known| known.width(index));

@@ -1,27 +1,27 @@
-//! What statements have a store evaluate.
+//! Counts the work that statements cause in a store.
 
 use sluicegate_costmodel::Terms;
 use sluicegate_s3select::dialect::ast::{
     Aggregate, BinaryOp, Expr, Function, Projection, Query, Type,
 };
 
-/// What a look by `BLOOM_CONTAINS` is taken for, in comparisons: a hash and its seven bits take a little
-/// less than one look by `SUBSTRING` does.
+/// Cost of `BLOOM_CONTAINS` in comparisons. Its hash and seven bits take slightly less time than one lookup by
+/// `SUBSTRING`.
 pub const BLOOM_CONTAINS: u32 = 6;
 
-/// What a statement has the store evaluate for each row, to know whether it passes: comparisons,
-/// conversions, arithmetic, CASE and Bloom filters. If it is known which share of the rows passes, what
-/// stands behind AND and OR counts for the rows that get there; otherwise for all.
+/// Returns the work of a statement's filter per row: comparisons, conversions, arithmetic, CASE and Bloom filters.
+/// With `passing`, the share of rows that pass, operands behind AND and OR count for the rows that reach them.
+/// Without it they count for all rows.
 #[must_use]
 pub fn terms(query: &Query, passing: Option<f64>) -> Terms {
     let mut known = Vec::new();
     query.filter.as_ref().map_or(Terms::NONE, |filter| condition(filter, passing, &mut known))
 }
 
-/// What a condition asks for, beyond the conversions that are known.
+/// Returns the work of a condition, without the conversions in `known`.
 ///
-/// Of conditions that AND connects, each is taken to let the same share pass: the n-th root of what all
-/// of them let pass. OR is the same of the rows that do not pass.
+/// Each operand of AND is assumed to pass the same share of the rows: the n-th root of the share that passes all. OR
+/// is treated likewise for the rows that do not pass.
 fn condition<'a>(expr: &'a Expr, passing: Option<f64>, known: &mut Vec<&'a Expr>) -> Terms {
     let op = match expr {
         Expr::Binary { op: op @ (BinaryOp::And | BinaryOp::Or), .. } => *op,
@@ -30,7 +30,7 @@ fn condition<'a>(expr: &'a Expr, passing: Option<f64>, known: &mut Vec<&'a Expr>
     let mut parts = Vec::new();
     connected(expr, op, &mut parts);
     let root = |share: f64| share.clamp(0.0, 1.0).powf(1.0 / parts.len() as f64);
-    // Which share of the rows a part passes on to the next, and which of them pass it.
+    // The share of the rows that reach the next operand, and the share that pass this one.
     let (passed_on, passing) = match (op, passing) {
         (_, None) => (1.0, None),
         (BinaryOp::And, Some(passing)) => (root(passing), Some(root(passing))),
@@ -45,7 +45,7 @@ fn condition<'a>(expr: &'a Expr, passing: Option<f64>, known: &mut Vec<&'a Expr>
     all
 }
 
-/// What one operator connects, in the order in which it is evaluated.
+/// Collects the operands of nested operators `by`, in the order of evaluation.
 fn connected<'a>(expr: &'a Expr, by: BinaryOp, parts: &mut Vec<&'a Expr>) {
     match expr {
         Expr::Binary { op, left, right } if *op == by => {
@@ -56,7 +56,7 @@ fn connected<'a>(expr: &'a Expr, by: BinaryOp, parts: &mut Vec<&'a Expr>) {
     }
 }
 
-/// What it evaluates for each row that passes: what it selects, aggregates and groups by.
+/// Returns the work of a statement for each row that passes: its items, aggregates and grouping keys.
 #[must_use]
 pub fn items(query: &Query) -> Terms {
     let items = match &query.projection {
@@ -64,7 +64,7 @@ pub fn items(query: &Query) -> Terms {
         Projection::Items(items) => items.as_slice(),
     };
     let mut known = Vec::new();
-    // What the condition converts is there.
+    // Conversions of the filter are not repeated.
     if let Some(filter) = &query.filter {
         casts(filter, &mut known);
     }
@@ -78,24 +78,24 @@ pub fn items(query: &Query) -> Terms {
     items + query.group_by.iter().map(|by| key + self::weight(by)).sum()
 }
 
-/// An aggregate of one group, `SUM(CASE WHEN g = 'a' AND h = 'b' THEN x END)`, with 0 or NULL elsewhere.
+/// An aggregate of one group, `SUM(CASE WHEN g = 'a' AND h = 'b' THEN x END)`, with 0 or NULL otherwise.
 ///
-/// Our server looks up each row's group once for all of them, and another store may as well.
+/// Our server looks up each row's group once for all such aggregates, and other stores may do so, too.
 struct GroupAggregate<'a> {
-    /// What the group is known by.
+    /// Expressions that the group is identified by.
     keys: Vec<&'a Expr>,
-    /// What is done with the value in its rows, ...
+    /// The aggregate function.
     function: Aggregate,
-    /// ... which is this.
+    /// Argument of the function for rows of the group.
     value: &'a Expr,
 }
 
-/// What the aggregates of several groups have in common.
+/// Work that the aggregates of several groups share.
 #[derive(Default)]
 struct OfGroups<'a> {
-    /// Keys and values.
+    /// Keys and values that are already counted.
     exprs: Vec<&'a Expr>,
-    /// What is done with the values of a row, in whichever group it is.
+    /// Updates that are already counted; a row causes each once, whatever its group.
     updates: Vec<(Aggregate, &'a Expr)>,
 }
 
@@ -111,8 +111,8 @@ impl<'a> GroupAggregate<'a> {
         equal_keys(condition, &mut keys).then_some(Self { keys, function: *function, value })
     }
 
-    /// What it asks for beyond the conversions that are `known`, and the keys and values that other
-    /// aggregates `of_groups` have, which are then more.
+    /// Returns the work of the aggregate without the conversions in `known` and the keys and values in `of_groups`,
+    /// and adds its own to both.
     fn weight(&self, known: &mut Vec<&'a Expr>, of_groups: &mut OfGroups<'a>) -> Terms {
         let key = Terms { keys: 1.0, ..Terms::NONE };
         let keys = self.keys.iter().map(|it| (*it, key));
@@ -134,7 +134,8 @@ impl<'a> GroupAggregate<'a> {
     }
 }
 
-/// Finds what a condition compares with constants, if it consists of nothing but such equalities.
+/// Collects the expressions that a condition compares with constants. Returns false if it contains anything but such
+/// equalities.
 fn equal_keys<'a>(condition: &'a Expr, keys: &mut Vec<&'a Expr>) -> bool {
     match condition {
         Expr::Binary { op: BinaryOp::And, left, right } => {
@@ -148,10 +149,10 @@ fn equal_keys<'a>(condition: &'a Expr, keys: &mut Vec<&'a Expr>) -> bool {
     }
 }
 
-/// Updating an aggregate.
+/// Returns the work of updating an aggregate with a row.
 fn updating(function: Aggregate) -> Terms {
     match function {
-        // Whether a value is there is seen at once.
+        // Counting only checks for NULL.
         Aggregate::Count => Terms::from(1),
         _ => Terms { updates: 1.0, ..Terms::NONE },
     }
@@ -174,7 +175,7 @@ fn weight(expr: &Expr) -> Terms {
             let rest = [operand.as_deref(), otherwise.as_deref()];
             arms + rest.into_iter().flatten().map(weight).sum()
         }
-        // Conversions are counted once for each statement.
+        // Conversions are counted once per statement.
         Expr::Cast { expr, .. } => weight(expr),
         Expr::Call { function: Function::BloomContains, args } => {
             Terms::from(BLOOM_CONTAINS) + args.iter().map(weight).sum()
@@ -186,8 +187,8 @@ fn weight(expr: &Expr) -> Terms {
     }
 }
 
-/// The conversions of an expression that are not among those that are known, which they then are: a
-/// statement converts a value once.
+/// Returns the work of an expression's conversions that are not in `known`, and adds them to it. A statement converts
+/// a value once.
 fn casts<'a>(expr: &'a Expr, known: &mut Vec<&'a Expr>) -> Terms {
     let mut all =
         |exprs: &[&'a Expr]| -> Terms { exprs.iter().map(|expr| casts(expr, known)).sum() };
@@ -221,13 +222,13 @@ fn casts<'a>(expr: &'a Expr, known: &mut Vec<&'a Expr>) -> Terms {
     }
 }
 
-/// The constants in the lists of a statement's condition, which the store reads before the first row.
+/// Returns the number of constants in the lists of a statement's filter, which the store parses before the first row.
 #[must_use]
 pub fn constants(query: &Query) -> u64 {
     query.filter.as_ref().map_or(0, in_lists)
 }
 
-/// The constants in the lists of a condition.
+/// Returns the number of constants in the lists of a condition.
 fn in_lists(expr: &Expr) -> u64 {
     match expr {
         Expr::In { list, .. } => list.len() as u64,
@@ -237,13 +238,13 @@ fn in_lists(expr: &Expr) -> u64 {
     }
 }
 
-/// Whether this is a character of a text that the statement holds, as a look into a Bloom filter is.
+/// Returns true if this is a substring of a constant, which is how statements look into a Bloom filter.
 fn is_slice(expr: &Expr) -> bool {
     matches!(expr, Expr::Call { function: Function::Substring, args }
         if matches!(args.first(), Some(Expr::Literal(_))))
 }
 
-/// The terms of some conditions, all of which are evaluated for each row, and the constants of their lists.
+/// Returns the work of some conditions, all evaluated for each row, and the number of constants in their lists.
 pub(crate) fn conditions<'a>(conditions: impl Iterator<Item = &'a Expr>) -> (Terms, u64) {
     conditions.fold((Terms::NONE, 0), |(terms, constants), it| {
         (terms + condition(it, None, &mut Vec::new()), constants + in_lists(it))

@@ -1,4 +1,4 @@
-//! What one row tells about a sort: all that come before it, and it, as a condition.
+//! A bound of a sort: a condition for one row and all rows that come before it.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use datafusion::physical_plan::expressions::{
 
 type Expr = Arc<dyn PhysicalExpr>;
 
-/// What the keys of an order are in one row.
+/// Returns the values of the keys of an order in one row.
 ///
 /// # Errors
 ///
@@ -31,11 +31,11 @@ pub fn values(
     keys.iter().map(value).collect()
 }
 
-/// The rows that come no later than one with these values of the keys, ties included: a condition
-/// that is TRUE for them and FALSE or NULL for all others. `None` if that would be every row.
+/// Returns a condition that is TRUE for the rows that come no later than one with these values of the keys, ties
+/// included, and FALSE or NULL for all others. Returns `None` if that would be every row.
 ///
-/// It is a conjunction whose first part is about the first key alone, so that a store that can
-/// compare no more is sent that part.
+/// The condition is a conjunction whose first part is about the first key alone, so that a store that can compare no
+/// more gets that part.
 ///
 /// # Errors
 ///
@@ -74,7 +74,7 @@ pub fn no_later(
         let compared: Expr = Arc::new(BinaryExpr::new(Arc::clone(expr), op, literal));
         if nulls_first && nullable { either(is_null(expr), compared) } else { compared }
     };
-    // Rows that are equal up to here are decided by the keys that follow.
+    // The following keys decide among rows that are equal so far.
     let ties = if itself { no_later(keys, values, schema)? } else { None };
     Ok(Some(match ties {
         None => compared(until),
@@ -82,8 +82,8 @@ pub fn no_later(
     }))
 }
 
-/// A condition like those of [`no_later`] about a key's values, to ask whether a store can apply
-/// them at all; `None` for types that stores do not compare.
+/// Returns a condition like those of [`no_later`] on a key's values, for checking whether a store can apply such
+/// conditions at all; `None` for types that stores do not compare.
 ///
 /// # Errors
 ///
@@ -107,7 +107,7 @@ pub fn example(key: &PhysicalSortExpr, schema: &Schema) -> Result<Option<Expr>> 
     no_later(std::slice::from_ref(key), &[value], schema)
 }
 
-/// Which rows of a batch a condition is TRUE for, not FALSE or NULL.
+/// Returns for each row of a batch whether a condition is TRUE, not FALSE or NULL.
 ///
 /// # Errors
 ///
@@ -121,15 +121,15 @@ pub fn is_true(condition: &Expr, batch: &RecordBatch) -> Result<BooleanArray> {
     })
 }
 
-/// A value that every store compares as a sort does, and that comes no earlier; and whether it is
-/// the same value. Doubles that are not finite, and zeros, which have two signs, are ordered
-/// differently. `None` if only such values come no earlier.
+/// Returns a value that every store compares as a sort does and that comes no earlier than `value`, and whether it is
+/// the same value. Stores order doubles that are not finite, and the two zeros, differently. Returns `None` if only
+/// such values come no earlier.
 fn comparable(value: &ScalarValue, descending: bool) -> Option<(ScalarValue, bool)> {
     let ScalarValue::Float64(Some(x)) = value else { return Some((value.clone(), true)) };
     if x.is_finite() && *x != 0.0 {
         return Some((value.clone(), true));
     }
-    // As if the order was an ascending one.
+    // Negation turns a descending order into an ascending one.
     let x = if descending { -x } else { *x };
     let later = if x == 0.0 {
         f64::MIN_POSITIVE
@@ -196,9 +196,9 @@ mod tests {
         RecordBatch::try_new(Arc::new(Schema::new(fields)), columns).unwrap()
     }
 
-    /// For every order over every choice of columns, and every row of it: exactly the rows up to
-    /// it and its ties, or, for the doubles that stores order differently, a few more that are the
-    /// next of the order.
+    /// For every order over every choice of columns, and for every row, a bound holds for exactly the rows up to that
+    /// row and its ties. For the doubles that stores order differently, it may also hold for a few of the next rows
+    /// of the order.
     #[test]
     fn a_bound_is_a_prefix_of_the_order() {
         let table = table();

@@ -1,4 +1,4 @@
-//! The last row of the answer itself, by the sort columns of all rows that may be in it.
+//! The last row of the answer itself, found by the sort columns of all rows that may be in the answer.
 
 use std::sync::Arc;
 
@@ -17,20 +17,20 @@ use super::Sampling;
 use super::bound::{is_true, no_later, values};
 use super::key_scan::KeyScan;
 
-/// What the sort columns tell.
+/// The result of reading the sort columns.
 #[derive(Debug)]
 pub struct Exact {
-    /// Which rows come no later than the last of the answer, over the table's columns: K of them,
-    /// and its ties.
+    /// A condition over the table's columns for the rows that come no later than the last of the answer: K rows and
+    /// its ties.
     pub bound: Arc<dyn PhysicalExpr>,
-    /// Of each file, or part of one, in the order of the scan, whether it has such a row.
+    /// For each file or part of a file, in the order of the scan, true if it has such a row.
     pub parts: Vec<bool>,
 }
 
 impl Exact {
-    /// Reads the sort columns of the rows within a bound, over the table's columns, or of all rows:
-    /// each file by itself, as many at once as the scan has partitions. `None` if fewer than K
-    /// rows are within, and if the K-th best of them bounds nothing.
+    /// Reads the sort columns of the rows `within` a bound over the table's columns, or of all rows. Each file is
+    /// read by itself, as many at once as the scan has partitions. Returns `None` if fewer than K rows are within the
+    /// bound, or if the K-th best of them bounds nothing.
     ///
     /// # Errors
     ///
@@ -68,7 +68,7 @@ impl Exact {
         let Some(bound) = bound else { return Ok(None) };
         let here = scan.over(&bound)?;
         let has_one = |part: &Vec<RecordBatch>| {
-            // The rows come in order.
+            // The rows are sorted, so the first decides.
             match part.iter().find(|batch| batch.num_rows() > 0) {
                 Some(first) => Ok(is_true(&here, &first.slice(0, 1))?.value(0)),
                 None => Ok(false),

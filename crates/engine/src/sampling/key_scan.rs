@@ -1,4 +1,4 @@
-//! A scan of the columns that decide about an order, and of no others.
+//! A scan that reads only the columns that decide about an order.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -29,14 +29,14 @@ type Expr = Arc<dyn PhysicalExpr>;
 pub struct KeyScan {
     source: S3SelectSource,
     config: FileScanConfig,
-    /// Its columns.
+    /// Schema of the scanned columns.
     schema: SchemaRef,
     keys: LexOrdering,
     filters: Vec<Expr>,
 }
 
 impl KeyScan {
-    /// Of the files of `config`, which `source` reads. Requests count in `metrics`.
+    /// Creates a scan of the files of `config`, which `source` reads. Requests are counted in `metrics`.
     ///
     /// # Errors
     ///
@@ -60,51 +60,51 @@ impl KeyScan {
         Ok(Self { source, config: config.clone(), schema, keys, filters })
     }
 
-    /// What is asked of each file or part of one; `None` if a column cannot be sent.
+    /// Returns the statement sent for each file or part of a file; `None` if a column cannot be sent.
     #[must_use]
     pub fn statement(&self, limit: Option<usize>) -> Option<Statement> {
         self.source.statement(limit)
     }
 
-    /// What the files are.
+    /// Returns the configuration of the scan, with its files.
     #[must_use]
     pub fn config(&self) -> &FileScanConfig {
         &self.config
     }
 
-    /// The keys of the order, over its columns.
+    /// Returns the keys of the order, over the scanned columns.
     #[must_use]
     pub fn keys(&self) -> &LexOrdering {
         &self.keys
     }
 
-    /// The table's columns.
+    /// Returns the schema of the table.
     #[must_use]
     pub fn table(&self) -> &Schema {
         self.source.table_schema().table_schema()
     }
 
-    /// Its columns.
+    /// Returns the schema of the scanned columns.
     #[must_use]
     pub fn schema(&self) -> &SchemaRef {
         &self.schema
     }
 
-    /// An expression over the table's columns as one over its columns.
+    /// Rewrites an expression over the table's columns to one over the scanned columns.
     ///
     /// # Errors
     ///
-    /// If it is about another column.
+    /// If it refers to another column.
     pub fn over(&self, expr: &Expr) -> Result<Expr> {
         reassign_expr_columns(Arc::clone(expr), &self.schema)
     }
 
-    /// The rows of these files that pass the filters and keep a bound over the table's columns, at
-    /// most `limit` rows of each file being read; each file is a partition.
+    /// Returns a plan for the rows of these files that pass the filters and keep `bound`, a condition over the
+    /// table's columns. At most `limit` rows of each file are read. Each file is a partition.
     ///
     /// # Errors
     ///
-    /// If the bound is about another column.
+    /// If the bound refers to another column.
     pub fn rows(
         &self,
         files: &[PartitionedFile],
@@ -133,7 +133,7 @@ impl KeyScan {
 }
 
 impl Sampling {
-    /// The columns of the table by which rows are filtered and sorted.
+    /// Returns the indexes of the table's columns by which rows are filtered and sorted.
     #[must_use]
     pub fn columns(&self) -> Vec<usize> {
         let exprs = self.keys.iter().map(|key| &key.expr).chain(&self.filters);

@@ -1,4 +1,4 @@
-//! Which parts of a table make up a sample.
+//! Chooses the parts of a table that make up a sample.
 
 use datafusion::datasource::listing::PartitionedFile;
 use datafusion::datasource::physical_plan::FileScanConfig;
@@ -6,24 +6,24 @@ use sluicegate_pruning::rng::Rng;
 
 use super::Sampling;
 
-/// The most parts of one sample, each of them a request or more.
+/// Most parts of one sample, each of which takes one request or more.
 const MOST_PARTS: usize = 16;
-/// A part has at least so many rows, if the estimate is right: a request is not worth fewer.
+/// Estimated least number of rows in a part, because a request is not worth fewer.
 const ROWS_PER_PART: usize = 8;
 
 /// The parts of a sample.
 #[derive(Debug, Clone)]
 pub struct Pieces {
-    /// Files, or ranges of files; no byte is in two of them unless the scan reads it twice.
+    /// Files or ranges of files. They do not overlap unless the scan reads bytes twice.
     pub files: Vec<PartitionedFile>,
-    /// The most rows to take of each; none if all.
+    /// Most rows to take of each part; `None` means all.
     pub limit: Option<usize>,
 }
 
 impl Pieces {
-    /// The parts of a scan's files to sample: byte ranges at random places, one in each of up to 16
-    /// stretches of equal length, or, where files can only be read from their start
-    /// (`ranges = false`), the first rows of random files.
+    /// Chooses the parts of a scan's files to sample: byte ranges at random places, one in each of up to 16 stretches
+    /// of equal length. If files can only be read from their start (`ranges = false`), the parts are the first rows
+    /// of random files.
     #[must_use]
     pub fn of(config: &FileScanConfig, ranges: bool, sampling: &Sampling) -> Self {
         let mut rng = Rng::new(sampling.seed);
@@ -39,7 +39,7 @@ impl Pieces {
     }
 }
 
-/// What the scan reads, however it is split among partitions.
+/// Returns the files or ranges that the scan reads, independent of how they are split among partitions.
 fn segments(config: &FileScanConfig) -> Vec<PartitionedFile> {
     let files = config.file_groups.iter().flat_map(|group| group.files());
     let mut files: Vec<_> = files.filter(|file| file.effective_size() > 0).cloned().collect();
@@ -60,7 +60,7 @@ fn segments(config: &FileScanConfig) -> Vec<PartitionedFile> {
     merged
 }
 
-/// The bytes `start .. end` of a file.
+/// Returns the bytes `start .. end` of a file.
 fn part(file: &PartitionedFile, start: u64, end: u64) -> PartitionedFile {
     let whole = start == 0 && end == file.object_meta.size;
     let mut part = file.clone();
@@ -94,7 +94,7 @@ fn random_ranges(
     pieces
 }
 
-/// The bytes `start .. end` of the files laid end to end.
+/// Appends the bytes `start .. end` of the files, laid end to end, to `pieces`.
 fn cut(files: &[PartitionedFile], start: u64, end: u64, pieces: &mut Vec<PartitionedFile>) {
     let mut before = 0;
     for file in files {
@@ -156,7 +156,7 @@ mod tests {
         sizes.iter().enumerate().map(named).collect()
     }
 
-    /// A byte that was in two parts would count its row twice.
+    /// A byte in two parts would count its row twice.
     #[test]
     fn ranges_are_apart_from_each_other_and_within_the_files() {
         for seed in 0..200 {
@@ -182,7 +182,7 @@ mod tests {
         }
     }
 
-    /// What is predicted for a plan is what is sent once its files are split among partitions.
+    /// A plan is predicted before its files are split among partitions, and must send the same requests after.
     #[test]
     fn a_sample_does_not_depend_on_how_the_scan_is_split() {
         let whole = config(vec![files(&[1000, 0, 77, 5000])]);

@@ -1,5 +1,4 @@
-//! The sample as a plan: the best rows of parts of the table, of which only the sort columns are
-//! read.
+//! The sample as a plan: the best rows of parts of the table, of which only the sort columns are read.
 
 use std::sync::Arc;
 
@@ -17,7 +16,7 @@ use super::pieces::Pieces;
 use crate::datasource::s3_select::S3SelectSource;
 use crate::datasource::statement::Statement;
 
-/// A sample of a scan, ready to be asked for.
+/// A sample of a scan, ready to be planned.
 #[derive(Debug)]
 pub struct Sample {
     scan: KeyScan,
@@ -25,7 +24,7 @@ pub struct Sample {
 }
 
 impl Sample {
-    /// Of the files of `config`, which `source` reads. Requests count in `metrics`.
+    /// Creates a sample of the files of `config`, which `source` reads. Requests are counted in `metrics`.
     ///
     /// # Errors
     ///
@@ -41,25 +40,25 @@ impl Sample {
         Ok(Self { scan, pieces })
     }
 
-    /// How many requests it takes.
+    /// Returns the number of requests that the sample takes.
     #[must_use]
     pub fn requests(&self) -> usize {
         self.pieces.files.len()
     }
 
-    /// What each request asks; `None` if a column cannot be sent.
+    /// Returns the statement of each request; `None` if a column cannot be sent.
     #[must_use]
     pub fn statement(&self) -> Option<Statement> {
         self.scan.statement(self.pieces.limit)
     }
 
-    /// The keys of the order, over the sample's columns.
+    /// Returns the keys of the order, over the sample's columns.
     #[must_use]
     pub fn keys(&self) -> &LexOrdering {
         self.scan.keys()
     }
 
-    /// The best `k` rows of the sample in their order.
+    /// Returns a plan for the best `k` rows of the sample, in their order.
     ///
     /// # Errors
     ///

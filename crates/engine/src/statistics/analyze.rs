@@ -1,4 +1,4 @@
-//! `ANALYZE TABLE t [COLUMNS a, b]`: statistics of whole objects.
+//! `ANALYZE TABLE t [COLUMNS a, b]` collects statistics of whole objects.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -28,23 +28,23 @@ use super::{ObjectStatistics, Origin};
 use crate::notes::Notes;
 use crate::sql;
 
-/// What ANALYZE TABLE is told.
+/// The parsed statement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Analyze {
-    /// The table, as SQL names it: `t`, `"T"`, `'s3://bucket/file.csv'`.
+    /// The table as written in SQL: `t`, `"T"`, `'s3://bucket/file.csv'`.
     pub table: String,
-    /// The columns; empty for all.
+    /// Names of the columns; empty for all.
     pub columns: Vec<String>,
 }
 
 impl Analyze {
-    /// The statement, if it is one that begins with ANALYZE.
+    /// Parses a statement; `None` if it does not begin with ANALYZE.
     ///
     /// # Errors
     ///
-    /// If it does and is something else.
+    /// If it begins with ANALYZE and is not ANALYZE TABLE.
     pub fn parse(statement: &str) -> Result<Option<Self>> {
-        // What cannot be split into words is for the parser of SQL to refuse.
+        // The SQL parser reports errors of the tokenizer.
         let Ok(tokens) = Tokenizer::new(&GenericDialect {}, statement).tokenize() else {
             return Ok(None);
         };
@@ -102,7 +102,7 @@ impl Analyze {
         Ok(Some(Self { table, columns: names }))
     }
 
-    /// The query that reads what has to be read.
+    /// Returns the query for the rows to be analyzed.
     #[must_use]
     pub fn query(&self) -> String {
         let quoted = |name: &String| format!("\"{}\"", name.replace('"', "\"\""));
@@ -112,39 +112,39 @@ impl Analyze {
     }
 }
 
-/// Whether a statement is ANALYZE TABLE.
+/// Returns true if a statement is ANALYZE TABLE.
 #[must_use]
 pub fn is_analyze(statement: &str) -> bool {
     Analyze::parse(statement).is_ok_and(|analyze| analyze.is_some())
 }
 
-/// A table that is about to be analyzed.
+/// A table that is ready to be analyzed.
 #[derive(Debug)]
 pub struct Analysis {
     context: Arc<TaskContext>,
     known: KnownStatistics,
-    /// How the objects are read; none if there are none with data.
+    /// The scan of the objects; `None` if no object has data.
     scan: Option<FileScanConfig>,
-    /// The columns of the objects.
+    /// Columns of the objects.
     schema: SchemaRef,
-    /// The columns, by their place among those of the objects.
+    /// Indexes of the analyzed columns in `schema`.
     columns: Vec<usize>,
-    /// Each object, and what is known about it.
+    /// Each object with its version and known statistics.
     objects: Vec<(PartitionedFile, Version, Option<Arc<ObjectStatistics>>)>,
 }
 
 impl Analysis {
-    /// Lists the table's objects; `session` is one for this statement alone.
+    /// Lists the table's objects. `session` must be used for this statement only.
     ///
     /// # Errors
     ///
-    /// If there is no such table or column, or it is not a table of objects in a bucket.
+    /// If the table or a column does not exist, or the table does not consist of objects in a bucket.
     pub(crate) async fn prepare(analyze: &Analyze, session: SessionContext) -> Result<Self> {
         {
             let state = session.state_ref();
             let mut state = state.write();
             let options = state.config_mut().options_mut();
-            // Objects are fetched whole, and neither sampled nor looked up in an index.
+            // Objects are fetched whole, without sampling and without an index.
             options.set("sluice.scan", "get")?;
             options.execution.collect_statistics = false;
         }
@@ -155,7 +155,7 @@ impl Analysis {
         let scan = only_scan(&plan);
         let schema = match &scan {
             Some(scan) => Arc::clone(scan.file_source().table_schema().file_schema()),
-            // A table whose objects are all empty.
+            // All objects of the table are empty.
             None if plan.is::<EmptyExec>() => plan.schema(),
             None => return plan_err!("{} is not a table of objects", analyze.table),
         };
@@ -229,20 +229,19 @@ impl Analysis {
         self.objects.iter().filter(|(_, _, known)| self.is_missing(known.as_deref()))
     }
 
-    /// How many objects have to be read, and their bytes: those that have no statistics of their
-    /// present version.
+    /// Returns the number and bytes of the objects to be read: those without statistics of their present version.
     #[must_use]
     pub fn work(&self) -> (usize, u64) {
         let sizes = self.missing().map(|(_, version, _)| version.size);
         sizes.fold((0, 0), |(objects, bytes), size| (objects + 1, bytes + size))
     }
 
-    /// Reads the objects, several at once, and keeps the statistics of each when it has been read to
-    /// its end. Returns those of the table: a row for each column.
+    /// Reads several objects at once and stores the statistics of each as soon as it is read to the end. Returns the
+    /// statistics of the table, one row per column.
     ///
     /// # Errors
     ///
-    /// If an object cannot be read as the table's. The statistics of those before it stay.
+    /// If an object cannot be read as part of the table. Statistics that are already stored remain.
     pub async fn run(&self) -> Result<RecordBatch> {
         let at_once = self.context.session_config().target_partitions().max(1);
         let batches = Arc::new(self.schema.project(&self.columns)?);
@@ -273,7 +272,7 @@ impl Analysis {
                     seen: collector.rows(),
                     columns: collector.finish(),
                 };
-                // What a version of an object is like is not worth an error.
+                // Failing to store statistics is not worth an error.
                 if let (Err(error), Some(notes)) = (known.keep(object), notes) {
                     let why = error.message();
                     notes.add(format!("statistics are kept for this session only: {why}"));
@@ -282,7 +281,7 @@ impl Analysis {
             });
             async { read.join_unwind().await.map_err(|_| stopped()).and_then(|done| done) }
         });
-        // A task starts when it is made.
+        // Tasks start when they are spawned.
         work.buffer_unordered(at_once).try_collect::<Vec<()>>().await?;
         let versions: Vec<Version> =
             self.objects.iter().map(|(_, version, _)| version.clone()).collect();
@@ -303,7 +302,7 @@ fn stopped() -> DataFusionError {
     exec_datafusion_err!("ANALYZE was stopped")
 }
 
-/// The only leaf of a plan, if it is a scan of files.
+/// Returns the scan of files that is the only leaf of a plan.
 fn only_scan(plan: &Arc<dyn ExecutionPlan>) -> Option<FileScanConfig> {
     let (mut scans, mut leaves) = (Vec::new(), 0);
     let walked = plan.apply(|node| {

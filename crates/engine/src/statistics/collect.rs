@@ -1,5 +1,4 @@
-//! Statistics of rows as they pass, in bounded memory: a thousand of the rows and a sketch for each
-//! column.
+//! Collects statistics of a stream of rows in bounded memory: a thousand of the rows, and a sketch for each column.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -17,18 +16,18 @@ use datafusion::logical_expr::Accumulator;
 use super::ColumnStatistics;
 use super::sketch::Sketch;
 
-/// Rows that are kept.
+/// Number of rows that are kept.
 const KEPT: usize = 1024;
-/// Shares into which the bounds of a histogram part the values.
+/// Number of shares into which the bounds of a histogram split the values.
 const SHARES: usize = 32;
-/// A value is heavy if it is that share of the kept rows, and at least so many of them.
+/// A value is heavy if it has this share of the kept rows and at least this many.
 const HEAVY: (f64, usize) = (0.01, 4);
-/// The most heavy values of a column.
+/// Most heavy values of a column.
 const MOST_HEAVY: usize = 16;
-/// The most bytes of a text that are kept.
+/// Most bytes of a text that are kept.
 const TEXT: usize = 64;
 
-/// Takes rows, and says what they are like.
+/// Collects statistics of batches of rows.
 #[derive(Debug)]
 pub struct Collector {
     columns: Vec<Column>,
@@ -36,34 +35,34 @@ pub struct Collector {
     random: u64,
 }
 
-/// A column so far.
+/// The state of a column.
 #[derive(Debug)]
 struct Column {
     position: usize,
     name: String,
     data_type: DataType,
     nulls: u64,
-    /// Of a type that there are statistics of.
+    /// Least and greatest value; `None` for types without statistics.
     bounds: Option<(MinAccumulator, MaxAccumulator)>,
     distinct: Sketch,
     kept: Vec<Kept>,
-    /// Neighbours, and those of them that are in order.
+    /// Number of neighbouring pairs, and of those in order.
     neighbours: (u64, u64),
     /// The last value that is not NULL.
     last: Option<ArrayRef>,
     hashes: Vec<u64>,
 }
 
-/// A value of a row that is kept.
+/// A value of a kept row.
 #[derive(Debug, Clone)]
 struct Kept {
     row: u64,
     value: ScalarValue,
-    /// Its bytes as text, also if the text is cut.
+    /// Length of the full text in bytes, even if the kept text is cut.
     bytes: usize,
 }
 
-/// Whether there are statistics of columns of a type.
+/// Returns true if columns of a type have statistics.
 #[must_use]
 pub fn is_known(data_type: &DataType) -> bool {
     data_type.is_primitive()
@@ -74,11 +73,11 @@ pub fn is_known(data_type: &DataType) -> bool {
 }
 
 impl Collector {
-    /// Of batches with these columns; each with its place in the table.
+    /// Creates a collector of batches with these columns, which have these positions in the table.
     ///
     /// # Errors
     ///
-    /// Never: there are least values of these types.
+    /// Never, because the types with statistics have least values.
     pub fn new(schema: &SchemaRef, positions: &[usize]) -> Result<Self> {
         let columns = schema.fields().iter().zip(positions).map(|(field, position)| {
             Ok(Column {
@@ -107,17 +106,17 @@ impl Collector {
         })
     }
 
-    /// The rows so far.
+    /// Returns the number of rows so far.
     #[must_use]
     pub fn rows(&self) -> u64 {
         self.rows
     }
 
-    /// More rows.
+    /// Adds rows.
     ///
     /// # Errors
     ///
-    /// If the columns are not those that were announced.
+    /// If the columns are not those of the schema.
     pub fn push(&mut self, batch: &RecordBatch) -> Result<()> {
         let kept = self.choose(batch.num_rows());
         for (column, values) in self.columns.iter_mut().zip(batch.columns()) {
@@ -129,7 +128,7 @@ impl Collector {
         Ok(())
     }
 
-    /// Which of the next rows are kept, and in whose place: each row with the same chance.
+    /// Chooses the next rows that are kept, and the slots that they replace. Each row has the same chance.
     fn choose(&mut self, rows: usize) -> Vec<(usize, usize)> {
         let mut chosen = Vec::new();
         for row in 0..rows {
@@ -138,7 +137,7 @@ impl Collector {
                 chosen.push((row, before as usize));
                 continue;
             }
-            // xorshift64: the same rows whenever the same object is read.
+            // xorshift64 chooses the same rows whenever the same object is read.
             self.random ^= self.random << 13;
             self.random ^= self.random >> 7;
             self.random ^= self.random << 17;
@@ -150,7 +149,7 @@ impl Collector {
         chosen
     }
 
-    /// What is known now.
+    /// Returns the statistics of the columns.
     #[must_use]
     pub fn finish(self) -> Vec<ColumnStatistics> {
         let known = self.columns.into_iter().filter(|column| column.bounds.is_some());
@@ -190,7 +189,7 @@ impl Column {
         Ok(())
     }
 
-    /// Compares each value with the one before it, NULLs apart.
+    /// Compares each value with the one before, ignoring NULLs.
     fn neighbours(&mut self, values: &ArrayRef) -> Result<()> {
         let values = match values.null_count() {
             0 => Arc::clone(values),
@@ -247,8 +246,8 @@ impl Column {
     }
 }
 
-/// The bytes of fractions that Arrow writes for decimals and a text does not have: where all values are whole
-/// numbers, they are written as such as a rule.
+/// Returns the bytes of zero fractions that Arrow writes for decimals. If all values are whole numbers, text files
+/// usually omit the fractions.
 fn unwritten_fractions(kept: &[Kept]) -> usize {
     let each = kept.iter().map(|kept| match kept.value {
         ScalarValue::Decimal128(Some(unscaled), _, scale @ 1..) => {
@@ -260,7 +259,7 @@ fn unwritten_fractions(kept: &[Kept]) -> usize {
     each.sum::<Option<usize>>().unwrap_or(0)
 }
 
-/// The heavy ones of sorted values, with their share of so many rows, and the others.
+/// Splits sorted values into the heavy ones, with their share of `of` rows, and the others.
 fn heavy(values: Vec<ScalarValue>, of: usize) -> (Vec<(ScalarValue, f64)>, Vec<ScalarValue>) {
     let least = ((of as f64 * HEAVY.0) as usize).max(HEAVY.1);
     let mut runs: Vec<(ScalarValue, usize)> = Vec::new();
@@ -285,16 +284,16 @@ fn heavy(values: Vec<ScalarValue>, of: usize) -> (Vec<(ScalarValue, f64)>, Vec<S
     (heavy, others)
 }
 
-/// The bounds of shares of sorted values.
+/// Returns the bounds that split sorted values into equal shares.
 fn bounds(values: &[ScalarValue]) -> Vec<ScalarValue> {
     let Some(last) = values.len().checked_sub(1) else { return Vec::new() };
     let shares = SHARES.min(last.max(1));
     (0..=shares).map(|share| values[last * share / shares].clone()).collect()
 }
 
-/// How far the rows of sorted values are sorted, too: the correlation of ranks.
+/// Returns the rank correlation of values and row numbers.
 fn correlation(values: &[(u64, ScalarValue)]) -> f64 {
-    // Equal values have one rank.
+    // Equal values share one rank.
     let mut ranks = Vec::with_capacity(values.len());
     let mut start = 0;
     while start < values.len() {
@@ -316,7 +315,7 @@ fn correlation(values: &[(u64, ScalarValue)]) -> f64 {
     if rank > 0.0 && place > 0.0 { both / (rank * place).sqrt() } else { 0.0 }
 }
 
-/// A value of bounded size.
+/// Truncates long texts.
 fn cut(mut value: ScalarValue) -> ScalarValue {
     if let ScalarValue::Utf8(Some(text))
     | ScalarValue::LargeUtf8(Some(text))
@@ -365,7 +364,7 @@ mod tests {
         let back = collected(&numbers((0..50_000).rev().map(Some)));
         assert!(back.correlation < -0.999 && back.ascending == 0.0);
         assert_eq!(back.order(), "descending");
-        // In order within a batch, and between NULLs, is not in order.
+        // Order within a batch and around NULLs is not enough to be sorted.
         let often = collected(&numbers((0..50_000).map(|n| Some(n % 1000))));
         let gaps = (0..50_000).map(|n| (n % 3 != 0).then_some(n % 3));
         assert_eq!((often.order(), collected(&numbers(gaps)).order()), ("random", "random"));
@@ -392,7 +391,7 @@ mod tests {
             let values = Decimal128Array::from(values.to_vec()).with_precision_and_scale(15, 2);
             collected(&[Arc::new(values.unwrap())]).width
         };
-        // As 17, -8 and 4; as 17.00, -8.00 and 4.50.
+        // Written as 17, -8 and 4, or as 17.00, -8.00 and 4.50.
         assert_eq!(width(&[Some(1700), Some(-800), None, Some(400)]), 5.0 / 4.0);
         assert_eq!(width(&[Some(1700), Some(-800), None, Some(450)]), 14.0 / 4.0);
     }

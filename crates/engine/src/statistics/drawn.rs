@@ -1,7 +1,7 @@
-//! How many different values some rows have.
+//! Expected number of distinct values among some rows.
 
-/// How many different values are expected among `rows` rows that are drawn at random from `all` rows with
-/// `distinct` values, all of them equally frequent (Cardenas 1975, "Analysis and performance of inverted data base
+/// Returns the expected number of distinct values among `rows` rows that are drawn at random from `all` rows with
+/// `distinct` values, all equally frequent (Cardenas 1975, "Analysis and performance of inverted data base
 /// structures").
 pub(crate) fn distinct_of(rows: f64, all: f64, distinct: f64) -> f64 {
     if !(all > 0.0 && distinct > 0.0) {

@@ -1,7 +1,7 @@
-//! Which share of a table's rows pass a filter, by histograms and frequent values.
+//! Estimates the share of a table's rows that pass a filter, from histograms and frequent values.
 //!
-//! Comparisons with constants, IN, IS NULL, AND, OR and NOT are estimated; columns are taken to be
-//! independent of each other, and values within a part of a histogram to be spread evenly.
+//! Comparisons with constants, IN, IS NULL, AND, OR and NOT are estimated. Columns are assumed to be independent, and
+//! values within a part of a histogram to be evenly distributed.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -22,8 +22,8 @@ use super::{ColumnStatistics, ObjectStatistics};
 type Bound = Option<(ScalarValue, bool)>;
 
 impl TableStatistics {
-    /// The share of the rows that pass all of some filters over the table's columns; nothing if
-    /// nothing is known about any of them. What is unknown passes the share `otherwise`, once.
+    /// Returns the share of the rows that pass all filters, which are over the table's columns. Returns `None` if
+    /// none of them can be estimated. All other filters together pass the share `otherwise`.
     #[must_use]
     pub fn selectivity<'a>(
         &self,
@@ -33,12 +33,11 @@ impl TableStatistics {
         let conjuncts = filters.into_iter().flat_map(split_conjunction).collect::<Vec<_>>();
         let (known, unknown) = self.conjunction(&conjuncts);
         let share = known? * if unknown { otherwise } else { 1.0 };
-        // At least half a row.
+        // At least half a row passes.
         share.is_finite().then(|| share.clamp((0.5 / self.rows().max(1.0)).min(1.0), 1.0))
     }
 
-    /// The share of the rows that pass those conjuncts that something is known about, and whether
-    /// there are others.
+    /// Returns the share of the rows that pass the conjuncts that can be estimated, and whether there are others.
     fn conjunction(&self, conjuncts: &[&Arc<dyn PhysicalExpr>]) -> (Option<f64>, bool) {
         let mut ranges: BTreeMap<usize, (Bound, Bound)> = BTreeMap::new();
         let (mut share, mut unknown): (Option<f64>, bool) = (None, false);
@@ -74,7 +73,7 @@ impl TableStatistics {
         (share, unknown)
     }
 
-    /// The share of the rows that pass a filter, if something is known about it.
+    /// Returns the share of the rows that pass a filter, if it can be estimated.
     fn share(&self, filter: &Arc<dyn PhysicalExpr>) -> Option<f64> {
         if let Some((column, op, constant)) = self.compared(filter) {
             let equal = || self.mean(column, |object, known| equal(object, known, &constant));
@@ -122,7 +121,7 @@ impl TableStatistics {
         Some(if list.negated() { 1.0 - self.nulls(column)? - within } else { within })
     }
 
-    /// The column, the operator and the constant of a comparison, the column on the left.
+    /// Returns the column, operator and constant of a comparison, turned so that the column is on the left.
     fn compared(&self, filter: &Arc<dyn PhysicalExpr>) -> Option<(usize, Operator, ScalarValue)> {
         let binary = filter.downcast_ref::<BinaryExpr>()?;
         let literal = |expr: &Arc<dyn PhysicalExpr>| expr.is::<Literal>();
@@ -133,7 +132,7 @@ impl TableStatistics {
         };
         let constant = constant.downcast_ref::<Literal>()?.value();
         let (column, constant) = match column.downcast_ref::<CastExpr>() {
-            // Numbers and dates of another type are in the same order, but for the last digits.
+            // Conversions between numbers or dates keep the order, except for the last digits.
             Some(cast) => {
                 let column = place(cast.expr())?;
                 let of = self.schema.fields().get(column)?.data_type();
@@ -162,7 +161,7 @@ impl TableStatistics {
         })
     }
 
-    /// The mean of something over the rows of the objects.
+    /// Returns the mean of a quantity over the objects, weighted by rows.
     fn mean(
         &self,
         column: usize,
@@ -185,13 +184,13 @@ fn nulls(object: &ObjectStatistics, column: &ColumnStatistics) -> f64 {
     (column.nulls as f64 / object.seen.max(1) as f64).min(1.0)
 }
 
-/// The share of the rows with a value that is not heavy.
+/// Returns the share of the rows with a value that is not heavy.
 fn light(object: &ObjectStatistics, column: &ColumnStatistics) -> f64 {
     let heavy: f64 = column.heavy.iter().map(|(_, share)| share).sum();
     (1.0 - nulls(object, column) - heavy).max(0.0)
 }
 
-/// The share of the rows with this value.
+/// Returns the share of the rows with this value.
 fn equal(object: &ObjectStatistics, column: &ColumnStatistics, value: &ScalarValue) -> Option<f64> {
     if let Some((_, share)) = column.heavy.iter().find(|(heavy, _)| heavy == value) {
         return Some(*share);
@@ -199,10 +198,10 @@ fn equal(object: &ObjectStatistics, column: &ColumnStatistics, value: &ScalarVal
     let compare = |bound: Option<&ScalarValue>| bound.and_then(|bound| value.partial_cmp(bound));
     let (low, high) = (compare(column.bounds.first()), compare(column.bounds.last()));
     if low.is_none() && high.is_none() && !column.bounds.is_empty() {
-        // Of another type.
+        // The constant has another type.
         return None;
     }
-    // Of a sample, others may lie beyond.
+    // A sample may not contain the extreme values.
     let beyond = low == Some(Ordering::Less) || high == Some(Ordering::Greater);
     if column.bounds.is_empty() || (beyond && object.seen >= object.rows) {
         return Some(0.0);
@@ -212,15 +211,15 @@ fn equal(object: &ObjectStatistics, column: &ColumnStatistics, value: &ScalarVal
     Some(light(object, column) / others)
 }
 
-/// Which bound of a range a value is.
+/// The side of a range that a bound is on.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Side {
     Lower,
     Upper,
 }
 
-/// The share of the rows with a lesser value than this bound of a range, or one that is equal if
-/// `inclusive`. Where a sample has none beyond the bound, the range has half a row of the sample.
+/// Returns the share of the rows with a value below this bound of a range, or equal to it if `inclusive`. If no value
+/// of a sample is beyond the bound, the range gets half a row of the sample.
 fn below(
     object: &ObjectStatistics,
     column: &ColumnStatistics,
@@ -261,7 +260,7 @@ fn below(
     Some(share + light(object, column) * part)
 }
 
-/// How far a value is from the first of two to the second, from 0 to 1.
+/// Returns the position of a value between two others, from 0 to 1.
 fn between(low: &ScalarValue, high: &ScalarValue, value: &ScalarValue) -> f64 {
     let share = |low: f64, high: f64, value: f64| match high > low {
         true => ((value - low) / (high - low)).clamp(0.0, 1.0),
@@ -285,7 +284,7 @@ fn between(low: &ScalarValue, high: &ScalarValue, value: &ScalarValue) -> f64 {
     share(digits(low).0, digits(high).0, digits(value).0)
 }
 
-/// A value as a number that sorts alike.
+/// Converts a value to a number with the same order.
 fn number(value: &ScalarValue) -> Option<f64> {
     Some(match value {
         ScalarValue::Int8(value) => f64::from((*value)?),
@@ -303,7 +302,7 @@ fn number(value: &ScalarValue) -> Option<f64> {
         ScalarValue::UInt64(value) => (*value)? as f64,
         ScalarValue::Float32(value) => f64::from((*value)?),
         ScalarValue::Float64(value) => (*value)?,
-        // Values of one column have one scale.
+        // All values of a column have the same scale.
         ScalarValue::Decimal128(value, ..) => (*value)? as f64,
         _ => return None,
     })
@@ -327,13 +326,13 @@ mod tests {
         ]))
     }
 
-    /// 20 000 rows: `k` is all different, `g` is -1 in half of them, NULL in a quarter and one of 1000
-    /// in the others, `s` is text.
+    /// Returns statistics of 20 000 rows: `k` has distinct values, `g` is -1 in half of the rows, NULL in a quarter
+    /// and one of 1000 values in the others, `s` is text.
     fn table() -> TableStatistics {
         seen_of(20_000)
     }
 
-    /// The same, as a sample of an object with so many rows.
+    /// Returns the statistics as a sample of an object with so many rows.
     fn seen_of(all: u64) -> TableStatistics {
         let rows = 0..20_000_i64;
         let g = |n: i64| match n % 4 {
@@ -349,7 +348,7 @@ mod tests {
         sampled(columns, all)
     }
 
-    /// What a sample of 20 000 rows tells about an object with so many.
+    /// Returns the statistics from a sample of 20 000 rows of an object with so many.
     fn sampled(columns: Vec<ArrayRef>, all: u64) -> TableStatistics {
         let batch = RecordBatch::try_new(schema(), columns).unwrap();
         let mut collector = Collector::new(&schema(), &[0, 1, 2]).unwrap();
@@ -370,7 +369,7 @@ mod tests {
         )
     }
 
-    /// Of a sample of 20 000 rows in the order of `k`, four of them alike, and of 1000 values in `g`.
+    /// The sample has 20 000 rows in the order of `k`, with four equal values each, and 1000 values in `g`.
     #[test]
     fn sorted_rows_that_were_not_seen_have_other_values() {
         let rows = 0..20_000_i64;

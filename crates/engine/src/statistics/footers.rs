@@ -1,4 +1,4 @@
-//! How many Parquet footers are read to plan queries of a table.
+//! Limits the number of Parquet footers that are read to plan queries of a table.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,19 +11,19 @@ use datafusion::physical_plan::ExecutionPlan;
 use object_store::ObjectMeta;
 use object_store::path::Path;
 
-/// The most objects of a table whose footers are read before a query needs their rows. The others are
-/// taken for as dense.
+/// Most objects of a table whose footers are read before a query needs their rows. The other objects are assumed to
+/// have as many rows per byte.
 pub const OBJECTS: usize = 1024;
 
-/// The objects of a table whose footers are read: the first that are listed.
+/// The objects of a table whose footers are read, in the order of listing.
 #[derive(Debug, Default)]
 pub struct Budget {
     objects: Mutex<HashSet<Path>>,
 }
 
 impl Budget {
-    /// Whether the footer of this object is read. An object stays one of those that are, also after it
-    /// was replaced.
+    /// Returns true if the footer of this object is read. Once allowed, an object stays allowed, even if it is
+    /// replaced.
     #[must_use]
     pub fn allows(&self, object: &ObjectMeta) -> bool {
         let mut objects = self.objects.lock().unwrap_or_else(PoisonError::into_inner);
@@ -35,7 +35,7 @@ impl Budget {
     }
 }
 
-/// How many objects of a scan there are, and of how many of them the footer is known.
+/// Returns the number of objects of a scan, and the number of those whose footer is known.
 #[must_use]
 pub fn known(config: &FileScanConfig) -> (usize, usize) {
     let files = || config.file_groups.iter().flat_map(|group| group.files());
@@ -45,8 +45,7 @@ pub fn known(config: &FileScanConfig) -> (usize, usize) {
     (all, objects(&mut known.map(|file| &file.object_meta.location)))
 }
 
-/// The same plan with the rows of a scan of Parquet objects, if the footers of only some of them say
-/// how many these have.
+/// Returns the plan with estimated rows if it is a scan of Parquet objects and only some footers are known.
 #[must_use]
 pub fn attach(state: &dyn Session, plan: Arc<dyn ExecutionPlan>) -> Arc<dyn ExecutionPlan> {
     let config = plan
@@ -80,7 +79,7 @@ pub fn attach(state: &dyn Session, plan: Arc<dyn ExecutionPlan>) -> Arc<dyn Exec
     DataSourceExec::from_data_source(config)
 }
 
-/// The rows of an object, if its footer is known.
+/// Returns the rows of an object, if its footer is known.
 fn rows(statistics: Option<&datafusion::common::Statistics>) -> Option<usize> {
     statistics?.num_rows.get_value().copied()
 }

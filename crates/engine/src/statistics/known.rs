@@ -1,9 +1,8 @@
-//! The statistics that a session knows, by the version of an object: in memory, and in a folder if it
-//! has one, a file for each object.
+//! The statistics of a session by version of an object: in memory and, if it has a folder, in one file per object.
 //!
-//! A file is named after what stands for the store, the object and the options that it is read with;
-//! a new version replaces it. It appears when it is complete. There are no credentials in it. A file
-//! that is damaged, foreign or of another version of this program is ignored with a note.
+//! A file is named by a tag of the store, the object and the options that it is read with. A new version replaces the
+//! file atomically. Files contain no credentials. A file that is damaged, foreign or of another version of this
+//! program is ignored with a note.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -21,18 +20,18 @@ use crate::carried::carried;
 use crate::notes::some_of;
 use sluicegate_index::name::Tag;
 
-/// The most bytes of statistics in memory, and in files.
+/// Most bytes of statistics in memory, and in files.
 const MEMORY: usize = 128 << 20;
 const FILES: u64 = 512 << 20;
-/// How the names of files end.
+/// Suffix of the files.
 const SUFFIX: &str = "stat";
-/// After so many new files, their sizes are looked at.
+/// Number of new files after which the total size is checked.
 const LOOK_AFTER: usize = 256;
 
 /// The statistics of a session. Clones share them.
 ///
-/// It is part of the session's configuration, under a prefix without settings, because formats and
-/// rules can read that.
+/// It is a config extension, under a prefix without settings, because file formats and optimizer rules can access the
+/// configuration.
 #[derive(Debug, Clone, Default)]
 pub struct KnownStatistics {
     memory: Arc<Mutex<Memory>>,
@@ -51,9 +50,9 @@ struct Memory {
 pub struct Version {
     /// The object, and how it is read.
     pub about: About,
-    /// Its entity tag, without quotes.
+    /// Entity tag of the object, without quotes.
     pub e_tag: String,
-    /// Its bytes.
+    /// Size of the object in bytes.
     pub size: u64,
 }
 
@@ -63,30 +62,30 @@ impl Version {
     }
 }
 
-/// What was looked for.
+/// The result of a search.
 #[derive(Debug, Clone, Default)]
 pub struct Found {
-    /// In the order of the versions.
+    /// Statistics in the order of the requested versions.
     pub objects: Vec<Option<Arc<ObjectStatistics>>>,
     /// A note about files that cannot be used.
     pub note: Option<String>,
 }
 
 impl KnownStatistics {
-    /// Statistics that are kept in a folder, which is made when it is needed.
+    /// Creates statistics that are stored in a folder. The folder is created when it is first needed.
     #[must_use]
     pub fn in_folder(folder: impl Into<PathBuf>) -> Self {
         let folder = Folder { path: folder.into(), written: Mutex::new(0) };
         Self { folder: Some(Arc::new(folder)), ..Self::default() }
     }
 
-    /// The statistics of a session, if it keeps any.
+    /// Returns the statistics of a session, if it has any.
     #[must_use]
     pub fn of(options: &ConfigOptions) -> Option<&Self> {
         options.extensions.get::<Self>()
     }
 
-    /// What footers said about the bytes of columns.
+    /// Returns the column layouts from footers.
     #[must_use]
     pub fn stored(&self) -> &StoredColumns {
         &self.stored
@@ -96,7 +95,7 @@ impl KnownStatistics {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Those in memory, in the order of the versions.
+    /// Returns the statistics in memory, in the order of the versions.
     #[must_use]
     pub fn in_memory(&self, versions: &[Version]) -> Vec<Option<Arc<ObjectStatistics>>> {
         let memory = self.memory();
@@ -107,7 +106,7 @@ impl KnownStatistics {
         versions.iter().map(find).collect()
     }
 
-    /// The statistics of versions of objects. Reads files, so it belongs on a thread that may wait.
+    /// Returns the statistics of versions of objects. This reads files, so call it on a blocking thread.
     #[must_use]
     pub fn find(&self, versions: &[Version]) -> Found {
         let mut objects = self.in_memory(versions);
@@ -132,7 +131,7 @@ impl KnownStatistics {
                     let why = format!("it is about {}", found.about.url);
                     bad.push((name, why));
                 }
-                // Of another version of the object, or removed by another process.
+                // The file is about another version of the object, or another process removed it.
                 Ok(_) => {}
                 Err(why) => bad.push((name, why.to_string())),
             }
@@ -145,7 +144,7 @@ impl KnownStatistics {
         Found { objects, note }
     }
 
-    /// Those of one version.
+    /// Returns the statistics of one version.
     fn one(&self, version: &Version) -> Option<Arc<ObjectStatistics>> {
         let known = self.memory().objects.get(&version.about).cloned();
         let read = || {
@@ -155,7 +154,7 @@ impl KnownStatistics {
         known.or_else(read).filter(|object| version.is(object))
     }
 
-    /// Keeps statistics; those of an earlier version of the object are dropped.
+    /// Stores statistics, which replace those of an earlier version of the object.
     ///
     /// # Errors
     ///
@@ -163,7 +162,7 @@ impl KnownStatistics {
     pub fn keep(&self, mut object: ObjectStatistics) -> Result<()> {
         let version =
             Version { about: object.about.clone(), e_tag: object.e_tag.clone(), size: object.size };
-        // What is known of other columns, and no part of the object is better than the whole.
+        // Statistics of other columns stay, and a sample does not replace an analysis of the whole object.
         if let Some(before) = self.one(&version)
             && before.origin == Origin::Analyze
         {
@@ -189,7 +188,7 @@ impl KnownStatistics {
         written
     }
 
-    /// All that are kept, in the order of their objects.
+    /// Returns all stored statistics, sorted by object.
     #[must_use]
     pub fn all(&self) -> Vec<Arc<ObjectStatistics>> {
         let mut all: HashMap<About, Arc<ObjectStatistics>> = self.memory().objects.clone();
@@ -209,8 +208,8 @@ impl KnownStatistics {
         all
     }
 
-    /// Forgets the statistics of some objects; how many there were. Files that cannot be used are
-    /// removed, too, if `unusable`.
+    /// Removes the statistics of some objects and returns their number. With `unusable`, damaged files are removed,
+    /// too.
     ///
     /// # Errors
     ///
@@ -235,7 +234,7 @@ impl KnownStatistics {
                     Ok(_) | Err(_) => continue,
                 }
                 match fs::remove_file(folder.path.join(&name)) {
-                    // Another process was faster.
+                    // Another process may have removed it.
                     Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                     removed => removed?,
                 }
@@ -264,16 +263,16 @@ fn file_name(about: &About) -> String {
     format!("{}.{SUFFIX}", Tag::of(text.as_bytes()))
 }
 
-/// A folder of files.
+/// A folder of statistics files.
 #[derive(Debug)]
 struct Folder {
     path: PathBuf,
-    /// Files that were written since their sizes were looked at.
+    /// Number of files written since the total size was last checked.
     written: Mutex<usize>,
 }
 
 impl Folder {
-    /// The names of its files.
+    /// Returns the names of the statistics files.
     fn names(&self) -> HashSet<String> {
         let Ok(entries) = fs::read_dir(&self.path) else { return HashSet::new() };
         let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
@@ -281,7 +280,7 @@ impl Folder {
         names.filter(of_ours).collect()
     }
 
-    /// What a file says; nothing if it is not there any more.
+    /// Reads a file; `None` if it no longer exists.
     fn read(&self, name: &str) -> Result<Option<(ObjectStatistics, usize)>> {
         let bytes = match fs::read(self.path.join(name)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -290,7 +289,7 @@ impl Folder {
         Ok(Some((message::of_bytes(&bytes)?, bytes.len())))
     }
 
-    /// Writes a temporary file and renames it, so that no reader sees half of it.
+    /// Writes a temporary file and renames it, so that readers never see a partial file.
     fn write(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
         fs::create_dir_all(&self.path)?;
         let mut file = tempfile::NamedTempFile::new_in(&self.path)?;
@@ -305,7 +304,7 @@ impl Folder {
         Ok(())
     }
 
-    /// Removes the oldest files if all are more than so many bytes.
+    /// Removes the oldest files until the others have at most `most` bytes.
     fn shrink(&self, most: u64) {
         let mut files: Vec<(SystemTime, u64, String)> = self
             .names()
@@ -322,7 +321,7 @@ impl Folder {
                 break;
             }
             bytes -= size;
-            // Another process may have been faster.
+            // Another process may have removed it.
             drop(fs::remove_file(self.path.join(name)));
         }
     }
@@ -377,7 +376,7 @@ mod tests {
         origins(&known, &asked, &[None, None, None]);
         known.keep(object("a", "1", Origin::Sample)).unwrap();
         known.keep(object("b", "1", Origin::Analyze)).unwrap();
-        // A sample is no news of what was read whole.
+        // A sample adds nothing to an object that was read whole.
         known.keep(object("b", "1", Origin::Sample)).unwrap();
         let both = [Some(Origin::Sample), Some(Origin::Analyze), None];
         origins(&known, &asked, &both);
@@ -405,7 +404,7 @@ mod tests {
             assert!(found.objects[0].is_none());
             assert!(found.note.unwrap().contains("are ignored (`"), "{bad:?}");
         }
-        // The statistics of another object under the name of this one.
+        // The file of this object contains the statistics of another.
         let other = message::to_bytes(&object("b", "1", Origin::Sample)).unwrap();
         fs::write(&file, other).unwrap();
         let found = KnownStatistics::in_folder(folder.path()).find(&[version("a", "1")]);
@@ -436,7 +435,7 @@ mod tests {
         std::thread::scope(|scope| {
             for _ in 0..2 {
                 scope.spawn(|| {
-                    // As another process does, each has a memory of its own.
+                    // Each thread has a memory of its own, like another process.
                     for round in 0..ROUNDS {
                         let known = KnownStatistics::in_folder(&path);
                         for key in ["a", "b"] {

@@ -1,4 +1,4 @@
-//! Statistics as bytes: a mark, a checksum, and a message with a version.
+//! Statistics as bytes: a magic number, a checksum, and a message with a version.
 
 use datafusion::common::{Result, ScalarValue, exec_datafusion_err, exec_err};
 use datafusion_proto::protobuf;
@@ -9,10 +9,10 @@ use super::{About, ColumnStatistics, ObjectStatistics, Origin};
 
 /// The first bytes of a file.
 const MAGIC: [u8; 8] = *b"sluistat";
-/// The version of the message. DataFusion's is part of it, because sketches hold its hashes.
+/// Version of the message. It includes DataFusion's, because sketches contain its hashes.
 const VERSION: &str = concat!("1 ", "datafusion ");
 
-/// One object.
+/// The message about one object.
 #[derive(Clone, PartialEq, Message)]
 struct ObjectMessage {
     #[prost(string, tag = "1")]
@@ -79,11 +79,11 @@ fn version() -> String {
     format!("{VERSION}{}", datafusion::DATAFUSION_VERSION)
 }
 
-/// The bytes of a file.
+/// Encodes statistics as the bytes of a file.
 ///
 /// # Errors
 ///
-/// If a value is of a type that has no bytes.
+/// If a value has a type that cannot be encoded.
 pub fn to_bytes(object: &ObjectStatistics) -> Result<Vec<u8>> {
     let message = ObjectMessage {
         version: version(),
@@ -105,11 +105,11 @@ pub fn to_bytes(object: &ObjectStatistics) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Statistics from the bytes of a file.
+/// Decodes statistics from the bytes of a file.
 ///
 /// # Errors
 ///
-/// Why they are none.
+/// If the bytes are no valid statistics; the error names the reason.
 pub fn of_bytes(bytes: &[u8]) -> Result<ObjectStatistics> {
     let Some((checksum, body)) =
         bytes.strip_prefix(&MAGIC).and_then(|rest| rest.split_first_chunk::<4>())

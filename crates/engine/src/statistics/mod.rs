@@ -1,15 +1,14 @@
-//! What is known about the values of a table's objects: how many rows and NULLs, how wide, how many
-//! distinct, which are frequent, how they are spread and in which order.
+//! Statistics about the values of a table's objects: rows and NULLs, widths, distinct and frequent values,
+//! distribution and order.
 //!
-//! It comes from ANALYZE TABLE, which reads whole objects ([`analyze`]), or from a sample of a few of
-//! them, which is taken when a table is first planned ([`sample`]). Either is kept by the version of the
-//! object ([`known`]), in memory and, if the engine is given a folder, in files. Of Parquet objects it is
-//! in their footers ([`footers`]), which also tell how many bytes each column takes ([`stored`]).
+//! They come from ANALYZE TABLE, which reads whole objects ([`analyze`]), or from a sample of a few objects, taken
+//! when a table is first planned ([`sample`]). Both are stored per version of an object ([`known`]), in memory and,
+//! if the engine has a folder, in files. For Parquet objects the statistics come from footers ([`footers`]), which
+//! also contain the bytes of each column ([`stored`]).
 //!
-//! **Statistics are never relied on.** A file may be damaged, old or a lie, so they only estimate:
-//! DataFusion is offered them as inexact, and without the least and greatest values, from which it
-//! would conclude that a column has one value only ([`table`]). No row and no object is left out
-//! because of them.
+//! **Statistics only estimate.** A file may be damaged, old or forged, so no row and no object is left out because of
+//! statistics. DataFusion gets them as inexact ([`table`]). It does not get the least and greatest values, from which
+//! it might conclude that a column has only one value.
 
 pub mod analyze;
 pub mod collect;
@@ -31,23 +30,23 @@ use datafusion::common::ScalarValue;
 pub(crate) use self::drawn::distinct_of;
 use self::sketch::Sketch;
 
-/// Which object statistics are about, and how it is read.
+/// The object that statistics are about, and the way in which it is read.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct About {
     /// The store: its URL, or AWS and its region.
     pub store: String,
-    /// The object, as a user would write it.
+    /// URL of the object, as a user would write it.
     pub url: String,
-    /// What stands for the options that its table reads it with.
+    /// Tag of the options that its table reads it with.
     pub format: String,
 }
 
-/// Where statistics come from.
+/// The source of statistics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Origin {
-    /// A part of the object.
+    /// A part of the object was read.
     Sample,
-    /// The whole object, by ANALYZE TABLE.
+    /// ANALYZE TABLE read the whole object.
     Analyze,
 }
 
@@ -63,26 +62,26 @@ impl fmt::Display for Origin {
 /// Statistics of one version of an object.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ObjectStatistics {
-    /// The object.
+    /// The object, and how it is read.
     pub about: About,
-    /// Its entity tag, without quotes.
+    /// Entity tag of the object, without quotes.
     pub e_tag: String,
-    /// Its bytes.
+    /// Size of the object in bytes.
     pub size: u64,
-    /// Where they come from.
+    /// Source of the statistics.
     pub origin: Origin,
-    /// When, in seconds since 1970, UTC.
+    /// Time of collection, in seconds since 1970, UTC.
     pub taken: u64,
-    /// Its rows; estimated if they come from a sample.
+    /// Number of rows; estimated from a sample.
     pub rows: u64,
-    /// The rows that were looked at.
+    /// Number of rows that were read.
     pub seen: u64,
-    /// The columns that are known, by their place in the table.
+    /// Columns with statistics, which contain their position in the table.
     pub columns: Vec<ColumnStatistics>,
 }
 
 impl ObjectStatistics {
-    /// What is known about a column of the table.
+    /// Returns the statistics of a column of the table, if the name and type agree.
     #[must_use]
     pub fn column(
         &self,
@@ -95,16 +94,16 @@ impl ObjectStatistics {
     }
 }
 
-/// What is known about a column of an object.
+/// Statistics of a column of an object.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ColumnStatistics {
-    /// Its place among the columns of the objects.
+    /// Index of the column among the columns of the objects.
     pub position: usize,
-    /// Its name.
+    /// Name of the column.
     pub name: String,
-    /// Its type, as Arrow writes it.
+    /// Arrow's name for the column's type.
     pub data_type: String,
-    /// NULLs among the rows that were looked at.
+    /// Number of NULLs among the rows that were read.
     pub nulls: u64,
     /// Mean bytes of a value as text.
     pub width: f64,
@@ -112,24 +111,24 @@ pub struct ColumnStatistics {
     pub min: Option<ScalarValue>,
     /// The greatest value; a long text is cut.
     pub max: Option<ScalarValue>,
-    /// The distinct values.
+    /// Sketch of the distinct values.
     pub distinct: Sketch,
-    /// Values that part the others, heavy ones apart, into shares of the same size, with the least
-    /// first and the greatest last; none if there are no others.
+    /// Bounds of a histogram of the values that are not heavy, from the least to the greatest. They split these
+    /// values into equal shares. Empty if all values are heavy.
     pub bounds: Vec<ScalarValue>,
-    /// Frequent values with their share of the rows, the most frequent first.
+    /// Frequent values with their share of the rows, most frequent first.
     pub heavy: Vec<(ScalarValue, f64)>,
-    /// Of neighbouring values, the share whose second is not less than the first.
+    /// Share of the values that are not less than the value before.
     pub ascending: f64,
-    /// How far the order of the rows is that of the values, from -1 to 1.
+    /// Correlation of the order of rows and the order of values, from -1 to 1.
     pub correlation: f64,
 }
 
-/// The correlation of rows and values from which these are called clustered.
+/// Correlation from which values are called clustered.
 const CLUSTERED: f64 = 0.5;
 
 impl ColumnStatistics {
-    /// The order of the rows, in words.
+    /// Returns a word for the order of the rows.
     #[must_use]
     pub fn order(&self) -> &'static str {
         match self.correlation {

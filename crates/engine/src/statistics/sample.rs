@@ -21,16 +21,15 @@ use crate::index::csv_text::CsvText;
 use crate::index::format::Format;
 use crate::index::json_records::JsonRecords;
 
-/// The most objects of a table that are looked into when it is planned: one request each.
+/// Most objects of a table that are sampled when it is planned, with one request each.
 pub const OBJECTS: usize = 8;
-/// A look reads so many bytes at least and at most, and in between all looks together that share of
-/// the table.
+/// Least and most bytes of a look at an object. In between, all looks together read the share `SHARE` of the table.
 const LOOK: (u64, u64) = (4 * 1024, 64 * 1024);
 const SHARE: f64 = 0.01;
-/// Records that are parsed at once.
+/// Number of records that are parsed at once.
 const BATCH_ROWS: usize = 1024;
 
-/// How the records of a table are sampled.
+/// The format and columns of the records to sample.
 #[derive(Debug, Clone)]
 pub struct Sampling {
     text: Text,
@@ -45,7 +44,7 @@ enum Text {
 }
 
 impl Sampling {
-    /// Of the objects of a scan; nothing if a part of them tells nothing by itself.
+    /// Returns the sampling of a scan's objects; `None` if a part of an object cannot be parsed by itself.
     #[must_use]
     pub fn of(config: &FileScanConfig) -> Option<Self> {
         let source = config.file_source();
@@ -65,7 +64,7 @@ impl Sampling {
         source.is::<JsonSource>().then_some(Self { text, schema })
     }
 
-    /// Looks into some of the objects, all at once.
+    /// Looks at some of the objects, all at once.
     ///
     /// # Errors
     ///
@@ -96,7 +95,7 @@ impl Sampling {
         Ok(self.seen(&sample, version))
     }
 
-    /// What the first bytes of an object tell about it; nothing without a whole record.
+    /// Computes statistics from the first bytes of an object; `None` if they contain no whole record.
     fn seen(&self, sample: &[u8], version: Version) -> Option<ObjectStatistics> {
         let header = matches!(&self.text, Text::Csv(csv) if csv.header);
         let whole = sample.len() as u64 == version.size;
@@ -112,12 +111,12 @@ impl Sampling {
         };
         let rows = match whole {
             true => (body as f64 / record).round(),
-            // At least one, or an unlucky estimate would call a table empty.
+            // At least one row, because an unlucky estimate must not make a table empty.
             false => (version.size as f64 / record).ceil().max(1.0),
         };
         let positions: Vec<usize> = (0..self.schema.fields().len()).collect();
         let mut collector = Collector::new(&self.schema, &positions).ok()?;
-        // Records that cannot be read as the table's are for a query to complain about.
+        // A query reports records that cannot be read as the table's. Here they only end the sample.
         let parsed = self.parse(&sample[..end], &mut collector);
         let seen = collector.rows();
         let columns = match parsed {
@@ -155,7 +154,7 @@ impl Sampling {
                 continue;
             }
             if rest.is_empty() {
-                // To the reader, no input is the end.
+                // Empty input marks the end for the reader.
                 decoder.decode(&[])?;
             }
             match decoder.flush()? {
@@ -194,18 +193,18 @@ impl Decoder {
     }
 }
 
-/// This moment, in seconds since 1970, UTC.
+/// Returns the current time in seconds since 1970, UTC.
 pub(super) fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
 }
 
-/// The place after the last line.
+/// Returns the position after the last line.
 fn end(sample: &[u8]) -> Option<usize> {
     Some(sample.iter().rposition(|byte| *byte == b'\n')? + 1)
 }
 
-/// The bytes of the complete records of a sample, delimiters included, and the mean of one. The end
-/// of the object ends a record, too.
+/// Returns the bytes of the complete records of a sample, including delimiters, and the mean bytes of a record. The
+/// end of the object also ends a record.
 fn records(sample: &[u8], has_header: bool, whole: bool) -> Option<(usize, f64)> {
     let newline = |bytes: &[u8]| bytes.iter().position(|byte| *byte == b'\n');
     let body = if has_header { sample.get(newline(sample)? + 1..)? } else { sample };
@@ -216,7 +215,7 @@ fn records(sample: &[u8], has_header: bool, whole: bool) -> Option<(usize, f64)>
     Some((end, end as f64 / records as f64))
 }
 
-/// The bytes of the complete JSON objects of a sample, and the mean of one.
+/// Returns the bytes of the complete JSON objects of a sample, and the mean bytes of one.
 fn objects(sample: &[u8]) -> Option<(usize, f64)> {
     let (mut end, mut count) = (0, 0_u64);
     JsonRecords::default().feed(sample, |object| {

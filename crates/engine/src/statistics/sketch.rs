@@ -1,4 +1,4 @@
-//! How many distinct values there are, in some hundred bytes: HyperLogLog.
+//! A sketch that counts distinct values in some hundred bytes: HyperLogLog.
 
 use std::fmt;
 
@@ -6,35 +6,35 @@ use datafusion::common::Result;
 use datafusion::common::exec_datafusion_err;
 use datasketches::hll::{HllSketch, HllType, HllUnion};
 
-/// Registers, as a power of 2: 1024 of 4 bits, for an error of some 3 %.
+/// Number of registers as a power of 2: 1024 of 4 bits, for an error of some 3 %.
 const LOG_REGISTERS: u8 = 10;
 
-/// A set of hashes of values, of which only its size can be asked.
+/// A set of hashes of values that only estimates its size.
 #[derive(Clone, PartialEq)]
 pub struct Sketch(HllSketch);
 
 impl Sketch {
-    /// The empty set.
+    /// Returns the empty set.
     ///
     /// # Errors
     ///
-    /// Never: the number of registers is possible.
+    /// Never, because the number of registers is valid.
     pub fn new() -> Result<Self> {
         HllSketch::new(LOG_REGISTERS, HllType::Hll4).map(Self).map_err(damaged)
     }
 
-    /// One more value.
+    /// Adds the hash of a value.
     pub fn insert(&mut self, hash: u64) {
         self.0.update(hash);
     }
 
-    /// Roughly how many there are.
+    /// Returns the approximate number of distinct values.
     #[must_use]
     pub fn count(&self) -> f64 {
         self.0.estimate()
     }
 
-    /// Roughly how many there are in any of several sets.
+    /// Returns the approximate number of distinct values in the union of several sets.
     #[must_use]
     pub fn count_of<'a>(sketches: impl IntoIterator<Item = &'a Self>) -> f64 {
         let Ok(mut union) = HllUnion::new(LOG_REGISTERS) else { return 0.0 };
@@ -44,17 +44,17 @@ impl Sketch {
         union.estimate()
     }
 
-    /// The bytes that [`Sketch::from_bytes`] takes.
+    /// Returns the bytes that [`Sketch::from_bytes`] reads.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         self.0.serialize()
     }
 
-    /// A set from its bytes.
+    /// Reads a set from its bytes.
     ///
     /// # Errors
     ///
-    /// If these are none of a set.
+    /// If the bytes are no valid sketch.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         let sketch = HllSketch::deserialize(bytes).map_err(damaged)?;
         match sketch.lg_config_k() {

@@ -1,4 +1,4 @@
-//! Where the columns of Parquet objects are stored, as their footers say.
+//! Places of the columns in Parquet objects, from their footers.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
@@ -13,7 +13,7 @@ use parquet::file::metadata::ParquetMetaData;
 
 use super::known::KnownStatistics;
 
-/// The most columns of row groups that are remembered; beyond, all are forgotten, and estimated.
+/// Most column chunks that are remembered. Beyond, all layouts are dropped, and their columns are estimated.
 const MOST_COLUMNS: usize = 4 << 20;
 
 /// The layouts of objects whose footers were read in this session.
@@ -22,10 +22,10 @@ pub struct StoredColumns {
     objects: Mutex<HashMap<Version, Arc<Layout>>>,
 }
 
-/// A version of an object: one of the same name, tag and size in another bucket is a copy.
+/// A version of an object. An object of the same name, tag and size in another bucket is treated as a copy.
 type Version = (Path, Option<String>, u64);
 
-/// The bytes that each column of the table takes in each row group: empty of one that is not there.
+/// The byte range of each column of the table in each row group; empty if the column is missing.
 #[derive(Debug, PartialEq)]
 struct Layout {
     columns: usize,
@@ -37,7 +37,7 @@ fn version(object: &ObjectMeta) -> Version {
 }
 
 impl StoredColumns {
-    /// Remembers what a footer says about the columns of a table.
+    /// Stores the layout of an object from its footer.
     pub fn remember(&self, object: &ObjectMeta, footer: &ParquetMetaData, declared: &Schema) {
         let groups = footer.row_groups().iter().map(|group| {
             let mut places: HashMap<&str, Range<u64>> = HashMap::new();
@@ -45,7 +45,7 @@ impl StoredColumns {
                 let Some(name) = chunk.column_path().parts().first() else { continue };
                 let (start, length) = chunk.byte_range();
                 let end = start.saturating_add(length);
-                // Those of a nested column lie side by side.
+                // The chunks of a nested column are adjacent.
                 let own = places.entry(name).or_insert(start..end);
                 *own = own.start.min(start)..own.end.max(end);
             }
@@ -69,27 +69,27 @@ impl StoredColumns {
     }
 }
 
-/// What GET fetches of a scan's objects.
+/// The part of a scan's objects that GET fetches.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Fetched {
-    /// The share of their bytes.
+    /// Share of the objects' bytes.
     pub share: f64,
-    /// By how many requests.
+    /// Number of requests.
     pub requests: u64,
 }
 
-/// The objects of a scan whose layouts are known, and the share of each that the scan is about.
+/// The objects of a scan whose layouts are known, and the share of each object that the scan reads.
 #[derive(Debug)]
 pub struct Stored {
     objects: Vec<(Arc<Layout>, f64)>,
-    /// Their bytes, as far as the scan is about them.
+    /// Bytes of these objects that the scan reads.
     bytes: f64,
-    /// Those of all objects.
+    /// Bytes of all objects that the scan reads.
     all_bytes: f64,
 }
 
 impl Stored {
-    /// Those of a scan; none if none is known.
+    /// Returns the layouts of a scan's objects; `None` if none is known.
     #[must_use]
     pub fn of(config: &FileScanConfig, options: &ConfigOptions) -> Option<Self> {
         let known = KnownStatistics::of(options)?.stored();
@@ -107,7 +107,7 @@ impl Stored {
         (found.bytes > 0.0).then_some(found)
     }
 
-    /// The share of the bytes that some columns take.
+    /// Returns the share of the bytes that some columns take.
     #[must_use]
     pub fn share(&self, columns: &BTreeSet<usize>) -> f64 {
         let length = |range: &Range<u64>| range.end.saturating_sub(range.start) as f64;
@@ -119,8 +119,8 @@ impl Stored {
         bytes / self.bytes
     }
 
-    /// What GET fetches for some columns: of each row group the column chunks, together with those that are no
-    /// farther from them than a reader prefers to a further request.
+    /// Returns the part that GET fetches for some columns: the column chunks of each row group. A reader also fetches
+    /// gaps that are so small that it prefers them to a further request.
     #[must_use]
     pub fn fetched(&self, columns: &BTreeSet<usize>) -> Fetched {
         let (mut bytes, mut requests) = (0.0, 0.0);
@@ -175,7 +175,7 @@ mod tests {
             assert!((found.share * 1e6 - fetched).abs() < 1e-6, "{columns:?}: {found:?}");
             assert_eq!(found.requests, requests, "{columns:?}");
         }
-        // Half of the bytes are of objects that are not known.
+        // Half of the bytes are in objects whose layout is unknown.
         let some = Stored { all_bytes: 2e6, ..stored };
         assert_eq!(some.fetched(&BTreeSet::from([0])).requests, 4);
     }

@@ -1,4 +1,4 @@
-//! What is known about a column of several objects, in a line for a reader.
+//! Summaries of a column's statistics over several objects, for display.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -11,16 +11,16 @@ use super::sketch::Sketch;
 use super::{ColumnStatistics, ObjectStatistics};
 use crate::sql_types::readable;
 
-/// What is shown of a column.
+/// One line of the display: a column.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Summary {
-    /// Its name.
+    /// Name of the column.
     pub column: String,
-    /// Its type.
+    /// Arrow's name for the column's type.
     pub data_type: String,
-    /// Rows without a value, as a share.
+    /// Share of the rows that are NULL.
     pub nulls: f64,
-    /// Distinct values among the rows that were looked at, roughly.
+    /// Approximate number of distinct values among the rows that were read.
     pub distinct: f64,
     /// The least value, as text.
     pub min: Option<String>,
@@ -35,7 +35,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Of a column, by those objects that have statistics of it.
+    /// Summarizes a column over the objects that have statistics of it.
     #[must_use]
     pub fn of(
         position: usize,
@@ -69,8 +69,7 @@ impl Summary {
         }
     }
 
-    /// Of all columns that objects have statistics of; those of other tables over the same objects
-    /// stand beside each other.
+    /// Summarizes all columns of the objects. Columns of different tables over the same objects get a line each.
     #[must_use]
     pub fn of_all(objects: &[Arc<ObjectStatistics>]) -> Vec<Self> {
         let columns: BTreeSet<(usize, &str, &str)> = objects
@@ -82,11 +81,11 @@ impl Summary {
         columns.into_iter().map(of).collect()
     }
 
-    /// Lines as an answer, under the rows of the table.
+    /// Returns the lines as an answer. `rows` is the number of rows of the table.
     ///
     /// # Errors
     ///
-    /// Never: all columns have as many values.
+    /// Never, because all columns have the same length.
     pub fn batch(lines: &[Self], rows: u64) -> Result<RecordBatch> {
         let text = |of: &dyn Fn(&Self) -> Option<String>| -> ArrayRef {
             Arc::new(lines.iter().map(of).collect::<StringArray>())
@@ -117,7 +116,7 @@ impl Summary {
     }
 }
 
-/// The most frequent value, and its rows.
+/// Returns the most frequent value, and the number of its rows.
 fn frequent<'a>(
     known: &[(&ObjectStatistics, &'a ColumnStatistics)],
 ) -> Option<(&'a ScalarValue, f64)> {

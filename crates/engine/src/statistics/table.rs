@@ -1,4 +1,4 @@
-//! What is known about a table, when a scan of it is planned.
+//! The statistics of a table at the time when a scan of it is planned.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -32,30 +32,30 @@ use crate::endpoints::Endpoints;
 use crate::index::name::e_tag;
 use crate::notes::Notes;
 
-/// What gzip makes of tables, roughly.
+/// Assumed compression ratio of tables by gzip.
 const COMPRESSION_RATIO: f64 = 4.0;
-/// How often each value is there again after others, in rows where equal values are not next to each
-/// other.
+/// Number of times that each value must recur after other values, to be typical, in rows where equal values are not
+/// adjacent.
 const AGAIN: f64 = 4.0;
-/// The most objects whose distinct values are counted together; more are guessed from these.
+/// Most objects whose distinct values are counted together. More objects are extrapolated from these.
 const COUNTED: usize = 512;
 
-/// What is known about the objects of a scan.
+/// The statistics of the objects of a scan.
 #[derive(Debug, Clone)]
 pub struct TableStatistics {
     pub(super) schema: SchemaRef,
     /// Bytes of all objects.
     bytes: u64,
-    /// How many objects there are.
+    /// Number of objects that are not empty.
     count: usize,
-    /// What is known of some of them.
+    /// The known statistics, of some objects.
     objects: Vec<Arc<ObjectStatistics>>,
-    /// Bytes of a record of the others, for want of better.
+    /// Assumed bytes of a record if no object has statistics.
     record_bytes: f64,
 }
 
 impl TableStatistics {
-    /// What is in memory about the objects of a scan; nothing if there is nothing.
+    /// Returns the statistics in memory of the objects of a scan; `None` if there are none.
     #[must_use]
     pub fn of(config: &FileScanConfig, options: &ConfigOptions) -> Option<Self> {
         let known = KnownStatistics::of(options)?;
@@ -87,7 +87,7 @@ impl TableStatistics {
         }
     }
 
-    /// What is known about all objects of a table.
+    /// Returns the statistics of all objects of a table.
     #[must_use]
     pub fn of_objects(schema: SchemaRef, objects: Vec<Arc<ObjectStatistics>>) -> Self {
         let bytes = objects.iter().map(|object| object.size).sum();
@@ -95,30 +95,30 @@ impl TableStatistics {
         Self { schema, bytes, count: objects.len(), objects, record_bytes }
     }
 
-    /// Whether every object was read whole.
+    /// Returns true if every object was read whole.
     #[must_use]
     pub fn is_analyzed(&self) -> bool {
         let analyzed = self.objects.iter().filter(|it| it.origin == Origin::Analyze);
         analyzed.count() == self.count
     }
 
-    /// The rows of all objects, roughly.
+    /// Returns the approximate number of rows of all objects.
     #[must_use]
     pub fn rows(&self) -> f64 {
         let (bytes, rows) = self.known();
         let per_byte = if bytes > 0.0 { rows / bytes } else { 1.0 / self.record_bytes };
-        // At least one, or an unlucky estimate would call a table empty.
+        // At least one row, because an unlucky estimate must not make a table empty.
         let others = (self.bytes as f64 - bytes).max(0.0) * per_byte;
         if self.bytes == 0 { 0.0 } else { (rows + others).ceil().max(1.0) }
     }
 
-    /// The bytes and rows of the objects of which something is known.
+    /// Returns the bytes and rows of the objects with statistics.
     fn known(&self) -> (f64, f64) {
         let known = self.objects.iter().map(|object| (object.size as f64, object.rows as f64));
         known.fold((0.0, 0.0), |(bytes, rows), (more, and)| (bytes + more, rows + and))
     }
 
-    /// What is known of a column, with the objects that it is known of.
+    /// Returns the statistics of a column, with the objects that have them.
     pub(super) fn column(
         &self,
         position: usize,
@@ -131,7 +131,7 @@ impl TableStatistics {
         })
     }
 
-    /// The share of a column's values that are NULL.
+    /// Returns the share of a column's values that are NULL.
     #[must_use]
     pub fn nulls(&self, position: usize) -> Option<f64> {
         let (mut seen, mut nulls) = (0.0, 0.0);
@@ -142,7 +142,7 @@ impl TableStatistics {
         (seen > 0.0).then(|| nulls / seen)
     }
 
-    /// Mean bytes of a value of a column as text.
+    /// Returns the mean bytes of a column's value as text.
     #[must_use]
     pub fn width(&self, position: usize) -> Option<f64> {
         let (mut rows, mut bytes) = (0.0, 0.0);
@@ -153,7 +153,7 @@ impl TableStatistics {
         (rows > 0.0).then(|| bytes / rows)
     }
 
-    /// How many distinct values a column has, roughly.
+    /// Returns the approximate number of distinct values of a column.
     #[must_use]
     pub fn distinct(&self, position: usize) -> Option<f64> {
         let known: Vec<_> = self.column(position).collect();
@@ -166,14 +166,14 @@ impl TableStatistics {
         let distinct = Sketch::count_of(counted().map(|(_, column)| &column.distinct));
         let rows = self.rows();
         Some(match counted().all(|(_, column)| column.correlation.abs() >= CLUSTERED) {
-            // Other rows have other values.
+            // Clustered rows that were not read have other values.
             true => (distinct * (rows / seen).max(1.0)).min(rows),
             false => of_all(distinct, seen, rows),
         })
     }
 
-    /// Whether what is known of a column's values holds for all rows: all were read, or those that were
-    /// not are like those that were, because the same values come again and again, in every object.
+    /// Returns true if the statistics of a column's values hold for all rows. Either all rows were read, or the same
+    /// values recur again and again in every object, so that the other rows are assumed to have them, too.
     #[must_use]
     pub fn is_typical(&self, position: usize) -> bool {
         if self.is_analyzed() {
@@ -181,7 +181,7 @@ impl TableStatistics {
         }
         let (mut less, mut sketches) = (0.0, Vec::new());
         for (object, column) in self.column(position) {
-            // Where a value is less than the one before, values that were there come again.
+            // A value that is less than the one before starts a new run, in which earlier values recur.
             let here = (1.0 - column.ascending) * object.seen as f64;
             if column.correlation.abs() >= CLUSTERED || here < column.distinct.count() {
                 return false;
@@ -192,8 +192,8 @@ impl TableStatistics {
         !sketches.is_empty() && less >= AGAIN * Sketch::count_of(sketches)
     }
 
-    /// The share of the rows that have one of the `most` most frequent values of a column, roughly;
-    /// none if nothing is known of its values.
+    /// Returns the approximate share of the rows that have one of the `most` most frequent values of a column; `None`
+    /// without statistics of the column.
     #[must_use]
     pub fn heaviest(&self, position: usize, most: usize) -> Option<f64> {
         let (mut rows, mut heavy) = (0.0, 0.0);
@@ -207,7 +207,7 @@ impl TableStatistics {
         share.is_finite().then(|| share.clamp(0.0, 1.0))
     }
 
-    /// Where it comes from, in words: `ANALYZE of 4 objects`.
+    /// Describes the source of the statistics: `ANALYZE of 4 of 4 objects`.
     #[must_use]
     pub fn origin(&self) -> impl fmt::Display {
         let of = |origin| self.objects.iter().filter(|it| it.origin == origin).count();
@@ -222,10 +222,10 @@ impl TableStatistics {
         }
     }
 
-    /// The numbers that DataFusion plans with, all of them inexact.
+    /// Returns the statistics that DataFusion plans with, all of them inexact.
     ///
-    /// The least and the greatest values are not among them: where a filter leaves one value between
-    /// these, DataFusion takes the column for constant and no longer sorts by it.
+    /// The least and greatest values are not included. If a filter leaves one value between them, DataFusion treats
+    /// the column as constant and no longer sorts by it.
     fn offered(&self, config: &FileScanConfig) -> datafusion::common::Statistics {
         let mut statistics = config.statistics();
         let rows = self.rows();
@@ -252,7 +252,7 @@ impl TableStatistics {
     }
 }
 
-/// Where the estimates of a scan come from, in words.
+/// Describes the source of a scan's estimates.
 #[must_use]
 pub fn origin(config: &FileScanConfig, options: &ConfigOptions) -> String {
     if own_source(config).file_type() == "parquet" {
@@ -269,12 +269,12 @@ pub fn origin(config: &FileScanConfig, options: &ConfigOptions) -> String {
     known.unwrap_or_else(|| "the listing".to_owned())
 }
 
-/// How many distinct values all rows have if so many of them, drawn at random, have so many, and values are
-/// equally frequent. Of few rows the sketch counts each value, and every value that comes again says how many there may
-/// be (as among birthdays; Chao 1984 has the same of values that come once and twice). Of more, its error hides
-/// some of them.
+/// Estimates the number of distinct values in all rows if `seen` of them, drawn at random, have `distinct` values
+/// that are equally frequent. For few rows the sketch is exact, so each repeated value indicates the total (as with
+/// birthdays; Chao 1984 estimates from the values that occur once and twice). For more rows, the error of the sketch
+/// hides some repetitions.
 pub(super) fn of_all(distinct: f64, seen: f64, rows: f64) -> f64 {
-    // A sketch is not exact.
+    // The sketch may count more values than there are rows.
     if seen >= rows || distinct <= 0.0 {
         return distinct.min(rows);
     }
@@ -282,7 +282,7 @@ pub(super) fn of_all(distinct: f64, seen: f64, rows: f64) -> f64 {
     if is_exact && distinct.round() >= seen || !is_exact && distinct >= 0.97 * seen {
         return rows;
     }
-    // Of `all` values, `seen` rows are expected to have `all * (1 - exp(-seen / all))`.
+    // For `all` values, `seen` rows are expected to have `all * (1 - exp(-seen / all))`.
     let (mut low, mut high) = (distinct, rows.max(distinct));
     for _ in 0..60 {
         let all = f64::midpoint(low, high);
@@ -295,10 +295,10 @@ pub(super) fn of_all(distinct: f64, seen: f64, rows: f64) -> f64 {
     high.min(rows)
 }
 
-/// The most values that a sketch counts one by one.
+/// Most values that a sketch counts exactly.
 const EXACT: f64 = 100.0;
 
-/// A guess for records that were not seen.
+/// Returns the assumed bytes of a record.
 fn default_record_bytes(schema: &SchemaRef) -> f64 {
     10.0 * schema.fields().len().max(1) as f64
 }
@@ -307,16 +307,16 @@ fn files(config: &FileScanConfig) -> impl Iterator<Item = &ObjectMeta> {
     config.file_groups.iter().flat_map(FileGroup::iter).map(|file| &file.object_meta)
 }
 
-/// The objects of a scan, as statistics know them.
+/// The objects of a scan with their versions.
 #[derive(Debug)]
 pub(super) struct Objects<'a> {
-    /// Those with a version and bytes, in the order of their names.
+    /// Objects with an entity tag and data, sorted by name.
     pub(super) objects: Vec<&'a ObjectMeta>,
     pub(super) versions: Vec<Version>,
 }
 
 impl<'a> Objects<'a> {
-    /// Those of a scan with a source of DataFusion's.
+    /// Returns the objects of a scan, if its endpoint and format are supported.
     pub(super) fn of(config: &'a FileScanConfig, options: &ConfigOptions) -> Option<Self> {
         let endpoint = Endpoints::of(options)?.serving(&config.object_store_url)?;
         let store = match endpoint.client.endpoint() {
@@ -342,7 +342,7 @@ impl<'a> Objects<'a> {
     }
 }
 
-/// DataFusion's source of the files of a scan.
+/// Returns DataFusion's source of the files of a scan.
 fn own_source(config: &FileScanConfig) -> &Arc<dyn FileSource> {
     let source = config.file_source();
     if let Some(select) = source.downcast_ref::<S3SelectSource>() {
@@ -354,7 +354,7 @@ fn own_source(config: &FileScanConfig) -> &Arc<dyn FileSource> {
     source.downcast_ref::<IndexedSource>().map_or(source, IndexedSource::inner)
 }
 
-/// What stands for the options that objects are read with, the types of columns apart.
+/// Returns a tag of the options that objects are read with, except for the types of columns.
 fn format_tag(config: &FileScanConfig) -> Option<String> {
     let source = own_source(config);
     let named = source.downcast_ref::<NamedSource>();
@@ -363,7 +363,7 @@ fn format_tag(config: &FileScanConfig) -> Option<String> {
     let file_type = inner.file_type();
     let mut text = format!("{layout:?} {:?}", config.file_compression_type);
     if let Some(csv) = inner.downcast_ref::<CsvSource>() {
-        // The source that only names objects in its errors reads the same.
+        // The wrapper that only adds object names to errors reads the same.
         text = format!(
             "{:?} {} {} {} {:?} {:?} {:?} {}",
             config.file_compression_type,
@@ -382,12 +382,12 @@ fn format_tag(config: &FileScanConfig) -> Option<String> {
     Some(format!("{file_type} {}", Tag::of(text.as_bytes())))
 }
 
-/// The same scan with what is known about its objects, which are sampled if nothing is. Whatever goes
-/// wrong with what is remembered, the scan is as good as before.
+/// Returns the scan with statistics of its objects, which are sampled if there are none. Errors in stored statistics
+/// do not affect the scan.
 ///
 /// # Errors
 ///
-/// If an object is looked into and cannot be read.
+/// If an object that is sampled cannot be read.
 pub async fn attach(
     state: &dyn Session,
     plan: Arc<dyn ExecutionPlan>,
@@ -414,7 +414,7 @@ pub async fn attach(
     Ok(DataSourceExec::from_data_source(config))
 }
 
-/// What is remembered of a table, and if that is nothing, what a sample says.
+/// Returns the stored statistics of a table. Samples a few objects if fewer are known.
 async fn known(
     state: &dyn Session,
     config: &FileScanConfig,
@@ -436,7 +436,7 @@ async fn known(
         (0..objects.len()).filter(|number| objects[*number].is_none()).collect();
     let budget = OBJECTS.saturating_sub(there).min(missing.len());
     let Some(sampling) = Sampling::of(config).filter(|_| budget > 0) else { return Ok(objects) };
-    // Spread over the names, which are often dates.
+    // The sampled objects are spread over the names, which are often dates.
     let chosen: Vec<usize> =
         (0..budget).map(|look| missing[look * missing.len() / budget]).collect();
     let looked =
@@ -462,10 +462,10 @@ mod tests {
     #[test]
     fn distinct_values_of_all_rows_follow_from_those_of_some() {
         let near = |expected: f64, actual: f64| (actual / expected - 1.0).abs() < 0.05;
-        // All different, and all values seen.
+        // All rows differ, or all values were seen.
         assert_eq!(of_all(1000.0, 1000.0, 1e6), 1e6);
         assert!(near(10.0, of_all(10.0, 1000.0, 1e6)));
-        // 1000 rows of 2000 values have 2000 * (1 - exp(-1/2)).
+        // 1000 rows of 2000 values have 2000 * (1 - exp(-1/2)) of them.
         assert!(near(2000.0, of_all(786.9, 1000.0, 1e6)));
         assert_eq!(of_all(1100.0, 1000.0, 1000.0), 1000.0);
         assert_eq!(of_all(0.0, 10.0, 100.0), 0.0);

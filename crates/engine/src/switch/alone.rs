@@ -1,37 +1,37 @@
-//! What workers ship to the master if there is no switch between them.
+//! Rows that the workers would ship to the master without a switch between them.
 
 use std::collections::HashSet;
 
 use sluicegate_pruning::algorithm::catalog::Configured;
 
-/// The rows that a worker's own part of an operator leaves, over the packets that it would send: its
-/// groups, its best rows, its skyline, or all rows of a join.
+/// Counts the rows that a worker's own part of an operator leaves of the packets that it would send: its groups, its
+/// best rows, its skyline, or all rows of a join.
 ///
-/// A partial aggregate leaves one row for each of its worker's groups, where a switch forwards a group
-/// once for all workers but may forward it more than once: only the two numbers side by side tell
-/// whether a switch saves anything.
+/// A partial aggregate leaves one row per group and worker. A switch forwards a group for all workers together, but
+/// may forward it more than once. A switch saves something only where it forwards fewer rows than the workers would
+/// ship.
 #[derive(Debug)]
 pub(crate) struct Alone {
     left: Left,
-    /// Whether rows were seen that have no code: a group of their own.
+    /// Number of rows without a code. For groups, they count as one more group.
     unseen: u64,
 }
 
 #[derive(Debug)]
 enum Left {
-    /// One row for each group; the words of its key.
+    /// One row per group, by the words of the group's key.
     Groups { words: usize, keys: HashSet<u64> },
-    /// At most so many rows.
+    /// At most `most` rows.
     Best { most: u64, rows: u64 },
-    /// The points that no other of the worker's dominates.
+    /// The points that no other point of this worker dominates.
     Points(Vec<Vec<u32>>),
-    /// All.
+    /// Every row.
     All(u64),
 }
 
 impl Alone {
-    /// Nothing yet. `None` for a filter: without a switch the worker filters itself, and what passes is
-    /// what the plan's filter counts.
+    /// Creates an empty counter. Returns `None` for a filter: without a switch the worker filters itself, and the
+    /// plan's `FilterExec` counts the rows that pass.
     pub(crate) fn new(algorithm: &Configured, key_words: usize) -> Option<Self> {
         let left = match algorithm {
             Configured::Filter(_) => return None,
@@ -46,8 +46,8 @@ impl Alone {
         Some(Self { left, unseen: 0 })
     }
 
-    /// Counts a batch: the words of its packets, column by column, and the bits of those rows that have
-    /// no code.
+    /// Counts a batch. `columns` holds the words of its packets column by column; `unseen` has a bit set for each row
+    /// without a code.
     pub(crate) fn add(&mut self, columns: &[Vec<u32>], unseen: &[u64]) {
         let rows = columns.first().map_or(0, Vec::len);
         let is_seen = |row: usize| unseen.get(row / 64).is_none_or(|b| b >> (row % 64) & 1 == 0);
@@ -72,7 +72,7 @@ impl Alone {
         }
     }
 
-    /// The rows that the worker ships.
+    /// Returns the number of rows that the worker ships.
     pub(crate) fn rows(&self) -> u64 {
         match &self.left {
             Left::Groups { keys, .. } => keys.len() as u64 + u64::from(self.unseen > 0),
@@ -83,7 +83,7 @@ impl Alone {
     }
 }
 
-/// Enters a point, of which greater coordinates are better, into a skyline; equal points all stay.
+/// Adds a point, whose greater coordinates are better, to a skyline. Equal points all stay.
 fn enter(points: &mut Vec<Vec<u32>>, point: Vec<u32>) {
     let dominates = |a: &[u32], b: &[u32]| a != b && a.iter().zip(b).all(|(a, b)| a >= b);
     if points.iter().any(|other| dominates(other, &point)) {

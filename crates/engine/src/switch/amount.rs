@@ -1,5 +1,7 @@
-//! Addends of a sum, as whole numbers of a unit. They are rounded up, so that a sum above a threshold
-//! stays above it; those of a sum that the switch holds are exact.
+//! Addends of a sum, as whole numbers of a unit.
+//!
+//! Addends of a sum that is compared with a threshold are rounded up, so that a sum above the threshold stays above
+//! it. Addends of a sum that the switch holds are exact.
 
 use std::fmt;
 use std::sync::Arc;
@@ -16,56 +18,56 @@ use super::real_bits;
 use super::words::Words;
 use crate::choice::Why;
 
-/// The unit is chosen so that the threshold is about this many units.
+/// The unit is chosen such that the threshold is about this many units.
 const UNITS: i128 = 1 << 31;
-/// The relative error allowed for a sum of doubles, which is added in another order.
+/// Relative error allowed for a sum of doubles, because the switch adds them in another order.
 const REAL_ERROR: f64 = 1e-6;
-/// A lesser addend might overflow a sum of 64 bits, so its group is a candidate for pass 2.
+/// Addends below this might overflow a sum of 64 bits, so their group is a candidate for pass 2.
 const LEAST: i128 = -(1 << 32);
 
-/// An addend.
+/// An addend of a sum: an expression and the unit that counts it.
 #[derive(Debug, Clone)]
 pub struct Amount {
     expr: Arc<dyn PhysicalExpr>,
     unit: Unit,
 }
 
-/// What a sum is to the aggregate that it belongs to.
+/// The part that a sum plays in the state of an aggregate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
-    /// It begins the state of the next one.
+    /// It begins the state of the next aggregate.
     Adds,
-    /// It is subtracted from the state of the one before.
+    /// It is subtracted from the state of the aggregate before.
     Subtracts,
 }
 
-/// What an addend is counted in.
+/// The unit that counts an addend.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub(super) enum Unit {
-    /// One if there is a value.
+    /// 1 for a value, 0 for NULL.
     Present,
-    /// This many, of an integer or of a decimal's last digit.
+    /// This many whole numbers, or last digits of a decimal, rounded up.
     Whole(i128),
-    /// This fraction, of a float.
+    /// This amount of a float, rounded up.
     Real(#[serde(with = "real_bits")] f64),
-    /// One, of a whole number or of a decimal's last digit: this part of it. Rows without a value, or with
-    /// one beyond 32 bits, bypass the switch.
+    /// 1, for this part of a whole number or of a decimal's last digits. Rows without a value, or with a value beyond
+    /// 32 bits, bypass the switch.
     Exact(Part),
 }
 
-/// A part of a whole number.
+/// A part of a whole number, at least zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Part {
-    /// The number, where it is not below zero; other rows bypass the switch.
+    /// The number itself, if it is not negative; other rows bypass the switch.
     All,
-    /// The number, where it is above zero.
+    /// The number if it is positive, else zero.
     Above,
-    /// What it lacks to zero, where it is below.
+    /// The absolute value if the number is negative, else zero.
     Below,
 }
 
 impl Part {
-    /// The word of a value, if it has one.
+    /// Returns the word of a value, or `None` if the part does not fit 32 bits.
     fn of(self, value: i128) -> Option<u32> {
         let part = match self {
             Self::All => value,
@@ -77,8 +79,8 @@ impl Part {
 }
 
 impl Amount {
-    /// One for every value that is not NULL, and the threshold of a count that must exceed
-    /// `threshold`, or reach it.
+    /// Returns an addend of 1 for every value that is not NULL, and the threshold in units of a count that must
+    /// exceed `threshold`, or reach it if `reached`.
     pub(crate) fn count(
         expr: &Arc<dyn PhysicalExpr>,
         threshold: &ScalarValue,
@@ -89,13 +91,13 @@ impl Amount {
         Some((Self { expr: Arc::clone(expr), unit: Unit::Present }, threshold))
     }
 
-    /// One for every value that is not NULL.
+    /// Returns an addend of 1 for every value that is not NULL.
     pub(crate) fn present(expr: &Arc<dyn PhysicalExpr>) -> Self {
         Self { expr: Arc::clone(expr), unit: Unit::Present }
     }
 
-    /// Exact addends of the whole numbers or decimals `expr`: one, or two where they may be below zero. The sum
-    /// is the first's without the second's. `known` tells what is known of an expression.
+    /// Returns exact addends for whole numbers or decimals: one, or two if values may be negative. The result is then
+    /// the sum of the first minus the sum of the second. `known` returns the statistics of an expression.
     pub(crate) fn exact<'a>(
         expr: &Arc<dyn PhysicalExpr>,
         schema: &Schema,
@@ -118,7 +120,8 @@ impl Amount {
         Ok(Ok(parts.iter().map(amount).collect()))
     }
 
-    /// What the switch adds up of it becomes of the state of an aggregate, if the switch adds exactly.
+    /// Returns the part that this sum plays in the state of an aggregate, or `None` if the switch does not add
+    /// exactly.
     pub(super) fn role(&self) -> Option<Role> {
         match self.unit {
             Unit::Present | Unit::Exact(Part::All | Part::Above) => Some(Role::Adds),
@@ -127,11 +130,11 @@ impl Amount {
         }
     }
 
-    /// The addend `expr` of a sum that is compared with `threshold`, and the threshold that the
-    /// switch compares with; `None` if the two cannot be counted in units.
+    /// Returns the addend `expr` of a sum that is compared with `threshold`, and the threshold that the switch
+    /// compares with; `None` if the two cannot be counted in units.
     ///
-    /// `reached`: the sum need only reach it, not exceed it. Negative addends count as zero, so the
-    /// switch may count too much, never too little.
+    /// With `reached`, the sum need only reach the threshold, not exceed it. Negative addends count as zero, so the
+    /// switch may count too much, but never too little.
     pub(crate) fn sum(
         expr: &Arc<dyn PhysicalExpr>,
         data_type: &DataType,
@@ -163,14 +166,14 @@ impl Amount {
         Some((amount, u32::try_from(threshold).ok()?))
     }
 
-    /// The addend of such a unit, if the expression has one.
+    /// Returns the addend with this unit, or an error if the expression does not support it.
     pub(super) fn of(unit: Unit, expr: Arc<dyn PhysicalExpr>, schema: &Schema) -> Result<Self> {
         let data_type = expr.data_type(schema)?;
         let has = match unit {
             Unit::Present => true,
             Unit::Exact(_) => is_whole(&data_type),
             Unit::Whole(unit) => unit > 0 && is_whole(&data_type),
-            // A threshold near zero has a unit of zero.
+            // A threshold near zero yields a unit of zero.
             Unit::Real(unit) => {
                 unit >= 0.0
                     && unit.is_finite()
@@ -188,7 +191,7 @@ impl Amount {
         self.unit
     }
 
-    /// Whether values can be decoded from the words, of an expression with both parts from both.
+    /// Returns true if values can be decoded from the words; an expression of two parts needs both.
     pub(crate) fn is_exact(&self) -> bool {
         matches!(self.unit, Unit::Exact(_))
     }
@@ -197,7 +200,7 @@ impl Amount {
         &self.expr
     }
 
-    /// Writes the word of every row.
+    /// Writes the word of each row.
     pub(crate) fn encode(&self, batch: &RecordBatch, at: usize, out: &mut Words) -> Result<()> {
         let array = self.expr.evaluate(batch)?.into_array(batch.num_rows())?;
         let mut words = std::mem::take(&mut out.columns[at]);
@@ -240,7 +243,7 @@ impl Amount {
                     if !value.is_finite() {
                         out.pass(row);
                     }
-                    // Saturates.
+                    // The conversion saturates.
                     words.push((value.max(0.0) / unit).ceil() as u32);
                 }
             }
@@ -250,12 +253,12 @@ impl Amount {
     }
 }
 
-/// Whether a type's values are whole numbers of a unit.
+/// Returns true for types whose values are whole numbers of a unit: integers and `Decimal128`.
 fn is_whole(data_type: &DataType) -> bool {
     data_type.is_integer() || matches!(data_type, DataType::Decimal128(..))
 }
 
-/// The expression below casts to wider integers, which aggregates add in.
+/// Returns the expression below a cast to a wider integer type; aggregates cast their arguments to it.
 fn narrower<'a>(
     expr: &'a Arc<dyn PhysicalExpr>,
     schema: &Schema,
@@ -269,7 +272,7 @@ fn narrower<'a>(
     Ok(if widens { cast.expr() } else { expr })
 }
 
-/// The unit for a threshold, and the threshold in units.
+/// Returns the unit for a threshold and the threshold in units, or `None` if the threshold is negative.
 fn whole(threshold: i128, reached: bool) -> Option<(Unit, i128)> {
     let threshold = threshold - i128::from(reached);
     if threshold < 0 {

@@ -1,11 +1,11 @@
-//! What a switch would have to do for a plan, in numbers for the cost model.
+//! Work that a switch does for a plan, in numbers for the cost model.
 //!
-//! | how much is let through | by |
+//! | share let through | source |
 //! |---|---|
-//! | DISTINCT, GROUP BY, ORDER BY LIMIT at random, JOIN | the theorems of [`theory`](sluicegate_pruning::theory), with the rows and distinct values that statistics tell |
-//! | WHERE | the share of the rows that statistics, or `sluice.selectivity`, let pass |
-//! | SKYLINE | a switch without limits, of points that nothing connects |
-//! | HAVING, ORDER BY LIMIT by cutoffs | an assumed share: only the data can tell |
+//! | DISTINCT, GROUP BY, ORDER BY LIMIT at random, JOIN | the theorems of [`theory`](sluicegate_pruning::theory), with the rows and distinct values from statistics |
+//! | WHERE | the share of rows that passes by statistics, or by `sluice.selectivity` |
+//! | SKYLINE | a switch without limits, for independent coordinates |
+//! | HAVING, ORDER BY LIMIT by cutoffs | an assumed share, because it depends on the data |
 
 use std::sync::Arc;
 
@@ -27,29 +27,29 @@ use super::SwitchPlan;
 use crate::config::SluiceOptions;
 use crate::physical_plan::switch_prune::{Side, SwitchPruneExec};
 
-/// Rows of a plan if their number is unknown, as for the plans themselves.
+/// Assumed rows of a plan if their number is unknown. The cost model of plans assumes the same.
 const ASSUMED_ROWS: f64 = 10_000_000.0;
-/// Rows of a key if the number of keys is unknown.
+/// Assumed rows per key if the number of keys is unknown.
 const ASSUMED_KEY_ROWS: f64 = 16.0;
-/// The part of the probing rows with a match if the number of their keys is unknown.
+/// Assumed share of probing rows with a match if the number of their keys is unknown.
 const ASSUMED_MATCHING: f64 = 0.1;
-/// Bytes of a value without a fixed width.
+/// Assumed bytes of a value without a fixed width.
 const ASSUMED_TEXT_BYTES: usize = 16;
 type Plan = Arc<dyn ExecutionPlan>;
 
-/// What a switch does for one operator of a plan, in numbers.
+/// The work of a switch for one operator of a plan.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Switched {
-    /// The query shape and what its packets hold: `DISTINCT on name`.
+    /// The query shape and the packet's fields, such as `DISTINCT on name`.
     pub subject: String,
-    /// What crosses the switch.
+    /// The traffic that crosses the switch.
     pub demand: SwitchDemand,
-    /// What is assumed of the rows, each a clause.
+    /// Assumptions about the rows, one clause each.
     pub assumed: Vec<String>,
     program: usize,
 }
 
-/// Every operator of a plan for which a switch prunes.
+/// Returns every operator of a plan for which a switch prunes.
 pub(crate) fn switched(plan: &Plan, options: &ConfigOptions) -> Result<Vec<Switched>> {
     let mut all = Vec::new();
     walk(plan, None, options, &mut all)?;
@@ -62,7 +62,7 @@ fn walk(
     options: &ConfigOptions,
     all: &mut Vec<Switched>,
 ) -> Result<()> {
-    // How many rows a second pass sends is the first one's to find out.
+    // The rows of a second pass are predicted from the first pass.
     let prune = node.downcast_ref::<SwitchPruneExec>().filter(|it| it.side() != Side::Again);
     if let Some(prune) = prune {
         let mut looked = Looked::new(prune, filter, options)?;
@@ -72,7 +72,7 @@ fn walk(
             .rfind(|it| it.program == prune.plan().program && it.demand.crossings.len() == 1);
         match (prune.side(), build) {
             (Side::Probe, Some(join)) => {
-                // The keys of the build side are in the filter.
+                // The Bloom filter holds the keys of the build side.
                 let crossing = looked.probing(crossing, &join.demand.crossings[0]);
                 join.demand.crossings.push(crossing);
                 join.assumed.append(&mut looked.assumed);
@@ -80,7 +80,7 @@ fn walk(
             _ => all.push(looked.into_switched(crossing)),
         }
     }
-    // Exchanges lie between a filter and what crosses the switch below it.
+    // Exchanges may stand between a filter and the crossing below it.
     let is_exchange = node.name().contains("Repartition") || node.name().contains("Coalesce");
     let filter = match node.downcast_ref::<FilterExec>() {
         None if is_exchange => filter,
@@ -92,16 +92,16 @@ fn walk(
     Ok(())
 }
 
-/// A node and what is known of its rows.
+/// A node with the statistics and assumptions about its rows.
 struct Looked<'a> {
     plan: &'a SwitchPlan,
     node: &'a SwitchPruneExec,
     input: &'a Plan,
     statistics: Arc<Statistics>,
     rows: f64,
-    /// The part of the rows that filters pass where nothing is known.
+    /// Assumed share of rows that pass a filter without statistics.
     share: f64,
-    /// The part that the filter above passes, if there is one.
+    /// Share of rows that the filter above passes, if there is a filter.
     passing: Option<f64>,
     assumed: Vec<String>,
 }
@@ -155,7 +155,7 @@ impl<'a> Looked<'a> {
         u32::try_from(partitions).unwrap_or(u32::MAX).max(1)
     }
 
-    /// The rows of a node that is all of its operator, or the build side of a join.
+    /// Returns the crossing of an operator with one input, or of the build side of a join.
     fn crossing(&mut self) -> Crossing {
         let plan = self.plan;
         let Expected { unpruned, reduced, reduces } = plan.algorithm.expected(self);
@@ -172,7 +172,7 @@ impl<'a> Looked<'a> {
         }
     }
 
-    /// The probing side of a join, once the keys of the build side are in the filter.
+    /// Returns the crossing of a join's probing side, given the build side whose keys are in the filter.
     fn probing(&mut self, crossing: Crossing, build: &Crossing) -> Crossing {
         let keys = build.rows.round() as u64;
         let false_positives = self.plan.algorithm.false_positives(keys);
@@ -195,7 +195,7 @@ impl<'a> Looked<'a> {
     fn into_switched(self, crossing: Crossing) -> Switched {
         let mut crossings = vec![crossing];
         if self.plan.algorithm.rereads() {
-            // The candidates' rows, which the workers send once they are known.
+            // The rows of candidates, which the workers send once the candidates are known.
             let rows = crossing.rows * crossing.unpruned;
             crossings.push(Crossing {
                 name: "candidates",
@@ -231,13 +231,13 @@ impl Known for Looked<'_> {
         self.senders().into()
     }
 
-    /// The different values of the columns of a packet's key.
+    /// Returns the number of distinct values of the packet's key.
     fn keys(&mut self) -> f64 {
         let columns = self.plan.fields.first().map(|field| field.expressions()).unwrap_or_default();
         let of = |column: &Arc<dyn PhysicalExpr>| {
             let index = column.downcast_ref::<Column>()?.index();
             let known = &self.statistics.column_statistics.get(index)?;
-            // NULL is a key, too.
+            // NULL counts as a key.
             let nulls = count(&known.null_count).is_some_and(|nulls| nulls > 0.0);
             Some(count(&known.distinct_count)? + f64::from(nulls))
         };
@@ -264,7 +264,7 @@ impl Known for Looked<'_> {
     }
 }
 
-/// Bytes of a row's values in some columns.
+/// Returns the bytes of a row's values in some columns.
 fn bytes(schema: &Schema, columns: impl Iterator<Item = usize>) -> usize {
     let width = |of_type: &DataType| of_type.primitive_width().unwrap_or(ASSUMED_TEXT_BYTES);
     columns.filter_map(|at| schema.fields().get(at)).map(|field| width(field.data_type())).sum()

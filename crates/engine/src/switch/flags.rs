@@ -11,30 +11,34 @@ use serde::{Deserialize, Serialize};
 
 use super::words::Words;
 
-/// A word of bits, the lowest first.
+/// A word of bits, lowest bit first.
 #[derive(Debug, Clone, Default)]
 pub struct Flags {
     bits: Vec<Flag>,
 }
 
-/// What a bit says about an expression.
+/// One bit: a condition and the expression that it applies to.
 #[derive(Debug, Clone)]
 struct Flag {
     says: Says,
     expr: Arc<dyn PhysicalExpr>,
 }
 
-/// What is said about an expression.
+/// The condition under which a bit is set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Says {
-    /// It is NULL.
+    /// The expression is NULL.
     Null,
-    /// It is TRUE.
+    /// The expression is TRUE.
     True,
 }
 
 impl Flags {
-    /// The bits that say this about the expressions, if they can.
+    /// Combines conditions and expressions into a word of bits.
+    ///
+    /// # Errors
+    ///
+    /// If there are more than 32, if the counts differ, or if a predicate is not Boolean.
     pub(super) fn of(
         says: &[Says],
         exprs: Vec<Arc<dyn PhysicalExpr>>,
@@ -53,17 +57,17 @@ impl Flags {
         Ok(Self { bits: bits.collect() })
     }
 
-    /// What the bits say, the lowest first.
+    /// Returns the conditions of the bits, lowest bit first.
     pub(super) fn says(&self) -> Vec<Says> {
         self.bits.iter().map(|flag| flag.says).collect()
     }
 
-    /// The bit that says that an expression is NULL.
+    /// Returns the bit that is set where an expression is NULL, and adds it if it is missing.
     pub(crate) fn null(&mut self, expr: &Arc<dyn PhysicalExpr>) -> u8 {
         self.bit(Flag { says: Says::Null, expr: Arc::clone(expr) })
     }
 
-    /// The bit that says that a predicate is TRUE.
+    /// Returns the bit that is set where a predicate is TRUE, and adds it if it is missing.
     pub(crate) fn is_true(&mut self, expr: &Arc<dyn PhysicalExpr>) -> u8 {
         self.bit(Flag { says: Says::True, expr: Arc::clone(expr) })
     }
@@ -85,7 +89,7 @@ impl Flags {
         self.bits.iter().map(|flag| Arc::clone(&flag.expr)).collect()
     }
 
-    /// Writes the word of every row.
+    /// Writes the word of each row.
     pub(crate) fn encode(&self, batch: &RecordBatch, at: usize, out: &mut Words) -> Result<()> {
         let words = &mut out.columns[at];
         words.clear();

@@ -1,4 +1,4 @@
-//! Keys, which are only compared for equality, as the switch's words.
+//! Keys as words of the switch. Keys are only compared for equality.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use super::words::Words;
 use crate::choice::Why;
 use crate::sql_types::sql_type;
 
-/// What a NULL adds to a fingerprint.
+/// The value that stands for a NULL in a fingerprint.
 const NULL: u64 = 0x5D58_8B65_6C07_8965;
 
 /// A key of one or more columns.
@@ -24,38 +24,38 @@ pub struct Key {
     form: Form,
 }
 
-/// How the columns become a key.
+/// The way in which columns become a key.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Form {
-    /// Their one-to-one codes side by side, 64 bits at most.
+    /// The one-to-one codes of the columns side by side, 64 bits at most.
     Packed(Vec<Field>),
-    /// Whole numbers close enough to a base of each column, side by side in one word that is not 0; rows
-    /// with others bypass the switch.
+    /// Whole numbers near a base for each column, side by side in one word that is not 0. Rows with other values
+    /// bypass the switch.
     Near(Vec<u64>),
     /// A fingerprint of 64 bits.
     Fingerprint { seed: u64, floats: Floats, row: bool },
 }
 
-/// A column's bits in a packed key.
+/// The bits of a column in a packed key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Field {
     bits: u32,
     null: Null,
 }
 
-/// What says that a value is NULL.
+/// The representation of NULL in a packed key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 enum Null {
-    /// There is none.
+    /// The column has no NULLs.
     Never,
-    /// One more bit says so.
+    /// One more bit marks NULLs.
     Bit,
-    /// There is no room for a bit: the row bypasses the switch.
+    /// There is no room for a bit, so rows with NULL bypass the switch.
     Unseen,
 }
 
 impl Key {
-    /// A one-to-one key, if the columns have one of 64 bits or less.
+    /// Returns a one-to-one key, or `None` if the columns do not fit 64 bits.
     pub(crate) fn exact(
         columns: &[Arc<dyn PhysicalExpr>],
         schema: &Schema,
@@ -73,15 +73,16 @@ impl Key {
         Ok(fits.then(|| Self { columns: columns.to_vec(), form: Form::Packed(fields) }))
     }
 
-    /// A fingerprint, which tells all values apart except for collisions. With `row`, an independent
-    /// hash follows it in one more word.
+    /// Returns a fingerprint, which separates all values except for collisions. With `row`, an independent hash
+    /// follows it in one more word.
     pub(crate) fn fingerprint(columns: &[Arc<dyn PhysicalExpr>], seed: u64, row: bool) -> Self {
         let form = Form::Fingerprint { seed, floats: Floats::Raw, row };
         Self { columns: columns.to_vec(), form }
     }
 
-    /// A one-to-one key of one word, never 0, that can be decoded: of the whole numbers around zero, as many
-    /// as the columns have bits of the word each. Rows with others, or with a NULL, bypass the switch.
+    /// Returns a one-to-one key of one word, never 0, that can be decoded, or the reason why there is none. The
+    /// columns share the word's bits equally, and each holds the whole numbers around zero that fit its bits. Rows
+    /// with other numbers or with a NULL bypass the switch.
     pub(crate) fn near(
         columns: &[Arc<dyn PhysicalExpr>],
         schema: &Schema,
@@ -103,7 +104,7 @@ impl Key {
                 )
                 .into()));
             };
-            // The code of zero becomes the middle of the range, or 1 if there is nothing below.
+            // The code of zero maps to the middle of the range, or to 1 for types without negative values.
             let signed = !(data_type.is_unsigned_integer() || data_type == DataType::Boolean);
             let (zero, middle) = if signed { (1 << (width - 1), 1 << (bits - 1)) } else { (0, 1) };
             bases.push(u64::wrapping_sub(zero, middle));
@@ -111,8 +112,8 @@ impl Key {
         Ok(Ok(Self { columns: columns.to_vec(), form: Form::Near(bases) }))
     }
 
-    /// A code that is equal for values that compare as equal, for algorithms that tolerate collisions.
-    /// It is the same for all of `sides`, whose columns have the same types.
+    /// Returns a code that is equal for values that compare as equal, for algorithms that tolerate collisions. All
+    /// `sides` get the same code; their columns have the same types.
     pub(crate) fn conflating<const N: usize>(
         sides: [(&[Arc<dyn PhysicalExpr>], &Schema); N],
         seed: u64,
@@ -136,7 +137,11 @@ impl Key {
         Ok(sides.map(|(columns, _)| Self { columns: columns.to_vec(), form: form.clone() }))
     }
 
-    /// A key of this form, if the columns have it.
+    /// Returns the key of this form.
+    ///
+    /// # Errors
+    ///
+    /// If the columns do not support the form.
     pub(super) fn of(
         form: Form,
         columns: Vec<Arc<dyn PhysicalExpr>>,
@@ -185,7 +190,7 @@ impl Key {
         &self.form
     }
 
-    /// Whether all columns have a code, or why not.
+    /// Checks that all columns have a code. The inner error is the reason why one has none.
     pub(crate) fn with_code(
         columns: &[Arc<dyn PhysicalExpr>],
         schema: &Schema,
@@ -200,7 +205,7 @@ impl Key {
         Ok(Ok(()))
     }
 
-    /// Whether it takes two words.
+    /// Returns true if the key takes two words.
     pub(crate) fn is_wide(&self) -> bool {
         match &self.form {
             Form::Packed(fields) => width(fields) > 32,
@@ -209,12 +214,12 @@ impl Key {
         }
     }
 
-    /// Whether [`Key::decode`] knows its columns by its word.
+    /// Returns true if [`Key::decode`] restores the columns from the word.
     pub(crate) fn is_near(&self) -> bool {
         matches!(self.form, Form::Near(_))
     }
 
-    /// The columns of keys by their words, of a key that [is near](Self::is_near); `types` are the columns'.
+    /// Restores the columns of type `types` from the words of a key that [is near](Self::is_near).
     pub(crate) fn decode(&self, words: &[u64], types: &[&DataType]) -> Result<Vec<ArrayRef>> {
         let Form::Near(bases) = &self.form else {
             return internal_err!("{self} cannot be decoded");
@@ -229,12 +234,12 @@ impl Key {
         bases.iter().zip(types).enumerate().map(column).collect()
     }
 
-    /// Words of the key itself.
+    /// Returns the number of words of the key itself, 1 or 2.
     pub(crate) fn key_words(&self) -> usize {
         1 + usize::from(self.is_wide())
     }
 
-    /// Whether it can confuse values.
+    /// Returns true if different values may have the same key.
     pub(crate) fn is_fingerprint(&self) -> bool {
         matches!(self.form, Form::Fingerprint { .. })
     }
@@ -288,24 +293,24 @@ impl std::fmt::Display for Key {
     }
 }
 
-/// Bits of a packed key.
+/// Returns the number of bits of a packed key.
 fn width(fields: &[Field]) -> u32 {
     fields.iter().map(|field| field.bits + u32::from(field.null == Null::Bit)).sum()
 }
 
-/// Bits of each of so many columns of a key of one word.
+/// Returns the number of bits per column if so many columns share one word.
 const fn near_bits(columns: usize) -> u32 {
     if columns == 0 { 0 } else { 32 / columns as u32 }
 }
 
-/// Fewer bits of a column would let nearly all rows bypass the switch.
+/// Least number of bits per column; with fewer, nearly all rows would bypass the switch.
 const LEAST_NEAR_BITS: u32 = 8;
 
 const fn mask(bits: u32) -> u64 {
     u64::MAX >> (64 - bits)
 }
 
-/// Bits of a type whose codes are whole numbers.
+/// Returns the number of bits of a type whose codes are whole numbers, or `None` for other types.
 fn whole_bits(data_type: &DataType) -> Option<u32> {
     exact_bits(data_type).filter(|_| !data_type.is_floating())
 }
@@ -336,7 +341,7 @@ fn near(arrays: &[ArrayRef], bases: &[u64], at: usize, out: &mut Words) -> Resul
     Ok(())
 }
 
-/// The high and the low half of the keys.
+/// Writes the high and the low half of the keys as two columns.
 fn split(out: &mut Words, at: usize) {
     let Words { columns, key, .. } = out;
     columns[at].clear();

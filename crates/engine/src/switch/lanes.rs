@@ -1,4 +1,4 @@
-//! Arrow columns as 64-bit codes, one for each row.
+//! Arrow columns as 64-bit codes, one per row.
 
 use std::sync::Arc;
 
@@ -17,10 +17,10 @@ use sluicegate_pruning::encoding::{
     fingerprint, from_decimal, from_f32, from_f64, from_i32, from_i64,
 };
 
-/// Decimals of at most so many digits are whole in 64 bits.
+/// Decimals of at most this many digits fit 64 bits.
 const WHOLE_DIGITS: u8 = 18;
 
-/// How many bits the one-to-one code of a type takes; `None` if it has no such code of 64 bits.
+/// Returns the number of bits of a type's one-to-one code, or `None` if 64 bits do not suffice.
 pub(crate) fn exact_bits(data_type: &DataType) -> Option<u32> {
     Some(match data_type {
         DataType::Boolean => 1,
@@ -42,7 +42,7 @@ pub(crate) fn exact_bits(data_type: &DataType) -> Option<u32> {
     })
 }
 
-/// Whether rows of a type can be told apart, or at least fingerprinted.
+/// Returns true if rows of a type have a one-to-one code or a fingerprint.
 pub(crate) fn has_key_code(data_type: &DataType) -> bool {
     match data_type {
         DataType::Dictionary(_, values) => has_key_code(values),
@@ -51,11 +51,11 @@ pub(crate) fn has_key_code(data_type: &DataType) -> bool {
     }
 }
 
-/// How many bits the order-preserving code of a type takes, and whether equal codes mean equal
-/// values; `None` if it has none.
+/// Returns the number of bits of a type's order-preserving code, and whether equal codes mean equal values; `None` if
+/// the type has no such code.
 pub(crate) fn order_bits(data_type: &DataType) -> Option<(u32, bool)> {
     match data_type {
-        // Equal codes: -0 and 0, and text that is the same in the first bytes.
+        // Equal codes are shared by -0 and 0, and by texts with equal first bytes.
         DataType::Float32 => Some((32, false)),
         DataType::Float64 | DataType::Decimal128(..) => Some((64, false)),
         DataType::Dictionary(_, values) => order_bits(values),
@@ -64,7 +64,7 @@ pub(crate) fn order_bits(data_type: &DataType) -> Option<(u32, bool)> {
     }
 }
 
-/// Whether a type is text or bytes.
+/// Returns true if a type is text or bytes.
 pub(crate) fn is_text(data_type: &DataType) -> bool {
     matches!(
         data_type,
@@ -77,27 +77,27 @@ pub(crate) fn is_text(data_type: &DataType) -> bool {
     )
 }
 
-/// Which floats have the same code.
+/// Selects the floats that share a code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Floats {
-    /// Those of the same bits.
+    /// Floats with equal bits share a code.
     Raw,
-    /// Those of the same bits, and -0 and 0; codes keep the total order.
+    /// Floats with equal bits share a code, and so do -0 and 0. Codes keep the total order.
     Ordered,
-    /// All that any notion of equality takes for equal: -0 and 0, and all NaNs.
+    /// All floats that any definition of equality treats as equal share a code: -0 and 0, and all NaNs.
     Conflated,
 }
 
-/// What stands for text.
+/// The representation of text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Text {
-    /// A fingerprint of all bytes, under this seed.
+    /// A fingerprint of all bytes with this seed.
     Fingerprint(u64),
-    /// The first eight bytes, in order.
+    /// The first eight bytes, which keep the order.
     Prefix,
 }
 
-/// Writes the code of every row; what stands for a NULL is unspecified.
+/// Writes the code of each row. The code of a NULL is unspecified.
 pub(crate) fn codes(
     array: &ArrayRef,
     floats: Floats,
@@ -163,7 +163,7 @@ pub(crate) fn codes(
     Ok(())
 }
 
-/// The values of whole numbers' one-to-one codes, those of [`codes`], in a column of their type.
+/// Returns the values of one-to-one codes of whole numbers, as written by [`codes`], in a column of their type.
 pub(crate) fn values(codes: &[u64], data_type: &DataType) -> Result<ArrayRef> {
     let long = |code: u64| (code ^ 1 << 63) as i64;
     let int = |code: u64| (code as u32 ^ 1 << 31) as i32;
@@ -230,7 +230,7 @@ fn bytes<V: AsRef<[u8]>>(values: impl Iterator<Item = Option<V>>, text: Text, ou
     }
 }
 
-/// The first eight bytes as a number, padded with zeros.
+/// Returns the first eight bytes as a number, padded with zeros.
 fn prefix(bytes: &[u8]) -> u64 {
     let mut first = [0; 8];
     let length = bytes.len().min(8);

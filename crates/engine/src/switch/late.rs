@@ -1,4 +1,4 @@
-//! Late materialization: columns that do not cross the switch, fetched for the rows that did.
+//! Late materialization: columns that do not cross the switch are fetched for the rows that did.
 
 use std::fmt;
 
@@ -8,10 +8,10 @@ use datafusion::physical_expr::expressions::Column;
 
 use super::words::Field;
 
-/// The columns that no packet holds. The workers keep them; the master fetches them by the row's
-/// identifier, which every packet carries (Cheetah, §7.1). Here it does so for every row that the
-/// switch forwarded, before its own operator. A master that first computed the answer from the packets
-/// and then fetched only its rows would fetch less.
+/// The columns that no packet holds. The workers keep them, and the master fetches them by the row's identifier,
+/// which every packet carries (Cheetah, §7.1). The master fetches them for every row that the switch forwarded,
+/// before its own operator. It would fetch less if it first computed the answer from the packets and then fetched
+/// only the rows of the answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Late {
     columns: Vec<usize>,
@@ -19,8 +19,8 @@ pub struct Late {
 }
 
 impl Late {
-    /// The columns of `schema` that cannot be decoded from `fields`: all except those with a one-to-one
-    /// code.
+    /// Returns the columns of `schema` that cannot be decoded from `fields`, which are all columns without a
+    /// one-to-one code.
     pub(crate) fn new(fields: &[Field], schema: &Schema) -> Self {
         let carried = |at: usize| {
             fields.iter().flat_map(|field| field.carried(schema)).any(|expr| {
@@ -32,17 +32,17 @@ impl Late {
         Self { columns, names }
     }
 
-    /// The places of these columns.
+    /// Returns the indexes of these columns.
     pub(crate) fn columns(&self) -> &[usize] {
         &self.columns
     }
 
-    /// Whether packets hold whole rows.
+    /// Returns true if packets hold whole rows.
     pub(crate) fn is_empty(&self) -> bool {
         self.columns.is_empty()
     }
 
-    /// Bytes of the values that are fetched for the rows of `batch`; a NULL has none.
+    /// Returns the bytes of the values that are fetched for the rows of `batch`. A NULL has none.
     pub(crate) fn bytes(&self, batch: &RecordBatch) -> usize {
         self.columns.iter().map(|at| value_bytes(batch.column(*at).as_ref())).sum()
     }
@@ -54,7 +54,7 @@ impl fmt::Display for Late {
     }
 }
 
-/// Bytes of an array's values, without offsets and validity.
+/// Returns the bytes of an array's values, without offsets and validity.
 fn value_bytes(array: &dyn Array) -> usize {
     let present = array.len() - array.null_count();
     match array.data_type() {

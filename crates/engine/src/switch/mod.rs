@@ -1,31 +1,31 @@
-//! The switch between the workers and the final stage, as a query sees it.
+//! The switch between the workers and the final stage of a query.
 //!
-//! `SET sluice.switch = 'tofino1'` puts a programmable switch between the partitions of a plan (the
-//! workers) and its final stage (the master). Each entry crosses it as a packet that holds the
-//! query's columns, as [`words`](Field) of 32 bits; the switch drops those that the final stage does
-//! not need. The switch is a bit-exact model of the `pruning` crate.
+//! `SET sluice.switch = 'tofino1'` puts a programmable switch between the partitions of a plan (the workers) and its
+//! final stage (the master). Each entry crosses the switch as a packet that holds the query's columns as
+//! [`words`](Field) of 32 bits. The switch drops entries that the final stage does not need. The switch is a
+//! bit-exact model of the `pruning` crate.
 //!
-//! | what | where |
+//! | part | module |
 //! |---|---|
-//! | which operators are served, and how plans change | [`crate::optimizer::SwitchPruning`] |
-//! | the configuration that fits the target | `planner` |
+//! | operators that are served, and changes of plans | [`crate::optimizer::SwitchPruning`] |
+//! | configuration that fits the target | `planner` |
 //! | columns → words | `key` (equality), `order` (order), `lanes` (Arrow types) |
-//! | what is fetched for the rows that passed | `late` |
+//! | columns that are fetched for the rows that passed | `late` |
 //! | a program as bytes, and back | `parts`; each field checks its own |
-//! | how many rows it is expected to let through, for predictions | `demand` |
-//! | when a switch that prunes nothing is bypassed | `patience` |
-//! | what a switch without limits would forward | `recording` |
-//! | what workers would ship without a switch | `alone` |
+//! | expected number of rows let through, for predictions | `demand` |
+//! | bypass of a switch that prunes nothing | `patience` |
+//! | packets that a switch without limits would forward | `recording` |
+//! | rows that workers would ship without a switch | `alone` |
 //! | the query's programs as one, packet by packet | `packed` |
-//! | what a switch holds at the end, as states of aggregates | `sums` |
+//! | contents of the switch at the end, as states of aggregates | `sums` |
 //! | rows through the switch | [`crate::physical_plan::switch_prune`] |
-//! | one switch for each execution | [`crate::physical_plan::switch`] |
+//! | one switch per execution | [`crate::physical_plan::switch`] |
 //!
-//! All programs of one query share the switch: they are chosen so that they fit together, and one that
-//! does not fit even at its smallest is left out. Each runs through its fast path, which does what the
-//! packed program does; with `sluice.switch_packed` that itself runs. Every worker's packets of a
-//! program are a flow of their own, so that flow and identifier name one row. A row that has no code (a NULL in a 64-bit key, a NaN in
-//! WHERE) bypasses the switch, which is right because pruning may forward too much.
+//! All programs of a query share the switch and are chosen to fit together. A program that does not fit even at its
+//! smallest is left out. Each program runs through its fast path, which gives the same verdicts as the packed
+//! program; with `sluice.switch_packed`, the packed program runs instead. The packets of each worker and program are
+//! a flow of their own, so flow and identifier name one row. A row without a code (a NULL in a 64-bit key, a NaN in
+//! WHERE) bypasses the switch. The answer stays right, because the switch may always forward too much.
 
 mod alone;
 mod amount;

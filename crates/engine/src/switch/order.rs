@@ -1,4 +1,4 @@
-//! Values, which are compared by order, as one word each.
+//! Values that are compared by order, as one word each.
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,16 +15,16 @@ use super::words::Words;
 use crate::choice::Why;
 use crate::sql_types::sql_type;
 
-/// A value, as a word of the same order or of the reverse order.
+/// A column whose values become words of the same order or of the reverse order.
 #[derive(Debug, Clone)]
 pub struct Order {
     column: Arc<dyn PhysicalExpr>,
     code: Code,
-    /// Whether equal codes of the column's type, before they become words, mean equal values.
+    /// True if equal codes of the column's type, before they become words, mean equal values.
     one_to_one: bool,
 }
 
-/// How values become words.
+/// The way in which values become words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Code {
     form: Form,
@@ -37,34 +37,34 @@ pub(super) struct Code {
     null_passes: bool,
 }
 
-/// What becomes of NaNs.
+/// The treatment of NaNs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 enum Nan {
-    /// They have a code like other values.
+    /// NaNs have a code like other values.
     Coded,
-    /// They bypass the switch.
+    /// NaNs bypass the switch.
     Pass,
-    /// After one, everything does.
+    /// After the first NaN, all rows bypass the switch.
     Stop,
 }
 
-/// How 64 bits become 32.
+/// The way in which 64 bits become 32.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 enum Form {
-    /// There are no more than 32.
+    /// The code has at most 32 bits.
     Whole,
-    /// A range known from statistics.
+    /// The code is encoded within a range known from statistics.
     Within(Range),
-    /// A short float.
+    /// The code is squeezed into a short float.
     Squeezed,
-    /// The leading half.
+    /// The leading 32 bits.
     Prefix,
     /// The distance above zero, in 31 bits.
     Above,
 }
 
 impl Order {
-    /// The order of a column's values, or why it has none.
+    /// Returns the order of a column's values, or the reason why there is none.
     pub(crate) fn new(
         column: &Arc<dyn PhysicalExpr>,
         schema: &Schema,
@@ -93,7 +93,11 @@ impl Order {
         Ok(Ok(Self { column: Arc::clone(column), code, one_to_one }))
     }
 
-    /// The order of a column's values by this code, if the column has it.
+    /// Returns the order with this code.
+    ///
+    /// # Errors
+    ///
+    /// If the column's type does not support the code.
     pub(super) fn of(code: Code, column: Arc<dyn PhysicalExpr>, schema: &Schema) -> Result<Self> {
         let data_type = column.data_type(schema)?;
         let Some((bits, one_to_one)) = order_bits(&data_type) else {
@@ -119,37 +123,37 @@ impl Order {
         self.code
     }
 
-    /// The reverse order.
+    /// Sets whether the order is reversed.
     pub(crate) fn reversed(self, reversed: bool) -> Self {
         Self { code: Code { reversed, ..self.code }, ..self }
     }
 
-    /// The word of NULLs.
+    /// Sets the word of NULLs.
     pub(crate) fn with_null(self, null: u32) -> Self {
         Self { code: Code { null, ..self.code }, ..self }
     }
 
-    /// The word of rows that bypass the switch.
+    /// Sets the word of rows that bypass the switch.
     pub(crate) fn with_neutral(self, neutral: u32) -> Self {
         Self { code: Code { neutral, ..self.code }, ..self }
     }
 
-    /// NULLs bypass the switch.
+    /// Lets NULLs bypass the switch.
     pub(crate) fn let_null_pass(self) -> Self {
         Self { code: Code { null_passes: true, ..self.code }, ..self }
     }
 
-    /// NaNs bypass the switch.
+    /// Lets NaNs bypass the switch.
     pub(crate) fn let_nan_pass(self) -> Self {
         Self { code: Code { nan: Nan::Pass, ..self.code }, ..self }
     }
 
-    /// After a NaN, nothing is pruned any more.
+    /// Stops pruning after the first NaN.
     pub(crate) fn stop_at_nan(self) -> Self {
         Self { code: Code { nan: Nan::Stop, ..self.code }, ..self }
     }
 
-    /// For cutoffs that double: zero becomes zero, where the type has one. Values below count as
+    /// Returns a code for cutoffs that double: zero maps to zero if the type is signed, and negative values count as
     /// zero.
     pub(crate) fn above_zero(self, schema: &Schema) -> Result<Self> {
         let signed = !matches!(
@@ -168,9 +172,9 @@ impl Order {
         })
     }
 
-    /// Whether equal words mean equal values.
+    /// Returns true if equal words mean equal values.
     pub(crate) fn is_exact(&self) -> bool {
-        // A range from statistics may be wrong, so its codes may always conflate.
+        // A range from statistics may be wrong, so its codes may always conflate values.
         self.one_to_one && self.code.form == Form::Whole
     }
 
@@ -182,13 +186,13 @@ impl Order {
         self.code.neutral
     }
 
-    /// Writes the word of every row.
+    /// Writes the word of each row.
     pub(crate) fn encode(&self, batch: &RecordBatch, at: usize, out: &mut Words) -> Result<()> {
         let array = self.column.evaluate(batch)?.into_array(batch.num_rows())?;
         self.encode_array(&array, at, out)
     }
 
-    /// The word of a value that is not NULL and of the column's type.
+    /// Returns the word of a value that is not NULL and has the column's type.
     pub(crate) fn word_of(&self, value: &ScalarValue) -> Result<u32> {
         let mut out = Words::default();
         out.start(1, 1);
@@ -215,7 +219,7 @@ impl Order {
                 words.extend(codes_of.iter().map(|code| turn(above(*code))));
             }
             Form::Above => {
-                // Narrower types have their zero in the middle of their own bits.
+                // The zero of narrower types is in the middle of their own bits.
                 let middle = 1_u64 << (narrow_bits(array.data_type()) - 1);
                 words.extend(codes_of.iter().map(|code| turn(code.saturating_sub(middle) as u32)));
             }
@@ -274,7 +278,7 @@ fn narrow_bits(data_type: &DataType) -> u32 {
     order_bits(data_type).map_or(32, |(bits, _)| bits.clamp(1, 32))
 }
 
-/// The range of codes between a column's least and greatest value, if both are known.
+/// Returns the range of codes between a column's least and greatest value, if both are known.
 fn range(statistics: &ColumnStatistics, data_type: &DataType) -> Option<Range> {
     let code = |value: &ScalarValue| {
         let array = value.cast_to(data_type).ok()?.to_array().ok()?;

@@ -1,4 +1,4 @@
-//! The programs of a query as one, run packet by packet as on the switch itself.
+//! The packed program of a query: all its programs as one, run packet by packet as on the switch itself.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,12 +15,12 @@ use sluicegate_pruning::{Entries, Pruner, Selection, Verdict};
 #[derive(Debug, Clone)]
 pub(crate) struct Packed {
     switch: Arc<Mutex<Interpreter>>,
-    /// By the number of the program: the algorithm, and where its registers begin.
+    /// The algorithm and the index of its first register array, by program number.
     parts: BTreeMap<usize, (Configured, usize)>,
 }
 
 impl Packed {
-    /// A switch for these algorithms, by the numbers of their programs, each with the flows that it serves.
+    /// Creates a switch for these algorithms, by program number, each with the flows that it serves.
     pub(crate) fn new(queries: BTreeMap<usize, (Configured, Vec<Flow>)>) -> Result<Self> {
         let programs: Vec<_> = queries.values().map(|(algorithm, _)| algorithm.program()).collect();
         let packing: Vec<Query<'_>> = programs
@@ -44,7 +44,7 @@ impl Packed {
         Ok(Self { switch: Arc::new(Mutex::new(switch)), parts })
     }
 
-    /// Asks the switch about packets of the program of this number, of so many values.
+    /// Returns a pruner for packets of `values` words that belong to the program with this number.
     pub(crate) fn pruner(&self, number: usize, values: usize) -> Box<dyn Pruner> {
         let part = self.parts.get(&number).cloned();
         Box::new(Asked { switch: Arc::clone(&self.switch), values, part })
@@ -92,16 +92,16 @@ impl Pruner for Asked {
     fn held(&self) -> Vec<Held> {
         let Some((algorithm, first)) = &self.part else { return Vec::new() };
         let switch = self.switch.lock().unwrap_or_else(PoisonError::into_inner);
-        // Those of the programs behind it are not looked at.
+        // `held_in` ignores the registers of later programs.
         switch.registers().get(*first..).map_or_else(Vec::new, |own| algorithm.held_in(own))
     }
 
-    /// Those of all programs.
+    /// Returns the registers of all programs.
     fn registers(&self) -> Vec<Vec<[u32; 2]>> {
         self.switch.lock().unwrap_or_else(PoisonError::into_inner).registers().to_vec()
     }
 
-    /// Reboots the switch, all programs.
+    /// Reboots the switch, which resets all programs.
     fn reset(&mut self) {
         self.switch.lock().unwrap_or_else(PoisonError::into_inner).reset();
     }

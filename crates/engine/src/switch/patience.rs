@@ -1,34 +1,34 @@
-//! When workers bypass a switch that prunes nothing.
+//! Bypass of a switch that prunes nothing.
 
-/// While one packet in so many is pruned, the switch is worthwhile.
+/// The switch is worthwhile while it prunes at least one packet in this many.
 const WORTH: u64 = 100;
-/// How many batches of a worker bypass the program before one crosses it again.
+/// Number of a worker's batches that bypass the program before one crosses it again.
 const PASSED_BATCHES: u32 = 63;
 
-/// How much a worker has seen the switch prune: the switch acknowledges it (Cheetah, §7.2).
+/// Counts the packets of a worker that the switch pruned. The switch acknowledges them (Cheetah, §7.2).
 ///
-/// After `packets` of which fewer than 1 % were pruned, the worker bypasses the program, which is
-/// always right: pruning may forward too much. One batch in 64 still crosses; once at least 1 % of
-/// such a batch is pruned, all do again.
+/// If fewer than 1 % of `packets` packets were pruned, the worker bypasses the program. The answer stays right,
+/// because a switch may always forward too much. One batch in 64 still crosses; once at least 1 % of such a batch is
+/// pruned, all batches cross again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Patience {
-    /// After how many packets the worker decides; 0: never.
+    /// Number of packets after which the worker decides; 0 means never.
     packets: u64,
-    /// After how many packets it decides next.
+    /// Number of packets before the next decision.
     wanted: u64,
     sent: u64,
     pruned: u64,
-    /// How many of the next batches bypass the program.
+    /// Number of coming batches that bypass the program.
     passing: u32,
 }
 
 impl Patience {
-    /// The patience of a worker that decides after so many packets; 0: never.
+    /// Returns the state of a worker that decides after this many packets; 0 means never.
     pub(crate) fn new(packets: u64) -> Self {
         Self { packets, wanted: packets, sent: 0, pruned: 0, passing: 0 }
     }
 
-    /// Whether the next batch crosses the program.
+    /// Returns true if the next batch crosses the program.
     pub(crate) fn asks(&mut self) -> bool {
         let asks = self.passing == 0;
         self.passing = self.passing.saturating_sub(1);
@@ -53,8 +53,8 @@ impl Patience {
 mod tests {
     use super::*;
 
-    /// Which batches of ten packets cross. `batches` says how many packets of each are pruned if it
-    /// crosses.
+    /// Returns which batches of ten packets cross. `batches` holds the number of packets of each batch that are
+    /// pruned if it crosses.
     fn crossing(packets: u64, batches: &[usize]) -> Vec<bool> {
         let mut patience = Patience::new(packets);
         let mut crosses = |pruned: &usize| {
@@ -90,7 +90,7 @@ mod tests {
         assert!(!crossed[2] && crossed[65] && !crossed[66]);
         batches[65] = 5;
         let crossed = crossing(20, &batches);
-        // It prunes again, so all cross until it has pruned none of another 20 packets.
+        // It prunes again, so all cross until none of another 20 packets is pruned.
         assert!(crossed[65] && crossed[66] && crossed[67] && !crossed[68]);
     }
 }

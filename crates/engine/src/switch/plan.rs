@@ -1,4 +1,4 @@
-//! What a switch does for one operator of a plan.
+//! The plan of a switch for one operator.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,49 +11,49 @@ use sluicegate_pruning::theory::distinct::confusion;
 
 use super::words::Field;
 
-/// Bytes of a frame around the packet: Ethernet, IPv4, UDP, and the check sequence.
+/// Bytes of a frame around the packet: Ethernet, IPv4, UDP and the check sequence.
 const FRAME_BYTES: usize = 14 + 20 + 8 + 4;
-/// The shortest frame of Ethernet.
+/// Bytes of the shortest Ethernet frame.
 const SHORTEST_FRAME_BYTES: usize = 64;
 
-/// An algorithm, what its packets hold, and what it needs of the switch. Plain data.
+/// An algorithm, the fields of its packets, and the resources that it needs. Plain data.
 #[derive(Debug, Clone)]
 pub struct SwitchPlan {
-    /// Which of the programs that share the query's switch it is, from 0. The two sides of a join
-    /// are one program.
+    /// Number of the program among those that share the query's switch, from 0. The two sides of a join are one
+    /// program.
     pub program: usize,
-    /// The algorithm.
+    /// The configured algorithm.
     pub algorithm: Configured,
-    /// What a packet holds.
+    /// Fields of a packet, in order.
     pub fields: Vec<Field>,
-    /// What it needs of the target.
+    /// Resources that the program needs of the target.
     pub resources: Resources,
-    /// A bound on the probability of a wrong answer; 0 for deterministic algorithms.
+    /// Upper bound of the probability of a wrong answer; 0 for deterministic algorithms.
     pub failure: f64,
-    /// After forwarding this many rows the switch lets everything pass, because fingerprints would
-    /// confuse more keys than δ allows. `None`: never.
+    /// Number of forwarded rows after which the switch lets everything pass, because fingerprints would confuse more
+    /// keys than δ allows. `None` means no limit.
     pub trusted_rows: Option<u64>,
-    /// After how many packets a worker first checks whether pruning is worthwhile, and bypasses the
-    /// program if it is not; 0: never.
+    /// Number of packets after which a worker first checks whether pruning is worthwhile, and bypasses the program if
+    /// it is not; 0 means never.
     pub patience: u64,
-    /// Whether to count how many packets a switch without limits would forward.
+    /// True if packets that a switch without limits would forward are counted.
     pub count_optimum: bool,
 }
 
-/// What a program needs of a target.
+/// Resources that a program needs of a target.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Resources {
-    /// The target.
+    /// Name of the target.
     pub target: String,
-    /// Stages, and how many there are.
+    /// Stages used, and stages of the target.
     pub stages: [usize; 2],
-    /// Stateful ALUs.
+    /// Number of stateful ALUs.
     pub stateful_alus: usize,
-    /// Register memory, bits.
+    /// Register memory in bits.
     pub register_bits: u64,
-    /// SRAM blocks.
+    /// Number of SRAM blocks.
     pub sram_blocks: u64,
-    /// TCAM blocks.
+    /// Number of TCAM blocks.
     pub tcam_blocks: u64,
 }
 
@@ -71,15 +71,15 @@ impl Resources {
 }
 
 impl SwitchPlan {
-    /// The same for keys that are fingerprints of 64 bits, `most` of which may be forwarded before
-    /// everything passes; only keys of the same of `rows` rows can be confused. There are at most
-    /// `keys`, if that is known: an estimate bounds nothing.
+    /// Returns the plan for keys that are fingerprints of 64 bits. After `most` of them are forwarded, everything
+    /// passes. Only keys that share one of `rows` rows can be confused. `keys` is a proven upper bound of the number
+    /// of keys; an estimate does not suffice.
     pub(crate) fn with_fingerprints(self, keys: Option<u64>, most: u64, rows: u64) -> Self {
         let failure = confusion(keys.map_or(most, |keys| most.min(keys)), rows, 64);
         Self { trusted_rows: Some(most), failure, ..self }
     }
 
-    /// Words of a packet's key; 0 if it has none.
+    /// Returns the number of words of a packet's key; 0 if it has none.
     pub(crate) fn key_words(&self) -> usize {
         let words = |field: &Field| match field {
             Field::Key(key) => key.key_words(),
@@ -88,12 +88,12 @@ impl SwitchPlan {
         self.fields.first().map_or(0, words)
     }
 
-    /// The expressions that workers compute.
+    /// Returns the expressions that workers compute.
     pub(crate) fn expressions(&self) -> Vec<Arc<dyn PhysicalExpr>> {
         self.fields.iter().flat_map(Field::expressions).collect()
     }
 
-    /// What a packet holds, for EXPLAIN.
+    /// Describes the fields of a packet for EXPLAIN.
     pub(crate) fn fields_in_words(&self) -> String {
         let word = |field: &Field| match field {
             Field::Key(key) => key.to_string(),
@@ -104,12 +104,12 @@ impl SwitchPlan {
         self.fields.iter().map(word).collect::<Vec<_>>().join(", ")
     }
 
-    /// Bytes of a packet on the wire, one entry each.
+    /// Returns the bytes of a packet on the wire with one entry per packet.
     pub(crate) fn packet_bytes(&self) -> usize {
         (FRAME_BYTES + HEADER_BYTES + 4 * self.words()).max(SHORTEST_FRAME_BYTES)
     }
 
-    /// Words that a packet holds.
+    /// Returns the number of words in a packet.
     pub(crate) fn words(&self) -> usize {
         self.fields.iter().map(Field::words).sum()
     }

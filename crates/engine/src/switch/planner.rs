@@ -1,4 +1,4 @@
-//! From goals to programs that fit one switch together.
+//! Chooses programs for goals such that they fit one switch together.
 
 use std::any::{Any, TypeId};
 use std::collections::VecDeque;
@@ -18,11 +18,11 @@ use super::words::Field;
 use crate::choice::{Decision, Journal, Why};
 use crate::config::SluiceOptions;
 
-/// The switch of one query: what is placed on it so far.
+/// The switch of one query, and the programs placed on it so far.
 #[derive(Debug)]
 pub(crate) struct Planner {
     target: Arc<Target>,
-    /// What is left of the failure probability that the query may have.
+    /// Failure probability that is left for further operators of the query.
     delta: f64,
     seed: u64,
     workers: bool,
@@ -33,37 +33,37 @@ pub(crate) struct Planner {
     refused: Vec<Decision>,
     journal: Option<Journal>,
     pass: Pass,
-    /// Whether an operator got less than it would have got alone.
+    /// True if an operator got less than it would have got alone.
     contended: bool,
 }
 
-/// Operators are placed in the order of the plan. Where they contend for the switch, the plan is made
-/// anew twice: to hear what each could do with, and with what all get together.
+/// The pass over a plan. Operators are placed in the order of the plan. If they contend for the switch, the plan is
+/// made twice more: to survey the sizes that each operator could use, and to place the sizes that suit all together.
 #[derive(Debug)]
 enum Pass {
-    /// Each takes the best that is left.
+    /// Each operator takes the best size that is left.
     InTurn,
-    /// Each gets the best that it would get alone, and its wishes are noted.
+    /// Each operator gets its best size as if alone, and its candidates are recorded.
     Survey(Vec<Wishes>),
-    /// Each gets what was chosen for it, if anything.
+    /// Each operator gets the size chosen for it, if any.
     Chosen(VecDeque<Chosen>),
 }
 
-/// The size of an algorithm, of whichever type.
+/// The size of any algorithm.
 type AnySize = Box<dyn Any + Send + Sync>;
 
-/// What was chosen for an operator.
+/// The size chosen for an operator.
 #[derive(Debug)]
 struct Chosen {
-    /// The type of its sizes.
+    /// Type of the operator's sizes.
     kind: TypeId,
     size: Option<AnySize>,
 }
 
-/// What an operator could do with.
+/// The sizes that an operator could use.
 #[derive(Debug)]
 struct Wishes {
-    /// The type of its sizes.
+    /// Type of the operator's sizes.
     kind: TypeId,
     sizes: Vec<AnySize>,
     candidates: Vec<Candidate>,
@@ -81,7 +81,7 @@ impl Planner {
             seed: options.switch_seed,
             workers: options.switch_workers,
             count_optimum: options.switch_opt,
-            // What is held against the optimum is the whole program.
+            // The optimum is compared with the whole program, so no worker bypasses it.
             patience: if options.switch_opt { 0 } else { options.switch_patience },
             placed: Vec::new(),
             rereads: false,
@@ -92,12 +92,12 @@ impl Planner {
         }
     }
 
-    /// The same planner, that only asks what each operator could do with.
+    /// Returns this planner in the pass that only surveys the sizes that each operator could use.
     pub(crate) fn surveying(self) -> Self {
         Self { pass: Pass::Survey(Vec::new()), ..self }
     }
 
-    /// The same planner, that gives each operator what is best for all whom `survey` asked.
+    /// Returns this planner in the pass that places the best sizes for all operators surveyed by `survey`.
     pub(crate) fn informed(self, survey: Self) -> Self {
         let Pass::Survey(wishes) = survey.pass else { return self };
         let (sizes, candidates): (Vec<_>, Vec<_>) = wishes
@@ -112,12 +112,12 @@ impl Planner {
         Self { pass: Pass::Chosen(chosen.collect()), ..self }
     }
 
-    /// Whether an operator got less than it would have got alone.
+    /// Returns true if an operator got less than it would have got alone.
     pub(crate) fn is_contended(&self) -> bool {
         self.contended
     }
 
-    /// Tells the journal what was refused.
+    /// Writes the refusals to the journal.
     pub(crate) fn tell(&mut self) {
         for refused in self.refused.drain(..) {
             if let Some(journal) = &self.journal {
@@ -126,19 +126,19 @@ impl Planner {
         }
     }
 
-    /// The probability with which the next operator may make the answer wrong: what those before it
-    /// leave of the query's.
+    /// Returns the failure probability that the next operator may use: the query's minus that of the operators before
+    /// it.
     pub(crate) fn delta(&self) -> f64 {
         self.delta
     }
 
-    /// The same for an operator that would use up all of it, whatever its size: half, so that others
-    /// may follow.
+    /// Returns half of [`delta`](Self::delta), for an operator that uses up its share whatever its size, so that
+    /// later operators can be placed.
     pub(crate) fn share(&self) -> f64 {
         self.delta / 2.0
     }
 
-    /// Notes with which probability an operator makes the answer wrong.
+    /// Subtracts the failure probability of an operator from the rest.
     pub(crate) fn spend(&mut self, failure: f64) {
         self.delta = (self.delta - failure).max(0.0);
     }
@@ -147,44 +147,43 @@ impl Planner {
         self.seed
     }
 
-    /// Whether workers evaluate predicates that the switch cannot.
+    /// Returns true if workers evaluate predicates that the switch cannot.
     pub(crate) fn workers(&self) -> bool {
         self.workers
     }
 
-    /// The hash functions that the seed chooses.
+    /// Returns the hash functions that the seed selects.
     pub(crate) fn hashing(&self) -> Hashing {
         Hashing::Mixed { seed: self.seed }
     }
 
-    /// The greatest number of bits in a register array.
+    /// Returns the greatest number of bits in a register array.
     pub(crate) fn array_bits(&self) -> u64 {
         Limits::of(&self.target).array_bits
     }
 
-    /// Notes that an operator could be pruned but is not.
+    /// Records that an operator could be pruned but is not.
     pub(crate) fn refuse(&mut self, operator: &str, why: Why) {
         self.refused.push(Decision::refused("switch", "prune", operator, why));
     }
 
-    /// Notes that a table is read twice.
+    /// Records that a table is read twice.
     pub(crate) fn reread(&mut self) {
         self.rereads = true;
     }
 
-    /// Whether a table is read twice.
+    /// Returns true if a table is read twice.
     pub(crate) fn rereads(&self) -> bool {
         self.rereads
     }
 
-    /// Whether no program was placed.
+    /// Returns true if no program was placed.
     pub(crate) fn is_idle(&self) -> bool {
         self.placed.is_empty()
     }
 
-    /// Places the best configuration for `goal` that fits beside what is placed already, for packets
-    /// that hold `fields`. `configure` makes an algorithm of a configuration, or says why that one
-    /// will not do.
+    /// Places the best configuration for `goal` that fits beside the programs already placed, for packets of
+    /// `fields`. `configure` turns a size into an algorithm, or returns the reason why that size is unusable.
     pub(crate) fn place<G: Planning>(
         &mut self,
         goal: &G,
@@ -201,7 +200,7 @@ impl Planner {
                 all
             }
             Pass::Chosen(chosen) => {
-                // A node that is not served may be looked at as another.
+                // A node that is not served may be tried again with another goal.
                 let same = |of: &Chosen| of.kind == TypeId::of::<G::Size>();
                 match chosen.iter().position(same).and_then(|at| chosen.remove(at)) {
                     None => all,
@@ -211,7 +210,7 @@ impl Planner {
                                 .into(),
                         );
                     }
-                    // What was spent on other operators may have changed what there is to choose.
+                    // The failure probability spent on other operators may have changed the sizes on offer.
                     Some(Chosen { size: Some(best), .. }) => {
                         let mut all = all;
                         let best = best.downcast_ref::<G::Size>();
@@ -252,14 +251,14 @@ impl Planner {
         Err(first.unwrap_or_else(|| Why::from("there is no configuration to choose from")))
     }
 
-    /// Places a program beside the others; in a survey, as if there were none.
+    /// Places a program beside the others; a survey ignores the others.
     fn fit(&mut self, program: &Program) -> Result<Resources, Why> {
         let first = |misfits: Vec<Misfit>| {
             misfits.first().map_or_else(|| "it does not fit".to_owned(), ToString::to_string)
         };
         let alone = fit(program, &self.target).map_err(|misfits| Why::new(first(misfits)))?;
         if !self.placed.is_empty() && !matches!(self.pass, Pass::Survey(_)) {
-            // Each program has flows of its own; their numbers do not change what fits.
+            // Each program has flows of its own. Their numbers do not affect the fit.
             let flows: Vec<[Flow; 2]> = (0..=self.placed.len() as u16)
                 .map(|n| [2 * n, 2 * n + 1].map(Flow::from))
                 .collect();
@@ -279,8 +278,8 @@ impl Planner {
 }
 
 impl Wishes {
-    /// Of the plans for a goal those that are worth what they cost; `whole` are the stages and the
-    /// memory of the switch.
+    /// Selects the plans for a goal that are worth their cost. `whole` holds the stages and the memory bits of the
+    /// switch.
     fn new<S: Footprint + Send + Sync + 'static>(
         plans: &[Plan<S>],
         whole: [f64; 2],
@@ -290,7 +289,7 @@ impl Wishes {
         let count = plans.len() as f64;
         let priced = |(rank, plan): (usize, &Plan<S>)| {
             let algorithm = configure(plan.size).ok()?;
-            // Without an expectation the best come first.
+            // Without an expected pruning share, the order of the plans ranks them.
             let loss = plan.pruned.map_or(rank as f64 / count, |pruned| most - pruned);
             let taken = [plan.demand.stages as f64, plan.demand.sram_bits as f64];
             let cost = taken[0] / whole[0] + taken[1] / whole[1];
@@ -311,19 +310,19 @@ impl Wishes {
     }
 }
 
-/// A size of the planner, in the type of the models.
+/// Converts a size of the planner to the type of the models; greater sizes saturate.
 pub(crate) fn narrow(size: u64) -> u32 {
     u32::try_from(size).unwrap_or(u32::MAX)
 }
 
-/// Why a configuration will not do.
+/// Returns the reason why a configuration is unusable.
 pub(crate) fn reason(error: ConfigError) -> Why {
     Why::new(error.to_string())
 }
 
-/// How many keys fingerprints of 64 bits tell apart with a failure probability of at most `delta`, if
-/// only keys of the same of `rows` rows can be confused.
+/// Returns how many keys can be represented by fingerprints of 64 bits with a failure probability of at most `delta`,
+/// if only keys that share one of `rows` rows can be confused.
 pub(crate) fn trusted_keys(delta: f64, rows: u64) -> u64 {
-    // D² / (2 · rows · 2^64) ≤ δ.
+    // Solves D² / (2 · rows · 2^64) ≤ δ for D.
     (2.0 * delta * rows as f64 * 64_f64.exp2()).sqrt() as u64
 }

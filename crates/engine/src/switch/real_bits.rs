@@ -1,4 +1,4 @@
-//! Doubles written as their bits: a decimal may be read as another number than it was written for.
+//! Serializes doubles as their bits, because a decimal text may be parsed as another number.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 

@@ -1,4 +1,4 @@
-//! OPT beside a program: how many of the same packets a switch without limits would forward.
+//! OPT beside a program: counts the same packets that a switch without limits would forward.
 
 use sluicegate_pruning::algorithm::catalog::Configured;
 use sluicegate_pruning::algorithm::join::{BUILD_A, PROBE_B};
@@ -7,10 +7,10 @@ use sluicegate_pruning::experiment::trial::{Rows, Run};
 /// The packets of one execution.
 #[derive(Debug)]
 pub(crate) struct Recording {
-    /// The keys of a join's build side.
+    /// Keys of a join's build side.
     built: Run,
     sent: Run,
-    /// Rows that bypass every program.
+    /// Number of rows that bypass every program.
     unseen: usize,
 }
 
@@ -20,18 +20,18 @@ impl Recording {
         Self { built: run(BUILD_A), sent: run(PROBE_B), unseen: 0 }
     }
 
-    /// Keeps packets, except those of rows that bypass the program.
+    /// Records packets, except those of rows that bypass the program.
     pub(crate) fn add(&mut self, words: &[Vec<u32>], unseen: &[u64]) {
         extend(&mut self.sent, words, unseen);
         self.unseen += unseen.iter().map(|bits| bits.count_ones() as usize).sum::<usize>();
     }
 
-    /// Keeps keys of the build side.
+    /// Records keys of the build side.
     pub(crate) fn build(&mut self, words: &[Vec<u32>]) {
         extend(&mut self.built, words, &[]);
     }
 
-    /// How many packets would be forwarded, the build side's aside.
+    /// Returns the number of packets that would be forwarded, without those of the build side.
     pub(crate) fn forwarded(self, algorithm: &Configured, key_words: usize) -> usize {
         if self.sent.is_empty() {
             return self.unseen;

@@ -1,4 +1,4 @@
-//! What a switch holds at the end, as partial states of the aggregates.
+//! Contents of a switch at the end of a run, as partial states of the aggregates.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use super::key::Key;
 use super::plan::SwitchPlan;
 use super::words::Field;
 
-/// Which of a group's sums make up the state of an aggregate.
+/// The sums of a group that make up the state of an aggregate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct State {
     adds: usize,
@@ -20,7 +20,7 @@ pub(super) struct State {
 }
 
 impl SwitchPlan {
-    /// The states of a program that adds up, in the order of its fields.
+    /// Returns the key and the states of a program that adds up, in the order of its fields.
     ///
     /// # Errors
     ///
@@ -45,8 +45,8 @@ impl SwitchPlan {
         if key.is_near() { Ok((key, states)) } else { plan_err!("{key} cannot be decoded") }
     }
 
-    /// Checks that states of `schema` can be made of what the program holds: the columns of its key, then a
-    /// state for each aggregate.
+    /// Checks that rows of `schema` can be made from the sums of the program: the columns of its key, then a state
+    /// for each aggregate.
     ///
     /// # Errors
     ///
@@ -66,11 +66,11 @@ impl SwitchPlan {
         sums.iter().try_for_each(|field| column(field.data_type(), &[]).map(|_| ()))
     }
 
-    /// The states of the groups that the program holds, as rows of `schema`.
+    /// Returns the states of the groups that the program holds, as rows of `schema`.
     ///
     /// # Errors
     ///
-    /// If they have none, see [`SwitchPlan::check_states`].
+    /// If the groups have no such states, see [`SwitchPlan::check_states`].
     pub(crate) fn state_rows(&self, held: &[Held], schema: &SchemaRef) -> Result<RecordBatch> {
         let (key, states) = self.states()?;
         let words: Vec<u64> = held.iter().map(|held| held.key).collect();
@@ -89,7 +89,7 @@ impl SwitchPlan {
     }
 }
 
-/// A column of differences. 64-bit sums go round, as DataFusion's do.
+/// Returns a column of differences. Sums wrap at 64 bits, like those of DataFusion.
 fn column(data_type: &DataType, sums: &[(u64, u64)]) -> Result<ArrayRef> {
     let whole = || sums.iter().map(|(adds, subtracts)| adds.wrapping_sub(*subtracts));
     Ok(match data_type {

@@ -1,4 +1,4 @@
-//! The options that choose a switch.
+//! Options that choose a switch.
 
 use std::fmt;
 use std::io::Read;
@@ -12,20 +12,20 @@ use sluicegate_pruning::switch::Target;
 /// The switch between the workers and the final stage of a query.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum SwitchTarget {
-    /// None.
+    /// There is no switch.
     #[default]
     Off,
-    /// One with these limits.
+    /// There is a switch with these limits.
     On {
-        /// Its name as given: a built-in target or a file.
+        /// Name as given by the user: a built-in target or a file.
         name: String,
-        /// Its limits.
+        /// Limits of the switch.
         target: Arc<Target>,
     },
 }
 
 impl SwitchTarget {
-    /// The switch's limits, if there is one.
+    /// Returns the switch's limits, or `None` if there is no switch.
     #[must_use]
     pub fn target(&self) -> Option<&Arc<Target>> {
         match self {
@@ -59,12 +59,12 @@ impl FromStr for SwitchTarget {
     }
 }
 
-/// The longest file of a switch: its limits are some lines.
+/// Longest accepted file in bytes. A target takes a few lines.
 const FILE_BYTES: u64 = 64 << 10;
-/// How much of what is wrong with one is shown: it quotes the line.
+/// Longest error text shown of a damaged file, because errors quote its line.
 const SHOWN: usize = 400;
 
-/// The text of a file, without waiting for one that may have no end.
+/// Reads a file up to the limit, so that an endless one does not block.
 fn text_of(path: &str) -> Result<String, String> {
     let unread = |error: std::io::Error| format!("as a file it cannot be read: {error}");
     let there = std::fs::metadata(path).map_err(unread)?;
@@ -83,7 +83,7 @@ fn text_of(path: &str) -> Result<String, String> {
     }
 }
 
-/// The beginning of a text.
+/// Returns the beginning of a text.
 fn shortened(text: &str) -> String {
     match text.char_indices().nth(SHOWN) {
         Some((at, _)) => format!("{}…", &text[..at]),
@@ -116,7 +116,7 @@ impl ConfigField for SwitchTarget {
 pub struct Delta(f64);
 
 impl Delta {
-    /// The probability.
+    /// Returns the probability.
     #[must_use]
     pub const fn get(self) -> f64 {
         self.0
@@ -124,7 +124,7 @@ impl Delta {
 }
 
 impl Default for Delta {
-    /// The paper's: one query in ten thousand.
+    /// Returns the value of the paper, one query in ten thousand.
     fn default() -> Self {
         Self(1e-4)
     }

@@ -1,4 +1,4 @@
-//! A batch of rows as the packets that workers send. The memory is reused from batch to batch.
+//! A batch of rows as the packets that workers send. The memory is reused between batches.
 
 use std::sync::Arc;
 
@@ -15,13 +15,13 @@ use super::order::Order;
 /// The values of a batch's packets, column by column.
 #[derive(Debug, Default)]
 pub(crate) struct Words {
-    /// One column for each value of a packet.
+    /// One column for each word of a packet.
     pub(crate) columns: Vec<Vec<u32>>,
-    /// Codes of one column of rows.
+    /// Buffer for the codes of one column of rows.
     pub(crate) codes: Vec<u64>,
-    /// Codes of keys.
+    /// Buffer for the codes of keys.
     pub(crate) key: Vec<u64>,
-    /// One bit for each row, set if it bypasses the switch; empty if none does.
+    /// One bit per row, set if the row bypasses the switch; empty if none does.
     unseen: Vec<u64>,
     rows: usize,
     stopped: bool,
@@ -50,28 +50,28 @@ impl Words {
         }
     }
 
-    /// Lets these and all further rows pass.
+    /// Lets this batch and all further rows bypass the switch.
     pub(crate) fn stop(&mut self) {
         self.stopped = true;
     }
 
-    /// Whether these and all further rows pass.
+    /// Returns true if this batch and all further rows bypass the switch.
     pub(crate) fn is_stop(&self) -> bool {
         self.stopped
     }
 
-    /// The rows that bypass the switch, one bit each; empty if none does.
+    /// Returns the rows that bypass the switch, one bit each; empty if none does.
     pub(crate) fn unseen(&self) -> &[u64] {
         &self.unseen
     }
 }
 
-/// One value, or several, of a packet.
+/// One or more words of a packet.
 #[derive(Debug, Clone)]
 pub enum Field {
-    /// A key.
+    /// A key, compared for equality.
     Key(Key),
-    /// A value of some order.
+    /// A value that is compared by order.
     Order(Order),
     /// Bits that the worker computes.
     Flags(Flags),
@@ -87,7 +87,7 @@ impl Field {
         }
     }
 
-    /// The expressions that it is computed from.
+    /// Returns the expressions that the field is computed from.
     pub(crate) fn expressions(&self) -> Vec<Arc<dyn PhysicalExpr>> {
         match self {
             Self::Key(key) => key.columns().to_vec(),
@@ -97,11 +97,11 @@ impl Field {
         }
     }
 
-    /// The values that can be decoded from the packet: those with a one-to-one code.
+    /// Returns the expressions whose values can be decoded from the packet because their code is one-to-one.
     pub(crate) fn carried(&self, schema: &Schema) -> &[Arc<dyn PhysicalExpr>] {
         match self {
             Self::Key(key) if !key.is_fingerprint() => key.columns(),
-            // The word of NULLs may be a value's, too.
+            // The word of NULLs may also be that of a value.
             Self::Order(order)
                 if order.is_exact() && order.column().nullable(schema).is_ok_and(|null| !null) =>
             {

@@ -15,9 +15,9 @@ use super::{Read, SUM_OF_WHOLE, mean, overflow};
 
 #[derive(Default)]
 pub(super) struct Groups {
-    /// The sum of each group, and how many values it has.
+    /// Sum and number of values of each group.
     groups: Vec<(i128, u64)>,
-    /// Whether a sum did not fit in 128 bits.
+    /// True if a sum did not fit in 128 bits.
     beyond: bool,
 }
 
@@ -26,7 +26,7 @@ impl Groups {
         self.groups.resize(total, (0, 0));
     }
 
-    /// Adds the values of rows that a filter keeps.
+    /// Adds the values of the rows that pass a filter.
     fn add(
         &mut self,
         values: &ArrayRef,
@@ -125,7 +125,7 @@ impl GroupsAccumulator for Groups {
     ) -> Result<Vec<ArrayRef>> {
         let [values] = values else { return internal_err!("one column is added") };
         let values = match filter {
-            // NULL where the filter does not keep a row.
+            // Rows that do not pass the filter are NULL.
             Some(filter) => {
                 let kept = match filter.nulls() {
                     Some(_) => arrow::compute::prep_null_mask_filter(filter),

@@ -1,4 +1,4 @@
-//! Means of whole numbers, which are added in 128 bits.
+//! Computes means of whole numbers exactly, with sums of 128 bits.
 
 use std::sync::{Arc, LazyLock};
 
@@ -54,7 +54,7 @@ pub(super) const GUARD: Guard = Guard {
     ],
 };
 
-/// Changes AVG in a session that is being built.
+/// Replaces AVG in a session that is being built.
 pub(super) fn install(builder: &mut SessionStateBuilder) {
     let functions = builder.aggregate_functions().get_or_insert_default();
     for function in functions.iter_mut().filter(|function| function.name() == "avg") {
@@ -62,11 +62,11 @@ pub(super) fn install(builder: &mut SessionStateBuilder) {
     }
 }
 
-/// The mean of whole numbers; of other types, it is DataFusion's.
+/// The mean of whole numbers. For other types, it is DataFusion's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct ExactMean;
 
-/// AVG that takes whole numbers as they are.
+/// Signature of AVG that accepts whole numbers without a cast.
 static MEAN: LazyLock<Signature> = LazyLock::new(|| {
     let exact = |class| TypeSignature::Coercible(vec![Coercion::new_exact(class)]);
     let like = |class, others, native| {
@@ -87,7 +87,7 @@ static MEAN: LazyLock<Signature> = LazyLock::new(|| {
     )
 });
 
-/// The type of whole numbers that are added here; none if DataFusion adds.
+/// Returns the type of whole numbers that are added here, or `None` if DataFusion adds them.
 fn whole(input: &[FieldRef]) -> Option<&DataType> {
     let data_type = input.first()?.data_type();
     matches!(data_type, DataType::Int64 | DataType::UInt64).then_some(data_type)
@@ -127,7 +127,7 @@ impl AggregateChange for ExactMean {
         if !args.is_distinct {
             return Ok(Box::new(rows::Rows::default()));
         }
-        // SUM collects the distinct values alike.
+        // SUM collects distinct values in the same way.
         let return_field = Arc::new(Field::new(args.name, input.clone(), true));
         let values = sum_udaf().accumulator(AccumulatorArgs { return_field, ..args })?;
         Ok(Box::new(rows::Distinct { values }))
@@ -155,7 +155,7 @@ impl AggregateChange for ExactMean {
     }
 }
 
-/// The sum of whole numbers in the state of a mean.
+/// Type of the sum of whole numbers in the state of a mean.
 static SUM_OF_WHOLE: DataType = DataType::Decimal128(DECIMAL128_MAX_PRECISION, 0);
 
 /// Numbers that are read as 128 bits.
@@ -180,15 +180,15 @@ fn overflow<T>() -> Result<T> {
     exec_err!("the sum for an AVG needs more than 128 bits")
 }
 
-/// The double that is nearest to a mean, of two as near the even one. `count` is not 0.
+/// Returns the double nearest to a mean. Ties go to the even double. `count` must not be 0.
 fn mean(sum: i128, count: u64) -> f64 {
-    /// Up to here, doubles have all whole numbers, and their quotient is rounded once.
+    /// Doubles represent all whole numbers up to here, and their quotient is rounded once.
     const EXACT: u128 = 1 << f64::MANTISSA_DIGITS;
     let (magnitude, divisor) = (sum.unsigned_abs(), u128::from(count));
     if magnitude == 0 || magnitude <= EXACT && divisor <= EXACT {
         return sum as f64 / count as f64;
     }
-    // A quotient of more than 60 bits, of which the last one stands for all that follow.
+    // The quotient has more than 60 bits, and its last bit represents the rest.
     let places = magnitude.leading_zeros();
     let scaled = magnitude << places;
     let quotient = (scaled / divisor) | u128::from(scaled % divisor != 0);
@@ -196,7 +196,7 @@ fn mean(sum: i128, count: u64) -> f64 {
     if sum < 0 { -mean } else { mean }
 }
 
-/// The values of an array, without NULL.
+/// Returns the values of an array without NULL.
 fn counted<T: ArrowPrimitiveType>(values: &PrimitiveArray<T>) -> impl Iterator<Item = T::Native> {
     values.iter().flatten()
 }
@@ -224,7 +224,7 @@ mod tests {
     }
 
     proptest! {
-        /// Twice the distance is no more than the distance between two doubles there.
+        /// Twice the error is at most the distance of two doubles.
         #[test]
         fn no_double_is_nearer(value in any::<i64>(), add in -3_i128..4, count in 1_u64..1_000_000) {
             let sum = i128::from(value) * i128::from(count) + add;
@@ -233,7 +233,7 @@ mod tests {
             let exponent = ((bits >> 52) & 0x7ff) as i32 - 1_075;
             let mantissa = i128::from((bits & ((1 << 52) - 1)) | (1 << 52)) * if mean < 0.0 { -1 } else { 1 };
             prop_assume!(mean != 0.0);
-            // In units of the last bit, or in whole numbers if that is more.
+            // The unit is the last bit of the double, or 1 if that is more.
             let unit = |places: i32| i256::from_i128(1) << (places.max(0) as u8);
             let distance = i256::from_i128(mantissa) * unit(exponent) * i256::from_i128(i128::from(count))
                 - i256::from_i128(sum) * unit(-exponent);

@@ -23,7 +23,7 @@ impl Rows {
     }
 }
 
-/// The sum of an array.
+/// Returns the sum of an array.
 fn of_array(values: &ArrayRef) -> Result<i128> {
     let total = match Read::new(values)? {
         Read::Signed(values) => total(values),
@@ -33,7 +33,7 @@ fn of_array(values: &ArrayRef) -> Result<i128> {
     total.map_or_else(overflow, Ok)
 }
 
-/// The sum of an array; none beyond 128 bits.
+/// Returns the sum of an array, or `None` if it exceeds 128 bits.
 fn total<T: ArrowPrimitiveType>(values: &PrimitiveArray<T>) -> Option<i128>
 where
     T::Native: Into<i128>,
@@ -100,7 +100,7 @@ impl Accumulator for Rows {
 /// The mean of distinct values.
 #[derive(Debug)]
 pub(super) struct Distinct {
-    /// What collects them.
+    /// Accumulator that collects the distinct values.
     pub(super) values: Box<dyn Accumulator>,
 }
 

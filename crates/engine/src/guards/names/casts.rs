@@ -1,4 +1,4 @@
-//! Names of casts.
+//! Gives casts names of their own.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::ControlFlow;
@@ -98,9 +98,9 @@ pub(in crate::guards) const GUARD: Guard = Guard {
 
 const T: &str = "CREATE TABLE cast_groups AS SELECT * FROM (VALUES (1.5, '9'), (2.5, '10'), (2.7, '7')) v(d, s)";
 
-/// Gives casts names of their own whose names would be those of other expressions.
+/// Names casts by their text if their names would be those of other expressions.
 pub(super) fn name(select: &mut Select, order: Option<&mut OrderBy>) {
-    // These have no part in names.
+    // These parts have no effect on names.
     let from = std::mem::take(&mut select.from);
     let selection = select.selection.take();
     let mut all = Casts::default();
@@ -122,7 +122,7 @@ pub(super) fn name(select: &mut Select, order: Option<&mut OrderBy>) {
     select.selection = selection;
 }
 
-/// The casts of which a name is not the only one's, and names for them.
+/// Returns the casts whose name is also that of another expression, with new names for them.
 fn ambiguous(select: &Select, order: Option<&OrderBy>) -> HashMap<String, String> {
     let mut found = Found::default();
     let _ = select.visit(&mut found);
@@ -137,7 +137,8 @@ fn ambiguous(select: &Select, order: Option<&OrderBy>) -> HashMap<String, String
     found.ambiguous()
 }
 
-/// Whether the names of casts of a literal matter to nobody, and may have to be known while a statement is planned.
+/// Returns true for literals and casts of them. Nothing depends on their names, and the planner may need their
+/// values.
 pub(super) fn is_literal(expr: &Expr) -> bool {
     match expr {
         Expr::Value(_) | Expr::TypedString(_) | Expr::Interval(_) => true,
@@ -147,24 +148,24 @@ pub(super) fn is_literal(expr: &Expr) -> bool {
     }
 }
 
-/// Whether it is an aggregate whose arguments are values like any other.
+/// Returns true if this is an aggregate whose arguments are ordinary values.
 fn is_plain_aggregate(expr: &Expr) -> bool {
     const PLAIN: [&str; 5] = ["avg", "count", "max", "min", "sum"];
     matches!(expr, Expr::Function(function)
         if PLAIN.contains(&function.name.to_string().to_lowercase().as_str()))
 }
 
-/// The texts of casts: exact, loose and as written.
+/// Texts of casts: exact, loose and as written.
 type Texts = HashMap<String, (String, String)>;
 
-/// What may get a name.
+/// The expressions that may get a name.
 #[derive(Debug, Default)]
 struct Found {
-    /// By the names that DataFusion may give: the expressions, with the casts in each.
+    /// Expressions with their casts, by the names that DataFusion may give them.
     names: HashMap<String, HashMap<String, Texts>>,
-    /// Whether the expressions around are casts.
+    /// For each enclosing expression, true if it is a cast.
     around: Vec<bool>,
-    /// In queries inside, and in what has a name.
+    /// Depth inside of nested queries and named expressions.
     inside: usize,
 }
 
@@ -227,12 +228,12 @@ impl Visitor for Found {
     }
 }
 
-/// The outermost casts of an expression, and their texts.
+/// The outermost casts of an expression, with their texts.
 #[derive(Debug, Default)]
 struct Casts {
     found: Texts,
     inside: usize,
-    /// In how many aggregates.
+    /// Depth inside of aggregates.
     aggregates: usize,
 }
 
@@ -267,7 +268,7 @@ impl Visitor for Casts {
     }
 }
 
-/// Puts casts into calls that give them names.
+/// Wraps casts in calls that give them names.
 struct Name {
     casts: HashMap<String, String>,
     inside: usize,

@@ -1,4 +1,4 @@
-//! Names of subqueries that IN compares with another type.
+//! Names the column of a subquery that IN compares with another type.
 
 use std::sync::Arc;
 
@@ -25,10 +25,10 @@ pub(in crate::guards) const GUARD: Guard = Guard {
 const T: &str =
     "CREATE TABLE compared AS SELECT a, CAST(a AS INT) AS i FROM (VALUES (1), (2), (3)) v(a)";
 
-/// The name of a column that is compared.
+/// Name of a column that is compared.
 const NAME: &str = "__compared";
 
-/// Comes after types are coerced, which adds the casts.
+/// Adds the rule after types are coerced, which adds the casts.
 pub(super) fn install(rules: &mut Vec<AnalysisRule>) -> Result<()> {
     let coercion = rules.iter().position(|rule| rule.name() == "type_coercion");
     let coercion = coercion.ok_or_else(|| internal_datafusion_err!("there is no type_coercion"))?;

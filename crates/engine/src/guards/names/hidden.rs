@@ -1,4 +1,4 @@
-//! ORDER BY a column of a table whose name SELECT gives to another one: `t.a`, or `a` in an aggregate.
+//! Supports ORDER BY a column of a table whose name SELECT gives to another column: `t.a`, or `a` in an aggregate.
 
 use std::collections::HashSet;
 use std::ops::ControlFlow;
@@ -48,7 +48,7 @@ pub(in crate::guards) const GUARD: Guard = Guard {
 const T: &str =
     "CREATE TABLE hidden_order AS SELECT * FROM (VALUES (1, 5), (2, 4), (3, 7)) v(a, b)";
 
-/// Computes what ORDER BY names in a query within, which gives the columns names that no user has.
+/// Computes the expressions of ORDER BY in an inner query whose columns have unique names.
 pub(super) fn wrap(query: &mut Query) {
     let SetExpr::Select(select) = query.body.as_mut() else { return };
     let Some(order) = &mut query.order_by else { return };
@@ -145,8 +145,8 @@ fn of_item(item: &SelectItem) -> Option<&Expr> {
     }
 }
 
-/// Looks for columns of tables that have the names of others, and are no items themselves. A name in an aggregate or
-/// window is that of a column of a table, too.
+/// Looks for columns of tables that have the names of others and are no items themselves. A name in an aggregate or
+/// window also refers to a column of a table.
 struct Hidden<'a> {
     aliases: &'a HashSet<String>,
     items: &'a HashSet<String>,

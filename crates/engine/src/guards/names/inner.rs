@@ -1,4 +1,4 @@
-//! Subqueries that stand for a value and call their columns by one name.
+//! Numbers the columns of scalar subqueries that have the same name.
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -36,7 +36,7 @@ pub(in crate::guards) const GUARD: Guard = Guard {
 
 const T: &str = "CREATE TABLE inner_names AS SELECT * FROM (VALUES (1, 1), (1, 2), (2, 3)) v(a, b)";
 
-/// Numbers the columns whose names those of other subqueries have. Equal subqueries keep equal columns.
+/// Numbers columns that have the name of another subquery's column. Equal subqueries keep equal names.
 pub(super) fn number(select: &mut Select, order: Option<&mut OrderBy>) {
     let mut columns = Columns { of: HashMap::new(), depth: 0 };
     let _ = select.projection.visit(&mut columns);
@@ -48,7 +48,7 @@ pub(super) fn number(select: &mut Select, order: Option<&mut OrderBy>) {
     }
 }
 
-/// The texts of the subqueries whose columns have a name.
+/// The texts of subqueries, by the names of their columns.
 struct Columns {
     of: HashMap<String, Vec<String>>,
     depth: usize,
@@ -88,7 +88,7 @@ impl VisitorMut for Columns {
     }
 }
 
-/// The SELECT of one column that a subquery is, and its order.
+/// Returns the SELECT of a subquery of one column, and its order.
 fn parts(query: &mut Query) -> Option<(&mut Select, Option<&mut OrderBy>)> {
     match query.body.as_mut() {
         SetExpr::Select(select) if select.projection.len() == 1 => {
@@ -103,7 +103,7 @@ fn rename(select: &mut Select, order: Option<&mut OrderBy>, name: &str, alias: I
     match select.projection.first_mut() {
         Some(SelectItem::ExprWithAlias { alias: written, .. }) => {
             *written = alias.clone();
-            // By its alias, the column may be named here.
+            // The column may be referenced here by its alias.
             let groups = match &mut select.group_by {
                 GroupByExpr::Expressions(exprs, _) => exprs.as_mut_slice(),
                 GroupByExpr::All(_) => &mut [],

@@ -1,4 +1,4 @@
-//! Lists of fewer names than a query has columns.
+//! Completes column lists that are shorter than the columns of their query.
 
 use datafusion::sql::sqlparser::ast::{
     Ident, Query, SetExpr, TableAlias, TableAliasColumnDef, TableFactor,
@@ -52,7 +52,7 @@ fn complete(alias: &mut TableAlias, query: &Query) {
     }
 }
 
-/// The names of a query's columns, if the statement tells them.
+/// Returns the names of a query's columns, if the statement contains them.
 fn names(body: &SetExpr) -> Option<Vec<String>> {
     match body {
         SetExpr::Select(select) => select.projection.iter().map(shown).collect(),

@@ -1,10 +1,16 @@
-//! Names that columns of a query get by themselves.
+//! Changes names that columns of a query get by themselves.
 //!
-//! DataFusion names a cast like what is cast, and refuses, or mixes up, columns of one name. [`casts`] gives casts
-//! names of their own where another column, group or aggregate has the same, and [`compared`] the casts that IN adds to
-//! a subquery. [`repeated`] numbers columns of a SELECT that have one name, [`inner`] those of its subqueries, [`sets`] takes repeated columns out of
-//! ROLLUP and CUBE, and [`ordered`] and [`hidden`] say in ORDER BY which
-//! column is meant. [`lists`] completes the names of a query's columns.
+//! DataFusion names a cast like its operand, and refuses or mixes up columns of one name.
+//!
+//! | names | module |
+//! |---|---|
+//! | casts where another column, group or aggregate has the same name | [`casts`] |
+//! | casts that IN adds to a subquery | [`compared`] |
+//! | columns of a SELECT that have one name | [`repeated`] |
+//! | columns of its scalar subqueries | [`inner`] |
+//! | repeated columns in ROLLUP and CUBE | [`sets`] |
+//! | columns in ORDER BY | [`ordered`], [`hidden`] |
+//! | lists of columns that are too short | [`lists`] |
 
 mod casts;
 mod compared;
@@ -37,16 +43,16 @@ pub(crate) use self::text::normal;
 pub(super) use self::text::{exact, resolved};
 use super::{AnalysisRule, visit};
 
-/// Comes before types are coerced: the rules from there on see casts as they are without names.
+/// Adds the rules before types are coerced, because the later rules need casts without names.
 pub(super) fn install(rules: &mut Vec<AnalysisRule>) -> Result<()> {
     compared::install(rules)?;
-    // GROUPING finds its arguments among the groups before.
+    // GROUPING finds its arguments among the groups before that.
     let grouping = rules.iter().position(|rule| rule.name() == "resolve_grouping_function");
     rules.insert(grouping.map_or(0, |at| at + 1), Arc::new(named::Unnamed));
     Ok(())
 }
 
-/// Names casts and repeated columns, and writes ROLLUP and CUBE of repeated columns out.
+/// Names casts and repeated columns, and expands ROLLUP and CUBE of repeated columns.
 pub(super) fn rewrite(statement: &mut Statement) {
     let _ = visit(statement, &mut Names);
 }
@@ -59,7 +65,7 @@ impl VisitorMut for Names {
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
         lists::complete_with(query);
         hidden::wrap(query);
-        // ORDER BY names columns of the only SELECT.
+        // ORDER BY refers to the columns of the only SELECT.
         if let SetExpr::Select(select) = query.body.as_mut() {
             rename(select, query.order_by.as_mut());
         }
@@ -72,7 +78,7 @@ impl VisitorMut for Names {
     }
 
     fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<()> {
-        // Of those that have been done already, nothing is left to do.
+        // A SELECT that was already renamed stays as it is.
         rename(select, None);
         ControlFlow::Continue(())
     }

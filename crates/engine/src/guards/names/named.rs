@@ -1,4 +1,4 @@
-//! A function that is its argument under a name.
+//! A function that returns its argument under a name.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use datafusion::sql::sqlparser::ast::{
 
 const NAME: &str = "sluice_named";
 
-/// `sluice_named(expr, 'name')` in a statement.
+/// Returns the call `sluice_named(expr, 'name')` for a statement.
 pub(super) fn call(expr: Expr, name: String) -> Expr {
     let argument = |expr| FunctionArg::Unnamed(FunctionArgExpr::Expr(expr));
     let name = Expr::Value(Value::SingleQuotedString(name).into());
@@ -39,7 +39,7 @@ pub(super) fn call(expr: Expr, name: String) -> Expr {
     })
 }
 
-/// The name that a call gives.
+/// Returns the name that a call gives.
 pub(super) fn name(expr: &Expr) -> Option<&str> {
     let Expr::Function(function) = expr else { return None };
     let [name] = function.name.0.as_slice() else { return None };
@@ -58,7 +58,7 @@ pub(super) fn name(expr: &Expr) -> Option<&str> {
     }
 }
 
-/// The function, to be registered with a session.
+/// Returns the function, to be registered with a session.
 pub(in crate::guards) fn function() -> Arc<ScalarUDF> {
     let signature = Signature::any(2, Volatility::Immutable);
     Arc::new(ScalarUDF::new_from_impl(Named { signature }))
@@ -110,7 +110,7 @@ impl ScalarUDFImpl for Named {
     }
 }
 
-/// Takes the function away, so that the other rules see what it names. The names stay, as aliases.
+/// Removes the function, so that other rules see its argument. The names stay as aliases.
 #[derive(Debug)]
 pub(super) struct Unnamed;
 

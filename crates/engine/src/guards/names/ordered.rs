@@ -1,4 +1,4 @@
-//! ORDER BY of what SELECT computes.
+//! Supports ORDER BY expressions that SELECT computes.
 
 use std::collections::HashSet;
 use std::ops::ControlFlow;
@@ -80,7 +80,7 @@ pub(in crate::guards) const GUARD: Guard = Guard {
 const T: &str =
     "CREATE TABLE ordered_groups AS SELECT * FROM (VALUES (1, 2), (1, 4), (2, 9)) v(g, x)";
 
-/// Writes the expressions of ORDER BY as DataFusion finds them in SELECT.
+/// Writes the expressions of ORDER BY such that DataFusion finds them in SELECT.
 pub(super) fn place(select: &mut Select, order: &mut OrderBy) {
     let OrderByKind::Expressions(exprs) = &mut order.kind else { return };
     let is_distinct = matches!(select.distinct, Some(Distinct::Distinct));
@@ -88,7 +88,7 @@ pub(super) fn place(select: &mut Select, order: &mut OrderBy) {
     let aliases = aliases(select);
     for by in exprs {
         let numbered = numbered(select, &by.expr);
-        // There, names would be those of SELECT.
+        // In ORDER BY, names would refer to those of SELECT.
         let is_another = |expr: &Expr| is_distinct || reads(expr, &aliases, false);
         let at = match numbered {
             None if is_another(&by.expr) => same(select, &by.expr),
@@ -112,7 +112,7 @@ pub(super) fn place(select: &mut Select, order: &mut OrderBy) {
     }
 }
 
-/// The column of which this is the number, if it has one whatever the columns of tables are.
+/// Returns the column with this number, if it does not depend on the columns of tables.
 fn numbered(select: &Select, expr: &Expr) -> Option<usize> {
     let Expr::Value(value) = expr else { return None };
     let Value::Number(digits, _) = &value.value else { return None };
@@ -123,9 +123,9 @@ fn numbered(select: &Select, expr: &Expr) -> Option<usize> {
     before.iter().all(is_one).then_some(at)
 }
 
-/// The column that is computed like this.
+/// Returns the column that is computed by this expression.
 pub(super) fn same(select: &Select, expr: &Expr) -> Option<usize> {
-    // A name alone may be that of another column.
+    // A plain name may refer to another column.
     if matches!(expr, Expr::Identifier(_)) || is_literal(expr) {
         return None;
     }
@@ -141,13 +141,13 @@ pub(super) fn same(select: &Select, expr: &Expr) -> Option<usize> {
         first.filter(|_| others == 0).map(|(at, _)| at)
     };
     let at = with(exact).or_else(|| with(loose).filter(|_| !is_column(expr)))?;
-    // A number counts the columns of `*`, too.
+    // A number also counts the columns of `*`.
     let is_wildcard =
         |item| matches!(item, &SelectItem::Wildcard(_) | &SelectItem::QualifiedWildcard(..));
     (!select.projection.iter().take(at).any(is_wildcard)).then_some(at)
 }
 
-/// Whether DataFusion finds an expression among the groups and aggregates.
+/// Returns true if DataFusion finds an expression among the groups and aggregates.
 fn is_found(expr: &Expr) -> bool {
     match expr {
         Expr::Function(function) => is_aggregate(function),
@@ -160,7 +160,7 @@ fn is_column(expr: &Expr) -> bool {
     matches!(expr, Expr::Identifier(_) | Expr::CompoundIdentifier(_))
 }
 
-/// Whether a SELECT has groups. Those of GROUP BY ALL have all that could be asked for.
+/// Returns true if a SELECT has groups. GROUP BY ALL already includes all expressions that could be referenced.
 fn is_grouped(select: &Select) -> bool {
     let by = match &select.group_by {
         GroupByExpr::Expressions(exprs, modifiers) => !exprs.is_empty() || !modifiers.is_empty(),
@@ -211,7 +211,7 @@ fn is_aggregate(function: &Function) -> bool {
     function.over.is_none() && name.is_some_and(|name| NAMES.contains(&normal(name)))
 }
 
-/// The names that columns get.
+/// Returns the aliases of the columns.
 pub(super) fn aliases(select: &Select) -> HashSet<String> {
     let names = select.projection.iter().filter_map(|item| match item {
         SelectItem::ExprWithAlias { alias, .. } => Some(normal(alias)),
@@ -220,8 +220,8 @@ pub(super) fn aliases(select: &Select) -> HashSet<String> {
     names.collect()
 }
 
-/// Whether an expression would mean another thing in ORDER BY, where names are those of SELECT, or has a query, which is
-/// to be there once. `apart` from those in aggregates and windows.
+/// Returns true if an expression would have another meaning in ORDER BY, where names refer to SELECT, or if it
+/// contains a query, which must only occur once. With `apart`, names in aggregates and windows do not count.
 pub(super) fn reads(expr: &Expr, names: &HashSet<String>, apart: bool) -> bool {
     expr.visit(&mut Reads { names, apart, inside: 0 }).is_break()
 }
@@ -255,7 +255,7 @@ impl Visitor for Reads<'_> {
     }
 }
 
-/// Whether an expression is an aggregate or a window.
+/// Returns true if an expression is an aggregate or a window.
 pub(super) fn is_of_rows(expr: &Expr) -> bool {
     matches!(expr, Expr::Function(function) if function.over.is_some() || is_aggregate(function))
 }

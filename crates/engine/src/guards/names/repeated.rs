@@ -1,4 +1,4 @@
-//! Columns of one name in a SELECT.
+//! Numbers columns of one name in a SELECT.
 
 use std::collections::{HashMap, HashSet};
 
@@ -115,7 +115,7 @@ pub(in crate::guards) const GUARD: Guard = Guard {
 const T: &str =
     "CREATE TABLE repeated_names AS SELECT * FROM (VALUES (1, 1), (1, 2), (2, 3)) v(a, b)";
 
-/// Numbers the columns whose names others before them have.
+/// Numbers columns that have the name of an earlier column.
 pub(super) fn number(select: &mut Select) {
     let wildcards = Wildcards::of(select);
     name_subqueries(select, &wildcards);
@@ -144,7 +144,7 @@ pub(super) fn number(select: &mut Select) {
         let (SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. }) = item else {
             continue;
         };
-        // DataFusion makes one name of two texts.
+        // DataFusion gives both texts the same name.
         let has_no_table = is_column(bare(expr)) || exact(expr) == loose(expr);
         let is_only = has_text && has_no_table && taken.get(&shown) == Some(&1);
         let name = match is_only {
@@ -160,8 +160,8 @@ pub(super) fn number(select: &mut Select) {
     }
 }
 
-/// Names the subqueries that stand for a value by their text where they would be called like another column:
-/// DataFusion names them like their own one.
+/// Names scalar subqueries by their text if another column has the name of their own column, which DataFusion gives
+/// them.
 fn name_subqueries(select: &mut Select, wildcards: &Wildcards) {
     let names: Vec<Option<String>> = select
         .projection
@@ -191,7 +191,7 @@ fn query_of(item: &SelectItem) -> Option<&Query> {
     }
 }
 
-/// The name of the first column of a query.
+/// Returns the name of the first column of a query.
 fn first_name(body: &SetExpr) -> Option<String> {
     match body {
         SetExpr::Select(select) => column(select.projection.first()?, false).map(|(it, _)| it.name),
@@ -205,14 +205,15 @@ fn is_column(expr: &Expr) -> bool {
     matches!(expr, Expr::Identifier(_) | Expr::CompoundIdentifier(_))
 }
 
-/// A column of an answer as DataFusion tells it from others.
+/// A column of an answer, with the properties by which DataFusion distinguishes columns.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct Column {
     table: Option<String>,
     name: String,
 }
 
-/// A column of an answer, and the name that is shown. Of `one` table, columns with and without its name are the same.
+/// Returns a column of an answer, and the name that is displayed. If there is only one table, columns with and
+/// without its name are the same.
 fn column(item: &SelectItem, one: bool) -> Option<(Column, String)> {
     let shown = shown(item)?;
     Some(match item {
@@ -240,7 +241,7 @@ fn column(item: &SelectItem, one: bool) -> Option<(Column, String)> {
     })
 }
 
-/// `d['e']`, which DataFusion names like `d.e`.
+/// Returns the field `d['e']`, which DataFusion names like `d.e`.
 fn field(expr: &Expr) -> Option<Column> {
     let Expr::CompoundFieldAccess { root, access_chain } = expr else { return None };
     let (Expr::Identifier(of), [AccessExpr::Subscript(Subscript::Index { index })]) =
@@ -256,7 +257,7 @@ fn field(expr: &Expr) -> Option<Column> {
     }
 }
 
-/// The name that is shown.
+/// Returns the name that is displayed.
 pub(super) fn shown(item: &SelectItem) -> Option<String> {
     match item {
         SelectItem::ExprWithAlias { alias, .. } => Some(normal(alias)),
@@ -269,13 +270,13 @@ pub(super) fn shown(item: &SelectItem) -> Option<String> {
     }
 }
 
-/// Which columns a SELECT has by `*` and `t.*`.
+/// The columns that a SELECT has by `*` and `t.*`.
 struct Wildcards {
     all: bool,
     tables: Vec<String>,
-    /// Whether it has some by either, of which EXCLUDE and its like leave others out.
+    /// True if some wildcard is restricted, for example by EXCLUDE.
     some: bool,
-    /// Whether there is one table.
+    /// True if there is only one table.
     one: bool,
 }
 
@@ -328,7 +329,7 @@ impl Wildcards {
     }
 }
 
-/// What is cast.
+/// Returns an expression without its outer casts.
 fn bare(expr: &Expr) -> &Expr {
     match expr {
         Expr::Nested(inner) | Expr::Cast { expr: inner, .. } => bare(inner),

@@ -1,4 +1,4 @@
-//! ROLLUP and CUBE of repeated columns, and of numbers of columns.
+//! Expands ROLLUP and CUBE of repeated columns, and of numbers of columns.
 
 use std::ops::ControlFlow;
 
@@ -84,10 +84,10 @@ pub(in crate::guards) const GUARD: Guard = Guard {
 const T: &str =
     "CREATE TABLE repeated_sets AS SELECT * FROM (VALUES (1, 1), (1, 2), (2, 3)) v(a, b)";
 
-/// The most columns of a CUBE that is written out.
+/// Most columns of a CUBE that is expanded.
 const MOST: usize = 12;
 
-/// Puts columns in place of their numbers, and writes ROLLUP and CUBE out that name a column twice.
+/// Replaces numbers by columns, and expands ROLLUP and CUBE that contain a column twice.
 pub(super) fn write_out(select: &mut Select) {
     let GroupByExpr::Expressions(exprs, _) = &select.group_by else { return };
     let written: Vec<Expr> =
@@ -97,7 +97,7 @@ pub(super) fn write_out(select: &mut Select) {
     }
 }
 
-/// The same sets with the columns of SELECT that numbers stand for.
+/// Returns the sets with the columns of SELECT instead of their numbers.
 fn with_columns(select: &Select, expr: &Expr) -> Expr {
     let mut expr = expr.clone();
     if let Expr::Rollup(sets) | Expr::Cube(sets) | Expr::GroupingSets(sets) = &mut expr {
@@ -132,7 +132,7 @@ fn written(select: &Select, expr: &Expr) -> Expr {
     Expr::GroupingSets(sets.into_iter().map(once).collect())
 }
 
-/// What expressions of GROUP BY stand for.
+/// Resolves the expressions of GROUP BY.
 struct Columns<'a> {
     select: &'a Select,
     tables: Vec<String>,
@@ -146,20 +146,20 @@ impl<'a> Columns<'a> {
         Self { select, tables: relations.flat_map(tables).collect() }
     }
 
-    /// Whether an expression is there twice.
+    /// Returns true if an expression occurs twice.
     fn are_repeated(&self, parts: &[Vec<Expr>]) -> bool {
         let exprs = || parts.iter().flatten();
         self.once(exprs()).len() < exprs().count()
     }
 
-    /// The first of those that are the same.
+    /// Returns the first of equal expressions.
     fn once<'b>(&self, exprs: impl Iterator<Item = &'b Expr>) -> Vec<&'b Expr> {
         let mut kept: Vec<(String, String)> = Vec::new();
         exprs
             .filter(|expr| {
                 let written = self.stands_for(expr);
                 let (exact, bare) = (exact(written), self.without_tables(written));
-                // A column without its table can be of one table only.
+                // A column without its table belongs to one table only.
                 let is_same = |(other, of): &(String, String)| {
                     *other == exact || *of == bare && (*other == bare || exact == bare)
                 };
@@ -170,7 +170,8 @@ impl<'a> Columns<'a> {
             .collect()
     }
 
-    /// A name is that of a column of SELECT only if no table has a column of this name, as one has that SELECT reads.
+    /// Returns the expression that a name stands for. It is a column of SELECT only if no table has a column of this
+    /// name, which is assumed if SELECT reads that name.
     fn stands_for<'b>(&'b self, expr: &'b Expr) -> &'b Expr {
         let Expr::Identifier(name) = expr else { return resolved(self.select, expr) };
         let is_read = visit_expressions(&self.select.projection, |expr| match expr {

@@ -1,4 +1,4 @@
-//! The text of an expression in one form, by which the planner's names are compared.
+//! Normalizes the text of an expression, so that the planner's names can be compared.
 
 use std::ops::ControlFlow;
 
@@ -7,27 +7,27 @@ use datafusion::sql::sqlparser::ast::{
     VisitMut, VisitorMut,
 };
 
-/// An expression without parentheses, in lower case, and with one name of each type.
+/// Returns the text without parentheses, in lower case, and with one name per type.
 pub(in crate::guards) fn exact(expr: &Expr) -> String {
     text(expr, Normal { casts: true, tables: true })
 }
 
-/// The same without the tables of columns: expressions that may be the same.
+/// Returns the text without the tables of columns. Expressions with the same text may be the same.
 pub(super) fn loose(expr: &Expr) -> String {
     text(expr, Normal { casts: true, tables: false })
 }
 
-/// The same without tables and casts: expressions to which DataFusion may give the same name.
+/// Returns the text without tables and casts. DataFusion may give expressions with this text the same name.
 pub(super) fn peeled(expr: &Expr) -> String {
     text(expr, Normal { casts: false, tables: false })
 }
 
-/// The same without casts: what DataFusion makes a name of.
+/// Returns the text without casts, from which DataFusion derives names.
 pub(super) fn named(expr: &Expr) -> String {
     text(expr, Normal { casts: false, tables: true })
 }
 
-/// What an expression of GROUP BY, ORDER BY or DISTINCT ON stands for: its number or name may be that of a column.
+/// Resolves an expression of GROUP BY, ORDER BY or DISTINCT ON, whose number or name may refer to a column of SELECT.
 pub(in crate::guards) fn resolved<'a>(select: &'a Select, expr: &'a Expr) -> &'a Expr {
     let item = match expr {
         Expr::Value(value) => match &value.value {
@@ -48,7 +48,7 @@ pub(in crate::guards) fn resolved<'a>(select: &'a Select, expr: &'a Expr) -> &'a
     }
 }
 
-/// A name as the planner compares it.
+/// Returns a name as the planner compares it.
 pub(crate) fn normal(ident: &Ident) -> String {
     match ident.quote_style {
         Some(_) => ident.value.clone(),
@@ -62,7 +62,7 @@ fn text(expr: &Expr, mut normal: Normal) -> String {
     expr.to_string()
 }
 
-/// What a text keeps.
+/// The parts that a text keeps.
 struct Normal {
     casts: bool,
     tables: bool,
@@ -88,7 +88,7 @@ impl VisitorMut for Normal {
                 }
             }
             Expr::Nested(inner) => *expr = (**inner).clone(),
-            // DataFusion's names leave out what is asked of a subquery.
+            // DataFusion's names omit the text of a subquery.
             Expr::Exists { negated, .. } if !self.casts => {
                 let name = if *negated { "NOT EXISTS" } else { "EXISTS" };
                 *expr = Expr::Identifier(Ident::with_quote('"', name));
@@ -122,7 +122,7 @@ impl VisitorMut for Normal {
     }
 }
 
-/// One of the names that a type has.
+/// Returns one name for each type.
 fn common(data_type: &DataType) -> DataType {
     use DataType as T;
     match data_type {

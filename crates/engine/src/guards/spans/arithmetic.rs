@@ -1,4 +1,4 @@
-//! Intervals and differences of timestamps times numbers, and dates plus differences.
+//! Supports intervals and differences of timestamps times numbers, and dates plus differences.
 
 use std::sync::Arc;
 
@@ -83,10 +83,10 @@ impl ExprPlanner for Products {
         let Ok(right) = expr.right.get_type(schema) else {
             return Ok(PlannerResult::Original(expr));
         };
-        // The left side of a long sum is long itself, and its type takes as long as it is.
+        // Only the right side's type is computed, because the left side of a long sum is long itself.
         let is_of_numbers = match expr.op {
             B::Plus | B::Minus => !is_date(&right) && !is_span(&right),
-            // A product of a span is a call of a function.
+            // A product of an interval is a call of a function.
             B::Multiply | B::Divide => right.is_numeric() && is_product(&expr.left),
             _ => false,
         };
@@ -144,7 +144,7 @@ fn is_date(data_type: &DataType) -> bool {
     matches!(data_type, DataType::Date32 | DataType::Date64)
 }
 
-/// The comparison that an operator is.
+/// Returns the comparison for an operator.
 fn comparison(op: &BinaryOperator) -> Option<Operator> {
     Some(match op {
         BinaryOperator::Eq => Operator::Eq,
@@ -176,7 +176,8 @@ enum Product {
     Divided,
 }
 
-/// `sluice_times(x, n)` and `sluice_divided(x, n)`: an interval or a difference of timestamps, and a number.
+/// The functions `sluice_times(x, n)` and `sluice_divided(x, n)` of an interval or a difference of timestamps, and a
+/// number.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct OfNumber {
     product: Product,
@@ -184,7 +185,7 @@ struct OfNumber {
 }
 
 impl OfNumber {
-    /// The result's type: of fractions of a difference, a unit that has room for them.
+    /// Returns the result type. For fractions of a difference, it has a unit with room for them.
     fn result(&self, left: &DataType, right: &DataType) -> DataType {
         let (span, number) = if is_span(left) { (left, right) } else { (right, left) };
         match span {
@@ -300,7 +301,7 @@ impl Ratio {
             ScalarValue::Float16(Some(x)) => Number::of_double(f64::from(*x))?,
             other => Number::of_literal(other)?,
         };
-        // Digits that are smaller than a part of 10¹⁸ of the number 1 do not show.
+        // Digits below 10⁻¹⁸ have no effect.
         let places = if number.is_whole() { 0 } else { 18 };
         let dividend = number.to_decimal(38, places)?;
         Some(Self(dividend, 10_i128.pow(u32::from(places.unsigned_abs()))))
@@ -310,7 +311,7 @@ impl Ratio {
         rounded(value.checked_mul(self.0)?, self.1)
     }
 
-    /// Fractions of months are days, and fractions of days are nanoseconds.
+    /// Multiplies an interval. Fractions of months become days, and fractions of days become nanoseconds.
     fn of_interval(&self, value: IntervalMonthDayNano) -> Option<IntervalMonthDayNano> {
         let times = |value: i128| value.checked_mul(self.0);
         let months = times(i128::from(value.months))?;

@@ -1,4 +1,4 @@
-//! MIN, MAX, GREATEST and LEAST of intervals.
+//! Computes MIN, MAX, GREATEST and LEAST of intervals by their length.
 
 use std::collections::VecDeque;
 
@@ -82,10 +82,10 @@ impl AggregateChange for OfIntervals {
 #[derive(Debug)]
 struct Extreme {
     longest: bool,
-    /// Whether rows leave.
+    /// True if rows leave the frame.
     moves: bool,
     none: ScalarValue,
-    /// The rows, or the one that is the result so far.
+    /// All rows if rows leave, else only the result so far.
     rows: VecDeque<Option<(i128, ScalarValue)>>,
 }
 

@@ -1,7 +1,7 @@
-//! Intervals, and the times between timestamps.
+//! Compares and computes intervals and differences of timestamps by their length.
 //!
-//! A difference of timestamps is a Duration of Arrow, and INTERVAL three numbers: months, days and nanoseconds. Both
-//! are compared by their length here, with months of 30 days and days of 24 hours.
+//! A difference of timestamps is an Arrow Duration, and an INTERVAL has three numbers: months, days and nanoseconds.
+//! Both are compared by their length, with months of 30 days and days of 24 hours.
 
 mod arithmetic;
 mod extremes;
@@ -74,20 +74,20 @@ pub(super) fn install(builder: &mut SessionStateBuilder) {
     functions.extend([function(Convert::Length), function(Convert::Interval)]);
 }
 
-/// The type of intervals in statements.
+/// Type of intervals in statements.
 const INTERVAL: DataType = DataType::Interval(IntervalUnit::MonthDayNano);
 
-/// A day in nanoseconds.
+/// Nanoseconds of a day.
 const DAY: i64 = 86_400_000_000_000;
 
-/// The days of a month, where it is compared with days.
+/// Days of a month, for comparisons with days.
 const MONTH: i64 = 30;
 
 fn is_span(data_type: &DataType) -> bool {
     matches!(data_type, DataType::Interval(_) | DataType::Duration(_))
 }
 
-/// `left op right` by lengths; none if DataFusion compares the two right.
+/// Returns `left op right` by lengths, or `None` if DataFusion compares the two correctly.
 pub(super) fn compared(left: &Expr, op: Operator, right: &Expr, schema: &DFSchema) -> Option<Expr> {
     let (one, other) = (left.get_type(schema).ok()?, right.get_type(schema).ok()?);
     if !differ(&one, &other) {
@@ -96,7 +96,7 @@ pub(super) fn compared(left: &Expr, op: Operator, right: &Expr, schema: &DFSchem
     Some(binary_expr(length(left, &one)?, op, length(right, &other)?))
 }
 
-/// Whether values of two types are compared by their length.
+/// Returns true if values of two types are compared by their length.
 pub(super) fn differ(one: &DataType, other: &DataType) -> bool {
     match (one, other) {
         (DataType::Duration(unit), DataType::Duration(other)) => unit != other,
@@ -107,7 +107,7 @@ pub(super) fn differ(one: &DataType, other: &DataType) -> bool {
     }
 }
 
-/// The length of an expression of such a type; of a text, that of the interval it spells.
+/// Returns the length of an expression of such a type. A text is parsed as an interval.
 pub(super) fn length(expr: &Expr, data_type: &DataType) -> Option<Expr> {
     let expr = match data_type {
         it if is_span(it) => expr.clone(),
@@ -117,7 +117,7 @@ pub(super) fn length(expr: &Expr, data_type: &DataType) -> Option<Expr> {
     Some(call(Convert::Length, expr))
 }
 
-/// The type of differences of timestamps and intervals together.
+/// Returns the common type of differences of timestamps and intervals.
 pub(super) fn common<'a>(types: impl IntoIterator<Item = &'a DataType>) -> Option<DataType> {
     let (mut durations, mut intervals) = (false, false);
     for data_type in types {
@@ -131,7 +131,7 @@ pub(super) fn common<'a>(types: impl IntoIterator<Item = &'a DataType>) -> Optio
     (durations && intervals).then_some(INTERVAL)
 }
 
-/// A cast of a difference of timestamps to an interval, as one that has days.
+/// Returns a cast of a difference of timestamps to an interval as one with days.
 pub(super) fn cast_to_interval(expr: &Expr, schema: &DFSchema) -> Option<Expr> {
     let Expr::Cast(Cast { expr: inner, field }) = expr else { return None };
     let from = inner.get_type(schema).ok()?;
@@ -148,12 +148,12 @@ fn function(convert: Convert) -> Arc<ScalarUDF> {
     Arc::new(ScalarUDF::new_from_impl(OfSpan { convert, signature }))
 }
 
-/// What a function makes of an interval or a difference of timestamps.
+/// The result of a function of an interval or a difference of timestamps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Convert {
-    /// `sluice_length(x)`: nanoseconds, as a decimal.
+    /// `sluice_length(x)` returns nanoseconds as a decimal.
     Length,
-    /// `sluice_interval(x)`: a difference of timestamps as days and a time.
+    /// `sluice_interval(x)` returns a difference of timestamps as days and a time.
     Interval,
 }
 
@@ -206,10 +206,10 @@ impl ScalarUDFImpl for OfSpan {
     }
 }
 
-/// The longest intervals have 2³¹ months, which are 25 digits of nanoseconds.
+/// Type of lengths. The longest intervals have 2³¹ months, which are 25 digits of nanoseconds.
 const LENGTH: DataType = DataType::Decimal128(38, 0);
 
-/// Lengths in nanoseconds.
+/// Returns lengths in nanoseconds.
 fn lengths(array: &ArrayRef) -> Result<Decimal128Array> {
     let lengths: Decimal128Array = match array.data_type() {
         DataType::Null => Decimal128Array::new_null(array.len()),
@@ -238,7 +238,7 @@ fn nanoseconds(months: i32, days: i32, nanoseconds: i64) -> i128 {
     days * i128::from(DAY) + i128::from(nanoseconds)
 }
 
-/// Lengths as days and a time.
+/// Returns lengths as days and a time.
 fn intervals(
     lengths: &Decimal128Array,
 ) -> Result<PrimitiveArray<IntervalMonthDayNanoType>, ArrowError> {
@@ -255,7 +255,7 @@ fn interval(length: i128) -> Result<IntervalMonthDayNano, ArrowError> {
     }
 }
 
-/// The finest unit of an average or a part of differences of timestamps: coarser ones would lose fractions.
+/// Returns the unit of an average or a fraction of differences of timestamps, which must not lose fractions.
 fn with_fractions(unit: TimeUnit) -> TimeUnit {
     match unit {
         TimeUnit::Nanosecond => TimeUnit::Nanosecond,

@@ -1,4 +1,4 @@
-//! Intervals as keys of ORDER BY, GROUP BY, DISTINCT and PARTITION BY.
+//! Sorts, groups and partitions intervals by their length.
 
 use std::sync::Arc;
 
@@ -51,7 +51,7 @@ pub(in crate::guards) const GUARD: Guard = Guard {
 const INTERVALS: &str = "CREATE TABLE spans AS SELECT * FROM (VALUES (INTERVAL '40 days'), (INTERVAL '1 month'), \
                          (INTERVAL '30 days'), (INTERVAL '20 days')) v(x)";
 
-/// The node with lengths in place of intervals where these are keys.
+/// Returns the node with lengths instead of intervals as keys.
 pub(in crate::guards) fn ordered(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
     match plan {
         LogicalPlan::Sort(sort) => {
@@ -100,7 +100,7 @@ fn has_keys(expr: &Expr) -> bool {
     }
 }
 
-/// The length of an interval; other expressions as they are.
+/// Returns the length of an interval. Other expressions stay as they are.
 fn keyed(expr: Expr, schema: &DFSchema) -> Transformed<Expr> {
     let data_type = expr.get_type(schema).ok().filter(|it| matches!(it, DataType::Interval(_)));
     match data_type.and_then(|data_type| length(&expr, &data_type)) {
@@ -109,7 +109,7 @@ fn keyed(expr: Expr, schema: &DFSchema) -> Transformed<Expr> {
     }
 }
 
-/// A window or an aggregate whose keys are no intervals.
+/// Returns a window or an aggregate with lengths as keys.
 fn within(mut expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     let mut changed = false;
     let mut replace = |key: &mut Expr| {
@@ -136,7 +136,7 @@ fn within(mut expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     Ok(Transformed { transformed: changed, ..Transformed::no(expr) })
 }
 
-/// Groups by lengths, with the first interval of each group in their place.
+/// Groups by lengths, and returns the first interval of each group.
 fn grouped(aggregate: Aggregate) -> Result<Transformed<LogicalPlan>> {
     let schema = Arc::clone(aggregate.input.schema());
     let is_set = matches!(aggregate.group_expr.as_slice(), [Expr::GroupingSet(_)]);

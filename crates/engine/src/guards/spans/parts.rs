@@ -1,4 +1,4 @@
-//! The parts of a difference of timestamps.
+//! Extracts the parts of a difference of timestamps.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ pub(in crate::guards) const GUARD: Guard = Guard {
     }],
 };
 
-/// A call of `date_part` over a difference of timestamps as one over an interval.
+/// Returns a call of `date_part` over a difference of timestamps as one over an interval.
 pub(in crate::guards) fn of_duration(expr: &Expr, schema: &DFSchema) -> Option<Expr> {
     let Expr::ScalarFunction(function) = expr else { return None };
     let [part, value] = function.args.as_slice() else { return None };

@@ -1,4 +1,4 @@
-//! SUM and AVG of differences of timestamps.
+//! Computes SUM and AVG of differences of timestamps.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -39,7 +39,7 @@ pub(in crate::guards) const GUARD: Guard = Guard {
     ],
 };
 
-/// Changes the aggregates of a session that is being built.
+/// Replaces the aggregates of a session that is being built.
 pub(super) fn install(builder: &mut SessionStateBuilder) {
     let functions = builder.aggregate_functions().get_or_insert_default();
     for function in functions.iter_mut().filter(|it| matches!(it.name(), "sum" | "avg")) {
@@ -105,7 +105,7 @@ impl AggregateChange for OfDurations {
     }
 }
 
-/// A sum of more than 64 bits.
+/// A sum with more than 64 bits.
 #[derive(Debug)]
 struct Total {
     mean: bool,
@@ -141,7 +141,7 @@ fn counts(values: &[ArrayRef]) -> Result<Int64Array> {
     Ok(cast(values, &DataType::Int64)?.as_primitive::<Int64Type>().clone())
 }
 
-/// The nearest whole number; of two, the one away from zero.
+/// Returns the nearest whole quotient. Ties go away from zero.
 pub(super) fn rounded(dividend: i128, divisor: i128) -> Option<i128> {
     let whole = dividend.checked_div(divisor)?;
     let rest = dividend.checked_rem(divisor)?.unsigned_abs();

@@ -1,8 +1,8 @@
-//! Subqueries in the condition of an outer join that name columns of both sides.
+//! Plans subqueries in the condition of an outer join that reference columns of both sides.
 //!
-//! They are computed for each pair of the values that they name. One side is joined with the pairs of its own values,
-//! so that it has a row for each value of the other side; which of these is meant becomes part of the condition. No row
-//! of the other side meets more of them than it met before, so the side that an outer join keeps is the other one.
+//! They are computed for each pair of the values that they reference. One side is joined with the pairs of its own
+//! values, so that it has a row for each value of the other side. The condition then also requires the right value. A
+//! row of the other side matches no more of these rows than before, so the outer join must keep the other side.
 
 use std::sync::Arc;
 
@@ -13,8 +13,8 @@ use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, lit};
 use super::elsewhere::{Lifted, project};
 use super::{Names, domain, unnest};
 
-/// A join whose condition has columns that `both` computes. Its inputs, keys and condition have those of the
-/// subqueries of one side already; `own` columns of its left side are the user's.
+/// Returns a join whose condition has columns that `both` computes. Its inputs, keys and condition already contain
+/// the subqueries of one side. The first `own` columns belong to the user's left side.
 pub(super) fn join(join: &Join, own: usize, both: Lifted, names: &Names) -> Result<LogicalPlan> {
     let pairs = Pairs::new(join, both, names)?;
     match join.join_type {
@@ -22,7 +22,7 @@ pub(super) fn join(join: &Join, own: usize, both: Lifted, names: &Names) -> Resu
             pairs.joined(join, true, join.join_type)
         }
         JoinType::Full => {
-            // A union has no names of tables, so each column has one that no other has.
+            // A union has no table names, so each column gets a unique name.
             let given: Vec<String> =
                 join.schema.fields().iter().map(|_| names.next("column")).collect();
             let column = |at: usize| Expr::Column(Column::from(join.schema.qualified_field(at)));
@@ -49,7 +49,7 @@ pub(super) fn join(join: &Join, own: usize, both: Lifted, names: &Names) -> Resu
     }
 }
 
-/// Columns of a side, and the names that they have among the pairs.
+/// Columns of a side, and their names among the pairs.
 struct Side {
     columns: Vec<Column>,
     names: Vec<Column>,
@@ -61,7 +61,7 @@ impl Side {
         Self { names: named.collect(), columns }
     }
 
-    /// Their distinct values, under the names of the columns.
+    /// Returns their distinct values under the names of the columns.
     fn values(&self, side: &LogicalPlan) -> Result<LogicalPlan> {
         let names = self.columns.iter().map(|it| (it.relation.clone(), it.name.clone()));
         domain::distinct(side, &self.columns, names.collect())
@@ -73,7 +73,7 @@ impl Side {
     }
 }
 
-/// The pairs of values, with what the subqueries are for each.
+/// The pairs of values, with the results of the subqueries for each pair.
 struct Pairs {
     left: Side,
     right: Side,
@@ -103,7 +103,7 @@ impl Pairs {
         Ok(Self { left, right, plan })
     }
 
-    /// The join, in which one side has a row for each value of the other one.
+    /// Returns the join in which one side has a row for each value of the other.
     fn joined(&self, join: &Join, left_has: bool, join_type: JoinType) -> Result<LogicalPlan> {
         let side = if left_has { &self.left } else { &self.right };
         let other = if left_has { &self.right } else { &self.left };

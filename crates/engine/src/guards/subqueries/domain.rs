@@ -1,4 +1,4 @@
-//! Values that columns of the outer query may have.
+//! Plans the values that columns of the outer query may have.
 
 use std::sync::Arc;
 
@@ -9,14 +9,14 @@ use datafusion::common::{
 use datafusion::logical_expr::logical_plan::{Distinct, Projection};
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, lit};
 
-/// The most nodes of a plan that is run twice. Those of subqueries beside one another multiply.
+/// Most nodes of a plan that is run twice. Adjacent subqueries multiply the nodes.
 const MOST: usize = 500;
 
-/// The distinct values of columns of `input`, or more than these, under these names.
+/// Returns the distinct values of columns of `input`, or a superset, under these names.
 ///
 /// # Errors
 ///
-/// If `input` may have other rows each time, or too many nodes.
+/// If `input` may return other rows each time, or has too many nodes.
 pub(super) fn distinct(
     input: &LogicalPlan,
     columns: &[Column],
@@ -52,10 +52,11 @@ fn is_large(plan: &LogicalPlan) -> Result<bool> {
     Ok(nodes > MOST)
 }
 
-/// A plan of the values of expressions over `input`, or of more than these; nothing if it might lack one.
+/// Returns a plan of the values of expressions over `input`, or of a superset. Returns `None` if it might lack a
+/// value.
 ///
-/// It is run beside `input`, so it must have the same rows each time. Where `input` has not, as below LIMIT, the plan
-/// goes without what only chooses among rows.
+/// The plan runs beside `input`, so it must return the same rows each time. If `input` does not, as below LIMIT, the
+/// plan skips operators that only select rows.
 fn values(input: &LogicalPlan, exprs: Vec<Expr>) -> Result<Option<LogicalPlan>> {
     let plan = unlimited(input);
     if is_repeatable(plan, &exprs)? {
@@ -104,7 +105,7 @@ fn values(input: &LogicalPlan, exprs: Vec<Expr>) -> Result<Option<LogicalPlan>> 
             }
         }
         LogicalPlan::Join(join) => {
-            // The side that has the columns, and a row of NULL where an outer join may add one.
+            // The side that has the columns, and a row of NULLs if an outer join may add one.
             let (side, outer) = if seen(&exprs, &join.left) {
                 (&join.left, matches!(join.join_type, JoinType::Right | JoinType::Full))
             } else if seen(&exprs, &join.right) {
@@ -145,7 +146,7 @@ fn replaced(exprs: Vec<Expr>, pairs: &[(Column, Expr)]) -> Result<Vec<Expr>> {
     exprs.into_iter().map(replaced).collect()
 }
 
-/// One row: the expressions where every column is NULL.
+/// Returns one row with the values of the expressions if every column is NULL.
 fn of_nulls(exprs: &[Expr], side: &LogicalPlan) -> Result<LogicalPlan> {
     let schema = side.schema();
     let mut nulls = Vec::new();
@@ -157,7 +158,7 @@ fn of_nulls(exprs: &[Expr], side: &LogicalPlan) -> Result<LogicalPlan> {
     LogicalPlanBuilder::empty(true).project(exprs)?.build()
 }
 
-/// The plan below LIMIT, ORDER BY and conditions with subqueries, which only choose among its rows.
+/// Returns the plan below LIMIT, ORDER BY and conditions with subqueries, which only select rows.
 fn unlimited(plan: &LogicalPlan) -> &LogicalPlan {
     match plan {
         LogicalPlan::Limit(limit) => unlimited(&limit.input),
@@ -174,7 +175,7 @@ fn unlimited(plan: &LogicalPlan) -> &LogicalPlan {
     }
 }
 
-/// Whether a plan has the same values each time.
+/// Returns true if a plan returns the same values each time.
 fn is_repeatable(plan: &LogicalPlan, exprs: &[Expr]) -> Result<bool> {
     let mut repeatable = !exprs.iter().any(Expr::is_volatile);
     plan.apply_with_subqueries(|node| {

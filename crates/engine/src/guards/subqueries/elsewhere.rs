@@ -1,4 +1,4 @@
-//! Subqueries in GROUP BY, aggregates, windows, ORDER BY and the conditions of outer joins.
+//! Plans subqueries in GROUP BY, aggregates, windows, ORDER BY and the conditions of outer joins.
 //!
 //! A projection below the node computes them.
 
@@ -13,8 +13,8 @@ use datafusion::logical_expr::{Expr, JoinType, LogicalPlan};
 
 use super::{Names, both_sides, is_subquery, outer, shape};
 
-/// Whether a projection has to compute subqueries of an expression. DataFusion runs those that are not correlated
-/// and stand for a value, wherever they are.
+/// Returns true if a projection must compute subqueries of an expression. DataFusion runs uncorrelated scalar
+/// subqueries anywhere.
 pub(super) fn to_be_lifted(expr: &Expr) -> bool {
     expr.exists(|expr| Ok(is_subquery(expr) && !is_constant(expr))).unwrap_or(true)
 }
@@ -29,7 +29,7 @@ fn is_constant(expr: &Expr) -> bool {
     }
 }
 
-/// An aggregate over columns that are subqueries.
+/// Returns an aggregate over columns that hold the results of subqueries.
 pub(super) fn aggregate(aggregate: Aggregate, names: &Names) -> Result<LogicalPlan> {
     let Aggregate { input, group_expr, aggr_expr, schema, .. } = aggregate;
     let mut lifted = Lifted::default();
@@ -40,7 +40,7 @@ pub(super) fn aggregate(aggregate: Aggregate, names: &Names) -> Result<LogicalPl
     named_as_before(LogicalPlan::Aggregate(made), &schema)
 }
 
-/// A window over columns that are subqueries.
+/// Returns a window over columns that hold the results of subqueries.
 pub(super) fn window(window: Window, names: &Names) -> Result<LogicalPlan> {
     let Window { input, window_expr, schema } = window;
     let mut lifted = Lifted::default();
@@ -57,7 +57,7 @@ pub(super) fn window(window: Window, names: &Names) -> Result<LogicalPlan> {
     project(exprs.collect(), made)
 }
 
-/// ORDER BY columns that are subqueries.
+/// Returns ORDER BY columns that hold the results of subqueries.
 pub(super) fn sort(sort: Sort, names: &Names) -> Result<LogicalPlan> {
     let Sort { expr, input, fetch } = sort;
     let columns: Vec<Expr> = input.schema().columns().into_iter().map(Expr::Column).collect();
@@ -73,7 +73,7 @@ pub(super) fn sort(sort: Sort, names: &Names) -> Result<LogicalPlan> {
     project(columns, sorted)
 }
 
-/// A projection with columns of its input that it lacks.
+/// Adds columns of its input to a projection that lacks them.
 fn with_columns(plan: LogicalPlan, named: &[Column]) -> Result<LogicalPlan> {
     let LogicalPlan::Projection(projection) = plan else { return Ok(plan) };
     let lacks = |column: &&Column| {
@@ -85,7 +85,8 @@ fn with_columns(plan: LogicalPlan, named: &[Column]) -> Result<LogicalPlan> {
     project(exprs, Arc::unwrap_or_clone(projection.input))
 }
 
-/// An outer join whose condition has subqueries. Each is computed for the side whose columns it names, or for both.
+/// Plans an outer join whose condition has subqueries. Each is computed for the side whose columns it references, or
+/// for both.
 pub(super) fn join(join: Join, names: &Names) -> Result<LogicalPlan> {
     let columns: Vec<Expr> = join.schema.columns().into_iter().map(Expr::Column).collect();
     let Join { left, right, on, filter, join_type, join_constraint, schema, null_equality, .. } =
@@ -151,14 +152,14 @@ pub(super) fn join(join: Join, names: &Names) -> Result<LogicalPlan> {
     project(columns, LogicalPlan::Join(joined))
 }
 
-/// Whether the condition of a join has subqueries that a projection has to compute.
+/// Returns true if the condition of an outer join has subqueries that a projection must compute.
 pub(super) fn is_outer_join_with_subqueries(join: &Join) -> bool {
     join.join_type != JoinType::Inner
         && (join.filter.as_ref().is_some_and(to_be_lifted)
             || join.on.iter().any(|(one, other)| to_be_lifted(one) || to_be_lifted(other)))
 }
 
-/// The columns of the node that an expression with a subquery names.
+/// Returns the columns of the node that an expression with a subquery references.
 fn named_by(expr: &Expr) -> Result<Vec<Column>> {
     let mut named: Vec<Column> = expr.column_refs().into_iter().cloned().collect();
     expr.apply(|expr| {
@@ -190,7 +191,7 @@ impl Lifted {
         .data()
     }
 
-    /// The column that an expression becomes. Equal ones become the same.
+    /// Returns the column that an expression becomes. Equal expressions share a column.
     fn add(&mut self, expr: Expr, names: &Names) -> Expr {
         let known = self.added.iter().find(|(other, _)| *other == expr);
         let name = match known {
@@ -204,12 +205,12 @@ impl Lifted {
         Expr::Column(Column::new_unqualified(name))
     }
 
-    /// The columns that they have become.
+    /// Returns the new columns.
     pub(super) fn names(&self) -> impl Iterator<Item = Column> {
         self.added.iter().map(|(_, name)| Column::new_unqualified(name))
     }
 
-    /// The columns that the subqueries name.
+    /// Returns the columns that the subqueries reference.
     pub(super) fn named(&self) -> Result<Vec<Column>> {
         let mut named = Vec::new();
         for (expr, _) in &self.added {
@@ -218,7 +219,7 @@ impl Lifted {
         Ok(named)
     }
 
-    /// A projection that computes them.
+    /// Returns a projection that computes the subqueries.
     pub(super) fn below(self, input: LogicalPlan, names: &Names) -> Result<LogicalPlan> {
         if self.added.is_empty() {
             return Ok(input);
@@ -229,7 +230,7 @@ impl Lifted {
     }
 }
 
-/// Columns with the names that a node's had.
+/// Restores the column names of a node.
 fn named_as_before(plan: LogicalPlan, schema: &DFSchema) -> Result<LogicalPlan> {
     let columns = plan.schema().columns().into_iter();
     let exprs = columns

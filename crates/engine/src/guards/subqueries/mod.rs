@@ -1,9 +1,10 @@
-//! Subqueries in expressions.
+//! Plans subqueries in expressions.
 //!
-//! DataFusion makes joins of IN, EXISTS and correlated scalar subqueries: it moves the conditions that name columns
-//! of the outer query above everything else in the subquery. [`shape`] says where that is exact. There, the plan
-//! stays as DataFusion makes it. Elsewhere, [`rewrite`] turns IN and EXISTS, which may be UNKNOWN, into counts, and
-//! [`unnest`] computes a subquery once for each distinct value of the outer columns, whatever is in it.
+//! DataFusion turns IN, EXISTS and correlated scalar subqueries into joins. It moves conditions that reference
+//! columns of the outer query above everything else in the subquery. [`shape`] decides where that is exact; the plan
+//! stays as DataFusion makes it there. Elsewhere, [`rewrite`] turns IN and EXISTS, which may be UNKNOWN, into counts,
+//! and [`unnest`] computes a subquery once for each distinct value of the outer columns, whatever the subquery
+//! contains.
 
 mod both_sides;
 mod domain;
@@ -281,7 +282,7 @@ const T: &str =
 const U: &str = "CREATE TABLE sub_u AS SELECT * FROM (VALUES (1, 1), (NULL, 2), (3, 3)) v(b, c)";
 const O: &str = "CREATE TABLE sub_o AS SELECT * FROM (VALUES (1), (2), (3)) v(k)";
 
-/// Comes after types are coerced, and before DataFusion makes joins.
+/// Adds the rule after types are coerced, and before DataFusion creates joins.
 pub(super) fn install(builder: &mut SessionStateBuilder) {
     let rules = &mut builder.analyzer().get_or_insert_with(Analyzer::new).rules;
     rules.push(Arc::new(Subqueries));
@@ -310,11 +311,11 @@ impl AnalyzerRule for Subqueries {
     }
 }
 
-/// Which subqueries a plan has.
+/// The kinds of subqueries in a plan.
 #[derive(Debug, Default)]
 struct Found {
     any: bool,
-    /// `= ANY (…)`, `< ALL (…)` and the like.
+    /// True for `= ANY (…)`, `< ALL (…)` and similar comparisons.
     comparison: bool,
 }
 
@@ -348,7 +349,7 @@ fn has_subquery(expr: &Expr) -> bool {
     expr.exists(|expr| Ok(is_subquery(expr))).unwrap_or(true)
 }
 
-/// Names of columns that no user has.
+/// Generates unique column names.
 #[derive(Debug, Default)]
 struct Names(Cell<usize>);
 
@@ -359,9 +360,10 @@ impl Names {
     }
 }
 
-/// A node whose subqueries are ones that DataFusion joins right. Those inside its subqueries are already.
+/// Rewrites the subqueries of a node to ones that DataFusion joins correctly. Nested subqueries are already
+/// rewritten.
 fn rewritten(node: LogicalPlan, names: &Names) -> Result<Transformed<LogicalPlan>> {
-    // Then, the query around the one of this node is to be joined with it first.
+    // The enclosing query must be joined with this one first.
     if outer::has_foreign_subquery(&node) {
         return Ok(Transformed::no(node));
     }
@@ -402,7 +404,7 @@ fn rewritten(node: LogicalPlan, names: &Names) -> Result<Transformed<LogicalPlan
                 Arc::new(input),
             )?)))
         }
-        // A condition of an inner join may as well be one of WHERE.
+        // A condition of an inner join can be moved to WHERE.
         LogicalPlan::Join(join)
             if join.join_type == JoinType::Inner
                 && join.filter.as_ref().is_some_and(has_subquery) =>
@@ -434,7 +436,7 @@ fn rewritten(node: LogicalPlan, names: &Names) -> Result<Transformed<LogicalPlan
         }
         LogicalPlan::Join(join) => match lateral(&join)? {
             Some(subquery) => Ok(Transformed::yes(unnest::lateral(join, &subquery, names)?)),
-            // DataFusion's join has the columns of its conditions, too, which a window above does not expect.
+            // DataFusion's join also returns the columns of its conditions, which a window above does not expect.
             None if outer::lateral(&join).is_some() => {
                 let columns = join.schema.columns().into_iter().map(Expr::Column).collect();
                 Ok(Transformed::yes(unnest::project(columns, LogicalPlan::Join(join))?))
@@ -445,7 +447,7 @@ fn rewritten(node: LogicalPlan, names: &Names) -> Result<Transformed<LogicalPlan
     }
 }
 
-/// The lateral subquery of a join, where DataFusion would not move its conditions right.
+/// Returns the lateral subquery of a join if DataFusion would move its conditions wrongly.
 fn lateral(join: &Join) -> Result<Option<Subquery>> {
     if !matches!(join.join_type, JoinType::Inner | JoinType::Left) {
         return Ok(None);
@@ -458,7 +460,7 @@ fn lateral(join: &Join) -> Result<Option<Subquery>> {
     Ok((!exact).then(|| subquery.clone()))
 }
 
-/// A subquery as an expression has it.
+/// Wraps a plan as a subquery of an expression.
 fn subquery(plan: LogicalPlan) -> Subquery {
     let outer_ref_columns = plan.all_out_ref_exprs();
     Subquery { subquery: Arc::new(plan), outer_ref_columns, spans: Spans::new() }

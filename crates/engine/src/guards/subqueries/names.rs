@@ -1,4 +1,4 @@
-//! Names of items of SELECT and of aggregates with subqueries.
+//! Names items of SELECT and aggregates with subqueries.
 
 use std::ops::ControlFlow;
 
@@ -7,7 +7,7 @@ use datafusion::sql::sqlparser::ast::{
     BinaryOperator, Expr, Ident, Query, Select, SelectItem, Value, Visit, Visitor, VisitorMut,
 };
 
-/// Gives items with subqueries names if there are several: to DataFusion, all of them are `EXISTS (<subquery>)`.
+/// Names items with subqueries if there are several, because DataFusion names all of them `EXISTS (<subquery>)`.
 pub(in super::super) fn rewrite(statement: &mut Statement) {
     let _ = super::super::visit(statement, &mut Name { filters: Vec::new() });
 }

@@ -1,4 +1,4 @@
-//! The value of a subquery that may have only one row for each row of the query around it.
+//! Checks that a scalar subquery returns at most one row for each outer row.
 
 use std::sync::Arc;
 
@@ -13,18 +13,18 @@ use datafusion::logical_expr::{
 
 const NAME: &str = "sluice_one_row";
 
-/// `value`, or an error where `rows` is more than one.
+/// Returns `value`, or an error where `rows` is more than one.
 pub(super) fn one_row(value: Expr, rows: Expr) -> Expr {
     Expr::ScalarFunction(ScalarFunction::new_udf(function(), vec![value, rows]))
 }
 
-/// The function, to be registered with a session.
+/// Returns the function, to be registered with a session.
 pub(super) fn function() -> Arc<ScalarUDF> {
     let signature = Signature::any(2, Volatility::Volatile);
     Arc::new(ScalarUDF::new_from_impl(OneRow { signature }))
 }
 
-/// `sluice_one_row(value, rows)`. It is volatile so that it stays where it is, above the join with the query around.
+/// The function `sluice_one_row(value, rows)`. It is volatile, so that it stays above the join with the outer query.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct OneRow {
     signature: Signature,

@@ -1,4 +1,4 @@
-//! Columns of the outer query in a subquery.
+//! Finds and replaces columns of the outer query in a subquery.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use datafusion::logical_expr::{Expr, Join, LogicalPlan};
 /// A column of the outer query.
 pub(super) type Reference = (FieldRef, Column);
 
-/// The columns of outer queries that a subquery names, each once.
+/// Returns the columns of outer queries that a subquery references, without repetitions.
 pub(super) fn references(plan: &LogicalPlan) -> Result<Vec<Reference>> {
     let mut found = Vec::new();
     plan.apply(|node| {
@@ -24,7 +24,7 @@ pub(super) fn references(plan: &LogicalPlan) -> Result<Vec<Reference>> {
                 }
                 if let Some(inner) = subquery_of(expr) {
                     for reference in references(&inner.subquery)? {
-                        // What the node has is named by its own subquery.
+                        // A column of the node itself is not outer.
                         if !has(node, &reference.1) {
                             add(&mut found, reference);
                         }
@@ -48,7 +48,7 @@ pub(super) fn references(plan: &LogicalPlan) -> Result<Vec<Reference>> {
     Ok(found)
 }
 
-/// The lateral subquery that a join has on its right.
+/// Returns the lateral subquery on the right of a join.
 pub(super) fn lateral(join: &Join) -> Option<&Subquery> {
     match join.right.as_ref() {
         LogicalPlan::Subquery(subquery) => Some(subquery),
@@ -60,7 +60,7 @@ pub(super) fn lateral(join: &Join) -> Option<&Subquery> {
     }
 }
 
-/// Whether a node has a subquery that names columns that the node has not: those of a query around the node's.
+/// Returns true if a node has a subquery that references columns of a query outside of the node.
 pub(super) fn has_foreign_subquery(node: &LogicalPlan) -> bool {
     if let LogicalPlan::Join(join) = node
         && let Some(lateral) = lateral(join)
@@ -89,7 +89,7 @@ fn add(found: &mut Vec<Reference>, reference: Reference) {
 fn has(node: &LogicalPlan, column: &Column) -> bool {
     let within = |plan: &LogicalPlan| plan.schema().has_column(column);
     node.inputs().into_iter().any(|input| match (node, input) {
-        // ORDER BY may name columns that SELECT does not have.
+        // ORDER BY may reference columns that SELECT lacks.
         (LogicalPlan::Sort(_), LogicalPlan::Projection(projection)) => {
             within(input) || within(&projection.input)
         }
@@ -107,12 +107,12 @@ pub(super) fn subquery_of(expr: &Expr) -> Option<&Subquery> {
     }
 }
 
-/// Whether an expression names columns of the outer query, or has subqueries, which may.
+/// Returns true if an expression references columns of the outer query, or contains subqueries, which may do so.
 pub(super) fn may_refer(expr: &Expr) -> bool {
     expr.contains_outer() || expr.exists(|expr| Ok(subquery_of(expr).is_some())).unwrap_or(true)
 }
 
-/// An expression over columns of the outer query, for use in a subquery.
+/// Turns an expression over columns of the outer query into one for use in a subquery.
 pub(super) fn seen_from_inside(expr: Expr, schema: &DFSchema) -> Result<Expr> {
     expr.transform(|expr| match expr {
         Expr::Column(column) => {
@@ -124,7 +124,7 @@ pub(super) fn seen_from_inside(expr: Expr, schema: &DFSchema) -> Result<Expr> {
     .data()
 }
 
-/// An expression of a subquery with columns in place of those of the outer query.
+/// Replaces columns of the outer query in an expression of a subquery.
 pub(super) fn replaced(expr: Expr, by: &[(Column, Column)]) -> Result<Expr> {
     let name = expr.schema_name().to_string();
     let replaced = expr.transform(|expr| match expr {
@@ -144,8 +144,7 @@ pub(super) fn replaced(expr: Expr, by: &[(Column, Column)]) -> Result<Expr> {
     })
 }
 
-/// An expression whose subqueries name inner columns in place of those of the outer query. Columns that `own` has are
-/// meant themselves.
+/// Replaces columns of the outer query in the subqueries of an expression. Columns for which `own` returns true stay.
 pub(super) fn replaced_in_subqueries(
     expr: Expr,
     by: &[(Column, Column)],
@@ -174,7 +173,7 @@ pub(super) fn replaced_in_subqueries(
     .data()
 }
 
-/// A subquery that names inner columns in place of those of the outer query.
+/// Replaces columns of the outer query in a subquery by inner columns.
 pub(super) fn replaced_in_plan(plan: LogicalPlan, by: &[(Column, Column)]) -> Result<LogicalPlan> {
     plan.transform_up(|node| {
         let names = NamePreserver::new(&node);

@@ -1,4 +1,4 @@
-//! Expressions with subqueries.
+//! Rewrites expressions with subqueries.
 
 use std::sync::Arc;
 
@@ -16,23 +16,24 @@ use datafusion::logical_expr::{
 use super::one_row::one_row;
 use super::{Names, has_subquery, outer, shape, subquery, unnest};
 
-/// Where an expression stands.
+/// The position of an expression.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
-    /// It is one of the conditions of WHERE that all must hold.
+    /// The expression is one of the conditions of WHERE that must all be TRUE.
     Conjunct,
-    /// It is part of WHERE, and UNKNOWN is as good as FALSE.
+    /// The expression is part of WHERE, where UNKNOWN counts as FALSE.
     Condition,
-    /// UNKNOWN is not FALSE here.
+    /// UNKNOWN differs from FALSE here.
     Value,
 }
 
-/// Rewrites the expressions of a node. What they need is joined to its input.
+/// Rewrites the expressions of a node, and joins the subqueries that they need to its input.
 pub(super) struct Rewriter<'a> {
     input: LogicalPlan,
-    /// The input before anything was joined to it: what subqueries name is there, and it is read for each of them.
+    /// The input before anything was joined to it. It has the columns that subqueries reference, and is read for each
+    /// of them.
     before: LogicalPlan,
-    /// Whether the node is a filter, where DataFusion makes joins of IN and EXISTS.
+    /// True if the node is a filter, where DataFusion turns IN and EXISTS into joins.
     filter: bool,
     names: &'a Names,
     added: bool,
@@ -43,7 +44,7 @@ impl<'a> Rewriter<'a> {
         Self { before: input.clone(), input, filter, names, added: false }
     }
 
-    /// The input, and whether it has more columns than it had.
+    /// Returns the input, and whether columns were added.
     pub(super) fn into_input(self) -> (LogicalPlan, bool) {
         (self.input, self.added)
     }
@@ -89,7 +90,7 @@ impl<'a> Rewriter<'a> {
     fn is_in(&mut self, value: Expr, sub: Subquery, negated: bool, place: Place) -> Result<Expr> {
         let value = self.rewritten(value, Place::Value)?;
         let plan = match (sub.subquery.as_ref(), place) {
-            // Which of the rows that are equal is found does not matter, and DataFusion's mark joins fail.
+            // It does not matter which of several equal rows is found, and DataFusion's mark joins fail on DISTINCT.
             (LogicalPlan::Distinct(Distinct::All(input)), Place::Condition | Place::Value) => {
                 input.as_ref()
             }
@@ -101,7 +102,7 @@ impl<'a> Rewriter<'a> {
         let correlated = !outer::references(plan)?.is_empty();
         let exact = match (negated, place) {
             (false, Place::Conjunct | Place::Condition) => true,
-            // DataFusion's anti join that knows NULL has one key.
+            // DataFusion's null-aware anti join supports one key only.
             (true, Place::Conjunct) => !(correlated || nullable && value.column_refs().is_empty()),
             _ => !nullable,
         };
@@ -112,7 +113,7 @@ impl<'a> Rewriter<'a> {
         if let (Expr::Literal(ScalarValue::Boolean(Some(value)), _), true) =
             (&value, place != Place::Value)
         {
-            // Whether a condition is TRUE, or FALSE, for a row of the subquery.
+            // Returns the condition for rows of the subquery that make IN TRUE, or NOT IN other than TRUE.
             let met = |output: Expr| match (value, negated) {
                 (true, false) => output,
                 (false, false) => not(output),
@@ -162,7 +163,7 @@ impl<'a> Rewriter<'a> {
         unnest::project(vec![column.alias(self.names.next("in"))], plan.clone())
     }
 
-    /// The rows of a subquery whose only column is equal to a value of the outer query.
+    /// Returns the rows of a subquery whose only column equals a value of the outer query.
     fn where_equal(&self, plan: &LogicalPlan, value: &Expr, inside: Expr) -> Result<LogicalPlan> {
         let below = match plan {
             LogicalPlan::Projection(projection) => projection.input.schema(),
@@ -172,7 +173,7 @@ impl<'a> Rewriter<'a> {
         if !named.any(|column| below.has_column(column)) {
             return where_column(plan, |output| output.eq(inside));
         }
-        // Both have a column of this name, so the inner one gets another.
+        // Both sides have a column of this name, so the inner one is renamed.
         let (table, name) = (self.names.next("in"), self.names.next("value"));
         let column = Column::from(plan.schema().qualified_field(0));
         let renamed = vec![Expr::Column(column).alias(&name)];
@@ -183,8 +184,8 @@ impl<'a> Rewriter<'a> {
         where_(&LogicalPlan::SubqueryAlias(alias), output.eq(inside))
     }
 
-    /// Whether a subquery has rows. Of `ours`, which no user has written, one row is counted, which is less work
-    /// than the join with all of them.
+    /// Tests whether a subquery has rows. For `ours`, which the rewriter created, one row is counted, which costs
+    /// less than the join with all of them.
     fn exists(&mut self, sub: Subquery, negated: bool, ours: bool) -> Result<Expr> {
         let plan = sub.subquery.as_ref();
         if shape::has_a_row(plan) {
@@ -202,7 +203,7 @@ impl<'a> Rewriter<'a> {
         }
         let plan = match correlated {
             true => plan.clone(),
-            // One row is enough.
+            // One row suffices.
             false => LogicalPlan::Limit(Limit {
                 skip: None,
                 fetch: Some(Box::new(lit(1_i64))),
@@ -228,7 +229,7 @@ impl<'a> Rewriter<'a> {
             return Ok(Expr::ScalarSubquery(self.with_a_name_of_its_own(sub)?));
         }
         let input = self.input.clone();
-        // A value that is compared may be one of a subquery itself.
+        // A compared value may come from a subquery itself.
         let known = |plan: &LogicalPlan| {
             references.iter().all(|(_, column)| plan.schema().has_column(column))
         };
@@ -241,7 +242,7 @@ impl<'a> Rewriter<'a> {
 }
 
 impl Rewriter<'_> {
-    /// A subquery that becomes a side of a join, whose column the other side must not have.
+    /// Renames the column of a subquery that becomes a side of a join, if the other side has a column of that name.
     fn with_a_name_of_its_own(&self, sub: Subquery) -> Result<Subquery> {
         let field = sub.subquery.schema().field(0).name().clone();
         let has = |(table, other): (Option<&TableReference>, &FieldRef)| {
@@ -257,10 +258,10 @@ impl Rewriter<'_> {
     }
 }
 
-/// The rows of a subquery for which its only column meets a condition.
+/// Returns the rows of a subquery whose only column meets a condition.
 fn where_column(plan: &LogicalPlan, condition: impl FnOnce(Expr) -> Expr) -> Result<LogicalPlan> {
     match plan {
-        // Below the projection, where DataFusion can make a join of it.
+        // The condition goes below the projection, where DataFusion can turn it into a join.
         LogicalPlan::Projection(projection) => match projection.expr.as_slice() {
             [value] if !value.is_volatile() && !has_subquery(value) => {
                 where_(&projection.input, condition(value.clone().unalias()))
@@ -276,7 +277,7 @@ fn where_column(plan: &LogicalPlan, condition: impl FnOnce(Expr) -> Expr) -> Res
     }
 }
 
-/// `SELECT 1 FROM plan WHERE condition`. DataFusion moves the conditions of one WHERE, but not of two.
+/// Returns `SELECT 1 FROM plan WHERE condition`. DataFusion moves the conditions of one WHERE, but not of two.
 fn where_(plan: &LogicalPlan, condition: Expr) -> Result<LogicalPlan> {
     let filter = match plan {
         LogicalPlan::Filter(filter) => {

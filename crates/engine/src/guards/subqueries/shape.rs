@@ -1,7 +1,7 @@
-//! Which subqueries DataFusion makes joins of without a change of their answer.
+//! Decides which subqueries DataFusion turns into joins correctly.
 //!
-//! It takes the correlated conditions out of WHERE and makes them conditions of the join. What lies between must
-//! give the same rows whether a condition holds before it or after it.
+//! DataFusion moves the correlated conditions from WHERE to the join. The operators in between must return the same
+//! rows whether a condition is applied before or after them.
 
 use datafusion::common::JoinType;
 use datafusion::logical_expr::logical_plan::Distinct;
@@ -12,12 +12,12 @@ use datafusion::logical_expr::{
 
 use super::outer;
 
-/// Whether the conditions of a subquery can be those of a semi, anti or mark join.
+/// Returns true if the conditions of a subquery can be those of a semi, anti or mark join.
 pub(super) fn can_be_joined(plan: &LogicalPlan) -> bool {
     lifts(plan, Between::Nothing)
 }
 
-/// The same for a lateral join, where rows count.
+/// Returns true if the conditions of a subquery can be those of a lateral join, where the number of rows matters.
 pub(super) fn can_be_lateral(plan: &LogicalPlan) -> bool {
     use datafusion::common::tree_node::TreeNode;
     let merges_rows = |node: &LogicalPlan| match node {
@@ -28,7 +28,7 @@ pub(super) fn can_be_lateral(plan: &LogicalPlan) -> bool {
     can_be_joined(plan) && !plan.exists(|node| Ok(merges_rows(node))).unwrap_or(true)
 }
 
-/// Whether it is a scalar subquery that DataFusion makes a left join of grouped rows of.
+/// Returns true for a scalar subquery that DataFusion correctly turns into a left join of grouped rows.
 pub(super) fn is_scalar_to_join(plan: &LogicalPlan) -> bool {
     match plan {
         LogicalPlan::Projection(projection) => {
@@ -44,7 +44,8 @@ pub(super) fn is_scalar_to_join(plan: &LogicalPlan) -> bool {
     }
 }
 
-/// Whether a value over aggregates is one of those that DataFusion gets right for no rows, where its join gives NULL.
+/// Returns true if a value over aggregates is one that DataFusion computes correctly for no rows, where its join
+/// returns NULL.
 fn is_null_for_null(expr: &Expr) -> bool {
     match expr {
         Expr::Column(_) | Expr::Literal(..) => true,
@@ -58,14 +59,14 @@ fn is_null_for_null(expr: &Expr) -> bool {
     }
 }
 
-/// What lies between a condition and the join that it is to become part of.
+/// The operators between a condition and the join that it is moved to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Between {
-    /// Nothing that combines rows.
+    /// No operator combines rows.
     Nothing,
-    /// Equal rows have become one.
+    /// Equal rows are merged.
     Distinct,
-    /// Rows have been aggregated. Only conditions that all rows of a group share come past that.
+    /// Rows are aggregated. Only conditions that all rows of a group share can be moved.
     Aggregate,
 }
 
@@ -109,15 +110,15 @@ fn lifts(plan: &LogicalPlan, between: Between) -> bool {
             let own = join.on.iter().any(|(l, r)| outer::may_refer(l) || outer::may_refer(r))
                 || join.filter.as_ref().is_some_and(outer::may_refer);
             let alone = |plan| outer::references(plan).is_ok_and(|found| found.is_empty());
-            // INTERSECT and EXCEPT are semi and anti joins, and DataFusion takes the columns of the condition for
-            // ones that these still have.
+            // INTERSECT and EXCEPT are semi and anti joins. DataFusion assumes wrongly that they still have the
+            // columns of the condition.
             let sides = match join.join_type {
                 JoinType::Inner => true,
                 JoinType::Left => alone(&join.right),
                 JoinType::Right => alone(&join.left),
                 _ => false,
             };
-            // DataFusion drops a LIMIT that it comes to after a condition, wherever it is.
+            // DataFusion drops any LIMIT that it visits after a condition.
             let later = !alone(&join.left) && has_limit(&join.right);
             !own && sides && !later && lifts(&join.left, between) && lifts(&join.right, between)
         }
@@ -130,7 +131,7 @@ fn has_limit(plan: &LogicalPlan) -> bool {
     plan.exists(|node| Ok(matches!(node, LogicalPlan::Limit(_)))).unwrap_or(true)
 }
 
-/// A column of the subquery that is equal to an expression without any.
+/// Returns true if a condition equates a column of the subquery with an expression without any.
 fn is_equality(expr: &Expr) -> bool {
     let Expr::BinaryExpr(BinaryExpr { left, op: Operator::Eq, right }) = expr else {
         return false;
@@ -143,7 +144,7 @@ fn is_equality(expr: &Expr) -> bool {
     (column(left) && !right.any_column_refs()) || (column(right) && !left.any_column_refs())
 }
 
-/// Whether a subquery has a row whatever the outer query's columns are.
+/// Returns true if a subquery has a row for all values of the outer columns.
 pub(super) fn has_a_row(plan: &LogicalPlan) -> bool {
     match plan {
         LogicalPlan::Projection(projection) => has_a_row(&projection.input),
@@ -160,19 +161,19 @@ pub(super) fn has_a_row(plan: &LogicalPlan) -> bool {
     }
 }
 
-/// Whether DataFusion finds out by itself that a subquery that stands for a value may be NULL, or it never is. To
-/// DataFusion, one without rows is as little NULL as its column.
+/// Returns true if DataFusion detects that a scalar subquery may be NULL, or if it never is. DataFusion ignores that
+/// a subquery without rows is NULL.
 pub(super) fn is_known_to_be_null(plan: &LogicalPlan) -> bool {
     plan.schema().field(0).is_nullable() || has_a_row(plan)
 }
 
-/// Whether a subquery has at most one row for each value of the outer query's columns.
+/// Returns true if a subquery has at most one row for each value of the outer columns.
 pub(super) fn has_one_row_at_most(plan: &LogicalPlan) -> bool {
     plan.max_rows().is_some_and(|rows| rows <= 1)
 }
 
-/// The subquery without DISTINCT, ORDER BY, and a LIMIT that does not decide whether it has rows; nothing if it has none
-/// of these.
+/// Returns the subquery without DISTINCT, ORDER BY and any LIMIT that does not affect whether it has rows; `None` if
+/// it has none of these.
 pub(super) fn without_limit(plan: &LogicalPlan) -> Option<LogicalPlan> {
     match plan {
         LogicalPlan::Limit(limit) => {

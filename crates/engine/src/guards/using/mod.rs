@@ -1,9 +1,9 @@
-//! Columns that USING and NATURAL merge.
+//! Corrects the columns that USING and NATURAL merge.
 //!
-//! DataFusion keeps the columns of both sides and takes an unqualified name for the left one. [`nest`] puts a join
-//! whose merged columns matter into parentheses, and [`MergedColumns`] plans what is in these: of each merged column
-//! there is one, at its place in the left table. Where a statement names a column of one side, as `r.a`, that column
-//! gets a name that no user has, and so does the statement's.
+//! DataFusion keeps the columns of both sides and resolves an unqualified name to the left one. [`nest`] puts joins
+//! whose merged columns matter into parentheses, and [`MergedColumns`] plans these: each merged column occurs once,
+//! at its place in the left table. A column of one side that a statement references, such as `r.a`, gets a unique
+//! name, and the reference is changed accordingly.
 
 mod names;
 mod nest;
@@ -128,8 +128,8 @@ pub(super) fn rewrite(statement: &mut Statement) -> Result<()> {
     joins(statement, &mut Joins { forced: None, found: false })
 }
 
-/// Puts the joins into parentheses whose USING has this name without quotes, which no column of one side has but for
-/// capitals. Returns whether there was one.
+/// Puts joins into parentheses whose USING has this unquoted name, if a side only has a column of that name in other
+/// capitals. Returns true if there was one.
 pub(crate) fn merge_other_capitals(statement: &mut Statement, name: &str) -> Result<bool> {
     let mut forced = Joins { forced: Some(name.to_owned()), found: false };
     joins(statement, &mut forced)?;
@@ -153,9 +153,9 @@ fn joins(statement: &mut Statement, joins: &mut Joins) -> Result<()> {
 }
 
 struct Joins {
-    /// A name for which joins are put into parentheses though they would be right without.
+    /// A name whose joins are put into parentheses even if they would be correct without.
     forced: Option<String>,
-    /// Whether this was done.
+    /// True if a join with the forced name was found.
     found: bool,
 }
 
@@ -179,7 +179,7 @@ impl VisitorMut for Joins {
     type Break = DataFusionError;
 
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<Self::Break> {
-        // ORDER BY names columns of the only SELECT.
+        // ORDER BY refers to the columns of the only SELECT.
         if let SetExpr::Select(select) = query.body.as_mut() {
             let mut order = query.order_by.take();
             let done = self.nest(select, order.as_mut());
@@ -190,7 +190,7 @@ impl VisitorMut for Joins {
     }
 
     fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<Self::Break> {
-        // Of those that have been done already, nothing is left to do.
+        // A SELECT that was already changed stays as it is.
         self.nest(select, None)
     }
 }

@@ -1,4 +1,4 @@
-//! Names in statements, and those that no user has.
+//! Handles names in statements, and generates unique ones.
 
 use std::collections::{BTreeSet, HashSet};
 use std::ops::ControlFlow;
@@ -10,12 +10,12 @@ use datafusion::sql::sqlparser::ast::{
 /// A column of one of the tables: the table's name or alias, and the column's.
 pub(super) type Qualified = (String, String);
 
-/// The name under which a column is kept that another one has been merged with.
+/// Returns the name under which a column is kept after it is merged with another.
 pub(super) fn kept(table: &str, column: &str) -> String {
     format!("{column} of {table}")
 }
 
-/// A name as the planner compares it.
+/// Returns a name as the planner compares it.
 pub(super) fn normal(ident: &Ident) -> String {
     match ident.quote_style {
         Some(_) => ident.value.clone(),
@@ -23,7 +23,7 @@ pub(super) fn normal(ident: &Ident) -> String {
     }
 }
 
-/// The names by which columns of a relation may be qualified.
+/// Returns the names by which columns of a relation may be qualified.
 pub(in crate::guards) fn tables(relation: &TableFactor) -> Vec<String> {
     let alias = match relation {
         TableFactor::Table { alias, .. }
@@ -55,7 +55,7 @@ fn all_tables(joined: &TableWithJoins) -> Vec<String> {
     tables(&joined.relation).into_iter().chain(joins).collect()
 }
 
-/// The qualified column that an expression is.
+/// Returns the qualified column of an expression.
 fn qualified(expr: &Expr) -> Option<Qualified> {
     match expr {
         Expr::CompoundIdentifier(parts) => match parts.as_slice() {
@@ -66,14 +66,14 @@ fn qualified(expr: &Expr) -> Option<Qualified> {
     }
 }
 
-/// Visits the columns of the tables of a query that it, and queries in it, name.
+/// Visits the columns of a query's tables that the query and its nested queries reference.
 pub(super) struct Columns<F> {
     visit: F,
-    /// The tables of the queries inside, which have other columns.
+    /// Tables of nested queries, which hide those of this query.
     hidden: Vec<HashSet<String>>,
-    /// Unqualified names.
+    /// Unqualified names in the query.
     pub(super) unqualified: BTreeSet<String>,
-    /// Those in queries inside, which may be columns of these.
+    /// Unqualified names in nested queries, which may be columns of this query's tables.
     pub(super) inside: BTreeSet<String>,
 }
 
@@ -123,7 +123,7 @@ fn tables_of_query(body: &SetExpr) -> HashSet<String> {
     }
 }
 
-/// Has an expression name the column that is kept.
+/// Changes an expression to reference the kept column.
 pub(super) fn rename(column: &Qualified, expr: &mut Expr) {
     if let Expr::CompoundIdentifier(parts) = expr
         && let Some(last) = parts.last_mut()

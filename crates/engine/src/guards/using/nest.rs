@@ -1,5 +1,5 @@
-//! From `l FULL JOIN r USING (a)` to `(l FULL JOIN r USING (a))`, which [`MergedColumns`](super::plan::MergedColumns)
-//! plans.
+//! Rewrites `l FULL JOIN r USING (a)` to `(l FULL JOIN r USING (a))`, which
+//! [`MergedColumns`](super::plan::MergedColumns) plans.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -16,18 +16,18 @@ use datafusion::sql::sqlparser::ast::{
 use super::names::{self, Columns, Qualified, kept, normal};
 use super::plan::MARK;
 
-/// What a join merges.
+/// The columns that a join merges.
 #[derive(Debug, Clone)]
 struct Merge {
-    /// Where the join is in its list.
+    /// Index of the join in its list.
     at: usize,
-    /// The columns; all that both sides have if NATURAL.
+    /// Names of the merged columns; `None` for NATURAL, which merges all common columns.
     columns: Option<BTreeSet<String>>,
-    /// The tables on both sides.
+    /// Tables on both sides.
     tables: Vec<String>,
-    /// Whether the left side's column may be NULL where the merged one is not.
+    /// True if the left side's column may be NULL where the merged one is not.
     right_counts: bool,
-    /// Columns of one side that the statement names.
+    /// Columns of one side that the statement references.
     named: BTreeSet<Qualified>,
 }
 
@@ -38,8 +38,8 @@ impl Merge {
     }
 }
 
-/// Puts the joins of a SELECT into parentheses whose merged columns DataFusion would get wrong, or refuse; or that
-/// merge columns of the name `forced`. Returns whether there is one of this name.
+/// Puts joins of a SELECT into parentheses if DataFusion would get their merged columns wrong or refuse them, or if
+/// they merge columns of the name `forced`. Returns true if some join merges columns of that name.
 pub(super) fn nest(
     select: &mut Select,
     order: Option<&mut OrderBy>,
@@ -66,7 +66,7 @@ pub(super) fn nest(
     done
 }
 
-/// Takes parentheses away that change nothing: `(a JOIN b) JOIN c`.
+/// Removes parentheses that change nothing, as in `(a JOIN b) JOIN c`.
 fn flatten(from: &mut TableWithJoins) {
     while let TableFactor::NestedJoin { table_with_joins, alias: None } = &mut from.relation {
         let inner = std::mem::take(&mut table_with_joins.joins);
@@ -139,7 +139,7 @@ fn nested(
     is_forced: bool,
 ) -> Result<bool> {
     let right_counts = merges.iter().flatten().any(|merge| merge.right_counts);
-    // What names columns of one side, before anything is changed.
+    // References to columns of one side, collected before anything is changed.
     let mut named = Vec::new();
     let mut columns = Columns::new(|column: &Qualified, _: &mut Expr| named.push(column.clone()));
     let _ = select.visit(&mut columns);
@@ -223,13 +223,14 @@ fn nested(
     Ok(is_forced)
 }
 
-/// Whether a SELECT has a `*`.
+/// Returns true if a SELECT has a `*`.
 fn shows_all(select: &Select) -> bool {
     matches!(select.flavor, SelectFlavor::FromFirstNoSelect)
         || select.projection.iter().any(|item| matches!(item, SelectItem::Wildcard(_)))
 }
 
-/// Whether the first table with a column may be another than the first by its name, which DataFusion takes for `*`.
+/// Returns true if the first table of a column in FROM may differ from the first by name, which DataFusion uses for
+/// `*`.
 fn is_out_of_order(from: &TableWithJoins) -> bool {
     let relations =
         || std::iter::once(&from.relation).chain(from.joins.iter().map(|it| &it.relation));
@@ -258,7 +259,7 @@ fn condition(join: &mut Join) -> Option<&mut Expr> {
     }
 }
 
-/// Whether DataFusion would not know which column is meant, though both are equal.
+/// Returns true if DataFusion cannot resolve a column, although both candidates are equal.
 fn is_ambiguous(
     select: &mut Select,
     order: Option<&mut OrderBy>,
@@ -266,8 +267,8 @@ fn is_ambiguous(
     unqualified: &BTreeSet<String>,
     inside: BTreeSet<String>,
 ) -> bool {
-    // The planner asks for the type of what WHERE names, and of some operands, before it knows the column; and it finds no
-    // merged column for a name in a query inside.
+    // The planner needs the types of names in WHERE, and of some operands, before it resolves the columns. It also
+    // finds no merged column for a name in a nested query.
     let mut operands = Columns::new(|_: &Qualified, _: &mut Expr| {});
     operands.unqualified = inside;
     if let Some(selection) = &mut select.selection {
@@ -300,8 +301,8 @@ fn is_ambiguous(
         })
 }
 
-/// Visits the operands whose types the planner asks for: those of signs and NOT, of casts to a timestamp, of operators
-/// that take lists, too, and of functions of nested values.
+/// Visits the operands whose types the planner needs: those of signs and NOT, of casts to a timestamp, of operators
+/// that also take lists, and of functions of nested values.
 struct Typed<'a, V>(&'a mut V);
 
 impl<V: VisitorMut> VisitorMut for Typed<'_, V> {
@@ -321,12 +322,12 @@ impl<V: VisitorMut> VisitorMut for Typed<'_, V> {
     }
 }
 
-/// Whether an operator means something else between lists.
+/// Returns true if an operator has another meaning for lists.
 fn takes_lists(op: &BinaryOperator) -> bool {
     matches!(op, BinaryOperator::StringConcat | BinaryOperator::AtArrow | BinaryOperator::ArrowAt)
 }
 
-/// Whether an argument is a list, a map or a function.
+/// Returns true if a function takes a list, a map or a lambda.
 fn takes_nested(function: &Function) -> bool {
     let name = function.name.0.last().and_then(ObjectNamePart::as_ident).map(normal);
     let is_named = name.is_some_and(|name| ["unnest", "map", "make_map"].contains(&name.as_str()));
@@ -337,7 +338,7 @@ fn takes_nested(function: &Function) -> bool {
     is_named || list.args.iter().any(is_lambda)
 }
 
-/// Keeps the names of the columns of an answer, and what is kept of one side out of `*`.
+/// Keeps the column names of the answer, and excludes the kept columns of one side from `*`.
 fn rename_items(select: &mut Select, named: &BTreeSet<Qualified>) {
     let mut outputs: BTreeSet<String> = BTreeSet::new();
     for item in &mut select.projection {
@@ -380,7 +381,7 @@ fn without(options: &mut WildcardAdditionalOptions, named: &BTreeSet<Qualified>)
     options.opt_exclude = Some(ExcludeSelectItem::Multiple(excluded));
 }
 
-/// `((a USING b) ON c USING d) ON e`: each join that merges columns ends a parenthesis.
+/// Nests the joins, as in `((a USING b) ON c USING d) ON e`: each join that merges columns ends a parenthesis.
 fn parenthesize(from: &mut TableWithJoins, merges: &[Merge]) {
     let mut merges = merges.iter().peekable();
     let joins = std::mem::take(&mut from.joins);

@@ -1,4 +1,4 @@
-//! Plans a join with one column in place of each two that are merged.
+//! Plans a join with one column instead of each two that are merged.
 
 use std::collections::HashSet;
 
@@ -15,10 +15,10 @@ use datafusion::sql::sqlparser::ast::{
 use super::names::kept;
 use crate::declared_names::is_same;
 
-/// The alias of parentheses of ours.
+/// Alias that marks the parentheses that were added.
 pub(super) const MARK: &str = "joined with merged columns";
 
-/// The planner of joins with this mark.
+/// Plans joins with this mark.
 #[derive(Debug)]
 pub(super) struct MergedColumns;
 
@@ -90,7 +90,7 @@ fn planned(
     let right_columns = right.schema().columns();
     let builder = LogicalPlanBuilder::from(left);
     let plan = match names.is_empty() {
-        // NATURAL without a common column.
+        // A NATURAL join without common columns is a cross join.
         true => builder.join_on(right, join_type, [])?.build()?,
         false => {
             let keys = (left_keys.clone(), right_keys.clone());
@@ -138,7 +138,8 @@ struct Name {
     is_quoted: bool,
 }
 
-/// The only columns of these names. Without quotes, one with other capitals will do if there is no better.
+/// Returns the unique columns of these names. For a name without quotes, a column with other capitals is used if no
+/// exact one exists.
 fn columns(schema: &DFSchema, names: &[Name]) -> Result<Vec<Column>> {
     let columns = names.iter().map(|Name { text, is_quoted }| {
         let mut found = schema.columns_with_unqualified_name(text);

@@ -1,4 +1,4 @@
-//! What the shapes with groups share.
+//! Functions shared by the shapes with groups.
 
 use std::sync::Arc;
 
@@ -13,10 +13,10 @@ use super::{Served, Unserved};
 use crate::switch::Key;
 use crate::switch::planner::Planner;
 
-/// The lower half of an aggregate by groups whose upper half is `node`, if it is plain: no grouping
-/// sets or FILTER.
+/// Returns the lower half of a grouped aggregate whose upper half is `node`, if it has no grouping sets and no
+/// FILTER.
 ///
-/// With a LIMIT it may choose among groups, and so it may among those that the switch let pass: all.
+/// A LIMIT may choose among groups. It may then choose among those that the switch let pass, which are all.
 pub(super) fn lower_half(node: &Arc<dyn ExecutionPlan>) -> Option<&AggregateExec> {
     let plain = |aggregate: &AggregateExec| {
         aggregate.group_expr().is_single()
@@ -30,15 +30,15 @@ pub(super) fn lower_half(node: &Arc<dyn ExecutionPlan>) -> Option<&AggregateExec
     (is_upper && is_lower && plain(upper) && plain(lower)).then_some(lower)
 }
 
-/// Rows of a group, where nothing is known: it ranks configurations.
+/// Assumed rows per group, for ranking configurations.
 pub(super) const ASSUMED_GROUP_ROWS: u64 = 16;
 
-/// Whether an aggregate adds up: SUM or COUNT, of all rows.
+/// Returns true for SUM or COUNT without DISTINCT.
 pub(super) fn adds_up(aggregate: &Arc<AggregateFunctionExpr>) -> bool {
     matches!(aggregate.fun().name(), "sum" | "count") && !aggregate.is_distinct()
 }
 
-/// Both halves of an aggregate over another input.
+/// Returns both halves of an aggregate over another input.
 pub(super) fn above(
     upper: &Arc<dyn ExecutionPlan>,
     input: Arc<dyn ExecutionPlan>,
@@ -48,7 +48,7 @@ pub(super) fn above(
     replace_children_if_necessary(Arc::clone(upper), vec![lower])
 }
 
-/// A key that tells values apart: always, or except for collisions that δ allows.
+/// Returns a key that separates all values, or all except for collisions that δ allows.
 pub(super) fn exact_or_fingerprint(
     keys: &[Arc<dyn PhysicalExpr>],
     input: &Arc<dyn ExecutionPlan>,

@@ -1,4 +1,4 @@
-//! SELECT DISTINCT.
+//! Serves SELECT DISTINCT.
 //!
 //! ```text
 //! AggregateExec: mode=Final              AggregateExec: mode=Final
@@ -7,7 +7,7 @@
 //!                                              X
 //! ```
 //!
-//! Both halves are the master's, which has as many cores as there are partitions.
+//! Both halves run on the master, which has as many cores as there are partitions.
 
 use std::sync::Arc;
 
@@ -41,7 +41,7 @@ pub(super) fn rewrite(
     let plan = planner.place(&goal, vec![Field::Key(key)], |size| {
         let config = Config::new(narrow(size.rows), narrow(size.columns), width, Policy::Lru);
         let config = config.map_err(reason)?;
-        // Fingerprints may only be confused within a row if the row is independent of them.
+        // Collisions are limited to one row of the matrix only if the row is independent of the fingerprints.
         Ok(Configured::Distinct(if fingerprint {
             config.with_row_value()
         } else {

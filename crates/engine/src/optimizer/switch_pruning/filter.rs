@@ -1,4 +1,4 @@
-//! WHERE, if the workers send their rows unfiltered.
+//! Serves WHERE if the workers send their rows unfiltered.
 //!
 //! ```text
 //! FilterExec            FilterExec
@@ -6,9 +6,9 @@
 //!                           X
 //! ```
 //!
-//! The filter above decides; the switch drops rows that do not pass whatever the predicates are that it
-//! cannot compute. Only the first filter above a scan is served, and none below another program: what
-//! crosses the switch for DISTINCT must be filtered already.
+//! The filter above decides. The switch drops rows that fail whatever the values of the predicates that it cannot
+//! compute. Only the first filter above a scan is served, and none below another program, because rows that cross the
+//! switch for DISTINCT must already be filtered.
 
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ use crate::choice::Why;
 use crate::switch::planner::{Planner, reason};
 use crate::switch::{Field, Flags, Order, SwitchPlan};
 
-/// Serves `node` if it is a filter over what a scan sends.
+/// Serves `node` if it is a filter over the rows of a scan.
 pub(super) fn rewrite(
     node: &Arc<dyn ExecutionPlan>,
     planner: &mut Planner,
@@ -46,7 +46,7 @@ pub(super) fn rewrite(
     Ok(pruned(node, Arc::clone(filter.input()), plan)?)
 }
 
-/// Whether rows come from a scan without being joined, aggregated or sorted.
+/// Returns true if rows come from a scan without being joined, aggregated or sorted.
 pub(super) fn is_scanned(plan: &Arc<dyn ExecutionPlan>) -> bool {
     let children = plan.children();
     let passes = plan.is::<FilterExec>()
@@ -88,8 +88,8 @@ fn plan(filter: &FilterExec, planner: &mut Planner) -> Served<SwitchPlan> {
     Ok(planner.place(&goal, packet.fields(), |_| Ok(Configured::Filter(config.clone())))?)
 }
 
-/// The limit on the bits of a truth table's row plus twice the undecided leaves: building the table
-/// takes time exponential in them.
+/// Limit on the bits of a truth table's row plus twice the undecided leaves. Building the table takes time
+/// exponential in them.
 const MOST_BITS: usize = 20;
 
 /// Counts comparisons, and leaves that the switch cannot decide.
@@ -108,11 +108,11 @@ fn count(formula: &Formula, bits: &mut usize, open: &mut usize) {
     }
 }
 
-/// What the packets of a filter hold, as its formula grows.
+/// The fields of a filter's packets, collected while its formula is built.
 struct Packet<'a> {
     input: &'a Arc<dyn ExecutionPlan>,
     known: Knowledge,
-    /// Whether workers evaluate what the switch cannot.
+    /// True if workers evaluate predicates that the switch cannot.
     workers: bool,
     values: Vec<Order>,
     flags: Flags,
@@ -186,7 +186,7 @@ impl Packet<'_> {
         self.by_worker(expr)
     }
 
-    /// `value relation constant`, if both have a code.
+    /// Returns the formula `value relation constant`, if both have a code.
     fn compare(
         &mut self,
         value: &Arc<dyn PhysicalExpr>,
@@ -194,7 +194,7 @@ impl Packet<'_> {
         constant: &ScalarValue,
     ) -> Result<Option<Formula>> {
         let schema = self.input.schema();
-        // Anything other than a column is computed by the worker as a whole.
+        // The worker computes anything other than a column as a whole.
         let Some(statistics) = self.known.of_column(value) else { return Ok(None) };
         if constant.is_null()
             || is_nan(constant)
@@ -227,7 +227,7 @@ impl Packet<'_> {
         Ok(Some(Formula::Or(any)))
     }
 
-    /// A predicate that the worker evaluates, or else only the filter above.
+    /// Returns a predicate that the worker evaluates, or that is left to the filter above.
     fn by_worker(&mut self, expr: &Arc<dyn PhysicalExpr>) -> Result<Formula> {
         let leaf = if self.workers {
             let null = expr.nullable(&self.input.schema())?.then(|| self.flags.null(expr));
@@ -259,7 +259,7 @@ fn relation(op: Operator) -> Option<Relation> {
     })
 }
 
-/// The relation seen from the other side.
+/// Returns the relation with its operands swapped.
 fn mirrored(relation: Relation) -> Relation {
     match relation {
         Relation::Lt => Relation::Gt,

@@ -1,4 +1,4 @@
-//! GROUP BY with MIN and MAX, one or several.
+//! Serves GROUP BY with one or several MIN and MAX.
 //!
 //! ```text
 //! AggregateExec: mode=Final              AggregateExec: mode=Final
@@ -33,7 +33,7 @@ pub(super) fn rewrite(
     let partial = lower_half(node).ok_or(Unserved::Other)?;
     let aggregates = partial.aggr_expr();
     if aggregates.is_empty() || aggregates.iter().any(adds_up) {
-        // It is a DISTINCT, or one with sums.
+        // DISTINCT and aggregates with sums have shapes of their own.
         return Err(Unserved::Other);
     }
     let of = |aggregate: &Arc<AggregateFunctionExpr>| {
@@ -54,8 +54,8 @@ pub(super) fn rewrite(
     let (mut fields, mut exact, mut floating) = (vec![Field::Key(key)], true, false);
     for (extreme, value) in &wanted {
         let order = Order::new(value, &input.schema(), known.of_column(value))??;
-        // A NULL decides nothing, but its group must arrive: the worst value does just that. After a
-        // NaN, DataFusion takes the next value even if it is not the best so far.
+        // A NULL decides nothing, but its group must arrive, which the worst value ensures. After a NaN, DataFusion
+        // takes the next value even if it is not the best so far.
         let worst = if *extreme == Extreme::Max { 0 } else { u32::MAX };
         let order = order.with_null(worst).with_neutral(worst).stop_at_nan();
         exact &= order.is_exact();
@@ -72,14 +72,14 @@ pub(super) fn rewrite(
         let config = config.and_then(|config| config.with_others(&extremes[1..]));
         Ok(Configured::GroupBy(config.map_err(reason)?.with_hashing(hashing)))
     })?;
-    // An optimum is known of one value.
+    // The optimum is only known for one value.
     plan.count_optimum &= extremes.len() == 1;
     if floating {
         // A worker that bypasses the program would not notice a NaN.
         plan.patience = 0;
     }
     if fingerprint {
-        // Here a cell is chosen by the fingerprint itself: all keys must differ.
+        // The fingerprint itself selects the cell, so all keys must differ.
         plan = plan.with_fingerprints(known.most_rows, trusted_keys(planner.share(), 1), 1);
         planner.spend(plan.failure);
     }

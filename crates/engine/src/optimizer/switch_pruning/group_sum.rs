@@ -1,16 +1,16 @@
-//! GROUP BY with SUM and COUNT of whole numbers, one or several.
+//! Serves GROUP BY with SUM and COUNT of whole numbers, one or several.
 //!
 //! ```text
 //! AggregateExec: mode=Final              AggregateExec: mode=Final
-//!   AggregateExec: mode=Partial    ─►      SwitchDrainExec                 (what the switch holds, at the end)
+//!   AggregateExec: mode=Partial    ─►      SwitchDrainExec                 (the sums of the switch, at the end)
 //!     X                                      AggregateExec: mode=Partial
 //!                                              SwitchPruneExec: group_sum
 //!                                                X
 //! ```
 //!
-//! The switch adds up the rows of the groups that it has cells for and drops them; the others pass. Both come
-//! as partial states to the upper half, which adds them as it adds those of the partitions. A row whose key or
-//! values have no word of 32 bits bypasses the switch.
+//! The switch adds up and drops the rows of the groups that it has cells for. The other rows pass. Both arrive at the
+//! upper half as partial states, which it adds like those of the partitions. A row whose key or values do not fit
+//! words of 32 bits bypasses the switch.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! GROUP BY … HAVING SUM or COUNT above a threshold, MAX above or MIN below one.
+//! Serves GROUP BY … HAVING with SUM or COUNT above a threshold, MAX above or MIN below one.
 //!
 //! ```text
 //! FilterExec: sum(v) > c        FilterExec: sum(v) > c
@@ -11,13 +11,11 @@
 //!                                       X                                      (pass 2)
 //! ```
 //!
-//! Above the join, a second SwitchPruneExec counts the rows of pass 2, which cross the switch as they
-//! are.
+//! Above the join, a second SwitchPruneExec counts the rows of pass 2, which cross the switch unchanged.
 //!
-//! Pass 1 finds candidates: all groups that qualify and some that do not. Pass 2 reads the
-//! candidates' rows again, and the aggregate and the filter above compute exactly. So X must give the
-//! same rows twice, as scans, filters and projections do: of the same version of each object, or the
-//! query fails.
+//! Pass 1 finds candidates: all groups that qualify and some that do not. Pass 2 reads the candidates' rows again,
+//! and the aggregate and the filter above compute exactly. X must therefore return the same rows twice, as scans,
+//! filters and projections do. The query fails if an object changes in between.
 
 use std::sync::Arc;
 
@@ -76,7 +74,7 @@ pub(super) fn rewrite(
     Err(first)
 }
 
-/// `aggregate op constant`.
+/// A condition of the form `aggregate op constant`.
 struct Condition<'a> {
     aggregate: &'a AggregateFunctionExpr,
     op: Operator,
@@ -84,8 +82,8 @@ struct Condition<'a> {
 }
 
 impl<'a> Condition<'a> {
-    /// The condition that a conjunct of HAVING puts on an aggregate, if it lets few groups qualify:
-    /// those whose aggregate is great, or whose MIN is small.
+    /// Returns the condition of a HAVING conjunct on an aggregate, if it selects groups with a great value, or with a
+    /// small MIN.
     fn of(conjunct: &'a Arc<dyn PhysicalExpr>, lower: &'a AggregateExec) -> Option<Self> {
         let binary = conjunct.downcast_ref::<BinaryExpr>()?;
         let (column, op, constant) = match binary.left().downcast_ref::<Column>() {
@@ -100,7 +98,7 @@ impl<'a> Condition<'a> {
             ("sum" | "count" | "max", Operator::Gt | Operator::GtEq)
                 | ("min", Operator::Lt | Operator::LtEq)
         );
-        // One pass is enough for GROUP BY MAX and MIN.
+        // A lone MAX or MIN is served as GROUP BY, with one pass.
         let alone = matches!(aggregate.fun().name(), "max" | "min") && lower.aggr_expr().len() == 1;
         (served && !alone && !aggregate.is_distinct() && !constant.is_null()).then_some(Self {
             aggregate,
@@ -206,7 +204,7 @@ fn plan_extreme(
     })?)
 }
 
-/// The rows of the candidates' groups.
+/// Returns the rows of the candidates' groups.
 fn two_passes(
     lower: &AggregateExec,
     plan: SwitchPlan,
@@ -240,7 +238,7 @@ fn two_passes(
     Ok(Arc::new(SwitchPruneExec::on(Side::Again, Arc::new(semi), again_plan)))
 }
 
-/// Whether a plan gives the same rows when it runs twice.
+/// Returns true if a plan returns the same rows when it runs twice.
 fn is_repeatable(plan: &Arc<dyn ExecutionPlan>) -> Result<bool> {
     let mut repeatable = is_scanned(plan) && plan.boundedness() == Boundedness::Bounded;
     plan.apply(|node| {

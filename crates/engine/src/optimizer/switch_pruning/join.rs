@@ -1,4 +1,4 @@
-//! Joins whose probing side may lose rows without a match.
+//! Serves joins whose probing side may lose rows without a match.
 //!
 //! ```text
 //! HashJoinExec           HashJoinExec
@@ -8,9 +8,8 @@
 //!                            B
 //! ```
 //!
-//! A hash join reads A, which the optimizer believes to be the smaller side, before B: that is the
-//! paper's asymmetric join, small table first. A side whose unmatched rows the query keeps is not
-//! pruned.
+//! A hash join reads A, which the optimizer estimates to be the smaller side, before B. This is the paper's
+//! asymmetric join, small table first. A side whose unmatched rows the query keeps is not pruned.
 
 use std::sync::Arc;
 
@@ -30,7 +29,7 @@ use crate::physical_plan::switch_prune::SwitchPruneExec;
 use crate::switch::planner::{Planner, narrow, reason};
 use crate::switch::{Field, Key, SwitchPlan};
 
-/// The fraction of probing rows with a match, where nothing is known: it ranks configurations.
+/// Assumed share of probing rows with a match, for ranking configurations.
 const ASSUMED_MATCHING: f64 = 0.1;
 
 /// Serves `node` if it is such a join.
@@ -76,7 +75,7 @@ fn plan(join: &HashJoinExec, planner: &mut Planner) -> Served<[SwitchPlan; 2]> {
     let shape = Shape::new(kind, Passes::SmallFirst, build.is_wide());
     let goal = Goal { keys: Knowledge::of(join.left())?.rows, matching: ASSUMED_MATCHING };
     let (array_bits, hashing) = (planner.array_bits(), planner.hashing());
-    // The planner would cut such an array into several, which the models do not.
+    // The planner would split such an array into several, which the models do not.
     let whole = |bits: u64| match bits <= array_bits {
         true => Ok(()),
         false => Err(Why::new(format!("an array has {bits} bits, where {array_bits} fit"))),
@@ -90,7 +89,7 @@ fn plan(join: &HashJoinExec, planner: &mut Planner) -> Served<[SwitchPlan; 2]> {
                 Ok(Configured::JoinBloom(config.with_hashing(hashing)))
             }
             Filter::RegisterBloom => {
-                // Two arrays, each of half words.
+                // There are two arrays of half words each.
                 whole(size.bits / 2)?;
                 let words = narrow(size.bits / u64::from(theory::REGISTER_BITS));
                 let mask_bits = size.mask_bits();

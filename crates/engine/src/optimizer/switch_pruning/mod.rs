@@ -1,8 +1,8 @@
-//! A switch between the workers and the final stage, where the final stage does not need all rows.
+//! Puts a switch between the workers and the final stage of queries whose final stage does not need all rows.
 //!
-//! One file for each query shape. A rewrite keeps DataFusion's own operators, because pruning may
-//! forward too much. Partial aggregates move above the switch with the rest: the switch reduces rows
-//! in their place. Where it holds what it drops, [`SwitchDrainExec`] hands that over at the end.
+//! There is one file per query shape. A rewrite keeps DataFusion's own operators, because pruning may forward too
+//! much. Partial aggregates move above the switch with the rest, and the switch reduces rows instead. If the switch
+//! holds sums of the rows that it drops, [`SwitchDrainExec`] returns them at the end.
 //!
 //! [`SwitchDrainExec`]: crate::physical_plan::switch_drain::SwitchDrainExec
 
@@ -75,16 +75,16 @@ impl PhysicalOptimizerRule for SwitchPruning {
     }
 }
 
-/// A plan in which the switch serves a node, or why it does not.
+/// The result of serving a node by the switch, or the reason against it.
 type Served<T> = Result<T, Unserved>;
 
-/// Why a shape does not serve a node.
+/// The reason why a shape does not serve a node.
 enum Unserved {
     /// The node has another shape.
     Other,
-    /// The switch cannot, and this is why.
+    /// The switch cannot serve it, for this reason.
     Refused(Why),
-    /// Planning failed.
+    /// Planning failed with an error.
     Failed(DataFusionError),
 }
 
@@ -106,10 +106,10 @@ impl From<&'static str> for Unserved {
     }
 }
 
-/// The plan that serves a node of some shape.
+/// Returns the plan that serves a node of some shape.
 type Shape = fn(&Arc<dyn ExecutionPlan>, &mut Planner) -> Served<Arc<dyn ExecutionPlan>>;
 
-/// All shapes, under the names that EXPLAIN gives them.
+/// All shapes, with their names in EXPLAIN.
 const SHAPES: [(&str, Shape); 8] = [
     ("HAVING", having::rewrite),
     ("SKYLINE", skyline::rewrite),
@@ -121,7 +121,7 @@ const SHAPES: [(&str, Shape); 8] = [
     ("WHERE", filter::rewrite),
 ];
 
-/// Serves a node and all below it.
+/// Serves a node and all nodes below it.
 fn rewrite(node: Arc<dyn ExecutionPlan>, planner: &mut Planner) -> Result<Arc<dyn ExecutionPlan>> {
     for (name, shape) in SHAPES {
         match shape(&node, planner) {
@@ -141,7 +141,7 @@ fn rewrite(node: Arc<dyn ExecutionPlan>, planner: &mut Planner) -> Result<Arc<dy
     rewrite_children(node, planner, rewrite)
 }
 
-/// A node whose only input is `below`, which crosses the switch on its way.
+/// Returns a node with its only input `below`, whose rows cross the switch.
 fn pruned(
     node: &Arc<dyn ExecutionPlan>,
     below: Arc<dyn ExecutionPlan>,
@@ -151,8 +151,8 @@ fn pruned(
     replace_children_if_necessary(Arc::clone(node), vec![below])
 }
 
-/// Serves what lies below an operator whose input crosses the switch: filters and projections there
-/// are the workers'.
+/// Serves the nodes below an operator whose input crosses the switch. Filters and projections there run on the
+/// workers.
 fn rewrite_workers(
     node: Arc<dyn ExecutionPlan>,
     planner: &mut Planner,
@@ -164,7 +164,7 @@ fn rewrite_workers(
     }
 }
 
-/// Serves a node and all below it, in its own way.
+/// A function that serves a node and all nodes below it.
 type Rewrite = fn(Arc<dyn ExecutionPlan>, &mut Planner) -> Result<Arc<dyn ExecutionPlan>>;
 
 fn rewrite_children(
@@ -181,14 +181,13 @@ fn rewrite_children(
 /// Assumed rows of a plan if their number is unknown.
 const ASSUMED_ROWS: u64 = 10_000_000;
 
-/// Plans are made for at least this many rows: estimates err, and small tables need small switches
-/// anyway.
+/// Least number of rows that plans are made for, because estimates err and small tables need small switches anyway.
 const LEAST_ROWS: u64 = 1 << 16;
 
-/// What is known of a plan's rows: how many, and each column.
+/// Statistics of a plan's rows and columns.
 struct Knowledge {
     rows: u64,
-    /// The most that there can be, if that is known and not estimated.
+    /// Exact number of rows, if known; estimates do not count.
     most_rows: Option<u64>,
     columns: Vec<ColumnStatistics>,
 }
@@ -208,7 +207,7 @@ impl Knowledge {
         })
     }
 
-    /// What is known of an expression that is a column.
+    /// Returns the statistics of an expression, if it is a column.
     fn of_column(&self, expr: &Arc<dyn PhysicalExpr>) -> Option<&ColumnStatistics> {
         self.columns.get(expr.downcast_ref::<Column>()?.index())
     }

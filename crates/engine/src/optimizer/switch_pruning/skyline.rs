@@ -1,4 +1,4 @@
-//! Rows that no other dominates: `QUALIFY skyline(x, y) OVER ()`.
+//! Serves the skyline, which are the rows that no other row dominates: `QUALIFY skyline(x, y) OVER ()`.
 //!
 //! ```text
 //! FilterExec: skyline(x, y)        FilterExec: skyline(x, y)
@@ -38,7 +38,7 @@ pub(super) fn rewrite(
     let node_of_window = projection.map_or(filter.input(), ProjectionExec::input);
     let window = node_of_window.downcast_ref::<WindowAggExec>().ok_or(Unserved::Other)?;
     let dimensions = dimensions(window).ok_or(Unserved::Other)?;
-    // The window function's column comes after the input's.
+    // The window function's column follows those of the input.
     let last = window.input().schema().fields().len();
     let is_last = |expr: &Arc<dyn PhysicalExpr>| {
         expr.downcast_ref::<Column>().is_some_and(|column| column.index() == last)
@@ -61,7 +61,7 @@ pub(super) fn rewrite(
     Ok(replace_children_if_necessary(Arc::clone(node), vec![input])?)
 }
 
-/// The arguments of a skyline of all rows.
+/// Returns the arguments of a skyline over all rows.
 fn dimensions(window: &WindowAggExec) -> Option<Vec<Arc<dyn PhysicalExpr>>> {
     let [expr] = window.window_expr() else { return None };
     let function = expr.as_any().downcast_ref::<StandardWindowExpr>()?.get_standard_func_expr();
@@ -91,7 +91,7 @@ fn plan(
     let fields = orders.into_iter().map(Field::Order).collect();
     Ok(planner.place(&goal, fields, |size| {
         if size.score == Score::Product && !unsigned {
-            // The codes of signed values lie far from zero: their product ranks like their sum.
+            // The codes of signed values are far from zero, so their product ranks points like their sum.
             return Err("signed values are summed".into());
         }
         let config = Config::new(count, size.points, size.score, ties);

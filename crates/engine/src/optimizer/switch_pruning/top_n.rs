@@ -1,4 +1,4 @@
-//! ORDER BY … LIMIT.
+//! Serves ORDER BY … LIMIT.
 //!
 //! ```text
 //! SortExec: TopK(fetch=n)          SortExec: TopK(fetch=n)
@@ -6,7 +6,7 @@
 //!                                      X
 //! ```
 //!
-//! The switch looks at the first sort column only and keeps ties, so further columns do not matter.
+//! The switch uses the first sort column only and keeps ties, so further columns do not matter.
 
 use std::sync::Arc;
 
@@ -37,7 +37,7 @@ fn plan(sort: &SortExec, n: u64, planner: &mut Planner) -> Served<SwitchPlan> {
     let first = sort.expr().first();
     let known = Knowledge::of(sort.input())?;
     let order = Order::new(&first.expr, &schema, known.of_column(&first.expr))??;
-    // The switch keeps the greatest words: the first rows of the order must have them.
+    // The switch keeps the greatest words, so the first rows of the order must have them.
     let null = if first.options.nulls_first { u32::MAX } else { 0 };
     let order = order.reversed(!first.options.descending).with_null(null);
     let mut refused = None;

@@ -1,8 +1,8 @@
-//! A group-by as a GROUP BY of the store's own: the statement, and what its answers say.
+//! A group-by as a GROUP BY of the store: the statement, and the conversion of its answers.
 //!
-//! The store tells groups apart at least as finely as this side does, and the Final aggregate above
-//! puts together what is one group here: what an empty field is in a table of text, or how many zeros
-//! a number ends in, need not be the same on both sides.
+//! The store separates groups at least as finely as DataFusion does, and the Final aggregate merges groups that are
+//! equal for DataFusion. For example, the two may differ on empty fields of text tables or on trailing zeros of a
+//! number.
 
 use std::sync::Arc;
 
@@ -31,39 +31,39 @@ use crate::explain::in_sql;
 #[derive(Debug, Clone)]
 pub(super) struct ClauseQuery {
     statement: Statement,
-    /// What rows are grouped by, over the table's columns.
+    /// Grouping expressions over the table's columns.
     keys: Vec<ProjectionExpr>,
-    /// The columns of the answer that are states, not keys.
+    /// Columns of the answer that are states, not keys.
     states: std::ops::Range<usize>,
-    /// Where the columns of the partial states come from.
+    /// Sources of the columns of the partial states.
     sources: Vec<Source>,
-    /// The columns of the table, all of which may be NULL.
+    /// Columns of the table, all of them nullable.
     table: SchemaRef,
-    /// How many of them are in the files; the others are partitions.
+    /// Number of columns that are in the files; the others are partition columns.
     file_columns: usize,
-    /// The partial aggregation's schema.
+    /// Schema of the partial aggregation.
     schema: SchemaRef,
 }
 
-/// Where a column of the partial states comes from.
+/// The source of a column of the partial states.
 #[derive(Debug, Clone)]
 enum Source {
     /// A column of the answer.
     Answer(usize),
-    /// The partition that the file is in, of which the store knows nothing.
+    /// An expression over the partition columns, which the store does not have.
     Partition(Arc<dyn PhysicalExpr>),
 }
 
-/// What a key is, as the store has to compute it.
+/// The form of a key that the store has to compute.
 enum Wanted {
     /// A column of the file.
     Column(usize),
-    /// Anything else.
+    /// Any other expression.
     Computed,
 }
 
 impl ClauseQuery {
-    /// The group-by of a partial aggregation, or why the store cannot compute its keys or states.
+    /// Returns the group-by of a partial aggregation, or the reason why the store cannot compute its keys or states.
     ///
     /// # Errors
     ///
@@ -102,7 +102,7 @@ impl ClauseQuery {
         let style = source.format().style;
         let mut text = columns.iter().any(StateExpr::is_text);
         for (expr, _, wanted) in &keys {
-            // The text of a CSV field is sent as the scan would send it.
+            // A CSV field is sent as text in the same form as in a scan.
             let as_is =
                 matches!(wanted, Some(Wanted::Column(_))) && style == ColumnStyle::Positional;
             text |=
@@ -129,7 +129,7 @@ impl ClauseQuery {
             sent.push(key);
         }
         if sent.is_empty() {
-            // Without GROUP BY there is an answer even if there are no rows.
+            // Without GROUP BY the store answers even if there are no rows.
             columns.push(StateExpr::rows());
         }
         let first = sent.len();
@@ -149,27 +149,27 @@ impl ClauseQuery {
         }))
     }
 
-    /// What is asked of each file.
+    /// Returns the statement that is sent for each file.
     pub(super) fn statement(&self) -> &Statement {
         &self.statement
     }
 
-    /// The same about the rows that pass some filters.
+    /// Returns the statement with other filters.
     pub(super) fn asking(&self, filters: &[Filter]) -> Statement {
         let mut statement = self.statement.clone();
         statement.query.filter = Filter::there(filters);
         statement
     }
 
-    /// A scan of the keys alone, if the store knows any.
+    /// Returns a scan of the keys alone, or `None` if all keys are partition columns.
     pub(super) fn keys_of(&self, source: &S3SelectSource) -> Option<S3SelectSource> {
         let known = self.sources.iter().any(|source| matches!(source, Source::Answer(_)));
         let keys = ProjectionExprs::new(self.keys.iter().cloned());
         known.then(|| source.computing(&keys))
     }
 
-    /// A filter over the partial aggregation's columns, over the table's: if it is about keys that
-    /// are columns there.
+    /// Rewrites a filter over the partial aggregation's columns to one over the table's. Returns `None` unless all
+    /// its columns are keys that are plain columns of the table.
     ///
     /// # Errors
     ///
@@ -187,7 +187,7 @@ impl ClauseQuery {
         }
         let filter = filter.transform_down(|part| {
             let key = part.downcast_ref::<Column>().and_then(|column| of_table(column.index()));
-            // A key is not looked into: it has another column's index.
+            // A replaced key is skipped, because it contains an index of the other schema.
             Ok(match key {
                 Some(key) => Transformed::new(key, true, TreeNodeRecursion::Jump),
                 None => Transformed::no(part),
@@ -196,12 +196,11 @@ impl ClauseQuery {
         Ok(Some(filter?.data))
     }
 
-    /// The states that rows of an answer are, or what is wrong with them. `partition` holds the
-    /// values of the partition columns.
+    /// Converts rows of an answer to partial states. `partition` holds the values of the partition columns.
     ///
     /// # Errors
     ///
-    /// What is wrong.
+    /// If the answer is malformed; the text describes the error.
     pub(super) fn read(
         &self,
         batch: &RecordBatch,
@@ -209,7 +208,7 @@ impl ClauseQuery {
     ) -> Result<RecordBatch, String> {
         let mut batch = batch.clone();
         for index in self.states.clone() {
-            // States that are not nullable are counts.
+            // States that are not nullable hold counts.
             let (field, column) = (self.statement.answer.field(index), batch.column(index));
             let negative = |count: Option<i64>| count.is_none_or(|count| count < 0);
             if !field.is_nullable() && column.as_primitive::<Int64Type>().iter().any(negative) {
@@ -243,7 +242,7 @@ impl ClauseQuery {
         if !is_count || !field.is_nullable() {
             return column;
         }
-        // DataFusion divides by a count of 0 if it is not NULL, as its own states of AVG are.
+        // DataFusion divides by a count of 0 unless it is NULL, as in its own states of AVG.
         let counts = column.as_primitive::<Int64Type>().iter();
         Arc::new(counts.map(|count| count.filter(|count| *count != 0)).collect::<Int64Array>())
     }
@@ -268,7 +267,7 @@ impl ClauseQuery {
     }
 }
 
-/// A key as the store computes and sends it, and as it is read; none if that is not exact.
+/// Returns a key as the store computes and sends it, and the field that reads it; `None` if that is not exact.
 fn key(
     over: &OverScan<'_>,
     expr: &Arc<dyn PhysicalExpr>,
@@ -288,12 +287,12 @@ fn key(
         if data_type.is_nested() || !is_sendable(style, &translator, data_type) {
             return Ok(None);
         }
-        // JSON has no NaN and no infinity, but their names can be read back from its strings.
+        // JSON has no NaN or infinity, but their names can be parsed from its strings.
         let as_text = json && style == ColumnStyle::Named && float(data_type);
         let sent = if as_text { column.clone().cast(Type::String) } else { column.clone() };
         return Ok(Some((GroupKey { key: column, sent }, field.clone())));
     }
-    // Beside columns of the file it may name a partition, of which the store knows nothing.
+    // The expression may also contain a partition column, which the store does not have.
     let Ok(data_type) = expr.data_type(schema) else { return Ok(None) };
     let trusted = translator.trust(Operation::Cast, class(&data_type)) == Exactness::Exact;
     let computed = translator.exact_value(expr).or_else(|| {

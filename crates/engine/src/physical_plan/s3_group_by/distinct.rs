@@ -1,4 +1,4 @@
-//! How many groups there are, guessed from some rows.
+//! An estimate of the number of groups from some rows.
 
 use std::collections::HashMap;
 
@@ -7,20 +7,20 @@ use arrow::compute::concat_batches;
 use arrow::row::{RowConverter, SortField};
 use datafusion::common::Result;
 
-/// Rows in the order in which they are stored, by how often their groups were seen.
+/// Statistics of rows in storage order, by how often their groups occurred.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Seen {
     rows: usize,
     groups: usize,
-    /// Groups that were seen once, and twice.
+    /// Number of groups that occurred once; `twice` counts those that occurred twice.
     once: usize,
     twice: usize,
-    /// How often a row was of another group than the one before, the first included.
+    /// Number of runs: rows whose group differs from the row before, and the first row.
     runs: usize,
 }
 
 impl Seen {
-    /// Of rows whose columns are what they are grouped by; none if there are no rows.
+    /// Returns the statistics of rows that consist of the grouping columns; `None` if there are no rows.
     ///
     /// # Errors
     ///
@@ -49,13 +49,13 @@ impl Seen {
         }))
     }
 
-    /// How many groups so many rows are likely to have, of which these are the first.
+    /// Estimates the number of groups among `rows` rows, of which these are the first.
     ///
-    /// Where the rows of each group adjoin, as in a table that is sorted by it, new groups go on as
-    /// they came. Otherwise the rows are taken for a random sample: Chao's estimate from the groups
-    /// that were seen once and twice, without bias (A. Chao, Nonparametric Estimation of the Number
-    /// of Classes in a Population, 1984; S. K. Thompson, Sampling), of which so many rows show those
-    /// that they would of groups of equal size.
+    /// If the rows of each group are adjacent, as in a table sorted by it, new groups are assumed to continue at the
+    /// same rate. Otherwise the rows count as a random sample. Chao's bias-corrected estimate is computed from the
+    /// groups that occurred once and twice (A. Chao, Nonparametric Estimation of the Number of Classes in a
+    /// Population, 1984; S. K. Thompson, Sampling). The result is the expected number of these groups that occur
+    /// among `rows` rows, for groups of equal size.
     pub(super) fn groups_among(&self, rows: f64) -> f64 {
         let (seen, groups) = (self.rows as f64, self.groups as f64);
         if rows <= seen {
@@ -87,9 +87,9 @@ mod tests {
         Seen::of(&halves).unwrap().unwrap()
     }
 
-    /// Numbers below a bound that look random.
+    /// Returns pseudo-random numbers below a bound.
     fn random(bound: u64) -> impl Iterator<Item = i64> {
-        // SplitMix64.
+        // The generator is SplitMix64.
         let mut state = 7_u64;
         std::iter::repeat_with(move || {
             state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);

@@ -1,4 +1,4 @@
-//! Groups that were found, and the conditions that tell their rows from others.
+//! Groups that were found, and the conditions that select their rows.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,27 +10,27 @@ use datafusion::logical_expr::Operator;
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_plan::expressions::{BinaryExpr, in_list, is_not_null, is_null, lit};
 
-/// What rows are grouped by: an expression over the table's columns.
+/// A grouping key: an expression over the table's columns.
 #[derive(Debug, Clone)]
 pub(super) struct Key {
-    /// The expression.
+    /// The grouping expression.
     pub(super) expr: Arc<dyn PhysicalExpr>,
-    /// The name of its column.
+    /// Name of the key's column.
     pub(super) name: String,
-    /// Whether it may be NULL.
+    /// True if the key may be NULL.
     pub(super) nullable: bool,
 }
 
-/// The values of the keys that the rows of a group share, and how many of these rows were seen.
+/// The key values of a group, and the number of its rows seen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Group {
-    /// A value for each key.
+    /// One value per key.
     pub(super) values: Vec<ScalarValue>,
-    /// Rows seen.
+    /// Number of rows of the group in the sample.
     pub(super) seen: u64,
 }
 
-/// The groups of some rows, in the order in which they were first seen.
+/// The groups of some rows, in order of first occurrence.
 #[derive(Debug, Default)]
 pub(super) struct Groups {
     numbers: HashMap<Vec<ScalarValue>, usize>,
@@ -43,7 +43,7 @@ impl Groups {
     ///
     /// # Errors
     ///
-    /// If a column has a type without values.
+    /// If a column has a type without scalar values.
     pub(super) fn add(&mut self, batch: &RecordBatch) -> Result<()> {
         for row in 0..batch.num_rows() {
             let values = batch.columns().iter().map(|column| value(column.as_ref(), row));
@@ -59,13 +59,13 @@ impl Groups {
         Ok(())
     }
 
-    /// How many rows were added.
+    /// Returns the number of rows that were added.
     #[must_use]
     pub(super) fn rows(&self) -> u64 {
         self.rows
     }
 
-    /// The groups, the largest first.
+    /// Returns the groups, largest first.
     #[must_use]
     pub(super) fn largest_first(self) -> Vec<Group> {
         let mut groups = self.groups;
@@ -78,7 +78,7 @@ fn value(column: &dyn Array, row: usize) -> Result<ScalarValue> {
     ScalarValue::try_from_array(column, row)
 }
 
-/// TRUE of the rows of a group, and of no others.
+/// Returns a condition that is TRUE for exactly the rows of a group.
 pub(super) fn is_group(keys: &[Key], group: &[ScalarValue]) -> Result<Arc<dyn PhysicalExpr>> {
     let is = |(key, value): (&Key, &ScalarValue)| -> Result<Arc<dyn PhysicalExpr>> {
         match value.is_null() {
@@ -89,7 +89,7 @@ pub(super) fn is_group(keys: &[Key], group: &[ScalarValue]) -> Result<Arc<dyn Ph
     Ok(all(keys.iter().zip(group).map(is).collect::<Result<_>>()?, Operator::And))
 }
 
-/// TRUE of the rows of some groups, and of no others.
+/// Returns a condition that is TRUE for exactly the rows of some groups.
 pub(super) fn inside(
     keys: &[Key],
     groups: &[Group],
@@ -110,7 +110,8 @@ pub(super) fn inside(
     Ok(all(any, Operator::Or))
 }
 
-/// TRUE of the rows of no group among some, and of no others; with NOT IN, if there is one.
+/// Returns a condition that is TRUE for exactly the rows of none of some groups. It uses NOT IN if the store supports
+/// that.
 pub(super) fn outside(
     keys: &[Key],
     groups: &[Group],
@@ -125,7 +126,7 @@ pub(super) fn outside(
         if list.is_empty() {
             return is_not_null(Arc::clone(&key.expr));
         }
-        // Of NULL this is not TRUE.
+        // NOT IN is not TRUE for NULL.
         let others = in_list(Arc::clone(&key.expr), list, &true, schema)?;
         return Ok(match key.nullable && !null {
             true => binary(others, Operator::Or, is_null(Arc::clone(&key.expr))?),
@@ -149,7 +150,7 @@ pub(super) fn outside(
     Ok(all(groups.collect::<Result<_>>()?, Operator::And))
 }
 
-/// The values of a lone key that are not NULL, and whether NULL is one, too.
+/// Returns the values of a single key without NULL, and whether NULL is among them.
 fn constants(groups: &[Group]) -> (Vec<Arc<dyn PhysicalExpr>>, bool) {
     let values = || groups.iter().flat_map(|group| &group.values);
     let list = values().filter(|value| !value.is_null()).map(|value| lit(value.clone()));
@@ -164,8 +165,7 @@ fn binary(
     Arc::new(BinaryExpr::new(left, op, right))
 }
 
-/// The conjunction or disjunction of some conditions, as deep as need be and no deeper: what nests
-/// too deep is refused.
+/// Combines conditions by AND or OR into a balanced tree, because stores reject expressions that nest too deep.
 fn all(mut conditions: Vec<Arc<dyn PhysicalExpr>>, op: Operator) -> Arc<dyn PhysicalExpr> {
     while conditions.len() > 1 {
         let mut rest = conditions.into_iter();

@@ -1,4 +1,4 @@
-//! The rows of one file, fetched and aggregated here: what a store does not group, or not rightly.
+//! The rows of one file, fetched and aggregated locally if the store does not group them, or not exactly.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -34,23 +34,23 @@ use crate::physical_plan::s3_aggregate::replace_scan;
 use crate::query::QueryCounters;
 use crate::sampling::bound::is_true;
 
-/// Rows, or states.
+/// A stream of rows or of partial states.
 pub(super) type Rows = BoxStream<'static, Result<RecordBatch>>;
 
-/// What EXPLAIN ANALYZE shows besides requests.
+/// Counters of EXPLAIN ANALYZE besides requests.
 #[derive(Debug)]
 pub(super) struct GroupMetrics {
-    /// Rows that were looked at to find groups, or how many there are.
+    /// Rows read to find groups, or to estimate their number.
     pub(super) sampled: Count,
-    /// Groups of files that the store aggregated: one that several files have counts for each.
+    /// Groups that the store aggregated, counted once per file.
     pub(super) pushed: Count,
-    /// Groups of files that were aggregated here, counted in the same way.
+    /// Groups that were aggregated locally, counted once per file.
     pub(super) left: Count,
-    /// Rows of the latter.
+    /// Rows of the groups that were aggregated locally.
     pub(super) rows_left: Count,
-    /// Files of which the first sample or an answer did not tell all.
+    /// Files for which the first sample or an answer was incomplete.
     pub(super) repairs: Count,
-    /// Why groups were aggregated here, once any were.
+    /// The reason why groups were aggregated locally, once there is one.
     why_left: OnceLock<Arc<TextMetric>>,
     set: ExecutionPlanMetricsSet,
 }
@@ -69,7 +69,7 @@ impl GroupMetrics {
         }
     }
 
-    /// Shows why groups are aggregated here.
+    /// Shows why groups are aggregated locally.
     pub(super) fn say(&self, why: &str) {
         let text = self.why_left.get_or_init(|| {
             let text = Arc::new(TextMetric::default());
@@ -83,23 +83,23 @@ impl GroupMetrics {
     }
 }
 
-/// What one partition of a group-by reads with, and counts.
+/// Everything that one partition of a group-by reads with, and its counters.
 #[derive(Debug)]
 pub(super) struct Here {
     /// The scan of all rows.
     pub(super) source: S3SelectSource,
-    /// The partial aggregation.
+    /// The partial aggregation that the node replaced.
     pub(super) partial: Arc<AggregateExec>,
-    /// How statements are sent.
+    /// Sends the statements.
     pub(super) select: FileSelect,
-    /// The task.
+    /// Context of the running task.
     pub(super) context: Arc<TaskContext>,
-    /// Requests.
+    /// Counters of the requests.
     pub(super) metrics: NodeMetrics,
-    /// Groups.
+    /// Counters of the groups.
     pub(super) groups: GroupMetrics,
     config: Arc<FileScanConfig>,
-    /// What is known of the keys of joins above, if any are to arrive.
+    /// State of the join keys from above, if any arrive.
     keys: Option<Arc<KeysAtOpen>>,
 }
 
@@ -134,7 +134,7 @@ impl Here {
         })
     }
 
-    /// The rows of a scan of one file, at most so many if the store answers.
+    /// Returns the rows of a scan of one file. `limit` applies only if the store answers.
     pub(super) fn rows(
         &self,
         source: &S3SelectSource,
@@ -158,12 +158,12 @@ impl Here {
         Ok(stream::once(opener.open(file.clone())?).try_flatten().boxed())
     }
 
-    /// What is known of keys that arrive at a scan: the same as of this node's own, if any do.
+    /// Returns the state of join keys for a scan: that of this node if the scan takes any, else `None`.
     fn keys_of(&self, source: &S3SelectSource) -> Option<Arc<KeysAtOpen>> {
         self.keys.clone().filter(|_| !source.arriving().is_empty())
     }
 
-    /// The partial states of some rows, aggregated here. `on_rows` is told how many they are.
+    /// Aggregates some rows locally to partial states. `on_rows` is called with the number of rows of each batch.
     pub(super) fn states(
         &self,
         Part { source, check }: &Part,
@@ -193,8 +193,8 @@ impl Here {
         Ok(states.inspect_ok(move |batch| groups.add(batch.num_rows())).boxed())
     }
 
-    /// What a file is asked about the keys of joins above, perhaps in parts, which together are it;
-    /// nothing if no row can have one.
+    /// Splits a file into parts, each with the filters of join keys that it is requested with. Returns no part if no
+    /// row can match a key.
     pub(super) async fn parts(
         &self,
         file: &PartitionedFile,
@@ -210,8 +210,8 @@ impl Here {
         keys.parts(opening, file).await
     }
 
-    /// The best of some ways, of which the first asks about no group: not where a session forces
-    /// that some are asked about.
+    /// Returns the cheapest of some ways. The first way, which reads all rows locally, is excluded if the session
+    /// forces groups to be pushed down.
     pub(super) fn choose<T>(&self, file: &PartitionedFile, mut ways: Vec<(Steps, T)>) -> Result<T> {
         let options = self.context.session_config().options();
         if matches!(
@@ -234,19 +234,19 @@ impl Here {
         Ok(Chooser::of(&self.select.endpoint, options).choose(question)?.0)
     }
 
-    /// All rows of a file, aggregated here.
+    /// Aggregates all rows of a file locally.
     pub(super) fn all(&self, file: &PartitionedFile) -> Result<Rows> {
         let all = Part { source: self.source.clone(), check: None };
         self.states(&all, file, |_| ())
     }
 
-    /// All rows of a file, aggregated here, because the store does not compute the states.
+    /// Aggregates all rows of a file locally, because the store does not compute the states.
     pub(super) fn refused(&self, file: &PartitionedFile, why: &str) -> Result<Rows> {
         self.report(file, why);
         self.all(file)
     }
 
-    /// Says that the store did not tell all about a file.
+    /// Records that the store's answers about a file were incomplete.
     pub(super) fn report(&self, file: &PartitionedFile, why: &str) {
         self.groups.repairs.add(1);
         self.groups.say(why);
@@ -254,7 +254,7 @@ impl Here {
     }
 }
 
-/// Rows that are read once.
+/// A partition stream that can be read once.
 struct Input {
     schema: SchemaRef,
     rows: Mutex<Option<Rows>>,

@@ -1,4 +1,12 @@
-//! Aggregates by group that the store computes, all of them or those of the largest groups.
+//! Aggregates by group that the store computes, for all groups or the largest ones.
+//!
+//! | part | module |
+//! |---|---|
+//! | groups found in a sample, and their conditions | `groups` |
+//! | statements with one CASE or one WHERE per group, run per file | `query`, `run` |
+//! | one statement with the store's own GROUP BY, run per file | `clause`, `run_clause` |
+//! | estimated number of groups | `distinct` |
+//! | rows that are aggregated locally | `here` |
 
 mod clause;
 mod distinct;
@@ -48,36 +56,37 @@ use crate::datasource::keys::KeysAtOpen;
 use crate::datasource::s3_select::S3SelectSource;
 use crate::endpoint::Endpoint;
 
-/// How many files of one partition are asked about at the same time.
+/// Number of files of one partition that are processed at the same time.
 const FILES_IN_FLIGHT: usize = 4;
 
-/// The most bytes of states of a file that are held back until it is known that they are all.
+/// Most bytes of a file's states that are buffered until they are known to be complete.
 const MOST_BYTES: usize = 32 << 20;
 
-/// Which groups the store aggregates, and how. The rows of all others are fetched and aggregated here.
+/// The groups that the store aggregates, and the kind of statement. All other rows are fetched and aggregated
+/// locally.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pushed {
-    /// All, with a GROUP BY of the store's own, an extension.
+    /// All groups, by the GROUP BY of a store that supports it as an extension.
     Clause,
-    /// All, as far as they can be found.
+    /// All groups that can be found.
     All,
-    /// The largest.
+    /// Only the largest groups.
     Largest,
 }
 
-/// Finds the groups of a file or range in a sample of its rows, has the store compute their states
-/// with statements of `SUM(CASE WHEN g = 'a' THEN x END), …`, and returns each group as a row of
-/// DataFusion's partial aggregation state, which the Final aggregate above merges like any other.
+/// Finds the groups of a file or range in a sample of its rows, and has the store compute their states with
+/// statements of `SUM(CASE WHEN g = 'a' THEN x END), …`. Each group is returned as a row of DataFusion's partial
+/// aggregation state, which the Final aggregate above merges like any other.
 ///
-/// Of a store that has no CASE, or that may take more rows for those of a group than there are, each
-/// group is asked about by a statement of its own: `SELECT COUNT(*), SUM(x) … WHERE g = 'a'`.
+/// A store that lacks CASE, or whose conditions may match extra rows, gets one statement per group: `SELECT COUNT(*),
+/// SUM(x) … WHERE g = 'a'`.
 ///
-/// A statement also counts all rows. What its groups lack of that number is fetched by the condition
-/// that a row is in none of them, and aggregated here by the partial aggregation that this node
-/// replaced, which also does so with all rows of a file whose statement fails.
+/// The store also counts all rows. If the groups have fewer rows than that, the other rows are fetched by the
+/// condition that a row is in none of the groups, and aggregated locally by the partial aggregation that this node
+/// replaced. If a statement fails, all rows of the file are read that way.
 ///
-/// A store with a GROUP BY of its own finds the groups itself: one statement tells all states. It is
-/// also asked about the keys of joins above: of groups that have none, nothing is wanted.
+/// A store with GROUP BY finds the groups itself, so one statement returns all states. The statement also contains
+/// the keys of joins above, because groups without such a key are not needed.
 #[derive(Debug, Clone)]
 pub struct S3GroupByExec {
     config: Arc<FileScanConfig>,
@@ -87,11 +96,11 @@ pub struct S3GroupByExec {
     query: Query,
     properties: Arc<PlanProperties>,
     metrics: ExecutionPlanMetricsSet,
-    /// What all partitions know of the keys of joins above, while the node runs.
+    /// State of the keys of joins above, shared by all partitions while the node runs.
     keys: Arc<OnceLock<Option<Arc<KeysAtOpen>>>>,
 }
 
-/// What the store is asked.
+/// The kind of statements that the store gets.
 #[derive(Debug, Clone)]
 enum Query {
     Clause(Arc<ClauseQuery>),
@@ -99,8 +108,8 @@ enum Query {
 }
 
 impl S3GroupByExec {
-    /// Replaces `partial`, whose input is a Select scan of the files of `config`, with nothing but
-    /// projections between; or why the store cannot do its work. Groups are looked for in the first
+    /// Replaces `partial`, whose input is a Select scan of the files of `config`, with only projections in between.
+    /// The inner error is the reason why the store cannot compute it. Groups are looked for in the first
     /// `sample_rows` rows of a file.
     ///
     /// # Errors
@@ -138,8 +147,8 @@ impl S3GroupByExec {
         }))
     }
 
-    /// The same aggregation with filters over this node's columns that are not known before the
-    /// query runs: those that the store can apply, which are about the groups.
+    /// Returns this aggregation with dynamic filters over its columns. Only filters on keys that the store can apply
+    /// are kept.
     ///
     /// # Errors
     ///
@@ -161,8 +170,7 @@ impl S3GroupByExec {
         })
     }
 
-    /// The same aggregation of the rows of a source, like this one's but for the filters that are not
-    /// known before the query runs.
+    /// Returns this aggregation over a source that differs from its own only in dynamic filters.
     #[must_use]
     pub fn with_source(&self, source: Arc<dyn FileSource>) -> Self {
         let config = FileScanConfig::clone(&self.config);
@@ -170,7 +178,7 @@ impl S3GroupByExec {
         Self { config: Arc::new(config), keys: Arc::default(), ..self.clone() }
     }
 
-    /// The same about the files of another scan, which is like this one's in all else.
+    /// Returns this aggregation over the files of another scan, which must agree with this scan in all else.
     #[must_use]
     pub fn about(&self, config: FileScanConfig) -> Self {
         Self {
@@ -182,35 +190,35 @@ impl S3GroupByExec {
         }
     }
 
-    /// The scan whose rows are aggregated.
+    /// Returns the scan whose rows are aggregated.
     #[must_use]
     pub fn config(&self) -> &FileScanConfig {
         &self.config
     }
 
-    /// The partial aggregation that this node replaced.
+    /// Returns the partial aggregation that this node replaced.
     #[must_use]
     pub fn partial(&self) -> &Arc<AggregateExec> {
         &self.partial
     }
 
-    /// Which groups the store aggregates.
+    /// Returns the groups that the store aggregates.
     #[must_use]
     pub fn pushed(&self) -> Pushed {
         self.pushed
     }
 
-    /// How many rows of a file are looked at to find its groups.
+    /// Returns the number of rows of a file that are read to find its groups.
     #[must_use]
     pub fn sample_rows(&self) -> usize {
         self.sample_rows
     }
 
-    /// Whether the endpoint takes the statements of this node.
+    /// Checks that the endpoint accepts the statements of this node.
     ///
     /// # Errors
     ///
-    /// Why not.
+    /// The reason why it does not.
     pub fn may_be_sent(&self, endpoint: &Endpoint) -> Result<(), Why> {
         let source = self.source().map_err(|error| Why::new(error.to_string()))?;
         match &self.query {
@@ -219,12 +227,11 @@ impl S3GroupByExec {
         }
     }
 
-    /// What is asked of the store, for people to read: the statement, or the sample, and the states
-    /// of a group.
+    /// Returns the statements for display: the single statement, or the sample and the states of a group.
     ///
     /// # Errors
     ///
-    /// Never, for a node that our rule made.
+    /// Never, for a node made by the optimizer rule.
     pub fn sql(&self) -> Result<String> {
         let source = self.source()?;
         let cases = match &self.query {
@@ -249,8 +256,7 @@ impl S3GroupByExec {
         })
     }
 
-    /// What is computed in the store for each group, as a statement about one, and the number of
-    /// columns that the sample has and a group's states are.
+    /// Returns the columns of the sample and the statement about one group, for predictions.
     pub(crate) fn demand(&self) -> Result<Asked> {
         let source = self.source()?;
         Ok(match &self.query {
@@ -271,11 +277,11 @@ impl S3GroupByExec {
         })
     }
 
-    /// The scan's source.
+    /// Returns the scan's source.
     ///
     /// # Errors
     ///
-    /// Never, for a node that our rule made.
+    /// Never, for a node made by the optimizer rule.
     pub fn source(&self) -> Result<&S3SelectSource> {
         match self.config.file_source().downcast_ref::<S3SelectSource>() {
             Some(source) => Ok(source),
@@ -284,7 +290,7 @@ impl S3GroupByExec {
     }
 }
 
-/// Partial states, a partition for each group of files.
+/// Returns the properties of the partial states, with one partition per group of files.
 fn properties(partial: &AggregateExec, config: &FileScanConfig) -> Arc<PlanProperties> {
     let properties = PlanProperties::new(
         EquivalenceProperties::new(partial.schema()),
@@ -295,17 +301,17 @@ fn properties(partial: &AggregateExec, config: &FileScanConfig) -> Arc<PlanPrope
     Arc::new(properties.with_scheduling_type(SchedulingType::Cooperative))
 }
 
-/// What the statements of a group-by ask for, for predictions.
+/// The statements of a group-by, for predictions.
 pub(crate) struct Asked {
-    /// The columns of the sample.
+    /// Columns of the sample.
     pub(crate) sampled: Vec<usize>,
     /// The statement about one group.
     pub(crate) group: sluicegate_s3select::dialect::ast::Query,
-    /// The columns of its answer for each group.
+    /// Number of columns that the answer has per group.
     pub(crate) width: usize,
-    /// Whether each group is asked about by itself.
+    /// True if each group gets a statement of its own.
     pub(crate) one_by_one: bool,
-    /// Whether all rows outside of the groups are no proof that is needed, too.
+    /// True if the store's counts are exact. If not, the rows outside of the groups are read as a proof.
     pub(crate) exact: bool,
 }
 
@@ -362,7 +368,7 @@ impl ExecutionPlan for S3GroupByExec {
     ) -> Result<FilterPushdownPropagation<Arc<dyn ExecutionPlan>>> {
         let filters = pushed.parent_filters.iter().map(|it| Arc::clone(&it.filter)).collect();
         let with: Arc<dyn ExecutionPlan> = Arc::new(self.with_filters(filters, config)?);
-        // Whoever made them applies them again.
+        // The operators that made the filters apply them again.
         Ok(FilterPushdownPropagation::all_unsupported(pushed).with_updated_node(with))
     }
 

@@ -1,4 +1,4 @@
-//! What a group-by asks of the store: which groups there are, and the states of some of them.
+//! The statements of a group-by: finding groups, and computing the states of some of them.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -24,83 +24,82 @@ use crate::datasource::statement::Statement;
 use crate::endpoint::Endpoint;
 use crate::explain::in_sql;
 
-/// The most columns of an answer: one for each state of each group.
+/// Most columns of an answer, which has one for each state of each group.
 const MOST_COLUMNS: usize = 500;
 
-/// How groups are asked about.
+/// The form of statements about groups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
-    /// Many in one statement, by a CASE for each group and aggregate. The store tells groups apart
+    /// Many groups in one statement, with a CASE for each group and aggregate. The store separates the groups
     /// exactly.
     Case,
-    /// Each in a statement of its own, by its WHERE. A store may take more rows for those of a group
-    /// than there are; then the counts of all groups and of the rows outside of them prove it.
+    /// One statement per group, selected by its WHERE. A store may match extra rows; then the counts of all groups
+    /// and of the rows outside of them prove the result.
     Where,
 }
 
 /// The rows of a scan that are in some groups, or in none of them.
 #[derive(Debug, Clone)]
 pub(super) struct Part {
-    /// The scan that asks for them.
+    /// The scan that requests the rows.
     pub(super) source: S3SelectSource,
-    /// Which of its rows these are, over what it returns, if the store may send others.
+    /// A condition over the scan's output that selects the rows, if the store may send others.
     pub(super) check: Option<Arc<dyn PhysicalExpr>>,
 }
 
-/// A group-by as the store sees it.
+/// A group-by as statements to the store.
 #[derive(Debug, Clone)]
 pub(super) struct GroupQuery {
     form: Form,
-    /// Whether all the store says of groups is exact, as far as that is known before there are any.
+    /// True if all conditions on groups are exact, as far as that is known before groups are found.
     exact: bool,
-    /// What rows are grouped by.
+    /// The grouping keys.
     pub(super) keys: Vec<Key>,
-    /// What is computed of each group: how many rows it has, and its states.
+    /// Expressions computed for each group: its number of rows, and its states.
     columns: Vec<StateExpr>,
-    /// For each state of the partial aggregation's schema, groups aside, its place among the
-    /// columns.
+    /// For each state of the partial aggregation's schema, without the keys, its index among `columns`.
     states: Vec<usize>,
-    /// The partial aggregation's schema.
+    /// Schema of the partial aggregation.
     schema: SchemaRef,
 }
 
-/// A statement about some of the groups that are asked about.
+/// A statement about some of the requested groups.
 #[derive(Debug)]
 pub(super) struct Share {
-    /// Which; none if it counts all rows.
+    /// Indexes of the groups; empty for the statement that counts all rows.
     pub(super) groups: Range<usize>,
     pub(super) statement: Statement,
-    /// Whether the store takes no other rows for those of the groups.
+    /// True if the store matches no extra rows for the groups.
     pub(super) exact: bool,
 }
 
-/// What a statement's answer says.
+/// The contents of a statement's answer.
 #[derive(Debug)]
 pub(super) struct GroupAnswer {
-    /// A row of the partial aggregation's schema for each group that has rows.
+    /// One row of the partial aggregation's schema per group that has rows.
     pub(super) states: RecordBatch,
-    /// How many rows these groups have.
+    /// Number of rows in these groups.
     pub(super) inside: u64,
-    /// How many rows there are, if it says so.
+    /// Number of all rows, if the statement counts them.
     pub(super) rows: Option<u64>,
 }
 
-/// The states of some groups, with the proof whether there are others.
+/// The states of some groups, with the counts that show whether there are others.
 #[derive(Debug)]
 pub(super) struct GroupStates {
-    /// A row of the partial aggregation's schema for each group that has rows.
+    /// One row of the partial aggregation's schema per group that has rows.
     pub(super) states: RecordBatch,
-    /// How many rows these groups have.
+    /// Number of rows in these groups.
     pub(super) inside: u64,
-    /// How many rows there are.
+    /// Number of all rows.
     pub(super) rows: u64,
-    /// Whether `inside` is exact. If not, it is no less; then as many rows outside of the groups as
-    /// there are besides prove that it is.
+    /// True if `inside` is exact. If not, it is an upper bound. It is proven exact if there are `rows - inside` rows
+    /// outside of the groups.
     pub(super) exact: bool,
 }
 
 impl GroupQuery {
-    /// The group-by of a partial aggregation, or why the store cannot tell its groups apart or
+    /// Returns the group-by of a partial aggregation, or the reason why the store cannot separate its groups or
     /// compute their states.
     ///
     /// # Errors
@@ -128,7 +127,7 @@ impl GroupQuery {
             Err(why) => return Ok(Err(why)),
         };
         let PartialStates { columns: asked, states } = states;
-        // Without aggregates the groups are the answer, and nobody counts their rows.
+        // Without aggregates the groups are the answer, so their rows are not counted.
         let mut columns = if asked.is_empty() { Vec::new() } else { vec![StateExpr::rows()] };
         let mut places = Vec::new();
         for column in asked {
@@ -154,8 +153,8 @@ impl GroupQuery {
         })
     }
 
-    /// Whether the store tells every group from every other exactly, or only so that it loses none
-    /// of their rows; or why it does not.
+    /// Returns true if the store separates all groups exactly, and false if it loses no rows but may match extra
+    /// ones. The error is the reason why it does neither.
     fn apart(&self, source: &S3SelectSource) -> Result<bool, Why> {
         let profile = source.profile();
         let mut exact = true;
@@ -191,7 +190,7 @@ impl GroupQuery {
         Ok(exact)
     }
 
-    /// Whether the store counts the rows of a group exactly, or why not.
+    /// Checks that the store counts the rows of a group exactly. The error is the reason why it does not.
     fn check(&self, source: &S3SelectSource) -> Result<(), Why> {
         let translator = source.translator();
         let trusted = |operation| translator.trust(operation, TypeClass::Int) == Exactness::Exact;
@@ -208,11 +207,11 @@ impl GroupQuery {
         }
     }
 
-    /// Whether the endpoint takes statements of this kind.
+    /// Checks that the endpoint accepts statements of this kind.
     ///
     /// # Errors
     ///
-    /// Why not.
+    /// The reason why it does not.
     pub(super) fn may_be_sent(
         &self,
         source: &S3SelectSource,
@@ -234,31 +233,31 @@ impl GroupQuery {
         }
     }
 
-    /// How groups are asked about.
+    /// Returns the form of the statements.
     #[must_use]
     pub(super) fn form(&self) -> Form {
         self.form
     }
 
-    /// Whether all that the store says of groups is exact.
+    /// Returns true if all conditions on groups are exact.
     #[must_use]
     pub(super) fn is_exact(&self) -> bool {
         self.exact
     }
 
-    /// Whether there are no aggregates: DISTINCT.
+    /// Returns true if there are no aggregates, as for DISTINCT.
     #[must_use]
     pub(super) fn is_distinct(&self) -> bool {
         self.columns.is_empty()
     }
 
-    /// How many columns an answer has for each group.
+    /// Returns the number of columns that an answer has per group.
     #[must_use]
     pub(super) fn width(&self) -> usize {
         self.columns.len()
     }
 
-    /// A scan of the keys alone.
+    /// Returns a scan of the keys alone.
     #[must_use]
     pub(super) fn keys_of(&self, source: &S3SelectSource) -> S3SelectSource {
         let keys = self.keys.iter();
@@ -266,7 +265,7 @@ impl GroupQuery {
         source.computing(&ProjectionExprs::new(keys))
     }
 
-    /// TRUE of a group's rows, as the store says it; `None` if it cannot.
+    /// Returns the condition that is TRUE for a group's rows, translated for the store; `None` if that is impossible.
     #[must_use]
     pub(super) fn condition(&self, source: &S3SelectSource, group: &Group) -> Option<Pushed> {
         self.there(source, &is_group(&self.keys, &group.values).ok()?)
@@ -282,11 +281,11 @@ impl GroupQuery {
         }
     }
 
-    /// The rows of a scan that are in none of some groups.
+    /// Returns the rows of a scan that are in none of some groups.
     ///
     /// # Errors
     ///
-    /// Why the store cannot leave the others out.
+    /// The reason why the store cannot exclude the others.
     pub(super) fn outside(
         &self,
         source: &S3SelectSource,
@@ -298,11 +297,11 @@ impl GroupQuery {
         self.part(source, endpoint, filter)
     }
 
-    /// The rows of a scan that are in one of some groups.
+    /// Returns the rows of a scan that are in one of some groups.
     ///
     /// # Errors
     ///
-    /// Why the store cannot leave the others out.
+    /// The reason why the store cannot exclude the others.
     pub(super) fn inside(
         &self,
         source: &S3SelectSource,
@@ -331,7 +330,7 @@ impl GroupQuery {
         Ok(Part { source: source.with_arriving_filter(filter), check: Some(check) })
     }
 
-    /// The states of some groups, by a CASE for each, and how many rows there are.
+    /// Returns the statement for the states of some groups, with a CASE for each, and the number of all rows.
     #[must_use]
     fn statement(&self, source: &S3SelectSource, groups: &[Expr]) -> Statement {
         let of_groups = groups.iter().flat_map(|group| self.of_group(group));
@@ -347,7 +346,7 @@ impl GroupQuery {
         self.columns.iter().map(move |column| column.over(Some(group)))
     }
 
-    /// The states of one group, of which the condition is TRUE.
+    /// Returns the statement for the states of one group, whose rows satisfy `group`.
     fn of_one(&self, source: &S3SelectSource, group: Expr) -> Statement {
         let items = self.columns.iter().map(|column| column.over(None)).collect();
         let filter = source.store_filter().into_iter().chain([group]).reduce(Expr::and);
@@ -357,7 +356,7 @@ impl GroupQuery {
         Statement::aggregate(items, filter, answer)
     }
 
-    /// The statement for a group that is not known yet, for people to read.
+    /// Returns the statement for a group that is not known yet, for display.
     #[must_use]
     pub(super) fn example(&self, source: &S3SelectSource) -> Statement {
         let name = Name { text: "in_group".to_owned(), quoted: false };
@@ -368,17 +367,17 @@ impl GroupQuery {
         }
     }
 
-    /// The statement that counts all rows, if the others do not.
+    /// Returns the statement that counts all rows, if the other statements do not.
     #[must_use]
     pub(super) fn total(&self, source: &S3SelectSource) -> Option<Statement> {
         (self.form == Form::Where).then(|| self.statement(source, &[]))
     }
 
-    /// Shares groups out among statements that the endpoint takes, as few as possible.
+    /// Distributes groups over as few statements as possible that the endpoint accepts.
     ///
     /// # Errors
     ///
-    /// Why some group cannot be asked about.
+    /// The reason why some group cannot be requested.
     pub(super) fn statements(
         &self,
         source: &S3SelectSource,
@@ -428,11 +427,11 @@ impl GroupQuery {
         statements.collect()
     }
 
-    /// What an answer about some groups says, or what is wrong with it.
+    /// Converts an answer about some groups.
     ///
     /// # Errors
     ///
-    /// What is wrong.
+    /// If the answer is malformed; the text describes the error.
     pub(super) fn read(
         &self,
         groups: &[Group],
@@ -445,7 +444,7 @@ impl GroupQuery {
         }
         let answer = concat_batches(&statement.answer, batches).map_err(|e| e.to_string())?;
         for (field, column) in answer.schema_ref().fields().iter().zip(answer.columns()) {
-            // Columns that are not nullable are counts.
+            // Columns that are not nullable hold counts.
             if !field.is_nullable()
                 && (column.is_null(0) || column.as_primitive::<Int64Type>().value(0) < 0)
             {
@@ -481,7 +480,7 @@ impl GroupQuery {
                 present.iter().map(|(_, first)| answer.column(first + state).as_ref()).collect();
             let mut values = concat(&values)?;
             if field.is_nullable() && !self.columns[*state].is_nullable() {
-                // DataFusion divides by a count of 0 if it is not NULL, as its own states of AVG are.
+                // DataFusion divides by a count of 0 unless it is NULL, as in its own states of AVG.
                 let counts = values.as_primitive::<Int64Type>().iter();
                 let counts = counts.map(|count| count.filter(|count| *count != 0));
                 values = Arc::new(counts.collect::<Int64Array>());
@@ -491,11 +490,11 @@ impl GroupQuery {
         Ok(RecordBatch::try_new(Arc::clone(&self.schema), columns)?)
     }
 
-    /// Groups without states.
+    /// Returns groups without states as rows.
     ///
     /// # Errors
     ///
-    /// If a value is not of its key's type.
+    /// If a value does not have its key's type.
     pub(super) fn rows_without_states(&self, groups: &[Group]) -> Result<RecordBatch> {
         if groups.is_empty() {
             return Ok(RecordBatch::new_empty(Arc::clone(&self.schema)));

@@ -1,4 +1,4 @@
-//! One file of a group-by: its groups are found, asked about, and what is missing is fetched.
+//! Runs a group-by on one file: finds its groups, requests their states, and fetches the missing rows.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -22,28 +22,28 @@ use crate::datasource::stored_types;
 use crate::endpoint::Endpoint;
 use crate::profile::GroupByDemand;
 
-/// The most groups of a file that the store is asked about: of more, all are aggregated here.
+/// Most groups of a file whose states are requested. With more, all rows are aggregated locally.
 pub(crate) const MOST_GROUPS: usize = 256;
-/// The same if each is asked about by itself.
+/// Most groups of a file if each gets a statement of its own.
 pub(crate) const MOST_STATEMENTS: usize = 32;
-/// How often groups are looked for among the rows that are left.
+/// Number of times that groups are looked for among the remaining rows.
 const ROUNDS: usize = 4;
-/// How many statements about one file are under way at the same time.
+/// Number of statements about one file in flight.
 const STATEMENTS_IN_FLIGHT: usize = 2;
-/// The same if each group is asked about by itself.
+/// Number of statements about one file in flight if each group gets its own.
 const GROUPS_IN_FLIGHT: usize = 4;
 
 /// A partition of a group-by while it runs.
 pub(super) struct Run {
     query: Arc<GroupQuery>,
-    /// Whether only the largest groups are asked about.
+    /// True if only the largest groups are requested.
     largest: bool,
     sample_rows: usize,
     demand: GroupByDemand,
     here: Here,
 }
 
-/// Why the states of some groups are not to be had from the store.
+/// The reason why the store cannot provide the states of some groups.
 type Refusal = String;
 
 impl Run {
@@ -67,7 +67,7 @@ impl Run {
         &self.here.select.endpoint
     }
 
-    /// The partial states of one file.
+    /// Returns the partial states of one file.
     pub(super) async fn file(self: Arc<Self>, file: PartitionedFile) -> Result<Rows> {
         if file.object_meta.size == 0 {
             return Ok(stream::empty().boxed());
@@ -77,7 +77,7 @@ impl Run {
         let get = self.here.source.get();
         if stored_types::check(get, &file, self.here.source.file_schema(), &columns).await.is_err()
         {
-            // Whoever reads the rows finds this out again, and says so.
+            // Reading the rows meets the same error and reports it.
             return self.here.all(&file);
         }
         match self.largest {
@@ -87,7 +87,7 @@ impl Run {
         }
     }
 
-    /// Every group in the store: of what an answer does not account for, a sample is taken again.
+    /// Requests the states of every group. A sample is taken again of the rows that the answers do not cover.
     async fn all(&self, file: &PartitionedFile) -> Result<Rows> {
         let mut outside = Part { source: self.here.source.clone(), check: None };
         let mut pushed: Vec<Group> = Vec::new();
@@ -99,7 +99,7 @@ impl Run {
                 return Ok(stream::empty().boxed());
             }
             let mut found = self.known(found);
-            // Of a store that sends other rows, too.
+            // A store that sends extra rows may return known groups again.
             found.retain(|group| pushed.iter().all(|known| known.values != group.values));
             if let Some(why) = self.not_asked(file, pushed.len(), found.len())? {
                 self.here.groups.say(&why);
@@ -146,8 +146,7 @@ impl Run {
         Ok(stream::iter(states.into_iter().chain(rest).map(Ok)).boxed())
     }
 
-    /// The groups themselves: those of a sample, and then of what is in none of them, until nothing
-    /// is.
+    /// Finds the groups themselves: those of a sample, then those of the rows in none of them, until no row is left.
     async fn distinct(&self, file: &PartitionedFile) -> Result<Rows> {
         let mut outside = Part { source: self.here.source.clone(), check: None };
         let mut pushed: Vec<Group> = Vec::new();
@@ -183,7 +182,7 @@ impl Run {
         Ok(states.chain(self.here.states(&outside, file, |_| ())?).boxed())
     }
 
-    /// The largest groups in the store, and all other rows here, both at the same time.
+    /// Requests the states of the largest groups and aggregates all other rows locally, at the same time.
     async fn largest(&self, file: PartitionedFile) -> Result<Rows> {
         let found = self.sample(&self.here.source, &file).await?;
         let rows = found.rows();
@@ -227,8 +226,8 @@ impl Run {
         Ok(stream::iter([Ok(answer.states)]).chain(rest).boxed())
     }
 
-    /// The states of the rows that are left, and how many rows these are; or why they are not worth
-    /// being held back until both are known.
+    /// Aggregates the remaining rows locally and returns their states and their number. The inner error is the reason
+    /// why they cannot be buffered.
     async fn rest(
         &self,
         file: &PartitionedFile,
@@ -251,8 +250,8 @@ impl Run {
         Ok(Ok((held, read.load(Ordering::Relaxed))))
     }
 
-    /// Why the store is not asked about some groups that were found besides those it was asked
-    /// about, now that their number is known; `None` if it is.
+    /// Returns the reason why the states of the newly found groups are not requested, or `None` if they are. `asked`
+    /// groups were requested before.
     fn not_asked(
         &self,
         file: &PartitionedFile,
@@ -274,14 +273,14 @@ impl Run {
                 "{groups} groups in a file, of which the store is asked about at most {most}{how}"
             )));
         }
-        // Of all files: they share the link and the store's cores.
+        // The demand is that of all files, because they share the link and the store's cores.
         let demand = &self.demand;
         let ways = vec![(demand.here(), false), (demand.proven(groups as u64), true)];
         let worth_it = self.here.choose(file, ways)?;
         Ok((!worth_it).then(|| format!("asking about {groups} groups is predicted to cost more")))
     }
 
-    /// How many of the groups of a sample are worth asking about, the largest first.
+    /// Returns how many groups of a sample, largest first, are worth requesting.
     fn worthwhile(&self, file: &PartitionedFile, groups: &[Group], rows: u64) -> Result<usize> {
         let demand = &self.demand;
         let mut ways = vec![(demand.here(), 0)];
@@ -294,7 +293,7 @@ impl Run {
         self.here.choose(file, ways)
     }
 
-    /// The most groups of a file that the store is asked about.
+    /// Returns the most groups of a file whose states are requested.
     fn most(&self) -> usize {
         match self.query.form() {
             Form::Case => MOST_GROUPS,
@@ -302,21 +301,21 @@ impl Run {
         }
     }
 
-    /// The groups that the store can be asked about, the largest first.
+    /// Returns the groups that the store can compute, largest first.
     fn known(&self, found: Groups) -> Vec<Group> {
         let mut groups = found.largest_first();
         groups.retain(|group| self.query.condition(&self.here.source, group).is_some());
         groups
     }
 
-    /// The groups of the first rows of a scan.
+    /// Returns the groups of the first rows of a scan.
     async fn sample(&self, source: &S3SelectSource, file: &PartitionedFile) -> Result<Groups> {
         let mut rows = self.here.rows(&self.query.keys_of(source), file, Some(self.sample_rows))?;
         let mut groups = Groups::default();
         while let Some(batch) = rows.try_next().await? {
             let wanted = self.sample_rows.saturating_sub(groups.rows() as usize);
             groups.add(&batch.slice(0, wanted.min(batch.num_rows())))?;
-            // Where the store does not answer, the file is read without a limit.
+            // If the store does not answer, the file is read without a limit.
             if batch.num_rows() > wanted {
                 break;
             }
@@ -325,7 +324,7 @@ impl Run {
         Ok(groups)
     }
 
-    /// The states of some groups, or why the store does not tell them.
+    /// Requests the states of some groups, or returns the reason why the store does not provide them.
     async fn ask(
         &self,
         file: &PartitionedFile,
@@ -355,7 +354,7 @@ impl Run {
         Ok(self.together(answers, exact))
     }
 
-    /// The answers of all statements as one, if they are about the same rows.
+    /// Merges the answers of all statements, if they count the same rows.
     fn together(
         &self,
         answers: Vec<Result<GroupAnswer, Refusal>>,
@@ -379,13 +378,13 @@ impl Run {
         Ok(GroupStates { states: states.map_err(|e| e.to_string())?, inside, rows, exact })
     }
 
-    /// The rows that are in none of some groups.
+    /// Returns the rows that are in none of some groups.
     fn without(&self, groups: &[Group]) -> Result<Part, Refusal> {
         let part = self.query.outside(&self.here.source, self.endpoint(), groups);
         part.map_err(|why| why.to_string())
     }
 
-    /// The rows that are in one of some groups.
+    /// Returns the rows that are in one of some groups.
     fn within(&self, groups: &[Group]) -> Result<Part, Refusal> {
         let part = self.query.inside(&self.here.source, self.endpoint(), groups);
         part.map_err(|why| why.to_string())

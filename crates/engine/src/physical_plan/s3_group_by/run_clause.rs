@@ -1,4 +1,4 @@
-//! One file of a group-by that the store runs: its states are asked for, or computed here.
+//! Runs a group-by on one file with the store's GROUP BY, or locally.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -26,11 +26,11 @@ pub(super) struct RunClause {
     sample_rows: usize,
     demand: GroupByDemand,
     here: Here,
-    /// What the first rows of a file of the partition had, which stands for all its files.
+    /// Statistics of the first rows of one file of the partition. They stand for all its files.
     seen: OnceCell<Option<Seen>>,
 }
 
-/// Why the states of a file are not to be had from the store.
+/// The reason why the store cannot provide the states of a file.
 type Refusal = String;
 
 impl RunClause {
@@ -50,7 +50,7 @@ impl RunClause {
         })
     }
 
-    /// The partial states of one file.
+    /// Returns the partial states of one file.
     pub(super) async fn file(self: Arc<Self>, file: PartitionedFile) -> Result<Rows> {
         if file.object_meta.size == 0 {
             return Ok(stream::empty().boxed());
@@ -59,7 +59,7 @@ impl RunClause {
         let columns: BTreeSet<usize> = source.columns_of(&source.exact_filters());
         let types = stored_types::check(source.get(), &file, source.file_schema(), &columns);
         if types.await.is_err() {
-            // Whoever reads the rows finds this out again, and says so.
+            // Reading the rows meets the same error and reports it.
             return self.here.all(&file);
         }
         let mut parts = self.here.parts(&file).await?;
@@ -74,7 +74,7 @@ impl RunClause {
         }
     }
 
-    /// The same of a part of a file that is asked about some keys of joins.
+    /// Returns the partial states of a part of a file that is filtered by some keys of joins.
     async fn part(self: Arc<Self>, part: PartitionedFile, keys: Vec<Filter>) -> Result<Rows> {
         // Rows with the keys of a join are few, whatever their groups are.
         if keys.is_empty() && !self.is_worth_asking(&part).await? {
@@ -90,8 +90,8 @@ impl RunClause {
         }
     }
 
-    /// Whether there are fewer groups than rows by so much that the store's work pays: always, where
-    /// the session says so.
+    /// Returns true if the groups are so much fewer than the rows that the store's GROUP BY pays. Also true if no
+    /// sample is taken, for example because the session forces a strategy.
     async fn is_worth_asking(&self, file: &PartitionedFile) -> Result<bool> {
         let options = self.here.context.session_config().options();
         let of_file = self.demand.of_file(file);
@@ -107,13 +107,13 @@ impl RunClause {
         });
         let Some(seen) = seen.await else { return Ok(true) };
         let groups = seen.groups_among(of_file.rows());
-        // Of all files: they share the link and the store's cores.
+        // The demand is that of all files, because they share the link and the store's cores.
         let ways = vec![(self.demand.here(), false), (self.demand.clause(groups), true)];
         Ok(of_file.clause_bytes(groups) <= MOST_BYTES as f64 && self.here.choose(file, ways)?)
     }
 
-    /// What the first rows of a file are grouped by, whatever the filters are: how many rows would
-    /// have to be read to find enough that pass is not known.
+    /// Reads the keys of the first rows of a file without filters, because it is unknown how many rows would have to
+    /// be read to find enough that pass.
     async fn look(&self, file: &PartitionedFile) -> Result<Option<Seen>> {
         let Some(keys) = self.query.keys_of(&self.here.source) else { return Ok(None) };
         let mut rows = self.here.rows(&keys.unfiltered(), file, Some(self.sample_rows))?;
@@ -121,7 +121,7 @@ impl RunClause {
         while wanted > 0
             && let Some(batch) = rows.try_next().await?
         {
-            // Where the store does not answer, the file is read without a limit.
+            // If the store does not answer, the file is read without a limit.
             let batch = batch.slice(0, wanted.min(batch.num_rows()));
             wanted -= batch.num_rows();
             self.here.groups.sampled.add(batch.num_rows());
@@ -130,8 +130,8 @@ impl RunClause {
         Seen::of(&seen)
     }
 
-    /// The states of all groups, once they are complete: an answer may break off. Where there are
-    /// about as many groups as rows, it says little more than the rows do.
+    /// Returns the states of all groups once they are complete, because an answer may break off. If there are about
+    /// as many groups as rows, the answer is hardly shorter than the rows.
     async fn ask(
         &self,
         file: &PartitionedFile,
@@ -150,7 +150,7 @@ impl RunClause {
         };
         let mut answer = match select.send(&statement, file, &tally).await {
             Ok(answer) => answer,
-            // It may be too long: without the keys it is as short as it can be.
+            // The statement may be too long, and it is shortest without the keys.
             Err(error) if !keys.is_empty() && may_take_less(&error) => {
                 return Box::pin(self.ask(file, &[])).await;
             }

@@ -1,7 +1,7 @@
-//! A switch plan as bytes and expressions, which whoever sends a plan elsewhere encodes by other means.
+//! A switch plan as bytes and expressions. Code that sends a plan elsewhere encodes the expressions itself.
 //!
-//! What is read need not be what was written: it is a plan that the planner could have made, as far as
-//! running it is concerned, or an error.
+//! Bytes that are read are not trusted. They yield a plan that the planner could have made, as far as running it is
+//! concerned, or an error.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use super::words::Field;
 
 type Exprs = Vec<Arc<dyn PhysicalExpr>>;
 
-/// The most register memory of a program that was read, bits: 1 GiB. Its model takes as much.
+/// Most register memory of a program that is read, in bits: 1 GiB. Its model takes as much.
 const MOST_REGISTER_BITS: u64 = 1 << 33;
 
 /// A plan without its expressions.
@@ -41,12 +41,12 @@ struct Settings {
 /// A field without its expressions.
 #[derive(Debug, Serialize, Deserialize)]
 struct FieldSettings {
-    /// How many there are.
+    /// Number of the field's expressions.
     expressions: usize,
     words: WordSettings,
 }
 
-/// How expressions become a field's words.
+/// The way in which expressions become a field's words.
 #[derive(Debug, Serialize, Deserialize)]
 enum WordSettings {
     Key(Form),
@@ -66,7 +66,7 @@ impl FieldSettings {
         Self { expressions: field.expressions().len(), words }
     }
 
-    /// The field of the first of the expressions, which it takes.
+    /// Returns the field, and takes its expressions from the front of the iterator.
     fn take(
         self,
         exprs: &mut impl Iterator<Item = Arc<dyn PhysicalExpr>>,
@@ -92,7 +92,7 @@ fn only(exprs: Exprs) -> Result<Arc<dyn PhysicalExpr>> {
 }
 
 impl SwitchPlan {
-    /// Everything but the expressions as bytes, and the expressions in order.
+    /// Returns everything but the expressions as bytes, and the expressions in order.
     pub(crate) fn to_parts(&self) -> Result<(Vec<u8>, Exprs)> {
         let settings = Settings {
             program: self.program,
@@ -109,11 +109,11 @@ impl SwitchPlan {
         Ok((settings, self.expressions()))
     }
 
-    /// The plan of such parts, for rows of `input`.
+    /// Returns the plan of these parts for rows of `input`.
     ///
     /// # Errors
     ///
-    /// If no plan has these parts: what is read is not trusted.
+    /// If no plan has these parts.
     pub(crate) fn from_parts(settings: &[u8], exprs: Exprs, input: &Schema) -> Result<SwitchPlan> {
         let settings: Settings = serde_json::from_slice(settings)
             .map_err(|e| plan_datafusion_err!("a switch plan cannot be read: {e}"))?;
@@ -155,7 +155,7 @@ impl SwitchPlan {
             (Carries::KeyAndValue, [Field::Key(_), values @ ..]) => {
                 values.iter().all(|field| matches!(field, Field::Order(_)))
             }
-            // What a switch holds must be known by what it holds, exactly.
+            // Groups that a switch holds must have a key and exact sums that can be decoded.
             (Carries::KeyAndAmount, [Field::Key(_), _, ..]) if self.algorithm.holds() => {
                 self.states().is_ok()
             }

@@ -44,10 +44,10 @@ const STATEMENTS: [&str; 23] = [
     "SELECT k, b, sum(u), sum(d) FROM x GROUP BY k, b",
 ];
 
-/// Whose column is also sent by its range, of which a table in memory knows nothing.
+/// A statement whose column is sent by its range, which is unknown for a table in memory.
 const RANGED: &str = "SELECT * FROM x ORDER BY n LIMIT 3";
 
-/// A program, the rows that it is for, and what it was planned for.
+/// A program, the rows that it is for, and the goal that it was planned for.
 struct Planned {
     sql: &'static str,
     plan: SwitchPlan,
@@ -81,7 +81,7 @@ fn batch() -> RecordBatch {
     RecordBatch::try_from_iter_with_nullable(columns).unwrap()
 }
 
-/// The programs of all statements, with a δ and without.
+/// Returns the programs of all statements, with a δ and without.
 async fn planned() -> Vec<Planned> {
     let runtime = Arc::new(RuntimeEnv::default());
     let state = session::builder(session::config(), runtime, &Endpoints::default()).unwrap();

@@ -1,8 +1,8 @@
-//! A subquery for all values of the outer query's columns at once.
+//! Computes a subquery for all values of the outer query's columns at once.
 //!
-//! The distinct values of these columns are joined to the subquery's tables, and stay columns of each of its nodes:
-//! aggregates group by them, windows and limits are separate for each of them. In the end, the outer query is joined
-//! with the rows that have its values, of which NULL is one.
+//! The distinct values of these columns are joined to the subquery's tables, and stay columns of each of its nodes.
+//! Aggregates group by them, and windows and limits apply per value. Finally the outer query is joined with the rows
+//! that have its values. NULL counts as a value.
 
 mod union;
 
@@ -28,8 +28,9 @@ use super::one_row::one_row;
 use super::outer::{Reference, replaced};
 use super::{Names, domain, outer, shape};
 
-/// The outer query's input with the value of a subquery for each row, or NULL, and that value. It is an error where a
-/// subquery has more rows. `before` has all values of the columns that the subquery names.
+/// Returns the outer query's input with the result of a subquery for each row, or NULL, and the expression of that
+/// result. It fails at run time if a subquery has more than one row. `before` has all values of the referenced
+/// columns.
 pub(super) fn scalar(
     input: LogicalPlan,
     before: &LogicalPlan,
@@ -63,7 +64,7 @@ pub(super) fn scalar(
     Ok((joined, value))
 }
 
-/// A lateral join: each row with those of a subquery for it.
+/// Plans a lateral join: each row is joined with the rows of its subquery.
 pub(super) fn lateral(
     lateral: Join,
     subquery: &super::Subquery,
@@ -102,7 +103,7 @@ struct Outer<'a> {
     names: &'a Names,
 }
 
-/// A part of the subquery, with the outer query's values as columns of it.
+/// A part of the subquery that also has the outer query's values as columns.
 struct Inner {
     plan: LogicalPlan,
     values: Vec<Column>,
@@ -130,7 +131,7 @@ impl<'a> Outer<'a> {
         Ok(Self { columns, distinct, names })
     }
 
-    /// The values as a table with names of its own.
+    /// Returns the values as a table with unique column names.
     fn values(&self) -> Result<Inner> {
         let columns = self.distinct.schema().columns().into_iter().map(Expr::Column);
         let exprs = columns.map(|expr| expr.alias(self.names.next("outer"))).collect();
@@ -139,15 +140,15 @@ impl<'a> Outer<'a> {
         Ok(Inner { plan, values })
     }
 
-    /// An expression over the columns of a part. Its own subqueries name the columns of the part instead of those of
-    /// the query around both of them.
+    /// Returns an expression over the columns of a part. Its own subqueries then reference the columns of the part
+    /// instead of those of the outer query.
     fn expr(&self, expr: Expr, part: &DFSchema, values: &[Column]) -> Result<Expr> {
         let by: Vec<_> = self.columns.iter().cloned().zip(values.iter().cloned()).collect();
         let expr = outer::replaced_in_subqueries(expr, &by, &|column| part.has_column(column))?;
         replaced(expr, &by)
     }
 
-    /// A node whose subqueries name its own columns, now that these are there.
+    /// Rewrites the subqueries of a node, whose columns are now all present.
     fn finished(&self, plan: LogicalPlan, values: Vec<Column>) -> Result<Inner> {
         let plan = super::rewritten(plan, self.names)?.data;
         Ok(Inner { plan, values })
@@ -157,7 +158,7 @@ impl<'a> Outer<'a> {
         exprs.into_iter().map(|expr| self.expr(expr, part, values)).collect()
     }
 
-    /// The subquery for each of the values.
+    /// Returns the subquery for each of the values.
     fn inside(&self, plan: LogicalPlan) -> Result<Inner> {
         if outer::references(&plan)?.is_empty() {
             let Inner { plan: all, values } = self.values()?;
@@ -210,7 +211,7 @@ impl<'a> Outer<'a> {
         self.inside(Arc::unwrap_or_clone(input))
     }
 
-    /// A projection of a part, with the names that the projection of the subquery has.
+    /// Returns a projection of a part with the names of the subquery's projection.
     fn projected(
         &self,
         exprs: Vec<Expr>,
@@ -230,7 +231,7 @@ impl<'a> Outer<'a> {
         self.finished(project(columns, plan)?, values)
     }
 
-    /// LIMIT for each of the values: rows are numbered in the order of the subquery.
+    /// Applies LIMIT per value, by numbering rows in the order of the subquery.
     fn limited(&self, limit: &Limit, input: LogicalPlan) -> Result<Inner> {
         let (SkipType::Literal(skip), FetchType::Literal(fetch)) =
             (limit.get_skip_type()?, limit.get_fetch_type()?)
@@ -261,7 +262,7 @@ impl<'a> Outer<'a> {
             Ok(SortExpr::new(expr, sort.asc, sort.nulls_first))
         });
         let mut order = order.collect::<Result<Vec<_>>>()?;
-        // What is the same for all rows of a value orders nothing.
+        // An expression that is constant per value does not affect the order.
         order.retain(|by| {
             by.expr.column_refs().into_iter().any(|it| !is_one_of(it, &plan, &values))
         });
@@ -298,7 +299,7 @@ impl<'a> Outer<'a> {
         if !one_row {
             return Ok(Inner { plan, values });
         }
-        // Values without rows have a row, too.
+        // Values without rows also get a row.
         let hit = self.names.next("hit");
         let mut columns: Vec<Expr> =
             plan.schema().columns().into_iter().map(Expr::Column).collect();
@@ -400,7 +401,7 @@ impl<'a> Outer<'a> {
         }
     }
 
-    /// A lateral join, whose right side may name the values as it does the columns of the left one.
+    /// Plans a lateral join whose right side may reference the values like the columns of its left side.
     fn with_lateral(&self, join: Join) -> Result<Inner> {
         let named: Vec<Column> = join.left.schema().columns();
         let Inner { plan: left, values } = self.input(join.left)?;
@@ -436,7 +437,7 @@ impl<'a> Outer<'a> {
         self.finished(LogicalPlan::Join(joined), values)
     }
 
-    /// A FULL JOIN, where one of the sides may lack the values.
+    /// Plans a FULL JOIN, in which one of the sides may lack the values.
     fn of_either_side(
         &self,
         joined: LogicalPlan,
@@ -446,7 +447,7 @@ impl<'a> Outer<'a> {
         let columns = joined.schema().columns().into_iter();
         let columns = columns.filter(|it| !left.contains(it) && !right.contains(it));
         let mut exprs: Vec<Expr> = columns.map(Expr::Column).collect();
-        // NULL is a value, too. Then, both are.
+        // NULL counts as a value; both sides are then NULL.
         let names: Vec<String> = left.iter().map(|_| self.names.next("outer")).collect();
         for ((left, right), name) in left.iter().zip(right).zip(&names) {
             let either = vec![Expr::Column(left.clone()), Expr::Column(right.clone())];
@@ -461,7 +462,7 @@ pub(super) fn project(columns: Vec<Expr>, input: LogicalPlan) -> Result<LogicalP
     Ok(LogicalPlan::Projection(Projection::try_new(columns, Arc::new(input))?))
 }
 
-/// A join in which NULL is equal to NULL.
+/// Returns a join in which NULL equals NULL.
 pub(super) fn join(
     left: LogicalPlan,
     right: LogicalPlan,
@@ -492,7 +493,7 @@ fn unaliased(expr: Expr) -> Expr {
     }
 }
 
-/// Whether a column is one of the values, maybe by another name.
+/// Returns true if a column is one of the values, maybe under another name.
 fn is_one_of(column: &Column, plan: &LogicalPlan, values: &[Column]) -> bool {
     if values.contains(column) {
         return true;
@@ -505,7 +506,7 @@ fn is_one_of(column: &Column, plan: &LogicalPlan, values: &[Column]) -> bool {
     }
 }
 
-/// The value of an aggregate over no rows, unless it is NULL.
+/// Returns the value of an aggregate over no rows, unless it is NULL.
 fn of_no_rows(expr: &Expr, schema: &DFSchema) -> Result<Option<Expr>> {
     let value = expr
         .clone()

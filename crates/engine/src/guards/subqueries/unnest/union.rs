@@ -1,4 +1,4 @@
-//! Subqueries of several parts: UNION, VALUES, and GROUP BY with several sets.
+//! Plans subqueries of several parts: UNION, VALUES, and GROUP BY with several sets.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use datafusion::logical_expr::{Expr, GroupingSet, LogicalPlan, cast, lit};
 use super::{Inner, Outer, project, unaliased};
 
 impl Outer<'_> {
-    /// Each part with the values as columns of the same names.
+    /// Unites the parts, with the values as columns of the same names.
     fn all(&self, parts: impl Iterator<Item = Result<(Vec<Expr>, Inner)>>) -> Result<Inner> {
         let names: Vec<String> = self.columns.iter().map(|_| self.names.next("outer")).collect();
         let parts = parts.map(|part| {
@@ -51,7 +51,7 @@ impl Outer<'_> {
         }))
     }
 
-    /// GROUP BY with several sets: an aggregate for each of them.
+    /// Plans GROUP BY with several sets as one aggregate per set.
     pub(super) fn grouped_by_sets(
         &self,
         aggregate: &Aggregate,
@@ -94,7 +94,7 @@ impl Outer<'_> {
             };
             Ok((columns, inner))
         }))?;
-        // A union has no names of tables.
+        // A union has no table names.
         let columns = plan.schema().columns().into_iter().zip(schema.iter());
         let columns = columns.map(|(column, (qualifier, field))| {
             Expr::Column(column).alias_qualified(qualifier.cloned(), field.name())
@@ -104,7 +104,7 @@ impl Outer<'_> {
     }
 }
 
-/// The sets that ROLLUP and CUBE stand for.
+/// Returns the sets that ROLLUP and CUBE stand for.
 fn enumerated(sets: &GroupingSet) -> Result<Vec<Vec<Expr>>> {
     Ok(match sets {
         GroupingSet::Rollup(exprs) => {
