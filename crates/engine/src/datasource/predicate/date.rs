@@ -36,7 +36,7 @@ pub(super) fn day_of(instant: Expr) -> Expr {
     Expr::Call { function: Function::DateDiff(DatePart::Day), args: vec![first, instant] }
 }
 
-/// Converts a day counted from 1970-01-01 to the number that [`day_of`] computes.
+/// Converts a day counted from 1970-01-01 to the number that `day_of` computes.
 #[must_use]
 pub fn day_number(days: i32) -> i64 {
     const BEFORE_1970: i64 = 719_162;
