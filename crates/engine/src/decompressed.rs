@@ -115,7 +115,7 @@ fn of_store(error: io::Error, place: &str) -> Error {
     })
 }
 
-/// Decompresses a text.
+/// Decompresses a text by the compression of its format.
 pub(crate) fn text(
     compression: FileCompressionType,
     bytes: BoxStream<'static, object_store::Result<Bytes>>,

@@ -79,7 +79,7 @@ fn layout(beginning: &[u8]) -> Option<TextLayout> {
     let lines =
         || beginning.split_inclusive(|byte| *byte == b'\n').filter(|it| it.ends_with(b"\n"));
     lines().next()?;
-    // Readers of lines refuse an array of all records.
+    // The layout of lines makes the reader refuse an array of all records.
     if !beginning.starts_with(b"{") {
         return Some(TextLayout::JsonLines);
     }

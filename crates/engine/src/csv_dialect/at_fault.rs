@@ -19,7 +19,7 @@ pub(super) fn named(error: DataFusionError, object: &ObjectMeta) -> DataFusionEr
 
 /// The fault of an object.
 enum Fault {
-    /// Its records have different numbers of fields.
+    /// The records have different numbers of fields.
     Ragged { first: usize, other: usize },
     /// It is not UTF-8, with the reader's message.
     NoText(String),

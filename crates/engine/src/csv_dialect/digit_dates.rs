@@ -12,7 +12,7 @@ use super::real_dates::as_text;
 use crate::csv_options::Values;
 
 /// Changes columns of whole numbers to dates or timestamps if all their values in the first records match the formats
-/// of `values`. The other arguments are those of [`real_dates`](super::real_dates).
+/// of `values`. The other arguments are as for [`real_dates`](super::real_dates).
 ///
 /// # Errors
 ///

@@ -1,5 +1,5 @@
-//! The headers of the CSV files of one table. Columns are read by their position. So a header in another order than
-//! that of another file, or than the declared columns, would be read wrong.
+//! The headers of the CSV files of one table. Columns are read by their position. Therefore a header in another order
+//! than that of another file, or than the declared columns, would be read wrong.
 
 use std::fmt;
 use std::sync::Arc;

@@ -50,7 +50,7 @@ pub(crate) struct Told {
     pub(crate) unusual: Option<String>,
     /// All options of the format.
     pub(crate) options: BTreeMap<String, String>,
-    /// The inferred columns.
+    /// The columns that were inferred.
     pub(crate) schema: SchemaRef,
 }
 

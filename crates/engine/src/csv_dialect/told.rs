@@ -249,7 +249,7 @@ impl Records {
 
     /// Returns true if the first record is a header. It is one, unless it has typed values (numbers, dates, booleans)
     /// or empty fields in all columns in which all other records have typed values, and there are such columns. A
-    /// file with a single record has no header if all its values are typed.
+    /// file with a single record has no header if all its values are typed. Different years count as names.
     fn have_header(&self) -> bool {
         if let [only] = self.rows.as_slice() {
             let values: Vec<&String> = only.iter().filter(|value| !value.is_empty()).collect();

@@ -11,9 +11,9 @@ pub(crate) enum Encoding {
     Latin1,
     /// Latin-1 with other characters from 0x80 to 0x9F.
     Windows1252,
-    /// UTF-16, little-endian unless a byte order mark tells otherwise.
+    /// UTF-16, little-endian unless a byte order mark differs.
     Utf16,
-    /// UTF-16, big-endian unless a byte order mark tells otherwise.
+    /// UTF-16, big-endian unless a byte order mark differs.
     Utf16Be,
 }
 

@@ -207,7 +207,7 @@ impl ReadLayer for Recoded {
         let answer = inner.get_opts(location, options).await?;
         let (meta, attributes) = (answer.meta.clone(), answer.attributes.clone());
         let text = self.text(answer.into_stream(), location);
-        // The sizes are those of the stored object; its text may be longer.
+        // The sizes count bytes of the stored object; its text may be longer.
         let wanted = match &range {
             Some(GetRange::Bounded(range)) if range.end < meta.size => range.clone(),
             Some(GetRange::Bounded(range)) => range.start..u64::MAX,

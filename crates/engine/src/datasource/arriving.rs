@@ -39,9 +39,9 @@ impl Arriving {
         self.parts().iter().filter_map(|part| part.expression_id()).collect()
     }
 
-    /// Returns true if every dynamic filter is over plain columns, so that its columns are the right ones. DataFusion
-    /// moves a filter below a projection operand by operand, the inner ones first: of `k` and `k + id`, which share
-    /// `k`, the second keeps an `id` of the projection. Constants count as valid.
+    /// Returns true if the columns of every dynamic filter are the right ones: it has a single operand, or all its
+    /// operands are plain columns or constants. DataFusion moves a filter below a projection operand by operand, the
+    /// inner ones first: of `k` and `k + id`, which share `k`, the second keeps an `id` of the projection.
     #[must_use]
     pub fn is_about_its_columns(&self) -> bool {
         self.parts().iter().all(|part| {

@@ -9,9 +9,9 @@ use crate::index::format::Format;
 
 /// The ranges of an object that an index reports as records, with a check of their borders.
 ///
-/// Records cover an object without gaps. So each record begins at the start of the object or where another record
-/// ended, and it ends with a terminator or with the object. The check cannot distinguish a line end within a quoted
-/// value from the end of a record.
+/// Records cover an object without gaps. Each record begins at the start of the object or where another record ended,
+/// and it ends with a terminator or with the object. The check cannot distinguish a line end within a quoted value
+/// from the end of a record.
 #[derive(Debug, Clone)]
 pub struct Borders {
     ranges: Vec<Range<u64>>,

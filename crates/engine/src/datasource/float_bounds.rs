@@ -30,7 +30,7 @@ pub fn distrust(node: Arc<dyn ExecutionPlan>) -> Transformed<Arc<dyn ExecutionPl
     Transformed::yes(DataSourceExec::from_data_source(config))
 }
 
-/// The same Parquet source without pruning by such conditions; none if the source has no such condition.
+/// A Parquet source without pruning by such conditions; none if the source has no such condition.
 #[must_use]
 pub fn distrusting(source: &Arc<dyn FileSource>) -> Option<Arc<dyn FileSource>> {
     let source = source.downcast_ref::<ParquetSource>()?;

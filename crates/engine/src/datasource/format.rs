@@ -17,7 +17,7 @@ use super::predicate::ColumnStyle;
 pub struct TableFormat {
     /// The request's input serialization, for the start of a file.
     pub input: InputSerialization,
-    /// How statements refer to columns.
+    /// The way in which statements refer to columns.
     pub style: ColumnStyle,
 }
 
@@ -114,10 +114,10 @@ impl TableFormat {
 /// The CSV options of a request; `None` where DataFusion's reader and a store read some text differently:
 ///
 /// * With `truncated_rows`, DataFusion fills short rows with NULL and refuses long ones; stores have no such option.
-///   Without it DataFusion refuses both, so the request asks for strict fields.
+///   Without it DataFusion refuses both, so the request sets strict fields.
 /// * By default, DataFusion ends a line at `\n`, `\r\n` or a lone `\r`. To a store a lone `\r` is a character, so the
-///   request asks for strict lines. If the declared terminator is `\n`, a `\r` before it is a character to
-///   DataFusion, and a store may drop it.
+///   request sets strict lines. If the declared terminator is `\n`, a `\r` before it is a character to DataFusion,
+///   and a store may drop it.
 /// * With an escape character, DataFusion still reads a doubled quote as a quote.
 /// * DataFusion ends a comment at `\n` whatever ends a record, and reads a comment at the end of a file without `\n`
 ///   as a record of one empty field.

@@ -136,13 +136,13 @@ impl GetScan {
         }
     }
 
-    /// DataFusion's own source.
+    /// DataFusion's own source of the files.
     #[must_use]
     pub fn source(&self) -> &Arc<dyn FileSource> {
         &self.source
     }
 
-    /// The same scan over the store of a task. DataFusion's Parquet source holds a store of its own, which is
+    /// Makes the scan read from the store of a task. DataFusion's Parquet source holds a store of its own, which is
     /// replaced.
     fn over(&self, store: Arc<dyn ObjectStore>, context: &TaskContext) -> Self {
         let Some(parquet) = self.source.downcast_ref::<ParquetSource>() else {

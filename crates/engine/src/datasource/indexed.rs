@@ -58,7 +58,7 @@ use crate::sql_types::sql_type;
 pub struct Asked {
     /// The columns to look up. The scan reads the records that the indexes of all these columns lead to.
     pub columns: Vec<AskedColumn>,
-    /// How the scan requests the records.
+    /// The sizes of the requests for records.
     pub reading: Reading,
     /// The bucket of the index objects.
     pub store: ObjectStoreUrl,
@@ -149,7 +149,7 @@ impl IndexedSource {
         &self.inner
     }
 
-    /// The same source, ready to run in a task that reads files of the bucket `data`.
+    /// Prepares the source to run in a task that reads files of the bucket `data`.
     ///
     /// # Errors
     ///
@@ -360,7 +360,7 @@ enum Found {
     Rows(RowSelection),
     /// Too many records: reading the whole file is cheaper.
     TooMany,
-    /// No usable index.
+    /// No index can be used.
     NoIndex,
 }
 

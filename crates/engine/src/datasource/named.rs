@@ -34,7 +34,7 @@ use crate::csv_options::Recoding;
 use crate::decompressed::Members;
 use crate::notes::Notes;
 
-/// Wraps a source of text so that its errors name the object. The rows are those of the source inside.
+/// Wraps a source of text so that its errors name the object. It returns the rows of the source inside.
 ///
 /// It also stores the layout of JSON, which DataFusion's source does not expose.
 #[derive(Clone)]
@@ -53,10 +53,10 @@ pub struct NamedSource {
 /// The default for the most rows in a batch.
 pub(crate) const BATCH_SIZE: usize = 8192;
 
-/// How a text separates its rows.
+/// The way in which a text separates its rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TextLayout {
-    /// Delimited records.
+    /// CSV: delimited records.
     Csv,
     /// JSON objects, one or several on each line.
     JsonLines,
@@ -143,7 +143,7 @@ impl NamedSource {
         Some(self.recoding).filter(|recoding| recoding.is_needed())
     }
 
-    /// The same source with new metrics.
+    /// A copy of the source with new metrics.
     #[must_use]
     pub fn again(&self) -> Self {
         Self { metrics: ExecutionPlanMetricsSet::new(), ..self.clone() }
@@ -155,7 +155,7 @@ impl NamedSource {
         &self.inner
     }
 
-    /// How the files separate their rows.
+    /// The way in which the files separate their rows.
     #[must_use]
     pub fn layout(&self) -> TextLayout {
         self.layout

@@ -176,8 +176,8 @@ impl Shared {
 }
 
 impl S3SelectOpener {
-    /// Creates the opener of one partition of a scan, within the task of `context`. `keys` are those of joins above,
-    /// if any will arrive.
+    /// Creates the opener of one partition of a scan, within the task of `context`. `keys` are the keys of joins
+    /// above, if any will arrive.
     ///
     /// # Errors
     ///

@@ -17,7 +17,7 @@ use super::borders::{Borders, WithinRecord};
 use super::many_ranges::{Fetch, batches};
 use crate::index::lookup::REQUESTS;
 
-/// A store of one object: the concatenation of some ranges of another object, which GETs fetch. So DataFusion's
+/// A store of one object: the concatenation of some ranges of another object, which GETs fetch. With it, DataFusion's
 /// reader parses records that are scattered over an object.
 #[derive(Debug)]
 pub struct RecordRanges {

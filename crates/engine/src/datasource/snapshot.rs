@@ -132,7 +132,7 @@ mod tests {
         assert_eq!(filters(&before), "k@0 > 1");
         assert_eq!(filters(&after), "k@0 > 1; k@0 < 4");
 
-        // The same node runs twice, each time with another filter.
+        // One node runs twice, each time with another filter.
         let rows = async |most: i64| {
             arriving.update(below(&k, most)).unwrap();
             let config = FileScanConfigBuilder::from(config.clone());

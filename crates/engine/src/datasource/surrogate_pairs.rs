@@ -55,7 +55,7 @@ struct Progress {
     pairs: SurrogatePairs,
     /// The offset in the file up to which bytes were read.
     at: u64,
-    /// True until the first line ends. That line belongs to the reader of the part before.
+    /// True until the first line ends. The line belongs to the reader of the part before.
     is_within_line: bool,
 }
 

@@ -16,7 +16,7 @@ pub struct Cover {
 }
 
 impl Cover {
-    /// Adds a record.
+    /// Adds the place of a record.
     pub fn add(&mut self, place: Place) {
         let (first, end) = (place.first, place.first.saturating_add(place.bytes));
         self.sum = self.sum.wrapping_add(self.hash.hash_one(first));

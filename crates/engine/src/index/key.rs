@@ -45,7 +45,7 @@ pub enum Keys {
     Numbers(Vec<Option<i128>>),
     /// Keys of a fixed length; none is NULL.
     Bits(Vec<Option<Bits>>),
-    /// Text values.
+    /// The values of a text column.
     Text(LargeStringArray),
 }
 

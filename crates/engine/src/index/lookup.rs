@@ -18,7 +18,8 @@ use super::name::e_tag;
 
 /// The least bytes that are read of an index object's end, so that mostly one request is enough.
 const TAIL_BYTES: u64 = 16 * 1024;
-/// The approximate inverse share of the top in an index object: some 30 bytes for a block of 32 KiB.
+/// An index object is at least about this many times as large as its top, which takes some 30 bytes for a block of 32
+/// KiB.
 const TOP_SHARE: u64 = 512;
 /// The most bytes of an index or of a data object in one request.
 pub const PIECE_BYTES: u64 = 4 * 1024 * 1024;

@@ -91,9 +91,10 @@ impl State {
 /// The amount of an index that is checked if it is fresh by its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Look {
-    /// Its end, in one request or two, which contains its properties, the places of its blocks and its length.
+    /// The end of the index, in one request or two. It contains the properties of the index, the places of its blocks
+    /// and its length.
     Top,
-    /// From its first byte to its last.
+    /// The whole index, from its first byte to its last.
     Whole,
 }
 

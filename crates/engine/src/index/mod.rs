@@ -4,7 +4,7 @@
 //! An index object covers one column of one data object. For every record it contains the value (or NULL), the
 //! record's first byte and its length; for Parquet, the number of the row. The entries are sorted by value in small
 //! blocks, with a sparse top at the end. A look-up reads the top, the blocks that it points to, and then the records,
-//! all by ranged GETs. So it works with stores that have no S3 Select.
+//! all by ranged GETs. Thus it works with stores that have no S3 Select.
 //!
 //! | file | content |
 //! |---|---|

@@ -27,7 +27,7 @@ impl Reading {
         }
     }
 
-    /// The same costs with one range in each request.
+    /// Sets one range per request, with the same costs.
     #[must_use]
     pub fn one_by_one(self) -> Self {
         Self::new(self.request, 1)
@@ -46,7 +46,7 @@ impl Reading {
             return ranges;
         }
         let of_ranges = ranges / f64::from(self.ranges_per_request);
-        // A request reads no more bytes than one for a single range may, and each has at least one range.
+        // A request has at most `PIECE_BYTES` bytes and at least one range.
         of_ranges.max(bytes / PIECE_BYTES as f64).max(ranges.min(1.0)).min(ranges)
     }
 

@@ -62,7 +62,7 @@ pub struct Opening<'a> {
     pub config: &'a Arc<FileScanConfig>,
     /// Counts the requests of the scan.
     pub metrics: &'a NodeMetrics,
-    /// The session's options.
+    /// The options of the session.
     pub options: &'a Arc<ConfigOptions>,
 }
 

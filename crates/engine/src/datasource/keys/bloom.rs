@@ -1,13 +1,13 @@
 //! Bloom filters in standard SQL: a text of zeros and ones for each hash function.
 //!
-//! The hash functions are those of PushdownDB, `h(x) = ((a·x + b) mod n) mod m`, where `m` is the number of bits of a
+//! The hash functions come from PushdownDB: `h(x) = ((a·x + b) mod n) mod m`, where `m` is the number of bits of a
 //! slice and `n` a prime of at least `m`. The authors take a prime between `m` and `2·m`, which fills some bits twice
 //! as often as others. The more regular the keys, the stronger the effect: with equidistant keys, 7 % of the others
 //! pass a filter of 1 %. Here `n` is 2^31 - 1.
 //!
-//! SQL's `%` takes the sign of its left operand, and `a·x` may not fit 64 bits. So the statement computes `(a * (x %
-//! n) + c) % n % m` with `c = b + a·n`. This is the same number for every `x` of 64 bits, and no intermediate value
-//! is negative.
+//! SQL's `%` takes the sign of its left operand, and `a·x` may not fit 64 bits. Therefore the statement computes
+//! `(a * (x % n) + c) % n % m` with `c = b + a·n`. This is the same number for every `x` of 64 bits, and no
+//! intermediate value is negative.
 
 use std::f64::consts::LN_2;
 

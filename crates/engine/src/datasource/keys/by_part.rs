@@ -1,6 +1,6 @@
 //! Keys that are too many for one statement: each part of a file gets a statement with the keys that it may have.
 //!
-//! Data is often in the order of a key, or nearly so. Then a part of it has keys from a short span. That span is
+//! Data is often in the order of a key, or nearly so. Then a part of it has keys from a short span. The span is
 //! guessed from the first and the last records of the part, or from a footer. The result does not depend on the
 //! guess: the condition is `key in the span AND one of the keys there, or key outside of it`, so rows outside of the
 //! span are sent as if their keys were unknown. If most keys are in the span, the data has no such order, and the

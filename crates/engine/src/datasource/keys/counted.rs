@@ -5,8 +5,8 @@
 //! which can test a value but cannot enumerate the keys. Between the bounds there is a limited number of whole
 //! numbers and dates, and a test is fast: the keys are the values that pass the filter.
 //!
-//! So no operator has to collect keys as they pass, and there is no state beside the join's own. Counting is bounded
-//! in keys (`sluice.join_keys`) and in time. Beyond either bound, and for other types, only bounds are sent.
+//! With this, no operator has to collect keys as they pass, and there is no state beside the join's own. Counting is
+//! bounded in keys (`sluice.join_keys`) and in time. Beyond either bound, and for other types, only bounds are sent.
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;

@@ -18,9 +18,9 @@ use super::lossless::Converted;
 /// may be stricter.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Keys {
-    /// Nothing is known.
+    /// Nothing is known about the values.
     Any,
-    /// No row passes.
+    /// No row passes the filter.
     None,
     /// The possible values of some columns, by the column's index in the table's schema.
     Of(BTreeMap<usize, ColumnKeys>),
@@ -66,7 +66,7 @@ impl ColumnKeys {
     /// The values that either allows.
     fn either(self, other: Self) -> Self {
         let null = self.null || other.null;
-        // If one side has no values, the bounds are those of the other side.
+        // If one side has no values, the bounds come from the other side.
         if self.is_none() {
             return Self { null, ..other };
         }

@@ -37,9 +37,9 @@ impl From<ColumnKeys> for OrderedKeys {
 /// Two values between which the keys of some rows are assumed to be. Results must not depend on the assumption.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Span {
-    /// The least value.
+    /// The least value of the span.
     pub low: ScalarValue,
-    /// The greatest value.
+    /// The greatest value of the span.
     pub high: ScalarValue,
 }
 

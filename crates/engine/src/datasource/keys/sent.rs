@@ -20,7 +20,7 @@ pub enum Likely {
     },
     /// A list of so many keys.
     OneOf(usize),
-    /// A Bloom filter.
+    /// A Bloom filter of keys.
     Hashed {
         /// The way in which the store evaluates the filter.
         hashing: Hashing,

@@ -20,12 +20,12 @@
 //! would round where DataFusion does not, and the CAST makes that an error.
 //!
 //! A JSON value is first cast to text, `CAST(CAST(s."n" AS STRING) AS INT)`. Then the rules of the table hold,
-//! because the text of a number is that in the object, or has the same digits. So 1.5, or TRUE, in a column of
-//! integers fails the statement, and DataFusion's reader applies its own rules (1.5 becomes 1). A field that is
+//! because the text of a number is that in the object, or has the same digits. For example 1.5, or TRUE, in a column
+//! of integers fails the statement, and DataFusion's reader applies its own rules (1.5 becomes 1). A field that is
 //! missing is NULL on both sides, and so is null.
 //!
-//! If a statement fails at the store, the object is read locally instead. So an error at the store never becomes a
-//! wrong answer.
+//! If a statement fails at the store, the object is read locally instead. An error at the store never becomes a wrong
+//! answer.
 
 mod date;
 #[cfg(test)]

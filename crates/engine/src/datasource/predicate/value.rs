@@ -194,7 +194,7 @@ impl Translator<'_> {
         (same && trusted).then_some(Value { expr, kind })
     }
 
-    /// Lossless conversions.
+    /// Translates conversions that lose nothing.
     fn cast(&self, cast: &CastExpr) -> Option<Value> {
         let value = self.value(cast.expr())?;
         let from = cast.expr().data_type(self.schema).ok()?;

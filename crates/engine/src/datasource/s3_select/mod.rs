@@ -241,7 +241,7 @@ impl S3SelectSource {
         Translator::new(&self.profile, self.format.style, self.file_schema())
     }
 
-    /// The same scan with new metrics.
+    /// A copy of the scan with new metrics.
     #[must_use]
     pub fn again(&self) -> Self {
         Self { metrics: ExecutionPlanMetricsSet::new(), ..self.clone() }
@@ -270,7 +270,7 @@ impl S3SelectSource {
         self.format.is_splittable() && self.profile.scan_ranges
     }
 
-    /// The same scan, with no more concurrent files than the session has partitions.
+    /// Limits the number of concurrent files to the session's number of partitions.
     #[must_use]
     pub fn in_turn(&self) -> Self {
         Self { split: Split { partitions: 0, ..self.split }, ..self.clone() }

@@ -1,10 +1,10 @@
 //! The adaptive scan: it begins with GET and may change to Select while it runs.
 //!
-//! Which of the two is better depends on the link, and a hardware profile contains only its nominal rate. So the scan
-//! measures GET: [`Pace`] records the link's rate so far and repeats the choice before each file, or range of one, is
-//! opened. Once Select is clearly better, all further files are read with Select. The scan returns the columns that
-//! GET reads, and every filter stays in the plan above it. So the answer does not depend on which files are read in
-//! which way.
+//! Which of the two is better depends on the link, and a hardware profile contains only its nominal rate. Therefore
+//! the scan measures GET: [`Pace`] records the link's rate so far and repeats the choice before each file, or range
+//! of one, is opened. Once Select is clearly better, all further files are read with Select. The scan returns the
+//! columns that GET reads, and every filter stays in the plan above it. The answer does not depend on which files are
+//! read in which way.
 //!
 //! `pace` measures, `stakes` decides, `measured` times the answers, `opener` opens a file in the way chosen, and
 //! `bound` is the source at run time.
@@ -136,7 +136,7 @@ impl TurningSource {
         }
     }
 
-    /// The same source with new metrics.
+    /// A copy of the source with new metrics.
     #[must_use]
     pub fn again(&self) -> Self {
         self.with(Arc::clone(&self.get), self.select.again())

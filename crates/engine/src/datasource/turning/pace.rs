@@ -25,9 +25,9 @@ const SLOWER: f64 = 0.5;
 /// The way in which a file is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reads {
-    /// With GET.
+    /// The file is read with GET.
     Get,
-    /// With a statement.
+    /// The file is read with a statement.
     Select,
 }
 
@@ -35,7 +35,7 @@ pub enum Reads {
 ///
 /// Only the time counts in which a reader waits for the bytes of an answer that has begun. The time to the first byte
 /// does not count, because it is the same over any link. The time in which all readers process bytes that have
-/// arrived does not count either. So a slow client or a distant store is not taken for a slow link.
+/// arrived does not count either. Thus a slow client or a distant store is not taken for a slow link.
 #[derive(Debug)]
 pub struct Pace {
     stakes: Stakes,
