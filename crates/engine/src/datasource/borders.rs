@@ -127,7 +127,7 @@ mod tests {
         })
     }
 
-    /// Reads the ranges in pieces of at most `most` bytes.
+    /// Reads the ranges in pieces of at most `piece` bytes.
     fn read(
         format: &Format,
         object: &str,
