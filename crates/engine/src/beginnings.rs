@@ -1,4 +1,4 @@
-//! What a session remembers of the beginnings of objects that it has looked at.
+//! The cache of facts about the beginnings of objects that a session has looked at.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -6,12 +6,12 @@ use std::sync::{Mutex, PoisonError};
 use object_store::ObjectMeta;
 use object_store::path::Path;
 
-/// The bytes that are looked at: more only where these do not tell.
+/// The bytes to look at, one after the other until they are enough.
 pub(crate) const LOOKS: [u64; 3] = [4 << 10, 64 << 10, 1 << 20];
-/// How many objects are remembered, at most.
+/// The most objects that are remembered.
 const MOST: usize = 128 << 10;
 
-/// Objects in their order, of which so many are looked at together as seem to be needed.
+/// Objects in their order, in groups of as many as are expected to be needed.
 #[derive(Debug)]
 pub(crate) struct Looks<'a> {
     left: &'a [ObjectMeta],
@@ -19,17 +19,17 @@ pub(crate) struct Looks<'a> {
     records: usize,
 }
 
-/// How many objects are looked at together, at most.
+/// The most objects in a group.
 const TOGETHER: usize = 32;
 
 impl<'a> Looks<'a> {
-    /// None of these has been looked at.
+    /// Starts with all of the objects.
     pub(crate) fn new(objects: &'a [ObjectMeta]) -> Self {
         Self { left: objects, seen: 0, records: 0 }
     }
 
-    /// The next objects, if so many more records are wanted: as many as have them if they are like those before, but
-    /// no more than those.
+    /// The next objects if `wanted` more records are needed. Their number is estimated by the mean number of records
+    /// so far, and is at most the number of objects seen before.
     pub(crate) fn next(&mut self, wanted: usize) -> Option<&'a [ObjectMeta]> {
         let mean = (self.records / self.seen.max(1)).max(1);
         let most = wanted.div_ceil(mean).clamp(1, TOGETHER).min(self.seen.max(1));
@@ -38,14 +38,14 @@ impl<'a> Looks<'a> {
         (!some.is_empty()).then_some(some)
     }
 
-    /// An object had so many records.
+    /// Records that an object had so many records.
     pub(crate) fn found(&mut self, records: usize) {
         self.seen += 1;
         self.records += records;
     }
 }
 
-/// What looks at objects told, by the objects' names and entity tags. Objects without a tag are forgotten.
+/// Facts about objects, by path and entity tag. Objects without an entity tag are not remembered.
 #[derive(Debug)]
 pub(crate) struct Remembered<T> {
     told: Mutex<HashMap<(Path, String), T>>,
@@ -58,13 +58,13 @@ impl<T> Default for Remembered<T> {
 }
 
 impl<T: Clone> Remembered<T> {
-    /// What is known of an object.
+    /// The fact about an object, if it is remembered.
     pub(crate) fn of(&self, object: &ObjectMeta) -> Option<T> {
         let key = (object.location.clone(), object.e_tag.clone()?);
         self.told.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned()
     }
 
-    /// Remembers what an object told.
+    /// Remembers a fact about an object.
     pub(crate) fn learn(&self, object: &ObjectMeta, told: T) {
         let Some(e_tag) = object.e_tag.clone() else { return };
         let mut known = self.told.lock().unwrap_or_else(PoisonError::into_inner);

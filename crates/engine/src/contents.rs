@@ -1,4 +1,4 @@
-//! What an object is by its first bytes, where it is read as text and is none.
+//! Detects objects that are not text by their first bytes.
 
 use datafusion::common::{DataFusionError, Result};
 use object_store::ObjectMeta;
@@ -6,11 +6,11 @@ use object_store::path::Path;
 
 use crate::{ErrorKind, Told};
 
-/// Refuses bytes that no text in UTF-8 begins with, by what they are.
+/// Refuses an object whose first bytes cannot be UTF-8 text, with the detected kind.
 ///
 /// # Errors
 ///
-/// If they are of another encoding, compressed, an archive, or Parquet, with the way out.
+/// If the object is of another encoding, compressed, an archive, or Parquet, with a hint.
 pub(crate) fn check_text(object: &ObjectMeta, beginning: &[u8]) -> Result<()> {
     match Contents::of(beginning) {
         Some(contents) => Err(contents.refused(&object.location)),
@@ -18,7 +18,7 @@ pub(crate) fn check_text(object: &ObjectMeta, beginning: &[u8]) -> Result<()> {
     }
 }
 
-/// An object is no text in UTF-8, by the words of its reader.
+/// The error for an object that is not UTF-8 text, with the reader's message.
 pub(crate) fn not_utf8(object: &ObjectMeta, why: &str) -> DataFusionError {
     let message = format!("`{}` is not text in UTF-8: {why}", object.location);
     let hint = "Name the encoding of CSV: read_csv('…', encoding => 'latin-1'); convert other files: iconv -f \
@@ -29,7 +29,7 @@ pub(crate) fn not_utf8(object: &ObjectMeta, why: &str) -> DataFusionError {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Contents {
-    /// Compressed, by the name that options have for it.
+    /// Compressed, with the name of the compression in options.
     Compressed(&'static str),
     Utf16,
     Parquet,
@@ -87,7 +87,7 @@ impl Contents {
     }
 }
 
-/// Whether every other byte is zero, as in Latin letters of UTF-16.
+/// Returns true if every other byte is zero, as in Latin letters of UTF-16.
 fn is_utf16_without_mark(bytes: &[u8]) -> bool {
     const LOOKED_AT: usize = 8;
     let looked_at = &bytes[..bytes.len().min(LOOKED_AT) & !1];

@@ -1,7 +1,7 @@
-//! Compressed text of which several members may follow one another, as `cat a.bz2 b.bz2` writes it.
+//! Decompresses text that consists of several compressed members, as `cat a.bz2 b.bz2` writes it.
 //!
-//! DataFusion reads all members of gzip and only the first of the other compressions, so bytes reach its readers
-//! decompressed.
+//! DataFusion reads all members of gzip, but only the first of other compressions. Therefore its readers get
+//! decompressed bytes.
 
 use std::sync::Arc;
 use std::{fmt, io};
@@ -23,7 +23,7 @@ use tokio_util::io::{ReaderStream, StreamReader};
 
 use crate::layered::{Layered, ReadLayer};
 
-/// What compressed members are made by.
+/// The compression of the members.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Members {
     Gzip,
@@ -33,7 +33,7 @@ pub(crate) enum Members {
 }
 
 impl Members {
-    /// Those of a compression; nothing if there is none.
+    /// The members of a compression; none for uncompressed text.
     pub(crate) fn of(compression: FileCompressionType) -> Option<Self> {
         match compression.get_variant() {
             CompressionTypeVariant::GZIP => Some(Self::Gzip),
@@ -44,12 +44,12 @@ impl Members {
         }
     }
 
-    /// A store whose objects are read decompressed.
+    /// Wraps a store so that its objects are decompressed.
     pub(crate) fn read_from(self, store: Arc<dyn ObjectStore>) -> Arc<dyn ObjectStore> {
         Arc::new(Layered::new(store, self))
     }
 
-    /// `place` names what is read in errors.
+    /// Decompresses bytes. `place` names the object in errors.
     fn text(
         self,
         bytes: BoxStream<'static, object_store::Result<Bytes>>,
@@ -81,7 +81,7 @@ impl Members {
     }
 }
 
-/// How much is decompressed at a time.
+/// The bytes that are decompressed at a time.
 const PART_BYTES: usize = 64 << 10;
 
 fn parts(
@@ -92,7 +92,7 @@ fn parts(
     parts.map_err(move |error| of_store(error, &place)).boxed()
 }
 
-/// Bytes that are not compressed as it is said.
+/// The error for bytes that are not compressed as declared.
 #[derive(Debug)]
 pub(crate) struct NotCompressed {
     place: String,
@@ -107,7 +107,7 @@ impl fmt::Display for NotCompressed {
 
 impl std::error::Error for NotCompressed {}
 
-/// An error of the store as it was, or one about what cannot be decompressed.
+/// Returns an error of the store unchanged and wraps others as [`NotCompressed`].
 fn of_store(error: io::Error, place: &str) -> Error {
     error.downcast::<Error>().unwrap_or_else(|why| {
         let source = Box::new(NotCompressed { place: place.to_owned(), why });
@@ -115,7 +115,7 @@ fn of_store(error: io::Error, place: &str) -> Error {
     })
 }
 
-/// A text, decompressed as a format says.
+/// Decompresses a text by the compression of its format.
 pub(crate) fn text(
     compression: FileCompressionType,
     bytes: BoxStream<'static, object_store::Result<Bytes>>,
@@ -123,7 +123,7 @@ pub(crate) fn text(
     text_at(compression, bytes, String::new())
 }
 
-/// The same, with errors that name what is read.
+/// Decompresses a text; errors name the object by `place`.
 pub(crate) fn text_at(
     compression: FileCompressionType,
     bytes: BoxStream<'static, object_store::Result<Bytes>>,
@@ -135,7 +135,7 @@ pub(crate) fn text_at(
     }
 }
 
-/// A format of text and a store that it is to be asked about, so that it sees all members.
+/// Moves decompression from a text format to its store, so that all members are read.
 pub(crate) fn format_over(
     format: &Arc<dyn FileFormat>,
     store: &Arc<dyn ObjectStore>,

@@ -1,6 +1,6 @@
-//! The columns of JSON objects, one after the other, on lines or not, and what is wrong with JSON that has none.
+//! Infers the columns of JSON objects that follow each other, on lines or not, and reports invalid JSON.
 //!
-//! DataFusion would fetch whole files for them, and knows only records that are lines.
+//! DataFusion would fetch whole files to infer them, and supports only records that are lines.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -29,32 +29,32 @@ use crate::merged_columns::{LEAVE_OUT, MergedColumns};
 use crate::notes::Notes;
 use crate::{ErrorKind, Told};
 
-/// How many records tell the columns unless the format's options say so, as of DataFusion.
+/// The number of records to infer columns from, unless the format's options set another one; DataFusion's default.
 const RECORDS: usize = 1000;
 
-/// The bytes of text from which the columns are told, if there are so many records among them.
+/// The bytes of text to read first; usually they contain enough records.
 const FIRST_LOOK: usize = 64 << 10;
 
-/// The most bytes of a file that is one array, of which the columns are told here.
+/// The most bytes of a file that is one array for which the columns are inferred here.
 const MOST_OF_ARRAY: u64 = 16 << 20;
 
-/// How an error about a file that is one array begins to describe it.
+/// The beginning of the description in an error about a file that is one array.
 const IS_ARRAY: &str = "is one JSON array of all records";
 
-/// Whether an error of [`columns`] is that a file is one array.
+/// Returns true if an error of [`columns`] is that a file is one array.
 pub(crate) fn is_array(error: &DataFusionError) -> bool {
     error.to_string().contains(IS_ARRAY)
 }
 
-/// What to do where one file is an array and another one is not.
+/// The hint for tables in which some files are arrays and others are not.
 pub(crate) const APART: &str = "Read files of one kind at a time, arrays by read_json('…', newline_delimited => false), and put them together with \
      UNION ALL BY NAME.";
 
-/// The columns of files in which JSON objects follow each other, as their first records tell them.
+/// Infers the columns of files in which JSON objects follow each other from their first records.
 ///
 /// # Errors
 ///
-/// What is wrong with the first file that is at fault, and the way out.
+/// The fault of the first file that has one, with a hint.
 pub(crate) async fn columns(
     state: &dyn Session,
     format: &JsonFormat,
@@ -92,18 +92,18 @@ pub(crate) async fn columns(
     Ok(Arc::new(columns.into_schema()))
 }
 
-/// Notes which columns have been widened.
+/// Adds notes about the columns that were widened.
 fn note_widened(state: &dyn Session, columns: &mut MergedColumns) {
     let notes = state.config().get_extension::<Notes>().unwrap_or_default();
     columns.take_widened().into_iter().for_each(|note| notes.add(note));
 }
 
-/// The columns of files that are one JSON array each, as their first records tell them; nothing where a file is too
-/// large for that, or is no such array.
+/// Infers the columns of files that are one JSON array each from their first records; none if a file is too large, or
+/// is not such an array.
 ///
 /// # Errors
 ///
-/// What is wrong with a file, if one has values that no column has.
+/// The fault of a file with values that fit no column.
 pub(crate) async fn of_arrays(
     state: &dyn Session,
     format: &JsonFormat,
@@ -146,7 +146,7 @@ pub(crate) async fn of_arrays(
     Ok(Some(Arc::new(columns.into_schema())))
 }
 
-/// What is wrong with a file that is one JSON array, where DataFusion finds no columns in it.
+/// The fault of a file that is one JSON array in which DataFusion finds no columns.
 pub(crate) fn of_array_fault(error: DataFusionError, objects: &[ObjectMeta]) -> DataFusionError {
     let is_of_json = matches!(error.find_root(), DataFusionError::ArrowError(arrow, _)
         if matches!(arrow.as_ref(), ArrowError::JsonError(_)));
@@ -156,7 +156,7 @@ pub(crate) fn of_array_fault(error: DataFusionError, objects: &[ObjectMeta]) -> 
     }
 }
 
-/// The schema of at most so many records of an object, how many they were, and as much of the text as that took.
+/// The schema of at most `most` records of an object, the number of records, and the text that was read.
 async fn of_object(
     store: &Arc<dyn ObjectStore>,
     object: &ObjectMeta,
@@ -180,7 +180,7 @@ async fn of_object(
                 let long = LongRecord::of(object.location.as_ref());
                 return Err(DataFusionError::External(Box::new(long)));
             };
-            // The records that are whole are enough.
+            // The complete records are enough.
             text.truncate(end + 1);
             is_whole = true;
         }
@@ -197,21 +197,21 @@ async fn of_object(
     }
 }
 
-/// Why text has no records.
+/// The reason why a text has no valid records.
 enum Fault {
-    /// Its bytes are an array.
+    /// The text is an array.
     Array,
-    /// The same, beside files that are none.
+    /// The text is an array, but other files of the table are not.
     OnlyArray,
-    /// It is no JSON, by the words of the parser.
+    /// The text is not JSON, with the parser's message.
     Json(String),
-    /// A column has values that no type takes together.
+    /// A column has values that no type has in common.
     Types(Conflict),
-    /// It has a number that no type of numbers holds, by the words of the parser.
+    /// A number is too large for any type, with the parser's message.
     Number(String),
-    /// It has a value that is no object: what that is instead.
+    /// A value is not an object, with the kind of the value.
     Value(&'static str),
-    /// It ends within a value, by the words of the parser.
+    /// The text ends within a value, with the parser's message.
     Cut(String),
 }
 
@@ -251,9 +251,9 @@ impl Fault {
     }
 }
 
-/// The schema of at most so many records, and how many they were.
+/// The schema of at most `most` records, and their number.
 fn of_records(text: &[u8], most: usize) -> Result<(Schema, usize), Fault> {
-    // Its end may be far.
+    // An array is not parsed: its end may be far away.
     if text.trim_ascii_start().starts_with(b"[") {
         return Err(Fault::Array);
     }
@@ -273,7 +273,7 @@ fn of_records(text: &[u8], most: usize) -> Result<(Schema, usize), Fault> {
             Ok(mut value @ Value::Object(_)) => {
                 records += 1;
                 drop_nulls(&mut value);
-                // Arrow takes lists and what is none for lists, which its reader refuses.
+                // Arrow merges lists and other values to lists, which its reader then refuses.
                 if let Some(conflict) = Conflict::of_record(&mut seen, (&value, records)) {
                     fault = Some(Fault::Types(conflict));
                     return None;
@@ -303,8 +303,8 @@ fn of_records(text: &[u8], most: usize) -> Result<(Schema, usize), Fault> {
     }
 }
 
-/// Takes the nulls out of lists, which say nothing about the type of the others. Arrow takes a list that begins with
-/// one for a list of scalars.
+/// Removes nulls from lists, because they do not determine the type of the other items. Arrow treats a list that
+/// begins with null as a list of scalars.
 fn drop_nulls(value: &mut Value) {
     match value {
         Value::Array(values) => {
@@ -316,17 +316,17 @@ fn drop_nulls(value: &mut Value) {
     }
 }
 
-/// What the values of columns were in records, each column by its path.
+/// The kinds of values in the records so far, by the path of the column.
 #[derive(Debug, Default)]
 struct Seen {
-    /// What the first value is, and in which record, which are counted from 1.
+    /// The kind of the first value and the number of its record, counted from 1.
     kinds: HashMap<String, (&'static str, usize)>,
-    /// Columns that have numbers, truth values and texts, at least two of these.
+    /// Columns with at least two of numbers, booleans and texts.
     mixed: HashSet<String>,
 }
 
 impl Seen {
-    /// The columns of which Arrow tells text, with the type of such columns where values are not all text.
+    /// Changes the columns that Arrow infers as text to [`MIXED`] if not all their values are text.
     fn typed(&self, columns: &Schema) -> Schema {
         let typed = columns.fields().iter().map(|field| self.field(field.name(), field));
         Schema::new_with_metadata(typed.collect::<Vec<_>>(), columns.metadata().clone())
@@ -349,17 +349,17 @@ impl Seen {
     }
 }
 
-/// Two values of one column that no type takes together.
+/// Two values of one column that no type has in common.
 #[derive(Debug, PartialEq, Eq)]
 struct Conflict {
     column: String,
-    /// What the values are, and in which records, which are counted from 1.
+    /// The kinds of the values and the numbers of their records, counted from 1.
     first: (&'static str, usize),
     other: (&'static str, usize),
 }
 
 impl Conflict {
-    /// That of a record with those which were `seen` before.
+    /// The conflict of a record with the values `seen` before, if there is one.
     fn of_record(seen: &mut Seen, (record, number): (&Value, usize)) -> Option<Self> {
         match record {
             Value::Object(columns) => columns

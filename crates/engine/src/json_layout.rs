@@ -1,4 +1,5 @@
-//! Whether the records of JSON are lines, or go on in further ones, so that no file may be cut at a line's end.
+//! Detects whether the records of JSON are lines or span several. Files of the second kind must not be cut at line
+//! ends.
 
 use std::sync::Arc;
 
@@ -18,8 +19,8 @@ use crate::index::json_records::JsonRecords;
 /// The layouts of the objects that a session has looked at.
 pub(crate) type KnownLayouts = Remembered<TextLayout>;
 
-/// The layout of JSON objects, one after the other, that a scan reads: that of its first file. It is looked at
-/// unless the session knows it or no file will be cut.
+/// The layout of the JSON objects that a scan reads, by its first file. The file is looked at unless the session has
+/// its layout or no file will be cut.
 ///
 /// # Errors
 ///
@@ -50,7 +51,7 @@ pub(crate) async fn of_scan(state: &dyn Session, config: &FileScanConfig) -> Res
     Ok(layout)
 }
 
-/// Remembers the layout of an object, whose text begins so.
+/// Remembers the layout of an object with this beginning.
 pub(crate) fn learn(state: &dyn Session, object: &ObjectMeta, beginning: &[u8]) {
     let known = state.config().get_extension::<KnownLayouts>();
     if let (Some(known), Some(layout)) = (known, layout(beginning)) {
@@ -72,13 +73,13 @@ async fn look(store: &Arc<dyn ObjectStore>, object: &ObjectMeta) -> Result<TextL
     Ok(TextLayout::JsonLines)
 }
 
-/// The layout that the beginning of a text tells: nothing if it has no line.
+/// The layout by the beginning of a text; none if it does not contain a whole line.
 fn layout(beginning: &[u8]) -> Option<TextLayout> {
     let beginning = beginning.strip_prefix(&MARK).unwrap_or(beginning).trim_ascii_start();
     let lines =
         || beginning.split_inclusive(|byte| *byte == b'\n').filter(|it| it.ends_with(b"\n"));
     lines().next()?;
-    // An array of all records is refused by those who read lines, and only by them.
+    // The layout of lines makes the reader refuse an array of all records.
     if !beginning.starts_with(b"{") {
         return Some(TextLayout::JsonLines);
     }

@@ -1,4 +1,5 @@
-//! The order of JSON's columns: that in which their keys come in the file. Arrow has them in the order of the alphabet.
+//! Orders the columns of JSON by the first occurrence of their keys in the file. Arrow returns them in alphabetical
+//! order.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -11,17 +12,18 @@ use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt};
 use serde::Deserializer;
 use serde::de::{DeserializeSeed, MapAccess, SeqAccess, Visitor};
 
-/// How much of a file that is one array tells the order.
+/// The bytes of a file that is one array from which the order is taken.
 const BEGINNING: usize = 64 << 10;
 
-/// The columns of at most so many records of a text in the order in which their keys come; others follow in theirs.
+/// Orders columns by the keys of at most `most` records of a text. Columns without a key there come last, in their
+/// old order.
 pub(crate) fn of_records(schema: &Schema, text: &[u8], most: usize) -> Schema {
     let mut keys = Keys::default();
     keys.read(text, most);
     keys.ordered(schema)
 }
 
-/// The columns of files that are one array each in the order in which the beginnings of the files have their keys.
+/// Orders the columns of files that are one array each by the keys in the beginnings of the files.
 ///
 /// # Errors
 ///
@@ -48,7 +50,7 @@ pub(crate) async fn of_arrays(
     Ok(Arc::new(keys.ordered(&schema)))
 }
 
-/// The keys of objects in the order in which they came first, with those of the objects within.
+/// The keys of objects in the order of their first occurrence, with those of nested objects.
 #[derive(Debug, Default)]
 struct Keys {
     places: HashMap<String, usize>,
@@ -56,7 +58,7 @@ struct Keys {
 }
 
 impl Keys {
-    /// Adds the keys of so many values of a text, as far as it is JSON.
+    /// Adds the keys of at most `most` values of a text, up to the first invalid JSON.
     fn read(&mut self, text: &[u8], most: usize) {
         let mut values = serde_json::Deserializer::from_slice(text);
         for _ in 0..most {

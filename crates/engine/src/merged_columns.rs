@@ -1,4 +1,4 @@
-//! The columns of the objects of one table, which have to agree on their types.
+//! Merges the columns of the objects of one table, which must have compatible types.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -14,48 +14,49 @@ use crate::declared_names::is_same;
 use crate::sql_types::sql_type;
 use crate::{ErrorKind, Told};
 
-/// What to do where values of one column have types that no column has together.
+/// The hint for a column whose values have incompatible types.
 pub(crate) const LEAVE_OUT: &str = "Declare the other columns, CREATE EXTERNAL TABLE t (…), which leaves this one \
      out; or write all of its values alike.";
 
-/// The columns of some objects together, each with the object that told its type first.
+/// The merged columns of some objects, each with the object that determined its type.
 #[derive(Debug, Default)]
 pub(crate) struct MergedColumns {
     fields: Vec<(Field, Path)>,
     places: HashMap<String, usize>,
-    /// Whether an object was added.
+    /// True after the first object.
     any: bool,
     is_json: bool,
-    /// Whether columns are found by their names, rather than by their places.
+    /// True if columns are matched by name, false if by position.
     by_name: bool,
-    /// The type that has all values of two, if there is one.
+    /// Returns the common type of two types, if there is one.
     wider: Option<fn(&DataType, &DataType) -> Option<DataType>>,
-    /// What was said of such columns.
+    /// The notes about columns that were widened.
     widened: Vec<String>,
 }
 
 impl MergedColumns {
-    /// None yet, of JSON, which has its own way out where types differ: no type takes all of its values.
+    /// Starts without columns, for JSON. Its hint for incompatible types differs, because no type holds all of its
+    /// values.
     pub(crate) fn of_json() -> Self {
         Self { is_json: true, by_name: true, wider: Some(of_json_values), ..Self::default() }
     }
 
-    /// None yet, of text in which `5` may stand for 5.0.
+    /// Starts without columns, for text in which `5` may stand for 5.0.
     pub(crate) fn of_csv() -> Self {
         Self { wider: Some(of_text), ..Self::default() }
     }
 
-    /// None yet, of files that say the types of their columns.
+    /// Starts without columns, for files that declare the types of their columns.
     pub(crate) fn of_typed() -> Self {
         Self { by_name: true, wider: Some(of_values), ..Self::default() }
     }
 
-    /// Adds the columns of an object. A column is NOT NULL if it is in every object.
+    /// Adds the columns of an object. A column is NOT NULL if it is NOT NULL in every object.
     ///
     /// # Errors
     ///
-    /// If one of them has another type than in an object before, with both objects and the way out; if two of them
-    /// have one name; if one has the name of a column before but for its capitals.
+    /// If the type of a column is incompatible with that of an earlier object, with both objects and a hint; if two
+    /// columns have the same name; if the name of a column differs from an earlier one only in capitals.
     pub(crate) fn add(&mut self, object: &ObjectMeta, columns: &Schema) -> Result<()> {
         let mut names = HashSet::new();
         for field in columns.fields() {
@@ -136,18 +137,18 @@ impl MergedColumns {
         Ok(())
     }
 
-    /// Which columns have been widened, in a sentence each: how a column came to its type.
+    /// Takes the notes about widened columns, one sentence each about how the column got its type.
     pub(crate) fn take_widened(&mut self) -> Vec<String> {
         std::mem::take(&mut self.widened)
     }
 
-    /// All columns, in the order in which they came.
+    /// All columns, in the order in which they were added.
     pub(crate) fn into_schema(self) -> Schema {
         Schema::new(self.fields.into_iter().map(|(field, _)| field).collect::<Vec<_>>())
     }
 }
 
-/// A file in which a name does not say which column is meant.
+/// The error for a file with two columns of the same name.
 fn two_of(name: &str, object: &ObjectMeta) -> DataFusionError {
     Told {
         kind: ErrorKind::Plan,
@@ -160,7 +161,7 @@ fn two_of(name: &str, object: &ObjectMeta) -> DataFusionError {
     .into()
 }
 
-/// The type of numbers and truth values in one file of JSON, and of others or texts in the next, as within one file.
+/// The common type of JSON values in two files, for numbers, booleans and text, as within one file.
 fn of_json_values(one: &DataType, other: &DataType) -> Option<DataType> {
     use DataType::{Boolean, Float64, Int64, Utf8};
     let is_one = |it: &DataType| matches!(it, Boolean | Float64 | Int64 | Utf8) || *it == MIXED;
@@ -168,7 +169,7 @@ fn of_json_values(one: &DataType, other: &DataType) -> Option<DataType> {
     of_text(one, other).or(are_mixed.then_some(MIXED))
 }
 
-/// Two columns that differ in their capitals only, each of which would be empty in the other's file.
+/// The error for two columns that differ only in capitals. Merged, each would be empty in the other's file.
 fn other_capitals(first: &Path, name: &str, object: &Path, other: &str) -> DataFusionError {
     Told {
         kind: ErrorKind::Data,
@@ -183,8 +184,8 @@ fn other_capitals(first: &Path, name: &str, object: &Path, other: &str) -> DataF
     .into()
 }
 
-/// A field that may be NULL if it, or the same field of another object, may be; so may the fields within it, and
-/// those that the other one does not have.
+/// Makes a field nullable if it is nullable in either object. The same holds for nested fields, including those that
+/// the other object does not have.
 fn as_in_both(field: &Field, other: &Field) -> Field {
     let within = match (field.data_type(), other.data_type()) {
         (DataType::Struct(ones), DataType::Struct(others)) => {
@@ -210,7 +211,7 @@ fn as_in_both(field: &Field, other: &Field) -> Field {
     }
 }
 
-/// The type of whole numbers in one text and of others in the next, or of times that are told more or less exactly.
+/// The common type of whole numbers and fractions in text, or of times of different precision.
 fn of_text(one: &DataType, other: &DataType) -> Option<DataType> {
     use DataType::{Float64, Int64};
     match (one, other) {
@@ -231,7 +232,7 @@ fn of_times(one: &DataType, other: &DataType) -> Option<DataType> {
     }
 }
 
-/// The type of text, where one has it, and the other a dictionary of it or the like; each value is the same in both.
+/// The type of text if one type is text and the other a dictionary of text; the values are the same in both.
 fn of_categories(one: &DataType, other: &DataType) -> Option<DataType> {
     match (one, other) {
         (DataType::Dictionary(_, values), text) | (text, DataType::Dictionary(_, values))
@@ -243,7 +244,7 @@ fn of_categories(one: &DataType, other: &DataType) -> Option<DataType> {
     }
 }
 
-/// The type that has every value of two different ones of numbers or of times; exactly, unless it is DOUBLE.
+/// The type that holds every value of two different types of numbers or of times; exactly, unless it is DOUBLE.
 fn of_values(one: &DataType, other: &DataType) -> Option<DataType> {
     if let Some(finer) = of_times(one, other) {
         return Some(finer);
@@ -254,12 +255,12 @@ fn of_values(one: &DataType, other: &DataType) -> Option<DataType> {
     if let (DataType::Float64 | DataType::Float32, _) | (_, DataType::Float64 | DataType::Float32) =
         (one, other)
     {
-        // A DOUBLE has all whole numbers of 53 bits, and the note says what it is.
+        // A DOUBLE holds whole numbers of up to 53 bits exactly; the note mentions this.
         let fits = |it: &DataType| it.is_floating() || whole(it).is_some();
         return (fits(one) && fits(other)).then_some(DataType::Float64);
     }
     if let (Some((signed, bits)), Some((other_signed, other_bits))) = (whole(one), whole(other)) {
-        // One bit is that of the sign.
+        // One bit is the sign.
         let needed = |is_signed, bits| if is_signed { bits } else { bits + 1 };
         let (any, most) = match signed == other_signed {
             true => (signed, bits.max(other_bits)),
@@ -282,7 +283,7 @@ fn of_values(one: &DataType, other: &DataType) -> Option<DataType> {
     (precision <= DECIMAL128_MAX_PRECISION).then_some(DataType::Decimal128(precision, scale))
 }
 
-/// Whether a type of whole numbers has negative ones, and its bits.
+/// Returns whether a type of whole numbers is signed, and its bits; none for other types.
 fn whole(data_type: &DataType) -> Option<(bool, u8)> {
     Some(match data_type {
         DataType::Int8 => (true, 8),
@@ -297,7 +298,7 @@ fn whole(data_type: &DataType) -> Option<(bool, u8)> {
     })
 }
 
-/// How many digits a type has before the point, at most, and behind it.
+/// The most digits before the point, and the digits behind it.
 fn digits(data_type: &DataType) -> Option<(i16, i8)> {
     match data_type {
         DataType::Decimal32(precision, scale)
@@ -314,7 +315,7 @@ fn digits(data_type: &DataType) -> Option<(i16, i8)> {
     }
 }
 
-/// A column, or a field of one, with two types.
+/// A column, or a field of one, with two incompatible types.
 struct Conflict<'a> {
     column: String,
     types: (&'a DataType, &'a DataType),
@@ -358,7 +359,7 @@ impl<'a> Conflict<'a> {
     }
 }
 
-/// A column's name as SQL has it: in quotes, if it would be another one without.
+/// The name of a column in SQL, quoted if necessary.
 fn as_typed(name: &str) -> Cow<'_, str> {
     let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
     match name.chars().all(is_plain) && !name.starts_with(|c: char| c.is_ascii_digit()) {
@@ -367,7 +368,7 @@ fn as_typed(name: &str) -> Cow<'_, str> {
     }
 }
 
-/// What values are, as a user would say it.
+/// Describes values of a type in the user's words.
 fn kind_of_value(data_type: &DataType) -> Cow<'static, str> {
     match data_type {
         DataType::Struct(_) => "an object (STRUCT)".into(),
@@ -479,7 +480,7 @@ mod tests {
             let error = Error::from(error);
             assert_eq!(error.to_string(), "column `id` of `a` is called `Id` in `b`");
             assert!(error.hint().unwrap().contains("SELECT \"Id\" FROM"), "{:?}", error.hint());
-            // A file that has both means two columns.
+            // A file that has both shows that they are two columns.
             all.add(&object("c"), &two("id", "Id")).unwrap();
             all.add(&object("d"), &schema("Id", DataType::Int64)).unwrap();
         }

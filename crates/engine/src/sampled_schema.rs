@@ -1,8 +1,8 @@
-//! Schemas of text, which samples tell.
+//! Infers schemas of text from verified samples.
 //!
-//! One damaged byte makes a column of numbers one of text, whose ORDER BY is another, and no later look at
-//! the data would find anything wrong. So a sample has to be vouched for, by a checksum or a secure
-//! connection, or two samples must say the same.
+//! One damaged byte could turn a column of numbers into one of text, with another ORDER BY, and nothing would detect
+//! it later. Therefore a sample is used only if a checksum or a secure connection verifies it, or if two samples
+//! agree.
 
 use std::sync::Arc;
 
@@ -17,14 +17,14 @@ use crate::checked::Samples;
 use crate::error::{is_damage, is_of_store};
 use crate::layered::{Layered, ReadLayer};
 
-/// How often samples are taken, until two agree.
+/// The most samples that are taken until two agree.
 const MOST: usize = 4;
 
-/// The schema that is inferred from samples through a store, or whatever else they tell.
+/// Infers a schema, or something else, from samples through a store.
 ///
 /// # Errors
 ///
-/// Those of reading and inferring; and if no two samples agree.
+/// If reading or inferring fails, or if no two samples agree.
 pub(crate) async fn infer<'a, T: PartialEq + Send>(
     store: &Arc<dyn ObjectStore>,
     objects: &[ObjectMeta],
@@ -39,7 +39,7 @@ pub(crate) async fn infer<'a, T: PartialEq + Send>(
             Ok(schema) if samples.are_vouched() || seen.contains(&schema) => return Ok(schema),
             Ok(schema) => seen.push(schema),
             Err(error) if is_damage(&error) => {}
-            // What cannot be read may be damaged; if it is again not readable, it is not.
+            // An error may come from damage. If it occurs again, it does not.
             Err(error) if failed || samples.are_vouched() || is_of_store(&error) => {
                 return Err(error);
             }
@@ -53,7 +53,7 @@ pub(crate) async fn infer<'a, T: PartialEq + Send>(
     )
 }
 
-/// The schema in which columns without any value in the samples are text: what comes later may be anything.
+/// Changes columns without any value in the samples to text, because later values may have any type.
 pub(crate) fn with_text_for_nothing(schema: &SchemaRef) -> SchemaRef {
     let fields = schema.fields().iter().map(|field| match field.data_type() {
         DataType::Null => Arc::new(field.as_ref().clone().with_data_type(DataType::Utf8)),
@@ -62,7 +62,7 @@ pub(crate) fn with_text_for_nothing(schema: &SchemaRef) -> SchemaRef {
     Arc::new(Schema::new_with_metadata(fields.collect::<Fields>(), schema.metadata().clone()))
 }
 
-/// GETs are those of samples.
+/// Marks GETs as those of samples.
 #[derive(Debug)]
 struct Sampled(Arc<Samples>);
 
@@ -90,7 +90,7 @@ mod tests {
     use super::*;
     use crate::checked::Checked;
 
-    /// What is inferred where looks find such types one after the other, and how many looks are taken.
+    /// Infers a schema where successive samples have the given types, and counts the samples.
     async fn look(secure: bool, types: &[DataType]) -> (Result<SchemaRef>, usize) {
         let inner: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
         let checked = Layered::new(Arc::clone(&inner), Checked { asking: inner, secure });
@@ -125,7 +125,7 @@ mod tests {
 
     #[tokio::test]
     async fn two_samples_agree_unless_the_first_is_vouched_for() {
-        // Null is a look at what cannot be read.
+        // Null stands for a sample that cannot be read.
         use DataType::{Float64, Int64, Null, Utf8};
         for (secure, types, expected, taken) in [
             (true, vec![Int64, Utf8], Some(Int64), 1),

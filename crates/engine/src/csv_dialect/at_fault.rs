@@ -1,12 +1,12 @@
-//! What is wrong with a CSV file whose columns cannot be told.
+//! Errors about CSV files whose columns cannot be inferred.
 
 use datafusion::common::{DataFusionError, plan_datafusion_err};
 use object_store::ObjectMeta;
 
 use crate::contents;
 
-/// An error of inferring the schema of an object, which names the object and the way out if it is about records with
-/// other numbers of fields, or about bytes that are no text.
+/// Adds the object and a hint to an error of inferring its schema, if the error is about records with different
+/// numbers of fields, or about bytes that are not text.
 pub(super) fn named(error: DataFusionError, object: &ObjectMeta) -> DataFusionError {
     let text = error.to_string();
     let fault = match (numbers(&text), not_utf8(&text)) {
@@ -17,11 +17,11 @@ pub(super) fn named(error: DataFusionError, object: &ObjectMeta) -> DataFusionEr
     fault.of(object)
 }
 
-/// What is wrong with an object.
+/// The fault of an object.
 enum Fault {
-    /// Its records have so many fields, and others so many.
+    /// The records have different numbers of fields.
     Ragged { first: usize, other: usize },
-    /// It is not in UTF-8, by the words of the reader.
+    /// It is not UTF-8, with the reader's message.
     NoText(String),
 }
 
@@ -49,7 +49,7 @@ impl Fault {
     }
 }
 
-/// Where bytes are no text, in Arrow's words, which count fields from 0.
+/// The place of bytes that are not text, from Arrow's message, which counts fields from 0.
 fn not_utf8(text: &str) -> Option<String> {
     let (_, rest) = text.split_once("invalid UTF-8 in field ")?;
     let (field, rest) = rest.split_once(' ')?;
@@ -58,7 +58,7 @@ fn not_utf8(text: &str) -> Option<String> {
     Some(format!("see line {line}, field {}", field.parse::<usize>().ok()? + 1))
 }
 
-/// The numbers of fields in DataFusion's and in Arrow's words.
+/// The numbers of fields in DataFusion's and Arrow's messages.
 fn numbers(text: &str) -> Option<(usize, usize)> {
     let (_, rest) = text.split_once("Encountered unequal lengths between records")?;
     let mut numbers = rest.split(|c: char| !c.is_ascii_digit()).filter_map(|it| it.parse().ok());

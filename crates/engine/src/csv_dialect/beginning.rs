@@ -1,6 +1,7 @@
-//! The first records of a CSV text that arrives in parts, each of them whole.
+//! Reads the first whole records of a CSV text that arrives in parts.
 //!
-//! DataFusion cuts such a text at line ends, part by part, also at those within quotes where a part begins within them.
+//! DataFusion cuts such a text at line ends, part by part. If a part begins within quotes, it also cuts at line ends
+//! within quotes.
 
 use bytes::Bytes;
 use datafusion::common::Result;
@@ -11,23 +12,23 @@ use memchr::{memchr_iter, memchr2_iter};
 
 use crate::datasource::quotes::Quotes;
 
-/// The most bytes that are read for columns: quotes that are not closed go on to the end.
+/// The most bytes that are read to infer columns: unclosed quotes continue to the end of the text.
 const MOST_BYTES: usize = 64 << 20;
 
-/// The beginning of a text, as far as it was read.
+/// The beginning of a text, as far as it has been read.
 pub(super) struct Beginning<'a> {
     parts: BoxStream<'a, Result<Bytes>>,
     quotes: Option<Quotes>,
     terminator: Option<u8>,
     text: Vec<u8>,
-    /// Where the last record ends that ended.
+    /// The end of the last complete record.
     end: usize,
     count: usize,
     is_whole: bool,
 }
 
 impl<'a> Beginning<'a> {
-    /// Of a text that is written as options say.
+    /// Starts to read a text with the given options.
     pub(super) fn new(options: &CsvOptions, parts: BoxStream<'a, Result<Bytes>>) -> Self {
         Self {
             parts,
@@ -40,7 +41,7 @@ impl<'a> Beginning<'a> {
         }
     }
 
-    /// Reads on until there are so many records, or lines that are none.
+    /// Reads until there are so many records or lines, or [`Self::is_enough`] is true.
     pub(super) async fn read(&mut self, wanted: usize) -> Result<()> {
         while self.count < wanted && !self.is_enough() {
             match self.parts.try_next().await? {
@@ -51,7 +52,7 @@ impl<'a> Beginning<'a> {
         Ok(())
     }
 
-    /// Whether nothing is read any more.
+    /// Returns true if nothing more is read.
     pub(super) fn is_enough(&self) -> bool {
         self.is_whole || self.text.len() >= MOST_BYTES
     }
@@ -78,7 +79,7 @@ impl<'a> Beginning<'a> {
                     continue;
                 }
             }
-            // Between \r and \n there is no record.
+            // There is no record between \r and \n.
             self.count += usize::from(before + end > self.end);
             self.end = before + end + 1;
         }

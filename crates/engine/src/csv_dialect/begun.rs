@@ -1,4 +1,4 @@
-//! An object whose beginning was looked at, and that is then read without another request.
+//! Looks at the beginning of an object and then reads all of it without another request.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -15,12 +15,12 @@ use object_store::{
 
 use crate::layered::ReadLayer;
 
-/// How many line ends there are among bytes that tell a dialect.
+/// The number of line ends needed among the bytes to detect a dialect.
 const LINES: usize = 3;
-/// How many times as long as wanted a beginning may be, so that there are.
+/// The most times that the beginning may exceed the requested length to include these line ends.
 const LONGEST: usize = 32;
 
-/// The first GET of an object gives what was begun to be read of it.
+/// A store layer whose first GET of an object returns the answer that was already begun.
 #[derive(Debug)]
 pub(super) struct Begun {
     location: Path,
@@ -30,8 +30,7 @@ pub(super) struct Begun {
 }
 
 impl Begun {
-    /// Reads up to so many bytes, or a little more; of text `by_lines` so many more that there are lines among
-    /// them, within reason.
+    /// Reads `most` bytes, or a little more. With `by_lines`, it reads on until there are some lines, within limits.
     pub(super) async fn read(
         store: &Arc<dyn ObjectStore>,
         object: &ObjectMeta,
@@ -59,14 +58,14 @@ impl Begun {
             answer.payload = GetResultPayload::Stream(all);
             again = Some(answer);
         } else {
-            // A file on this machine costs no request.
+            // Reading a local file again costs no request.
             while !is_enough(&beginning) && (beginning.len() as u64) < size {
                 let start = beginning.len() as u64;
                 let end = size.min(start + most as u64);
                 beginning.extend_from_slice(&store.get_range(&object.location, start..end).await?);
             }
         }
-        // What is decoded may have another length.
+        // Decoded bytes may have another length than the object.
         let is_whole = has_ended || beginning.len() as u64 >= size;
         Ok(Self {
             location: object.location.clone(),
@@ -76,12 +75,12 @@ impl Begun {
         })
     }
 
-    /// The bytes that were looked at.
+    /// The bytes that were read.
     pub(super) fn beginning(&self) -> Bytes {
         self.beginning.clone()
     }
 
-    /// Whether they are all of the object.
+    /// Returns true if these bytes are the whole object.
     pub(super) fn is_whole(&self) -> bool {
         self.is_whole
     }

@@ -1,9 +1,9 @@
-//! What the columns of a CSV file are called, as its header names them.
+//! The names of a CSV file's columns, by its header.
 
 use std::collections::HashMap;
 
-/// The names of the columns, each of which is another one: a column that the header does not name is called by its
-/// place (`column_2`), and a name that was there before gets a number (`a`, `a_1`), as in DuckDB.
+/// Makes the names of columns unique, as DuckDB does. A column without a name is named by its position (`column_2`),
+/// and a repeated name gets a number (`a`, `a_1`).
 pub(super) fn called<N: AsRef<str>>(header: impl IntoIterator<Item = N>) -> Vec<String> {
     let mut repeated: HashMap<String, usize> = HashMap::new();
     let mut names = Vec::new();
@@ -12,7 +12,7 @@ pub(super) fn called<N: AsRef<str>>(header: impl IntoIterator<Item = N>) -> Vec<
             "" => format!("column_{}", place + 1),
             name => name.to_owned(),
         };
-        // The name with a number may be there, too.
+        // The name with a number may be in the header, too.
         while let Some(times) = repeated.get_mut(&name) {
             *times += 1;
             name = format!("{name}_{times}");

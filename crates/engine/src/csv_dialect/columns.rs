@@ -1,4 +1,4 @@
-//! The columns of CSV objects, as the first records of each tell them.
+//! Infers the columns of CSV objects from their first records.
 
 use std::sync::Arc;
 
@@ -21,12 +21,14 @@ use crate::csv_options::Values;
 use crate::merged_columns::MergedColumns;
 use crate::notes::Notes;
 
-/// The columns of objects together, in the order of the first; `values` are what the options say about text. DataFusion's own inference puts two columns without
-/// a name together, and refuses whole numbers in one object and others in the next.
+/// Infers the common columns of objects, in the order of the first object. `values` are the options for parsing text.
+///
+/// DataFusion's own inference merges two columns without a name, and refuses whole numbers in one object and
+/// fractions in the next.
 ///
 /// # Errors
 ///
-/// What is wrong with the first object that is at fault, and the way out.
+/// The fault of the first object that has one, with a hint.
 pub(super) async fn of(
     state: &dyn Session,
     csv: &CsvFormat,
@@ -38,7 +40,7 @@ pub(super) async fn of(
     let mut left = options.schema_infer_max_rec.unwrap_or(DEFAULT_SCHEMA_INFER_MAX_RECORD);
     let mut columns = MergedColumns::of_csv();
     let mut looks = Looks::new(objects);
-    // Without records to look at, the header of the first tells names.
+    // Even if no record may be read, the header of the first object gives the names.
     while let Some(some) = looks.next(left) {
         let mut read = Vec::with_capacity(some.len());
         for object in some {
@@ -62,7 +64,7 @@ pub(super) async fn of(
     Ok(Arc::new(columns.into_schema()))
 }
 
-/// The columns that at most so many records of an object tell, and how many they were.
+/// The columns of an object by at most `most` records, and the number of these records.
 async fn of_object(
     (state, values): (&dyn Session, &Values),
     csv: &CsvFormat,
@@ -74,7 +76,7 @@ async fn of_object(
         let bytes = store.get(&object.location).await?.into_stream();
         let mut beginning =
             Beginning::new(csv.options(), bytes.map_err(DataFusionError::from).boxed());
-        // One more may be the header.
+        // One record more may be the header.
         let mut wanted = most.saturating_add(1);
         loop {
             beginning.read(wanted).await?;
@@ -96,7 +98,7 @@ async fn of_object(
     read.await.map_err(|error: DataFusionError| error.context(named))
 }
 
-/// The schema in which each column has a name of its own, and times have fractions.
+/// Makes the names of columns unique and gives times fractions of a second.
 fn with_names(schema: &Schema) -> Schema {
     let names = called(schema.fields().iter().map(|field| field.name()));
     let fields = schema.fields().iter().zip(names);

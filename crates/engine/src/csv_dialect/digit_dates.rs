@@ -1,4 +1,4 @@
-//! Columns of digits that are dates by the format that the user gives: `20260131` by `%Y%m%d`.
+//! Columns of digits that are dates by the user's format: `20260131` by `%Y%m%d`.
 
 use std::sync::Arc;
 
@@ -11,8 +11,8 @@ use datafusion::common::config::CsvOptions;
 use super::real_dates::as_text;
 use crate::csv_options::Values;
 
-/// The schema in which columns of whole numbers are dates or time stamps if all values in the first records are, by
-/// the formats of `values`. The other arguments are those of [`real_dates`](super::real_dates).
+/// Changes columns of whole numbers to dates or timestamps if all their values in the first records match the formats
+/// of `values`. The other arguments are as for [`real_dates`](super::real_dates).
 ///
 /// # Errors
 ///

@@ -1,7 +1,7 @@
-//! The header that a CSV file of a table must have, compared when a query opens the file.
+//! The header that a CSV file of a table must have, checked when a query opens the file.
 //!
-//! Planning would ask one more request for each file. A GET from the beginning has the header among its first
-//! bytes; a statement of S3 Select leaves the header out, so a small GET beside the statement fetches it.
+//! A check at planning time would take one more request for each file. A GET from the beginning of a file includes
+//! the header. A statement of S3 Select does not return the header, so a small GET at the same time fetches it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -20,21 +20,21 @@ use crate::datasource::csv_times::options_of;
 use crate::datasource::named::NamedSource;
 use crate::datasource::watched::{Watch, watched};
 
-/// What the header of a file is compared with: an extension of the file in a scan. Files whose header is known to
-/// be right have none.
+/// The expected header of a file, as an extension of the file in a scan. Files whose header is known to match have
+/// none.
 #[derive(Debug, Clone)]
 pub(crate) struct ExpectedHeader {
     /// The names of the table's columns, as files have them.
     columns: Header,
-    /// Whether they were declared, so that a file may call them otherwise.
+    /// True if the columns were declared, so that files may use other names.
     is_declared: bool,
-    /// How the file is written.
+    /// The options to read the file with.
     options: CsvOptions,
     known: Arc<KnownHeaders>,
 }
 
 impl ExpectedHeader {
-    /// For the files of a scan; nothing if it is not one of CSV with headers.
+    /// The expected header for the files of a scan; none if the scan is not CSV with headers.
     pub(crate) fn of(
         config: &FileScanConfig,
         columns: &[String],
@@ -51,14 +51,14 @@ impl ExpectedHeader {
         Some(Self { columns: columns.into(), is_declared, options, known })
     }
 
-    /// The same where nothing but a default says that files have headers.
+    /// Records that only a default, not an option of the table, gives files a header.
     pub(crate) fn by_default(mut self) -> Self {
         self.options.has_header = None;
         self
     }
 
-    /// The same scan, of whose files those that are not known to have this header, and that `is_wanted`, are to be
-    /// compared; nothing if there are none.
+    /// Attaches the header to those files of a scan for which `is_wanted` returns true and that are not known to
+    /// match; none if there are no such files.
     pub(crate) fn attach(
         &self,
         config: &FileScanConfig,
@@ -79,12 +79,12 @@ impl ExpectedHeader {
         any.then(|| FileScanConfigBuilder::from(config.clone()).with_file_groups(groups).build())
     }
 
-    /// The names of the columns, and whether they were declared.
+    /// The names of the columns; true if they were declared.
     pub(crate) fn columns(&self) -> (&[String], bool) {
         (&self.columns, self.is_declared)
     }
 
-    /// Whether nothing but a default says that files have headers.
+    /// Returns true if only a default gives files a header.
     pub(crate) fn is_by_default(&self) -> bool {
         self.options.has_header.is_none()
     }
@@ -93,11 +93,11 @@ impl ExpectedHeader {
         self.known.of(object).as_ref() == Some(&self.columns)
     }
 
-    /// Compares the header of an object, which is fetched unless it is known.
+    /// Checks the header of an object. It is fetched unless it is known to match.
     ///
     /// # Errors
     ///
-    /// If it has columns in other places, or cannot be read.
+    /// If its columns have other positions, or it cannot be read.
     pub(crate) async fn check(
         &self,
         store: &Arc<dyn ObjectStore>,
@@ -124,8 +124,8 @@ impl ExpectedHeader {
         Ok(())
     }
 
-    /// A store from which the text of an object is read from its beginning, and that fails before the first row if
-    /// the header is another one.
+    /// Wraps a store from which the text of an object is read from its beginning. Reading fails before the first row
+    /// if the header does not match.
     pub(crate) fn watched(
         &self,
         store: Arc<dyn ObjectStore>,
@@ -139,7 +139,7 @@ impl ExpectedHeader {
     }
 }
 
-/// The beginning of a file, until its header is there.
+/// The beginning of a file, until its header is complete.
 #[derive(Debug)]
 struct Beginning {
     expected: ExpectedHeader,
@@ -168,7 +168,7 @@ impl Watch for Beginning {
     type Error = WrongHeader;
 
     fn pass(&mut self, at: u64, bytes: &[u8]) -> Result<(), WrongHeader> {
-        // DataFusion looks for the line end where a part ends, too.
+        // DataFusion also reads the end of a part, to find the line end.
         if self.is_done || at != self.text.len() as u64 {
             return Ok(());
         }
@@ -184,7 +184,7 @@ impl Watch for Beginning {
     }
 }
 
-/// A header is not that of its table, with the words for it.
+/// A header that does not match its table, with the error to report.
 #[derive(Debug)]
 pub(crate) struct WrongHeader(DataFusionError);
 

@@ -1,5 +1,5 @@
-//! The headers of the CSV files of one table. Columns are read by their position, so a header that names them in
-//! another order, than that of another file or than the table declares, would be read wrong.
+//! The headers of the CSV files of one table. Columns are read by their position. Therefore a header in another order
+//! than that of another file, or than the declared columns, would be read wrong.
 
 use std::fmt;
 use std::sync::Arc;
@@ -23,24 +23,24 @@ use crate::datasource::byte_order_mark::MARK;
 use crate::notes::Notes;
 use crate::{ErrorKind, Told};
 
-/// How many objects are compared when a table is made, at most. Others are when a query opens them
+/// The most objects whose headers are compared when a table is created. Others are compared when a query opens them
 /// ([`ExpectedHeader`](super::expected::ExpectedHeader)).
 pub(crate) const MOST: usize = 1024;
-/// How many at the same time.
+/// The number of headers that are fetched concurrently.
 const AT_ONCE: usize = 32;
 
 /// The names of columns, as a file has them.
 pub(super) type Header = Arc<[String]>;
 
-/// The objects whose header a session has compared with that of another one or of a table, with that.
+/// The objects whose header a session has already compared, with the header that they match.
 pub(crate) type KnownHeaders = Remembered<Header>;
 
-/// Looks whether objects of one table have the same header. `beginning` is that of the first one, and whether it is
-/// all of it.
+/// Checks that the objects of a table have the same header. `beginning` is the beginning of the first object; its
+/// flag is true if that is the whole object.
 ///
 /// # Errors
 ///
-/// If they have not, or an object cannot be read.
+/// If the headers differ, or an object cannot be read.
 pub(crate) async fn check(
     state: &dyn Session,
     format: &CsvFormat,
@@ -62,7 +62,7 @@ pub(crate) async fn check(
     .await
 }
 
-/// Adds a note if the header of the only object is all that there is.
+/// Adds a note if the only object consists of a header only.
 fn note_if_all(
     state: &dyn Session,
     object: &ObjectMeta,
@@ -82,11 +82,11 @@ fn note_if_all(
     }
 }
 
-/// Looks whether the headers of objects name columns in other places than their table declares them.
+/// Checks that no header has a declared column in another position.
 ///
 /// # Errors
 ///
-/// If they do, or an object cannot be read.
+/// If one has, or an object cannot be read.
 pub(crate) async fn check_declared(
     state: &dyn Session,
     format: &CsvFormat,
@@ -105,7 +105,7 @@ pub(crate) async fn check_declared(
     .await
 }
 
-/// What should be a header must not be a row, unless options say that there is a header.
+/// Checks that the expected header is not a row, unless an option declares a header.
 pub(super) fn check_names(
     declared: &[String],
     object: &ObjectMeta,
@@ -126,15 +126,15 @@ pub(super) fn check_names(
     ))
 }
 
-/// Whether what should be a header has values, and none of the names that its table declares.
+/// Returns true if the expected header contains values, and none of the declared names.
 fn is_row(header: &[String], declared: &[String]) -> bool {
     let is_declared = |name: &String| declared.iter().any(|it| it.eq_ignore_ascii_case(name));
     !header.iter().any(is_declared) && has_values(header)
 }
 
-/// The first record of the first object of a table that declares its columns, if it is a row, while the format and
-/// the session take it for a header. `beginning` is that of the object, and whether it
-/// is all of it.
+/// The first record of the first object of a table that declares its columns, if it is a row but the format and the
+/// session treat it as a header. `text` is the beginning of the object, and `is_whole` is true if that is the whole
+/// object.
 pub(super) fn row_first(
     state: &dyn Session,
     options: &CsvOptions,
@@ -155,7 +155,7 @@ pub(super) fn has_header(state: &dyn Session, options: &CsvOptions) -> bool {
     options.has_header.unwrap_or_else(|| state.config_options().catalog.has_header)
 }
 
-/// Compares the headers of objects, unless it is known that they are like this.
+/// Compares the headers of objects, except those known to match `like`.
 async fn each(
     state: &dyn Session,
     options: &CsvOptions,
@@ -184,7 +184,7 @@ async fn each(
     Ok(())
 }
 
-/// A column of the table must not be read from one place of a file that has it, by name, in another.
+/// Checks that no column, found by its name in the header, has another position than declared.
 pub(super) fn compare_declared(
     declared: &[String],
     object: &ObjectMeta,
@@ -215,14 +215,14 @@ fn refused(message: String, hint: &str) -> DataFusionError {
     Told { kind: ErrorKind::Data, message, hint: Some(hint.to_owned()) }.into()
 }
 
-/// Compares the header of an object with what that of another one, or its table, has.
+/// Compares the header of an object with that of another one or of its table.
 pub(super) fn compare(
     (first, header): (&str, &[String]),
     (object, other): (&ObjectMeta, &[String]),
     options: &CsvOptions,
 ) -> Result<()> {
     let begins_alike = header.iter().zip(other).all(|(one, other)| one == other);
-    // Then columns may be left out at the end.
+    // Columns may be missing at the end.
     let may_be_short = options.truncated_rows.unwrap_or(false);
     if begins_alike && (header.len() == other.len() || may_be_short) {
         return Ok(());
@@ -243,11 +243,11 @@ pub(super) fn compare(
     ))
 }
 
-/// Compares the columns that two objects of one table have.
+/// Compares the columns of two objects of one table.
 ///
 /// # Errors
 ///
-/// If they are others, or in another order.
+/// If the columns or their order differ.
 pub(crate) fn compare_columns(
     (first, columns): (&ObjectMeta, &[String]),
     (object, others): (&ObjectMeta, &[String]),
@@ -256,7 +256,7 @@ pub(crate) fn compare_columns(
     compare((&first, columns), (object, others), &CsvOptions::default())
 }
 
-/// The first names of a header.
+/// Shows the first names of a header.
 struct Names<'a>(&'a [String]);
 
 impl fmt::Display for Names<'_> {
@@ -273,7 +273,7 @@ impl fmt::Display for Names<'_> {
     }
 }
 
-/// The header of an object; nothing if it has none that is of reasonable length.
+/// Fetches the header of an object; none if it has none of reasonable length.
 pub(super) async fn look(
     store: &Arc<dyn ObjectStore>,
     object: &ObjectMeta,
@@ -300,12 +300,12 @@ pub(super) async fn look(
     Ok(None)
 }
 
-/// The first record of a text, if all of it is there.
+/// The first record of a text, if it is complete.
 pub(super) fn header(text: &[u8], is_whole: bool, options: &CsvOptions) -> Option<Vec<String>> {
     first_record(text, is_whole, options).map(|(names, _)| names)
 }
 
-/// The same, and what follows it.
+/// The first record of a text, if it is complete, and the text behind it.
 fn first_record<'a>(
     text: &'a [u8],
     is_whole: bool,
@@ -392,7 +392,7 @@ mod tests {
         let alike: [(&[&str], &[&str]); 7] = [
             (&["a", "b"], &["a", "b"]),
             (&["a", "b"], &["A", "B"]),
-            // Other names are what one declares columns for.
+            // Columns may be declared to give them other names.
             (&["x", "y"], &["a", "b"]),
             (&["a", "y"], &["a", "b"]),
             (&["a", "c"], &["a", "a"]),

@@ -1,5 +1,8 @@
-//! The dialect of CSV files that are named by their URL, and their columns: one look at the objects tells
-//! both.
+//! Infers the dialect and the columns of CSV files that are named by their URL, with one look at the objects.
+//!
+//! `begun` reads the beginning of the first object, `told` detects the dialect, and `columns` infers the columns from
+//! the first records (`beginning`, `column_names`, `real_dates`, `digit_dates`, `at_fault`). `headers` and `expected`
+//! check that all files of a table have the same header.
 
 mod at_fault;
 mod beginning;
@@ -40,23 +43,23 @@ use crate::json_order;
 use crate::layered::Layered;
 use crate::sampled_schema;
 
-/// What a look at the objects told.
+/// The dialect and the columns of some objects.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Told {
-    /// What is unusual about the dialect and was not known before, in words.
+    /// The detected properties that differ from the usual dialect, in words.
     pub(crate) unusual: Option<String>,
     /// All options of the format.
     pub(crate) options: BTreeMap<String, String>,
-    /// The columns.
+    /// The columns that were inferred.
     pub(crate) schema: SchemaRef,
 }
 
-/// Looks at CSV objects, of which there is at least one, whose format has some options. What they say is not
-/// looked for.
+/// Infers the dialect and columns of CSV objects, of which there must be at least one. Options that are given are not
+/// detected.
 ///
 /// # Errors
 ///
-/// Those of reading and of inferring a schema.
+/// If the objects cannot be read, or their schema cannot be inferred.
 pub(crate) async fn infer(
     state: &SessionState,
     store: &Arc<dyn ObjectStore>,
@@ -67,7 +70,7 @@ pub(crate) async fn infer(
     let mut read = options.clone();
     let mut recoded = None;
     if csv.recoding.is_needed() {
-        // What is decoded is decompressed before.
+        // Decoding includes decompression.
         let compression = match read.remove(COMPRESSION) {
             Some(name) => name.parse::<FileCompressionType>()?,
             None => FileCompressionType::UNCOMPRESSED,
@@ -75,7 +78,7 @@ pub(crate) async fn infer(
         recoded = Some(csv.recoding.read_from(Arc::clone(store), compression));
     }
     let (values, given) = (&csv.values, &read);
-    // A header need not be vouched for: a wrong one is refused.
+    // Headers need no verified bytes: a wrong one is refused.
     let all = recoded.as_ref().unwrap_or(store);
     let look = move |store: Arc<dyn ObjectStore>| {
         let look = async move {
@@ -101,7 +104,7 @@ pub(crate) async fn infer(
             }
             let given = &given;
             let dialect = Dialect::of(&beginning.0, beginning.1, given);
-            // Who sets that has none anywhere.
+            // If the session sets that files have no header, none is detected.
             let dialect = match state.config_options().catalog.has_header {
                 true => dialect,
                 false => dialect.without_header(),
@@ -145,7 +148,7 @@ pub(crate) fn check_options(format: &Arc<dyn FileFormat>) -> Result<()> {
     };
     match Regex::new(pattern) {
         Ok(_) => Ok(()),
-        // The last line says what is wrong with it.
+        // The last line contains the reason.
         Err(error) => config_err!(
             "null_regex `{pattern}` is no regular expression: {}",
             error.to_string().lines().last().unwrap_or_default().trim_start_matches("error: ")
@@ -153,12 +156,12 @@ pub(crate) fn check_options(format: &Arc<dyn FileFormat>) -> Result<()> {
     }
 }
 
-/// The columns of text objects of a format. What tells them is read from `sampled`, the headers of other
-/// objects from `all`.
+/// Infers the columns of text objects of a format. The sample is read from `sampled`, the headers of other objects
+/// from `all`.
 ///
 /// # Errors
 ///
-/// Those of reading and of inferring a schema; if CSV objects have different headers.
+/// If the objects cannot be read, their schema cannot be inferred, or CSV objects have different headers.
 pub(crate) async fn columns(
     state: &dyn Session,
     format: &Arc<dyn FileFormat>,
@@ -176,8 +179,8 @@ pub(crate) async fn columns(
     schema(state, format, &sampled, objects, values).await
 }
 
-/// The first record of the first object of a CSV table that declares its columns, if it is a row that would be taken
-/// for a header.
+/// The first record of the first object of a CSV table that declares its columns, if it is a row that would be
+/// treated as a header.
 ///
 /// # Errors
 ///
@@ -246,8 +249,8 @@ async fn schema(
     Ok(sampled_schema::with_text_for_nothing(&schema))
 }
 
-/// The text at the beginning of the first object, whether that is all of it, and a store that gives its bytes
-/// without another request.
+/// Reads the beginning of the first object. Returns the text, true if it is the whole object, and a store that
+/// returns its bytes without another request.
 async fn begin(
     store: &Arc<dyn ObjectStore>,
     objects: &[ObjectMeta],
@@ -268,14 +271,14 @@ async fn begin(
     Ok(((sample, is_whole), Arc::new(Layered::new(Arc::clone(store), begun))))
 }
 
-/// The text at the beginning of compressed bytes, and whether that is all of it.
+/// Decompresses the beginning of a text. Returns the text, and true if it is the whole text.
 async fn text_of(compression: FileCompressionType, bytes: Bytes) -> (Bytes, bool) {
     let mut parts = decompressed::text(compression, stream::iter([Ok(bytes)]).boxed());
     let mut text = Vec::new();
     while text.len() < told::SAMPLE {
         match parts.next().await {
             Some(Ok(part)) => text.extend_from_slice(&part),
-            // It goes on where the sample ends.
+            // The text continues behind the sample.
             Some(Err(_)) => return (text.into(), false),
             None => return (text.into(), true),
         }

@@ -1,6 +1,6 @@
-//! Columns whose values look like dates, of which some are none: `2024-13-01`, or `0000-00-00` in dumps of MySQL.
+//! Columns whose values look like dates although some are not: `2024-13-01`, or `0000-00-00` in dumps of MySQL.
 //!
-//! Arrow's inference looks at digits and hyphens alone, and its reader would fail at such a value.
+//! Arrow's inference looks only at digits and hyphens, and its reader would fail at such a value.
 
 use std::sync::Arc;
 
@@ -12,8 +12,8 @@ use arrow::datatypes::{DataType, Field, Schema};
 use datafusion::common::Result;
 use datafusion::common::config::CsvOptions;
 
-/// The schema in which columns of dates and times are text if one of the first records has a value that is neither.
-/// `records` is the text that the schema is of, and `most` how many records of it are looked at.
+/// Changes columns of dates and times to text if one of the first records has a value that is neither. `records` is
+/// the text that the schema is for, and `most` the number of its records to check.
 ///
 /// # Errors
 ///
@@ -43,7 +43,7 @@ pub(super) fn checked(
     Ok(Schema::new_with_metadata(fields, schema.metadata().clone()))
 }
 
-/// The values of some columns as text, in the first records; none of no column.
+/// The values of some columns as text, in the first records; empty if there are no columns.
 ///
 /// # Errors
 ///

@@ -1,5 +1,4 @@
-//! How a CSV file is written, as its first records tell: what separates fields, what quotes them, whether
-//! there is a header.
+//! Detects the dialect of a CSV file from its first records: the delimiter, the quote, and whether there is a header.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,11 +7,11 @@ use csv_core::{ReadRecordResult, ReaderBuilder};
 
 use crate::datasource::byte_order_mark::MARK;
 
-/// How many bytes are looked at, at most.
+/// The most bytes of the sample.
 pub(crate) const SAMPLE: usize = 64 << 10;
-/// How many records are looked at, at most.
+/// The most records of the sample.
 const RECORDS: usize = 200;
-/// What may separate fields, the most usual first.
+/// The possible delimiters, the most usual first.
 const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
 
 pub(super) const DELIMITER: &str = "format.delimiter";
@@ -22,15 +21,15 @@ const HEADER: &str = "format.has_header";
 const LINE_ENDS: &str = "format.newlines_in_values";
 const DECIMALS: &str = "format.decimal_separator";
 
-/// How a file is written.
+/// The dialect of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Dialect {
     pub(crate) delimiter: u8,
     pub(crate) quote: u8,
-    /// What takes a quote within quotes for a part of the value, beside another quote.
+    /// The byte that escapes a quote within quotes, besides another quote.
     pub(crate) escape: Option<u8>,
     pub(crate) has_header: bool,
-    /// Whether values have line ends, so that the file cannot be split at any.
+    /// True if values contain line ends, so that the file cannot be split at any line end.
     pub(crate) has_line_ends: bool,
 }
 
@@ -41,9 +40,9 @@ impl Default for Dialect {
 }
 
 impl Dialect {
-    /// What the beginning of a file tells, or all of it, beside what options of the format say. It is the
-    /// usual dialect unless the file speaks for another one: commas that split all records alike are never
-    /// doubted.
+    /// Detects the dialect from the beginning of a file, or all of it, except properties that the options `given`
+    /// set. The result differs from the usual dialect only if the file requires it. In particular, commas that split
+    /// all records into the same number of fields are always accepted.
     pub(crate) fn of(sample: &[u8], is_whole: bool, given: &BTreeMap<String, String>) -> Self {
         let usual = Self::default();
         let byte = |name: &str| given.get(name).and_then(|text| text.bytes().next());
@@ -52,7 +51,7 @@ impl Dialect {
             let escape = byte(ESCAPE).or_else(|| backslash(sample, delimiter, quote));
             Records::read(sample, is_whole, (delimiter, quote, escape))
         };
-        // What separates decimals does not separate fields.
+        // The decimal separator is not a delimiter.
         let commas = given.get(DECIMALS).is_some_and(|separator| separator == ",");
         let first = delimiter.unwrap_or(if commas { b';' } else { usual.delimiter });
         let mut best = (first, split(first, quote.unwrap_or(usual.quote)));
@@ -61,7 +60,7 @@ impl Dialect {
             for other in others.filter(|other| **other != first) {
                 let records = split(*other, quote.unwrap_or(usual.quote));
                 let is_table = records.is_table() && records.rows.len() > 1;
-                // Or each record would be a number with a comma.
+                // Otherwise each record could be a number with a decimal comma.
                 let is_table = is_table && (*other != b',' || records.have_header());
                 if is_table && records.width() > best.1.width_of_table() {
                     best = (*other, records);
@@ -72,7 +71,7 @@ impl Dialect {
             quote.is_none() && !sample.contains(&usual.quote) && sample.contains(&b'\'');
         let mut quoted_by = quote.unwrap_or(usual.quote);
         if delimiter.is_none() && may_be_apostrophes && !best.1.is_table() {
-            // Delimiters within them make records of several lengths otherwise.
+            // Delimiters within apostrophes otherwise give the records different lengths.
             for other in &DELIMITERS[1..] {
                 let records = split(*other, b'\'');
                 if records.is_table()
@@ -86,8 +85,8 @@ impl Dialect {
         let (delimiter, mut records) = best;
         if may_be_apostrophes {
             let apostrophes = split(delimiter, b'\'');
-            // Where they quote delimiters, the others see records of several lengths. Where they quote none,
-            // they may as well be a part of the values: COPY writes such.
+            // If apostrophes quote delimiters, records split without them have different lengths. If they do not,
+            // they may be a part of the values: COPY writes such values.
             if apostrophes.is_table() && apostrophes.rows.len() > 1 && !records.is_table() {
                 (quoted_by, records) = (b'\'', apostrophes);
             }
@@ -97,12 +96,12 @@ impl Dialect {
         Self { delimiter, quote: quoted_by, escape: records.escape, has_header, has_line_ends }
     }
 
-    /// The same where files have no header unless they say otherwise.
+    /// Drops the detection of headers, so that the session's default, no header, applies.
     pub(crate) fn without_header(self) -> Self {
         Self { has_header: true, ..self }
     }
 
-    /// Options of the format that say what separates and quotes fields.
+    /// Options of the format with the delimiter and the quote.
     pub(super) fn said(self) -> BTreeMap<String, String> {
         let text = |byte| char::from(byte).to_string();
         [(DELIMITER, self.delimiter), (QUOTE, self.quote)]
@@ -110,7 +109,7 @@ impl Dialect {
             .into()
     }
 
-    /// Options of the format with what is unusual.
+    /// Adds the properties that differ from the usual dialect to options of the format.
     pub(crate) fn options(self, given: &BTreeMap<String, String>) -> BTreeMap<String, String> {
         let usual = Self::default();
         let mut options = given.clone();
@@ -135,7 +134,8 @@ impl Dialect {
         options
     }
 
-    /// What is not usual about it and that the options do not say, in words; nothing if there is nothing.
+    /// Describes the properties that differ from the usual dialect and are not in the options; none if there are
+    /// none.
     pub(crate) fn unusual(self, given: &BTreeMap<String, String>) -> Option<String> {
         let usual = Self::default();
         let mut said = Vec::new();
@@ -158,7 +158,7 @@ impl Dialect {
     }
 }
 
-/// What separates the fields, where the first line is `sep=;`, as Excel writes and reads it: it is no record.
+/// The delimiter in a first line such as `sep=;`, which Excel writes and reads; none if the first line is a record.
 pub(super) fn said_by_first_line(sample: &[u8]) -> Option<u8> {
     let line = sample.strip_prefix(&MARK).unwrap_or(sample);
     match line {
@@ -169,7 +169,7 @@ pub(super) fn said_by_first_line(sample: &[u8]) -> Option<u8> {
     }
 }
 
-/// A character as it is read.
+/// Shows a character in a readable form.
 pub(super) struct Shown(pub(super) u8);
 
 impl fmt::Display for Shown {
@@ -184,7 +184,7 @@ impl fmt::Display for Shown {
 /// The first records of a file.
 struct Records {
     rows: Vec<Vec<String>>,
-    /// What they were read with.
+    /// The escape character that they were read with.
     escape: Option<u8>,
 }
 
@@ -197,7 +197,7 @@ impl Records {
         let mut reader =
             ReaderBuilder::new().delimiter(delimiter).quote(quote).escape(escape).build();
         let mut rows = Vec::new();
-        // A record is no longer than what it is read from.
+        // A record is at most as long as the text that it is read from.
         let mut text = vec![0; sample.len() + 1];
         let mut ends = vec![0; sample.len() + 2];
         while rows.len() < RECORDS {
@@ -205,7 +205,7 @@ impl Records {
             sample = &sample[read..];
             let is_record = match result {
                 ReadRecordResult::Record => true,
-                // The last record of all has no line end; that of a sample may go on.
+                // The last record of a file may have no line end; the last one of a sample may be incomplete.
                 ReadRecordResult::InputEmpty if is_whole => {
                     let (end, _, rest, more) =
                         reader.read_record(&[], &mut text[written..], &mut ends[fields..]);
@@ -228,12 +228,12 @@ impl Records {
         self.rows.first().map_or(0, Vec::len)
     }
 
-    /// Whether all records have the same fields, more than one.
+    /// Returns true if all records have the same number of fields, and more than one.
     fn is_table(&self) -> bool {
         self.width() > 1 && self.rows.iter().all(|row| row.len() == self.width())
     }
 
-    /// Their number if they make a table, else 1.
+    /// The number of fields if the records form a table, else 1.
     fn width_of_table(&self) -> usize {
         if self.is_table() { self.width() } else { 1 }
     }
@@ -242,14 +242,14 @@ impl Records {
         self.rows.iter().filter_map(move |row| row.get(column))
     }
 
-    /// Whether a value has a line end.
+    /// Returns true if a value contains a line end.
     fn have_line_ends(&self) -> bool {
         self.rows.iter().flatten().any(|value| value.contains(['\n', '\r']))
     }
 
-    /// Whether the first record is one of names. It is taken for one, unless it has numbers, dates or truth
-    /// values, or nothing, wherever all others have such values, and there are such; or if it is the only record,
-    /// and has no other values.
+    /// Returns true if the first record is a header. It is one, unless it has typed values (numbers, dates, booleans)
+    /// or empty fields in all columns in which all other records have typed values, and there are such columns. A
+    /// file with a single record has no header if all its values are typed. Different years count as names.
     fn have_header(&self) -> bool {
         if let [only] = self.rows.as_slice() {
             let values: Vec<&String> = only.iter().filter(|value| !value.is_empty()).collect();
@@ -279,7 +279,7 @@ impl Records {
     }
 }
 
-/// A backslash, if quotes are written behind it in a text: where one closes a value otherwise, the value would go on.
+/// A backslash, if the text escapes quotes with it and would otherwise be split wrongly.
 fn backslash(sample: &[u8], delimiter: u8, quote: u8) -> Option<u8> {
     const BACKSLASH: u8 = b'\\';
     let is_there = sample.windows(2).any(|pair| pair == [BACKSLASH, quote]);
@@ -289,14 +289,14 @@ fn backslash(sample: &[u8], delimiter: u8, quote: u8) -> Option<u8> {
     escapes.then_some(BACKSLASH)
 }
 
-/// Whether each value in quotes ends where they close, and none ends in a quote that it does not begin with.
+/// Returns true if each quoted value ends where its quotes close, and no other value ends with a quote.
 fn closes_at_ends(sample: &[u8], delimiter: u8, quote: u8, escape: Option<u8>) -> bool {
     let ends = |byte: u8| byte == delimiter || byte == b'\n' || byte == b'\r';
     let (mut begins, mut is_open) = (true, false);
     let mut bytes = sample.iter().copied().peekable();
     while let Some(byte) = bytes.next() {
         if !is_open {
-            // Behind a value that was taken to be closed before.
+            // The quote before was wrongly taken for a closing one.
             if byte == quote && !begins && bytes.peek().is_none_or(|next| ends(*next)) {
                 return false;
             }
@@ -315,13 +315,14 @@ fn closes_at_ends(sample: &[u8], delimiter: u8, quote: u8, escape: Option<u8>) -
     true
 }
 
-/// Whether a record has values in which no names are: numbers, dates or truth values, but not years alone.
+/// Returns true if a record has typed values, so that it is not a header: numbers, dates or booleans, but not only
+/// years.
 pub(super) fn has_values(record: &[String]) -> bool {
     let typed: Vec<&String> = record.iter().filter(|value| is_typed(value)).collect();
     !typed.is_empty() && !are_years(&typed)
 }
 
-/// Whether a text is a number, a date, a time or a truth value.
+/// Returns true if a text is a number, a date, a time or a boolean.
 fn is_typed(text: &str) -> bool {
     let text = text.trim();
     let is_date = || {
@@ -330,13 +331,13 @@ fn is_typed(text: &str) -> bool {
         digits >= 6 && parts && text.contains(['-', '/', ':', '.'])
     };
     let is_number = || {
-        // Rust reads `inf` and `nan`, too, which may be names.
+        // Rust also parses `inf` and `nan`, which may be names.
         text.bytes().any(|b| b.is_ascii_digit()) && text.parse::<f64>().is_ok()
     };
     is_number() || matches!(text, "true" | "false") || is_date()
 }
 
-/// Whether these are different years: the names of columns in many tables.
+/// Returns true if the texts are different years, which are column names in many tables.
 fn are_years(texts: &[&String]) -> bool {
     let years: Vec<u32> = texts
         .iter()
@@ -432,7 +433,7 @@ mod tests {
         }
     }
 
-    /// What is cut off is not looked at.
+    /// The incomplete record at the end is ignored.
     #[test]
     fn a_sample_may_end_anywhere() {
         let text = "id;name;price\n1;\"pear; green\";1,5\n2;plum;0,25\n3;\"a\nb\";7\n";

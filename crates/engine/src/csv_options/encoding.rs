@@ -2,18 +2,18 @@
 
 use std::fmt;
 
-/// How characters are written as bytes.
+/// The encoding of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Encoding {
     #[default]
     Utf8,
     /// ISO 8859-1: each byte is the character of its number.
     Latin1,
-    /// As Latin-1, with other characters from 0x80 to 0x9F.
+    /// Latin-1 with other characters from 0x80 to 0x9F.
     Windows1252,
-    /// Of two bytes each, the less significant first unless a byte order mark says otherwise.
+    /// UTF-16, little-endian unless a byte order mark differs.
     Utf16,
-    /// The same with the more significant byte first.
+    /// UTF-16, big-endian unless a byte order mark differs.
     Utf16Be,
 }
 
@@ -26,14 +26,14 @@ const NAMES: [(&[&str], Encoding); 5] = [
     (&["utf-16be", "utf16be"], Encoding::Utf16Be),
 ];
 
-/// The characters of 0x80 to 0x9F in Windows-1252; those that it leaves out are controls, as in Latin-1.
+/// The characters of 0x80 to 0x9F in Windows-1252. The codes that it does not define are controls, as in Latin-1.
 const WINDOWS: [char; 32] = [
     '€', '\u{81}', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\u{8d}', 'Ž', '\u{8f}',
     '\u{90}', '‘', '’', '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', '\u{9d}', 'ž', 'Ÿ',
 ];
 
 impl Encoding {
-    /// The encoding of a name.
+    /// The encoding with a name; none if the name is unknown.
     pub(crate) fn by_name(name: &str) -> Option<Self> {
         let name = name.trim().to_ascii_lowercase();
         let known = NAMES.iter().find(|(names, _)| names.contains(&name.as_str()));
@@ -53,7 +53,7 @@ impl fmt::Display for Encoding {
     }
 }
 
-/// Bytes that are not text of the encoding.
+/// The error for bytes that are not text of the encoding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct NotInEncoding(pub(crate) Encoding);
 
@@ -61,19 +61,19 @@ pub(crate) struct NotInEncoding(pub(crate) Encoding);
 #[derive(Debug, Clone)]
 pub(crate) struct Decoder {
     encoding: Encoding,
-    /// Whether nothing came yet, so that a byte order mark may come.
+    /// True before the first bytes, which may be a byte order mark.
     is_at_start: bool,
-    /// Bytes of a character whose others have not come yet.
+    /// The bytes of an incomplete character.
     rest: Vec<u8>,
 }
 
 impl Decoder {
-    /// At the beginning of a text.
+    /// Starts at the beginning of a text.
     pub(crate) fn new(encoding: Encoding) -> Self {
         Self { encoding, is_at_start: true, rest: Vec::new() }
     }
 
-    /// The next bytes as UTF-8.
+    /// Decodes the next bytes to UTF-8.
     ///
     /// # Errors
     ///
@@ -90,11 +90,11 @@ impl Decoder {
         }
     }
 
-    /// The end of the text.
+    /// Ends the text.
     ///
     /// # Errors
     ///
-    /// If a character is not whole.
+    /// If the last character is incomplete.
     pub(crate) fn end(&self) -> Result<(), NotInEncoding> {
         if self.rest.is_empty() { Ok(()) } else { Err(NotInEncoding(self.encoding)) }
     }

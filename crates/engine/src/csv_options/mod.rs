@@ -1,9 +1,9 @@
 //! Options of CSV that DataFusion does not have: `skip`, `encoding`, `decimal_separator`, `dateformat`,
 //! `timestampformat`, `nullstr` and `types`.
 //!
-//! The first two change the bytes ([`Recoding`]): such objects are decoded here, and so read whole and with GET. The
-//! others are about values ([`Values`]). A store is asked for the columns as text, like DataFusion's reader, and the
-//! text becomes values here, so that every way of scanning gives the same.
+//! The first two change the bytes ([`Recoding`]): such objects are decoded locally, so they are read whole and with
+//! GET. The others apply to values ([`Values`]). DataFusion's reader and the store return the columns as text, and
+//! the text is parsed afterwards (`typed`), so that every way of scanning gives the same values.
 
 mod encoding;
 mod recoding;
@@ -22,40 +22,40 @@ pub(crate) use self::typed::{reads_text, table};
 pub(crate) use self::values::Values;
 use crate::error::{ErrorKind, Told};
 
-/// What the names of the options begin with where a table is created.
+/// The prefix of the options' names in CREATE EXTERNAL TABLE.
 const PREFIX: &str = "format.";
 
-/// The options.
+/// The names of the options.
 pub(crate) const NAMES: [&str; 7] =
     ["skip", "encoding", "decimal_separator", "dateformat", "timestampformat", "nullstr", "types"];
 
 /// The options of a table.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct CsvOptions {
-    /// What is done to the bytes.
+    /// The changes to the bytes.
     pub(crate) recoding: Recoding,
-    /// What text stands for which values.
+    /// The parsing of values.
     pub(crate) values: Values,
 }
 
-/// The option that a name is one of ours, without what stands before it.
+/// The name of an option without its prefix, if it is one of ours.
 fn ours(name: &str) -> Option<&'static str> {
     let lower = name.to_ascii_lowercase();
     let bare = lower.strip_prefix(PREFIX).unwrap_or(&lower);
     NAMES.into_iter().find(|known| *known == bare)
 }
 
-/// Whether an option is one of ours.
+/// Returns true if an option is one of ours.
 pub(crate) fn is_ours(name: &str) -> bool {
     ours(name).is_some()
 }
 
 impl CsvOptions {
-    /// Reads the options among others.
+    /// Reads our options among others.
     ///
     /// # Errors
     ///
-    /// If one has no such value.
+    /// If the value of one is invalid.
     pub(crate) fn of<'a>(
         state: &dyn Session,
         options: impl IntoIterator<Item = (&'a String, &'a String)>,
@@ -87,7 +87,7 @@ impl CsvOptions {
     }
 }
 
-/// Whether an option of ours can have a value, as far as that is known without a session; nothing if it is none of
+/// Checks the value of an option, as far as that is possible without a session; none if the option is not one of
 /// ours.
 pub(crate) fn check(name: &str, value: &str) -> Option<Result<()>> {
     let name = ours(name)?;
@@ -103,13 +103,13 @@ pub(crate) fn check(name: &str, value: &str) -> Option<Result<()>> {
     Some(checked)
 }
 
-/// The others of some options.
+/// The options that are not ours.
 pub(crate) fn others(options: &HashMap<String, String>) -> HashMap<String, String> {
     let others = options.iter().filter(|(name, _)| !is_ours(name));
     others.map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
-/// Some options, ours and the others.
+/// Divides options into ours and others.
 pub(crate) fn apart(
     options: &BTreeMap<String, String>,
 ) -> (BTreeMap<String, String>, BTreeMap<String, String>) {

@@ -1,4 +1,4 @@
-//! Text that is decoded, and whose first lines are left out, before it is read as CSV.
+//! Decodes text and skips its first lines before it is read as CSV.
 
 use std::fmt;
 use std::ops::Range;
@@ -16,22 +16,22 @@ use super::encoding::{Decoder, Encoding, NotInEncoding};
 use crate::decompressed;
 use crate::layered::{Layered, ReadLayer};
 
-/// What is done to the bytes of an object, whole ones only: no part of it can be read by itself.
+/// The changes to the bytes of an object. They require whole objects: no part can be read on its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Recoding {
-    /// How many lines are left out at the beginning, before the header.
+    /// The number of lines to skip at the beginning, before the header.
     pub(crate) skip: u64,
-    /// How characters are written.
+    /// The encoding of the text.
     pub(crate) encoding: Encoding,
 }
 
 impl Recoding {
-    /// Whether there is anything to do.
+    /// Returns true if the bytes have to be changed.
     pub(crate) fn is_needed(self) -> bool {
         self != Self::default()
     }
 
-    /// The lines that are left out, and the name of the encoding, empty for UTF-8.
+    /// The number of lines to skip, and the name of the encoding, empty for UTF-8.
     pub(crate) fn as_text(self) -> (u64, String) {
         match self.encoding {
             Encoding::Utf8 => (self.skip, String::new()),
@@ -39,7 +39,7 @@ impl Recoding {
         }
     }
 
-    /// What [`Self::as_text`] was made of; nothing if the encoding is not known.
+    /// Reverses [`Self::as_text`]; none if the encoding is unknown.
     pub(crate) fn from_text(skip: u64, encoding: &str) -> Option<Self> {
         let encoding = match encoding {
             "" => Encoding::Utf8,
@@ -48,7 +48,7 @@ impl Recoding {
         Some(Self { skip, encoding })
     }
 
-    /// A store whose objects are read so, decompressed before that.
+    /// Wraps a store so that its objects are decompressed and then changed.
     pub(crate) fn read_from(
         self,
         store: Arc<dyn ObjectStore>,
@@ -68,7 +68,7 @@ impl fmt::Display for Recoding {
     }
 }
 
-/// An object that is not text of the encoding which its table has.
+/// The error for an object that is not text of its table's encoding.
 #[derive(Debug)]
 pub(crate) struct BadEncoding {
     place: Path,
@@ -135,15 +135,15 @@ struct Reading {
     place: Path,
 }
 
-/// Lines that are left out. They end as they do for CSV: with `\n`, `\r\n` or a lone `\r`.
+/// Skips lines. They end as CSV lines do: with `\n`, `\r\n` or a lone `\r`.
 struct Lines {
     left: u64,
-    /// Whether the last byte was `\r`, after which `\n` ends the same line.
+    /// True if the last byte was `\r`, after which `\n` ends the same line.
     behind_return: bool,
 }
 
 impl Lines {
-    /// How many of these bytes belong to lines that are left out.
+    /// The number of these bytes that belong to skipped lines.
     fn left_out(&mut self, text: &[u8]) -> usize {
         let mut at = 0;
         if self.behind_return && !text.is_empty() {
@@ -207,7 +207,7 @@ impl ReadLayer for Recoded {
         let answer = inner.get_opts(location, options).await?;
         let (meta, attributes) = (answer.meta.clone(), answer.attributes.clone());
         let text = self.text(answer.into_stream(), location);
-        // Sizes are those of the object; its text may be longer.
+        // The sizes count bytes of the stored object; its text may be longer.
         let wanted = match &range {
             Some(GetRange::Bounded(range)) if range.end < meta.size => range.clone(),
             Some(GetRange::Bounded(range)) => range.start..u64::MAX,

@@ -1,4 +1,5 @@
-//! Records from which types are told, with values written as Arrow's inference knows them.
+//! Rewrites sampled records so that Arrow's inference recognizes values that are written in the formats of the
+//! options.
 
 use std::sync::Arc;
 
@@ -16,11 +17,12 @@ use object_store::{GetOptions, GetResult, GetResultPayload, ObjectStore, Result}
 use super::values::Values;
 use crate::layered::{Layered, ReadLayer};
 
-/// A text that is no value of another type.
+/// A text that cannot be a value of another type.
 const TEXT: &str = "x";
 
 impl Values {
-    /// A format and a store, which tell the same types as these with these options.
+    /// A format and a store for Arrow's inference, which then finds the types that the values have with these
+    /// options.
     pub(crate) fn sampled(
         &self,
         csv: &CsvFormat,
@@ -41,7 +43,7 @@ impl Values {
         (format, Arc::new(Layered::new(Arc::clone(store), layer)))
     }
 
-    /// A value, of any type, as Arrow's inference knows it.
+    /// Rewrites a value to the notation that Arrow's inference recognizes.
     fn as_usual(&self, value: &str) -> String {
         if self.nulls.iter().any(|null| null == value) {
             return String::new();
@@ -73,7 +75,7 @@ impl Values {
         {
             return date.format("%Y-%m-%d").to_string();
         }
-        // What is a date only without the options is none with them.
+        // With these options, a value in the usual notation of dates is not a date.
         let is_other_date = self.date_format.is_some() && is_date(value);
         let is_other_time = self.timestamp_format.is_some() && value.get(..10).is_some_and(is_date);
         match is_other_date || (is_other_time && value.len() > 10) {
@@ -115,13 +117,13 @@ impl ReadLayer for Sampled {
     }
 }
 
-/// Records on their way.
+/// Rewrites records as they arrive.
 struct Records {
     values: Values,
     reader: Reader,
-    /// Whether the record is the header, which stays as it is.
+    /// True if the record is the header, which is not changed.
     is_header: bool,
-    /// Whether nothing of the record was written yet.
+    /// True if no field of the record was written yet.
     begins: bool,
     field: Vec<u8>,
 }
@@ -180,7 +182,7 @@ impl Records {
         while !self.step(&[], text).1 {}
     }
 
-    /// Reads up to the end of a field. Returns how many bytes were read, and whether there is nothing more to read.
+    /// Reads up to the end of a field. Returns the number of bytes read, and true if nothing more can be read.
     fn step(&mut self, bytes: &[u8], text: &mut Vec<u8>) -> (usize, bool) {
         let mut part = [0; 1024];
         let (result, read, written) = self.reader.read_field(bytes, &mut part);
@@ -252,7 +254,7 @@ mod tests {
         ] {
             assert_eq!(german().as_usual(value), expected, "{value}");
         }
-        // Numbers stay numbers where a format would take them for dates.
+        // Digits stay numbers even if they match a format of dates.
         let compact = Values { date_format: Some("%Y%m%d".to_owned()), ..Values::default() };
         assert_eq!(compact.as_usual("20261231"), "20261231");
     }

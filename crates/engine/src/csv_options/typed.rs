@@ -1,4 +1,4 @@
-//! Columns that are read as text, and become values here.
+//! Columns that are read as text and parsed afterwards.
 
 use std::sync::Arc;
 
@@ -12,10 +12,10 @@ use datafusion::logical_expr::{Expr, LogicalPlanBuilder, cast, lit, when};
 use super::values::Values;
 use crate::error::WITH_POINT;
 
-/// What the columns are called that are read as text, in plans.
+/// The name in plans for the table of text columns.
 const TEXT: &str = "text";
 
-/// The columns of files as they are read, so that those of a table can be computed; nothing if that is not necessary.
+/// The schema to read files with, where columns to be parsed are text; none if that is not necessary.
 pub(crate) fn reads_text(values: &Values, columns: &Schema) -> Option<SchemaRef> {
     let is_computed = |field: &Field| values.are_of(field.data_type());
     if !columns.fields().iter().any(|field| is_computed(field)) {
@@ -31,11 +31,11 @@ pub(crate) fn reads_text(values: &Values, columns: &Schema) -> Option<SchemaRef>
     )))
 }
 
-/// A table with the columns of `columns`, computed of those that another one reads as text.
+/// A table with the columns of `columns`, parsed from those that `files` reads as text.
 ///
 /// # Errors
 ///
-/// If the tables do not go together.
+/// If the tables do not fit each other.
 pub(crate) fn table(
     files: Arc<dyn TableProvider>,
     values: &Values,
@@ -57,7 +57,7 @@ pub(crate) fn table(
 }
 
 impl Values {
-    /// Whether values of a type are computed of their text, rather than read as usual.
+    /// Returns true if values of a type are parsed from text with the options.
     fn are_of(&self, data_type: &DataType) -> bool {
         let is_number = data_type.is_floating() || data_type.is_decimal();
         let is_time = matches!(data_type, DataType::Timestamp(_, _));
@@ -68,7 +68,7 @@ impl Values {
             || (self.timestamp_format.is_some() && is_time)
     }
 
-    /// A value of a text.
+    /// An expression that parses a text.
     fn computed(&self, text: Expr, data_type: &DataType) -> Result<Expr> {
         let text = match self.nulls.is_empty() {
             true => text,
@@ -82,7 +82,7 @@ impl Values {
         let is_time = matches!(data_type, DataType::Timestamp(_, _));
         let is_date = matches!(data_type, DataType::Date32 | DataType::Date64);
         let value = match (self.decimal_separator, &self.date_format, &self.timestamp_format) {
-            // A point is not taken for what it is not, but makes a text that is no number.
+            // A value with a point becomes a text that is not a number, so that it is an error.
             (Some(separator), ..) if is_number => {
                 let has_point = strpos(text.clone(), lit(".")).gt(lit(0));
                 let wrong = concat(vec![text.clone(), lit(WITH_POINT)]);

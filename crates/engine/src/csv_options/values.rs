@@ -1,4 +1,4 @@
-//! Which text stands for which values: separators of decimals, formats of dates, text for NULL, types.
+//! The parsing of values: decimal separators, formats of dates, texts for NULL, and types.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,26 +13,26 @@ use datafusion::logical_expr::Expr;
 use super::wrong;
 use crate::error::{ErrorKind, Told};
 
-/// What text stands for which values.
+/// The options for parsing values.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Values {
-    /// What separates whole numbers and their fractions, if not a point.
+    /// The decimal separator; none for a point.
     pub(crate) decimal_separator: Option<char>,
-    /// How dates are written, if not as 2026-12-31.
+    /// The format of dates; none for that of 2026-12-31.
     pub(crate) date_format: Option<String>,
-    /// The same of time stamps.
+    /// The format of timestamps; none for the usual one.
     pub(crate) timestamp_format: Option<String>,
-    /// Texts that are NULL, beside the empty one.
+    /// Texts that are NULL, besides the empty one.
     pub(crate) nulls: Vec<String>,
     /// The types of some columns.
     pub(super) types: Types,
 }
 
-/// Types of columns that are not to be told by their values.
+/// Types of columns that are not inferred.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Types {
     ByName(BTreeMap<String, DataType>),
-    /// Of the first columns.
+    /// The types of the first columns, in order.
     InOrder(Vec<DataType>),
 }
 
@@ -42,12 +42,12 @@ impl Default for Types {
     }
 }
 
-/// What `types` looks like.
+/// Describes the value of `types`, for messages.
 const TYPES: &str = "the types of columns by their names, {'id': 'BIGINT'}, or of the first columns, ['BIGINT', 'DATE']";
 const DATE_FORMAT: &str = "a format of dates such as '%d.%m.%Y'";
 const TIME_FORMAT: &str = "a format of time stamps such as '%d.%m.%Y %H:%M:%S'";
 
-/// As `CsvOptions::check`, of an option about values.
+/// Checks the value of an option about values, as far as that is possible without a session.
 pub(super) fn check(name: &str, value: &str) -> Result<()> {
     let mut values = Values::default();
     match name {
@@ -56,7 +56,7 @@ pub(super) fn check(name: &str, value: &str) -> Result<()> {
     }
 }
 
-/// Types as they are written: by name, or those of the first columns, without names.
+/// Parses the value of `types`: types by name, or those of the first columns, without names.
 fn names_of_types(value: &str) -> Result<Vec<(Option<String>, String)>> {
     let by_name = serde_json::from_str::<BTreeMap<String, String>>(value);
     if let Ok(types) = by_name {
@@ -114,7 +114,7 @@ impl Values {
         Ok(())
     }
 
-    /// Whether types of columns depend on these options, so that values have to be looked at with them.
+    /// Returns true if the options change the inferred types, so that values have to be inspected with them.
     pub(crate) fn tell_types(&self) -> bool {
         self.decimal_separator.is_some()
             || self.date_format.is_some()
@@ -122,11 +122,11 @@ impl Values {
             || !self.nulls.is_empty()
     }
 
-    /// The columns with the types that the options give.
+    /// Replaces the types of columns by those of the options.
     ///
     /// # Errors
     ///
-    /// If they name a column that is not there.
+    /// If they name a column that does not exist.
     pub(crate) fn with_types(&self, schema: &SchemaRef) -> Result<SchemaRef> {
         let names = || {
             let names: Vec<&str> = schema.fields().iter().map(|it| it.name().as_str()).collect();
@@ -169,7 +169,7 @@ impl Values {
     }
 }
 
-/// The type of a name in SQL.
+/// The data type of a type name in SQL.
 fn data_type(state: &dyn Session, written: &str) -> Result<DataType> {
     let unknown = || {
         Told {
@@ -181,7 +181,7 @@ fn data_type(state: &dyn Session, written: &str) -> Result<DataType> {
         ),
     }
     };
-    // Nothing but a type, or it would be another expression.
+    // Any other character could make it a different expression.
     let is_name = |c: char| c.is_alphanumeric() || " _(),".contains(c);
     let state =
         state.as_any().downcast_ref::<SessionState>().filter(|_| written.chars().all(is_name));

@@ -1,4 +1,4 @@
-//! A scan that runs a second time in the same plan.
+//! Scans that run a second time in the same plan.
 
 use std::sync::Arc;
 
@@ -14,8 +14,8 @@ use super::named::NamedSource;
 use super::s3_scan::{S3Scan, as_turning_scan};
 use super::s3_select::S3SelectSource;
 
-/// The same plan with scans that count for themselves and read from the store of the task context.
-/// (DataFusion's Parquet source otherwise keeps the store that it was planned with.)
+/// Copies a plan so that it can run again: each scan gets new metrics and reads from the store of the task context.
+/// (DataFusion's Parquet source would otherwise keep the store that it was planned with.)
 ///
 /// # Errors
 ///

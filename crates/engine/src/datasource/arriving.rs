@@ -1,4 +1,4 @@
-//! Filters that other operators find out while the query runs.
+//! Dynamic filters: filters whose values other operators supply while the query runs.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,38 +10,38 @@ use datafusion::physical_expr::expressions::{
 };
 use tokio::time::{Instant, timeout_at};
 
-/// A filter that is not known before the query runs.
+/// A filter whose values are not known before the query runs.
 #[derive(Debug, Clone)]
 pub struct Arriving {
-    /// Over the table's columns. It lets everything pass until more is known.
+    /// The expression over the table's columns. It accepts every row until its values arrive.
     pub filter: Arc<dyn PhysicalExpr>,
-    /// Whether it is the keys of a join, and which.
+    /// Set if the filter holds the keys of a join.
     pub keys: Option<ArrivingKeys>,
 }
 
-/// What is known about the keys of a join before they arrive.
+/// Facts about the keys of a join that are known before the keys arrive.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ArrivingKeys {
-    /// How many there would be without a filter on the build side, if that can be estimated.
+    /// The estimated number of keys if the build side had no filter; none if there is no estimate.
     pub domain: Option<f64>,
 }
 
 impl Arriving {
-    /// A filter of which nothing is known.
+    /// Creates a filter without known keys.
     #[must_use]
     pub fn new(filter: Arc<dyn PhysicalExpr>) -> Self {
         Self { filter, keys: None }
     }
 
-    /// The identities of what it consists of.
+    /// The expression ids of the dynamic filters inside.
     #[must_use]
     pub fn ids(&self) -> Vec<u64> {
         self.parts().iter().filter_map(|part| part.expression_id()).collect()
     }
 
-    /// Whether what arrives is about the columns that it seems to be about. DataFusion moves a filter
-    /// below a projection operand by operand, the inner ones first: of `k` and `k + id`, which share
-    /// `k`, the second is then left with an `id` of the projection. Nothing is said about a constant.
+    /// Returns true if the columns of every dynamic filter are the right ones: it has a single operand, or all its
+    /// operands are plain columns or constants. DataFusion moves a filter below a projection operand by operand, the
+    /// inner ones first: of `k` and `k + id`, which share `k`, the second keeps an `id` of the projection.
     #[must_use]
     pub fn is_about_its_columns(&self) -> bool {
         self.parts().iter().all(|part| {
@@ -62,7 +62,8 @@ impl Arriving {
         parts
     }
 
-    /// Whether it is about a single value of each row, and so says of each whether it passes.
+    /// Returns true if each dynamic filter has a single operand that is not a constant, so that one value decides
+    /// whether a row passes.
     #[must_use]
     pub fn has_one_key(&self) -> bool {
         let has_one = |part: &Arc<dyn PhysicalExpr>| match part.children().as_slice() {
@@ -72,29 +73,29 @@ impl Arriving {
         self.parts().iter().all(has_one)
     }
 
-    /// Whether it will not change any more.
+    /// Returns true if the filter will not change any more.
     #[must_use]
     pub fn is_final(&self) -> bool {
         !matches!(DynamicFilterTracking::classify(&self.filter), DynamicFilterTracking::Watching(_))
     }
 
-    /// Waits until it will not change any more, but not beyond a moment. Only to be called of keys
-    /// of a join: a top-K or an aggregate waits for the scan.
+    /// Waits until the filter is final, at most until `until`. Only call it for keys of a join: a top-K or an
+    /// aggregate waits for the scan, so waiting for its filter would deadlock.
     pub async fn wait(&self, until: Instant) {
         for part in self.parts() {
             if let Some(part) = part.downcast_ref::<DynamicFilterPhysicalExpr>() {
-                // Late keys are keys that the scan does without.
+                // The scan runs without keys that arrive too late.
                 let _ = timeout_at(until, part.wait_complete()).await;
             }
         }
     }
 }
 
-/// Whether a filter depends on what other operators find out.
+/// Returns true if the filter contains a dynamic filter.
 #[must_use]
 pub fn arrives(filter: &Arc<dyn PhysicalExpr>) -> bool {
     DynamicFilterTracking::classify(filter).contains_dynamic_filter()
 }
 
-/// The longest that a scan waits for keys.
+/// The longest time that a scan waits for keys.
 pub const PATIENCE: Duration = Duration::from_secs(1);

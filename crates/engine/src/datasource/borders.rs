@@ -1,4 +1,4 @@
-//! Whether ranges of an object are whole records, by what stands at their borders.
+//! Checks that the ranges that an index returns are whole records, by the bytes at their borders.
 
 use std::fmt;
 use std::ops::Range;
@@ -7,26 +7,28 @@ use bytes::{Buf, Bytes};
 
 use crate::index::format::Format;
 
-/// Ranges of an object that an index calls records. Records cover an object, so each of them begins at
-/// its start or where another one ended, and ends as records do, or with it. Where a quoted value holds a
-/// line end, this cannot tell it from the end of a record.
+/// The ranges of an object that an index reports as records, with a check of their borders.
+///
+/// Records cover an object without gaps. Each record begins at the start of the object or where another record ended,
+/// and it ends with a terminator or with the object. The check cannot distinguish a line end within a quoted value
+/// from the end of a record.
 #[derive(Debug, Clone)]
 pub struct Borders {
     ranges: Vec<Range<u64>>,
-    /// The bytes of which one ends each record.
+    /// The bytes that can end a record.
     ends: Vec<u8>,
-    /// Whether what the object begins with is no record.
+    /// True if the object begins with a header, which is not a record.
     header: bool,
     size: u64,
-    /// The range that is being read, and how far.
+    /// The index of the range that is being read.
     number: usize,
     at: Option<u64>,
 }
 
-/// A border of a range that is none of a record.
+/// The border of a range lies inside a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WithinRecord {
-    /// Where it is in the object.
+    /// The offset of the border in the object, in bytes.
     pub offset: u64,
 }
 
@@ -44,8 +46,8 @@ impl fmt::Display for WithinRecord {
 impl std::error::Error for WithinRecord {}
 
 impl Borders {
-    /// Ranges in order, apart from each other, of an object of this format and size. Empty ones are left
-    /// out.
+    /// Creates the check for an object of the given format and size. The ranges must be in order and must not touch
+    /// each other; empty ranges are dropped.
     #[must_use]
     pub fn new(format: &Format, size: u64, ranges: Vec<Range<u64>>) -> Self {
         let (ends, header) = match format {
@@ -53,26 +55,27 @@ impl Borders {
                 (text.terminator.map_or_else(|| b"\r\n".to_vec(), |it| vec![it]), text.header)
             }
             Format::JsonLines => (b"}]".to_vec(), false),
-            // Its records are no ranges of bytes.
+            // Records of Parquet are not ranges of bytes.
             Format::Parquet => (Vec::new(), false),
         };
         let ranges = ranges.into_iter().filter(|range| !range.is_empty()).collect();
         Self { ranges, ends, header, size, number: 0, at: None }
     }
 
-    /// The bytes of the ranges.
+    /// The total length of the ranges in bytes.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.ranges.iter().map(|range| range.end - range.start).sum()
     }
 
-    /// What is read to check them: the byte before each range, too.
+    /// The ranges to fetch: each range with the byte before it, which the check needs.
     #[must_use]
     pub fn to_read(&self) -> Vec<Range<u64>> {
         self.ranges.iter().map(|range| range.start.saturating_sub(1)..range.end).collect()
     }
 
-    /// The next bytes of what is read, of one range only, without the byte before it.
+    /// Checks the next bytes that were fetched, all from one range, and returns them without the byte before the
+    /// range.
     ///
     /// # Errors
     ///
@@ -124,7 +127,7 @@ mod tests {
         })
     }
 
-    /// What is read of some ranges, in pieces of so many bytes at most.
+    /// Reads the ranges in pieces of at most `piece` bytes.
     fn read(
         format: &Format,
         object: &str,

@@ -1,4 +1,4 @@
-//! JSON that begins with a byte order mark, as some programs write it: blanks take its place.
+//! Replaces the byte order mark at the start of JSON, which some programs write, with blanks.
 
 use std::io::{Read, Seek, SeekFrom};
 use std::sync::Arc;
@@ -13,10 +13,10 @@ use object_store::{Error, GetOptions, GetResult, GetResultPayload, ObjectStore, 
 use super::watched::stream_of;
 use crate::layered::{Layered, ReadLayer};
 
-/// The mark in UTF-8.
+/// The byte order mark in UTF-8.
 pub(crate) const MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
 
-/// A store whose objects are read with blanks in place of a mark at their beginning.
+/// Wraps a store so that a byte order mark at the start of an object is read as blanks.
 pub(crate) fn blanked(store: Arc<dyn ObjectStore>) -> Arc<dyn ObjectStore> {
     Arc::new(Layered::new(store, Blanked))
 }

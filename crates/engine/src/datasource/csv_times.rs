@@ -1,4 +1,4 @@
-//! Openers of CSV whose dates and times are read as text and parsed by [`TextTimes`].
+//! Openers of CSV that read dates and times as text and parse them with [`TextTimes`].
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use sluicegate_client::text_times::TextTimes;
 
 use super::named::NamedSource;
 
-/// How a source reads CSV, as options of the format.
+/// The format options that a CSV source reads with.
 pub(crate) fn options_of(csv: &CsvSource) -> CsvOptions {
     CsvOptions {
         has_header: Some(csv.has_header()),
@@ -32,12 +32,13 @@ pub(crate) fn options_of(csv: &CsvSource) -> CsvOptions {
     }
 }
 
-/// An extension of a file of CSV: a sample told its types, so that a date that has a time of day is an error.
+/// Marks a CSV file whose types come from a sample, so that a value of a date column with a time of day is an error.
+/// It is an extension of the file.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SampledTypes;
 
 impl SampledTypes {
-    /// The same scan with this of all files; nothing if it is not one of CSV with dates.
+    /// Marks all files of a scan; returns none if the scan is not CSV with date columns.
     pub(crate) fn attach(config: &FileScanConfig) -> Option<FileScanConfig> {
         let source = config.file_source();
         let source = source.downcast_ref::<NamedSource>().map_or(source, NamedSource::inner);
@@ -55,17 +56,17 @@ impl SampledTypes {
         Some(FileScanConfigBuilder::from(config.clone()).with_file_groups(groups).build())
     }
 
-    /// Whether a file has it.
+    /// Returns true if the file is marked.
     pub(crate) fn are_of(file: &PartitionedFile) -> bool {
         file.extension::<Self>().is_some()
     }
 }
 
-/// The opener of a source, which parses the dates and times of CSV.
+/// Creates the opener of a source. For CSV, the opener parses dates and times itself.
 ///
 /// # Errors
 ///
-/// Those of the source.
+/// If the source returns one.
 pub(super) fn opener(
     source: &Arc<dyn FileSource>,
     store: Arc<dyn ObjectStore>,
@@ -95,7 +96,7 @@ pub(super) fn opener(
     ProjectionOpener::try_new(projection.clone(), Arc::new(times), schema)
 }
 
-/// The columns of files, those that are read as they are read.
+/// The file schema with the columns that are read replaced by the types that they are read as.
 fn as_text(schema: &SchemaRef, columns: &[usize], read: &SchemaRef) -> SchemaRef {
     let mut fields = schema.fields().to_vec();
     for (index, field) in columns.iter().zip(read.fields()) {
@@ -113,7 +114,7 @@ struct TimesOpener {
 impl FileOpener for TimesOpener {
     fn open(&self, file: PartitionedFile) -> Result<FileOpenFuture> {
         let begins = file.range.is_none() || file.range().0 == 0;
-        // Arrow counts the header among the records.
+        // Arrow counts the header as a record.
         let mut before = usize::from(self.has_header && begins);
         let times = self.times.clone().refusing_times_of_day(SampledTypes::are_of(&file));
         let opened = self.text.open(file)?;

@@ -1,4 +1,4 @@
-//! Parquet's bounds of floating-point columns, which leave NaN out.
+//! Parquet's bounds of floating-point columns, which do not cover NaN.
 
 use std::sync::Arc;
 
@@ -13,13 +13,12 @@ use datafusion::physical_plan::ExecutionPlan;
 
 use super::arriving::arrives;
 
-/// A scan that skips no row group, page or file of Parquet by a condition on a floating-point
-/// column; any other node as it is.
+/// Changes a Parquet scan so that it skips no row group, page or file by a condition on a floating-point column.
+/// Other nodes are returned unchanged.
 ///
-/// The least and the greatest value that Parquet keeps of a column say nothing about NaN, which in
-/// SQL comes after all numbers (and -NaN before them): DataFusion would skip a row group of 1.0 and
-/// NaN for `f > 2`. The rows are filtered by the whole condition all the same, by the reader or by
-/// an operator above it.
+/// Parquet's minimum and maximum of a column do not cover NaN, which SQL sorts after all numbers (and -NaN before
+/// them). DataFusion would skip a row group of 1.0 and NaN for `f > 2`. The reader or an operator above it still
+/// filters the rows by the whole condition.
 #[must_use]
 pub fn distrust(node: Arc<dyn ExecutionPlan>) -> Transformed<Arc<dyn ExecutionPlan>> {
     let scan = node.downcast_ref::<DataSourceExec>().map(DataSourceExec::data_source);
@@ -31,7 +30,7 @@ pub fn distrust(node: Arc<dyn ExecutionPlan>) -> Transformed<Arc<dyn ExecutionPl
     Transformed::yes(DataSourceExec::from_data_source(config))
 }
 
-/// The same source of Parquet that skips nothing by such a condition; none if it has none.
+/// A Parquet source without pruning by such conditions; none if the source has no such condition.
 #[must_use]
 pub fn distrusting(source: &Arc<dyn FileSource>) -> Option<Arc<dyn FileSource>> {
     let source = source.downcast_ref::<ParquetSource>()?;
@@ -48,8 +47,8 @@ pub fn distrusting(source: &Arc<dyn FileSource>) -> Option<Arc<dyn FileSource>> 
     let options = source.table_parquet_options();
     let parts = split_conjunction(&predicate).into_iter().cloned();
     if options.global.pushdown_filters {
-        // The predicate is the filter, too, except for what arrives at run time: that is a hint, which
-        // DataFusion skips row groups by whatever the options are.
+        // The predicate also filters rows, except for dynamic filters. These are hints that DataFusion skips row
+        // groups by, whatever the options are.
         let mut options = options.clone();
         options.global.pruning = false;
         let source = source.with_predicate(conjunction(parts.filter(|part| !arrives(part))));

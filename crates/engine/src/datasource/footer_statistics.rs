@@ -1,4 +1,4 @@
-//! The statistics of a Parquet object that its footer vouches for.
+//! The statistics of a Parquet object, exact only where its footer proves them.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,13 +13,12 @@ use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
 use super::stored_types::StoredTypes;
 use crate::statistics::known::KnownStatistics;
 
-/// What DataFusion made of a footer, without promises that the footer does not make.
+/// Marks the statistics that DataFusion derived from a footer as inexact where the footer does not prove them.
 ///
-/// DataFusion takes the bounds of those row groups that have any for those of the object, takes a
-/// column without statistics for all NULL, reads the bounds of a column as the type that the table
-/// declares, and floating-point bounds as if they told of NaN. From such numbers it would answer MIN,
-/// MAX and COUNT, and objects would be left out that have rows for the answer. What is doubted may
-/// still be estimated with.
+/// DataFusion uses the bounds of those row groups that have any as bounds of the whole object. It treats a column
+/// without statistics as all NULL, reads bounds as the type that the table declares, and assumes that floating-point
+/// bounds cover NaN. With such numbers it would answer MIN, MAX and COUNT wrongly and leave out objects that have
+/// matching rows. Inexact statistics are still used for estimates.
 pub async fn vouched(
     statistics: Statistics,
     state: &dyn Session,
@@ -28,7 +27,7 @@ pub async fn vouched(
     object: &ObjectMeta,
 ) -> Statistics {
     let cache = state.runtime_env().cache_manager.get_file_metadata_cache();
-    // It was read a moment ago.
+    // The footer is cached: it was read a moment ago.
     let footer = DFParquetMetadata::new(store.as_ref(), object)
         .with_file_metadata_cache(Some(cache))
         .fetch_metadata()
@@ -46,7 +45,7 @@ fn doubt(
     declared: &SchemaRef,
 ) -> Statistics {
     let stored = footer.and_then(|footer| Some((footer, StoredTypes::of(footer).ok()?)));
-    // All row groups have the columns of the schema, in its order.
+    // All row groups have the columns of the schema, in the same order.
     let mut places: HashMap<&str, usize> = HashMap::new();
     for (place, leaf) in
         footer.iter().flat_map(|it| it.file_metadata().schema_descr().columns()).enumerate()
@@ -68,8 +67,8 @@ fn doubt(
         if !told {
             column.null_count = std::mem::take(&mut column.null_count).to_inexact();
         }
-        // DataFusion puts the value of a column that has only one into conditions, and then takes the cast of a
-        // column that is stored otherwise off it: of 1.237 that is declared a whole number, `1 = b` is not true.
+        // DataFusion replaces a column that has only one value by that value, and then removes the cast of a column
+        // that is stored as another type: for 1.237 declared as a whole number, `1 = b` would be false.
         if !told || !all_as_declared || field.data_type().is_floating() {
             doubt_bounds(column);
         }
@@ -83,14 +82,14 @@ fn doubt_bounds(column: &mut ColumnStatistics) {
     }
 }
 
-/// Whether a row group tells the bounds of a column and the number of its NULLs.
+/// Returns true if a row group has the bounds and the NULL count of a column.
 fn is_told(group: &RowGroupMetaData, place: usize) -> bool {
     let chunk = group.columns().get(place);
     let Some(statistics) = chunk.and_then(|chunk| chunk.statistics()) else { return false };
     let Some(nulls) = statistics.null_count_opt() else { return false };
     let all_null = i64::try_from(nulls).is_ok_and(|nulls| nulls == group.num_rows());
     let bounds = statistics.min_bytes_opt().is_some() && statistics.max_bytes_opt().is_some();
-    // The first writers compared text as signed bytes.
+    // The first Parquet writers compared text as signed bytes.
     let comparable =
         !statistics.is_min_max_deprecated() || statistics.is_min_max_backwards_compatible();
     all_null || (bounds && comparable)

@@ -1,4 +1,4 @@
-//! What a table's files look like to the store.
+//! The format of a table's files, as S3 Select requests describe it.
 
 use std::collections::BTreeSet;
 
@@ -12,18 +12,18 @@ use sluicegate_s3select::request::{
 use super::named::{NamedSource, TextLayout};
 use super::predicate::ColumnStyle;
 
-/// How the files of a table are to be read, as a Select request says it.
+/// The format options of a Select request for the files of a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TableFormat {
     /// The request's input serialization, for the start of a file.
     pub input: InputSerialization,
-    /// How columns are addressed.
+    /// The way in which statements refer to columns.
     pub style: ColumnStyle,
 }
 
 impl TableFormat {
-    /// The format of a scan that DataFusion would run itself; `None` if S3 Select cannot read
-    /// such files the way DataFusion does.
+    /// The format of a scan that DataFusion planned; `None` if S3 Select cannot read such files exactly as DataFusion
+    /// does.
     #[must_use]
     pub fn of(config: &FileScanConfig) -> Option<Self> {
         let source = config.file_source();
@@ -63,7 +63,7 @@ impl TableFormat {
         None
     }
 
-    /// The format as the cost model calls it.
+    /// The format in the terms of the cost model.
     #[must_use]
     pub fn stored(&self) -> Format {
         match self.input.format {
@@ -83,11 +83,11 @@ impl TableFormat {
         }
     }
 
-    /// Whether a file may be read in parts, each by a request of its own.
+    /// Returns true if a file can be read in ranges, with one request for each.
     #[must_use]
     pub fn is_splittable(&self) -> bool {
-        // Parquet: the store picks row groups by their start, DataFusion by their middle. A part
-        // that falls back to GET would then read another set of rows than the store did.
+        // For Parquet, the store picks row groups by their start, DataFusion by their middle. A range that falls back
+        // to GET would then read other rows than the store did.
         let lines = match &self.input.format {
             InputFormat::Csv(csv) => !csv.allow_quoted_record_delimiter,
             InputFormat::Json(JsonType::Lines) => true,
@@ -96,7 +96,7 @@ impl TableFormat {
         lines && self.input.compression == Compression::None
     }
 
-    /// The input serialization for a part of a file: only the first has the header, and only a
+    /// The input serialization for a range that starts at `start`. Only the first range has the header, and only a
     /// whole file can have record delimiters in quotes.
     #[must_use]
     pub fn input_at(&self, start: u64, whole: bool) -> InputSerialization {
@@ -111,17 +111,16 @@ impl TableFormat {
     }
 }
 
-/// The options of a CSV table as a request says them; `None` where DataFusion's reader and a store
-/// read some text differently:
+/// The CSV options of a request; `None` where DataFusion's reader and a store read some text differently:
 ///
-/// * With `truncated_rows`, DataFusion fills short rows with NULL and refuses long ones; a store has no such
-///   option. Without it DataFusion refuses both, so records are asked for as strict ones.
-/// * By default a line ends for DataFusion with `\n`, `\r\n` or a lone `\r`. To a store a
-///   lone `\r` is a character, so lines are asked for as strict ones. With `\n` as the declared
-///   terminator, `\r` before it is a character to DataFusion and may be dropped by a store.
+/// * With `truncated_rows`, DataFusion fills short rows with NULL and refuses long ones; stores have no such option.
+///   Without it DataFusion refuses both, so the request sets strict fields.
+/// * By default, DataFusion ends a line at `\n`, `\r\n` or a lone `\r`. To a store a lone `\r` is a character, so the
+///   request sets strict lines. If the declared terminator is `\n`, a `\r` before it is a character to DataFusion,
+///   and a store may drop it.
 /// * With an escape character, DataFusion still reads a doubled quote as a quote.
-/// * DataFusion ends a comment with `\n` whatever ends a record, and reads a comment at the end of
-///   a file without `\n` as a record of one empty field.
+/// * DataFusion ends a comment at `\n` whatever ends a record, and reads a comment at the end of a file without `\n`
+///   as a record of one empty field.
 fn csv_input(csv: &CsvSource) -> Option<CsvInput> {
     let character =
         |byte: u8| (byte == b'\t' || matches!(byte, b' '..=b'~')).then(|| char::from(byte));

@@ -1,4 +1,4 @@
-//! The same rows, read by DataFusion's own sources and filtered here.
+//! Reads the rows of a Select scan with DataFusion's own sources and filters them locally.
 
 use std::fmt;
 use std::sync::Arc;
@@ -32,11 +32,11 @@ use super::s3_scan::S3Scan;
 use crate::choice::Why;
 use crate::guards::{guarded, keep_casts};
 
-/// The source that a Select scan replaced, and the columns it reads.
+/// The source that a Select scan replaced, and the columns that it reads.
 #[derive(Clone)]
 pub struct GetScan {
     source: Arc<dyn FileSource>,
-    /// Which column of the table each of its outputs is.
+    /// The column of the table for each output of the source.
     columns: Vec<usize>,
 }
 
@@ -55,8 +55,8 @@ impl GetScan {
         Some(Self { source: Arc::clone(source), columns })
     }
 
-    /// A plan over the files of `config`: read, filter, project. Filters and projection are over
-    /// the table's columns.
+    /// Plans the files of `config`: read, filter, project. The filters and the projection are over the table's
+    /// columns.
     ///
     /// # Errors
     ///
@@ -72,7 +72,7 @@ impl GetScan {
         // A limit counts the rows that pass the filter.
         let limit = if filters.is_empty() { config.limit } else { None };
         let scan = self.scan(config, limit);
-        // Parquet skips row groups and pages by the filter, and leaves the rest to FilterExec.
+        // Parquet skips row groups and pages by the filter; FilterExec filters the rows.
         let pushed = scan.try_pushdown_filters(filters.clone(), options)?;
         let plan: Arc<dyn ExecutionPlan> = match pushed.updated_node {
             Some(scan) => distrust(Arc::new(DataSourceExec::new(scan))).data,
@@ -81,7 +81,8 @@ impl GetScan {
         self.filtered(keep_casts(plan).data, filters, projection)
     }
 
-    /// The same plan, which reads only what an index leads to; or why not.
+    /// Like [`Self::plan`], but reads only the records that an index leads to. The inner result holds the
+    /// reason if that is not possible.
     ///
     /// # Errors
     ///
@@ -112,7 +113,7 @@ impl GetScan {
         filters.iter().map(|filter| self.rebase(filter)).collect()
     }
 
-    /// A filter, over the output of the scan, and a projection, over the table's columns.
+    /// Adds the filters, over the output of the scan, and the projection, over the table's columns.
     fn filtered(
         &self,
         mut plan: Arc<dyn ExecutionPlan>,
@@ -128,20 +129,21 @@ impl GetScan {
             plan = Arc::new(FilterExec::try_new(condition, plan)?);
         }
         let project = ProjectionExec::try_new(projection, Arc::clone(&plan))?;
-        // A projection next to the scan keeps columns that are not needed from being parsed.
+        // If the projection is next to the scan, columns that are not needed are not parsed.
         match plan.try_swapping_with_projection(&project)? {
             Some(swapped) => Ok(swapped),
             None => Ok(Arc::new(project)),
         }
     }
 
-    /// DataFusion's own source.
+    /// DataFusion's own source of the files.
     #[must_use]
     pub fn source(&self) -> &Arc<dyn FileSource> {
         &self.source
     }
 
-    /// The same scan over a store of a task. DataFusion's Parquet source holds a store of its own.
+    /// Makes the scan read from the store of a task. DataFusion's Parquet source holds a store of its own, which is
+    /// replaced.
     fn over(&self, store: Arc<dyn ObjectStore>, context: &TaskContext) -> Self {
         let Some(parquet) = self.source.downcast_ref::<ParquetSource>() else {
             return self.clone();
@@ -152,7 +154,7 @@ impl GetScan {
         Self { source: Arc::new(source), ..self.clone() }
     }
 
-    /// From the table's columns to the scan's output.
+    /// Rewrites an expression over the table's columns to one over the scan's output.
     fn rebase(&self, expr: &Arc<dyn PhysicalExpr>) -> Result<Arc<dyn PhysicalExpr>> {
         Arc::clone(expr)
             .transform(|node| {
@@ -177,21 +179,20 @@ impl fmt::Debug for GetScan {
     }
 }
 
-/// Reads files of a scan with GET, one at a time, as a part of the task that runs the scan: with
-/// its memory, its disk and its settings.
+/// Reads files of a scan with GET, one at a time, within the task that runs the scan: it uses the task's memory, disk
+/// and settings.
 #[derive(Debug, Clone)]
 pub struct FileGet {
-    /// How the replaced scan reads.
+    /// The scan that DataFusion planned.
     pub scan: GetScan,
     /// The scan that the files belong to.
     pub config: Arc<FileScanConfig>,
-    /// The task.
+    /// The task that runs the scan.
     pub context: Arc<TaskContext>,
 }
 
 impl FileGet {
-    /// One file, or the range of it, in the version that the listing saw. Bytes that are read
-    /// count in `got`.
+    /// Opens a file, or its range, in the version that the listing saw. The bytes that are read are added to `got`.
     ///
     /// # Errors
     ///
@@ -216,7 +217,7 @@ impl FileGet {
     }
 }
 
-/// One file of a scan, to be read with GET.
+/// One file of a scan, ready to be read with GET.
 #[derive(Debug)]
 pub struct OpenFile {
     scan: GetScan,
@@ -225,7 +226,7 @@ pub struct OpenFile {
 }
 
 impl OpenFile {
-    /// The rows that pass the filters, projected; both over the table's columns.
+    /// Plans the rows that pass the filters, projected. Both are over the table's columns.
     ///
     /// # Errors
     ///
@@ -239,7 +240,7 @@ impl OpenFile {
         self.scan.plan(&self.config, filters, projection, options)
     }
 
-    /// Runs the only partition of a plan about the file.
+    /// Runs the only partition of a plan for the file.
     ///
     /// # Errors
     ///
@@ -261,8 +262,8 @@ mod tests {
 
     use super::*;
 
-    /// A fallback is a part of its query: it shares memory, disk, caches and settings with it, and
-    /// only the store is its own.
+    /// A fallback is a part of its query: it shares memory, disk, caches and settings with it. Only the store is its
+    /// own.
     #[test]
     fn a_file_is_read_with_the_resources_of_its_task() {
         let url = ObjectStoreUrl::parse("s3://bucket").unwrap();

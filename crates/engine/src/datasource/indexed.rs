@@ -1,4 +1,4 @@
-//! A scan that indexes lead to its records (PushdownDB, section IV-A).
+//! The index scan: it reads only the records that indexes lead to (PushdownDB, section IV-A).
 
 use std::fmt;
 use std::sync::Arc;
@@ -53,41 +53,41 @@ use crate::notes::Notes;
 use crate::query::QueryCounters;
 use crate::sql_types::sql_type;
 
-/// What is looked up in the indexes of a table.
+/// The index look-up of a scan.
 #[derive(Debug, Clone)]
 pub struct Asked {
-    /// The columns. Records are wanted that the indexes of all of them lead to.
+    /// The columns to look up. The scan reads the records that the indexes of all these columns lead to.
     pub columns: Vec<AskedColumn>,
-    /// How the records are asked for.
+    /// The sizes of the requests for records.
     pub reading: Reading,
     /// The bucket of the index objects.
     pub store: ObjectStoreUrl,
 }
 
-/// What is looked up in the indexes of a column.
+/// The look-up in the indexes of one column.
 #[derive(Debug, Clone)]
 pub struct AskedColumn {
-    /// The column, by its place among the table's.
+    /// The column's position in the table.
     pub column: usize,
-    /// What is known of rows that are wanted, over the table's columns. Whoever reads the scan
-    /// filters again: it also returns other rows.
+    /// The condition on the rows, over the table's columns. The scan may return other rows, too, so an operator above
+    /// it filters again.
     pub filter: Arc<dyn PhysicalExpr>,
 }
 
-/// Reads those records of objects that may pass a filter, as indexes tell, and all records of objects
-/// that have no index to rely on. DataFusion's own source parses them.
+/// Reads those records of objects that may pass a filter according to indexes, and all records of objects that have
+/// no usable index. DataFusion's own source parses the records.
 #[derive(Clone)]
 pub struct IndexedSource {
     inner: Arc<dyn FileSource>,
     asked: Asked,
     format: Format,
     wanted: Arc<[Wanted]>,
-    /// What it takes to run: never in a plan.
+    /// The run-time state. It is none while the source is in a plan.
     bound: Option<Bound>,
     metrics: ExecutionPlanMetricsSet,
 }
 
-/// What is looked up in the indexes of a column, ready to be compared with keys.
+/// The look-up in the indexes of one column, as spans of keys.
 #[derive(Debug)]
 struct Wanted {
     column: usize,
@@ -105,12 +105,12 @@ struct Bound {
 }
 
 impl IndexedSource {
-    /// The same scan with a look into indexes first, if its files can have any, and the filters say
-    /// something about their columns.
+    /// Changes a scan so that it first looks into indexes. The files must be of a format that can be indexed, and the
+    /// filters must restrict the columns.
     ///
     /// # Errors
     ///
-    /// Why it is not possible.
+    /// The reason if that is not possible.
     pub fn replace(config: &FileScanConfig, asked: Asked) -> Result<FileScanConfig, Why> {
         let format = Format::of(config)?;
         let schema = config.file_source().table_schema().file_schema();
@@ -137,7 +137,7 @@ impl IndexedSource {
         Ok(FileScanConfigBuilder::from(config.clone()).with_source(Arc::new(source)).build())
     }
 
-    /// What is looked up.
+    /// The look-up of the scan.
     #[must_use]
     pub fn asked(&self) -> &Asked {
         &self.asked
@@ -149,7 +149,7 @@ impl IndexedSource {
         &self.inner
     }
 
-    /// The same source, ready to run as a part of a task about files in the bucket `data`.
+    /// Prepares the source to run in a task that reads files of the bucket `data`.
     ///
     /// # Errors
     ///
@@ -167,7 +167,7 @@ impl IndexedSource {
         Ok(Self { bound: Some(bound), ..self.clone() })
     }
 
-    /// How many of how many columns are read.
+    /// The number of columns that a source reads, and the number of all columns.
     #[must_use]
     pub fn width(source: &dyn FileSource) -> (usize, usize) {
         let all = source.table_schema().file_schema().fields().len();
@@ -247,7 +247,7 @@ impl FileSource for IndexedSource {
     }
 
     fn supports_repartitioning(&self) -> bool {
-        // A look-up is about a whole object.
+        // A look-up needs a whole object.
         false
     }
 
@@ -267,19 +267,19 @@ impl FileSource for IndexedSource {
     }
 }
 
-/// What EXPLAIN ANALYZE shows of a partition.
+/// The metrics of a partition, shown by EXPLAIN ANALYZE.
 #[derive(Debug, Clone)]
 struct Metrics {
-    /// Requests about index objects, and the bytes of their answers.
+    /// Requests for index objects, and the bytes of their answers.
     index_requests: Count,
     index_bytes: Count,
-    /// Records that they led to.
+    /// Records that the indexes led to.
     records: Count,
-    /// What was asked for of data objects.
+    /// The requests for ranges of data objects.
     read: RangesRead,
-    /// Objects that are read whole: they have no index, or too much of them is wanted.
+    /// Objects that are read whole, because they have no index or because too many of their records are wanted.
     whole: Count,
-    /// Indexes that could not be relied on.
+    /// Indexes that could not be used.
     fallbacks: Count,
 }
 
@@ -330,7 +330,7 @@ impl FileOpener for IndexedOpener {
             if file.object_meta.size == 0 {
                 return Ok(futures::stream::empty().boxed());
             }
-            // A look-up is about a whole object.
+            // A look-up needs a whole object.
             if file.range.is_some() {
                 return shared.whole(file);
             }
@@ -352,20 +352,20 @@ impl FileOpener for IndexedOpener {
     }
 }
 
-/// What the indexes of a file say.
+/// The result of looking up a file in its indexes.
 enum Found {
-    /// Where its records are.
+    /// The places of the records.
     Records(Vec<Place>),
-    /// Which rows of Parquet.
+    /// The rows of a Parquet file.
     Rows(RowSelection),
-    /// So many that the file had better be read whole.
+    /// Too many records: reading the whole file is cheaper.
     TooMany,
-    /// Nothing to rely on.
+    /// No index can be used.
     NoIndex,
 }
 
 impl Shared {
-    /// Whatever is wrong with an index, the file can be read without.
+    /// Looks up a file in its indexes. An error in an index is never fatal: the file can be read without it.
     async fn find(&self, file: &PartitionedFile) -> Found {
         let known = file.extension::<FileIndexes>();
         let of = |wanted: &Wanted| Some(known?.of(wanted.column)?.object.clone());
@@ -402,7 +402,7 @@ impl Shared {
         found
     }
 
-    /// Says that an index is not used.
+    /// Counts and notes that an index is not used.
     fn distrust(&self, file: &PartitionedFile, wanted: &Wanted, why: DataFusionError) {
         self.metrics.fallbacks.add(1);
         if let Some(counters) = &self.bound.counters {
@@ -441,7 +441,7 @@ impl Shared {
         Ok(index)
     }
 
-    /// The records that all indexes lead to, of those that are worth a look.
+    /// Looks up the records that all indexes lead to. Indexes that cost more than they save are not used.
     async fn look_up(&self, file: &PartitionedFile, indexes: &mut [(&Wanted, OpenIndex)]) -> Found {
         let Some((_, first)) = indexes.first() else { return Found::NoIndex };
         let (reading, rows) = (&self.source.asked.reading, first.top.records);
@@ -485,12 +485,12 @@ impl Shared {
         Found::Rows(selection(&found, rows))
     }
 
-    /// The file without an index, or its selected rows.
+    /// Reads the file without an index, or only its selected rows.
     fn whole(&self, file: PartitionedFile) -> RowsOf {
         Ok(one_file(&self.config, &self.source.inner, file, &self.bound.context)?.boxed())
     }
 
-    /// The records, as the table reads them.
+    /// Reads the records by ranges and parses them as the table's format.
     async fn read(&self, file: PartitionedFile, records: &[Place]) -> RowsOf {
         let mut reading = self.source.asked.reading;
         if self.many.are_refused() {
@@ -519,7 +519,7 @@ impl Shared {
         let borders = Borders::new(&self.source.format, size, ranges);
         let few = borders.bytes() <= PIECE_BYTES;
         let mut some = RecordRanges::new(fetch, before, borders, reading.ranges_per_request);
-        // Of more than that, rows are on their way before all is here.
+        // More bytes than this are streamed, so rows flow before all ranges have arrived.
         if few && let Err(error) = some.fetch().await {
             let Some(within) = within_record(&error) else { return Err(error.into()) };
             let offset = within.offset;
@@ -548,7 +548,7 @@ impl Shared {
 
 type RowsOf = Result<futures::stream::BoxStream<'static, Result<arrow::array::RecordBatch>>>;
 
-/// What two lists have in common, each of which is in order.
+/// The places that are in both lists. Both lists are sorted.
 fn in_both(a: &[Place], b: &[Place]) -> Vec<Place> {
     let mut others = b.iter().peekable();
     let is_in_others = |place: &&Place| {

@@ -1,9 +1,8 @@
-//! Several ranges of an object by one GET, where a store answers that.
+//! Fetches several ranges of an object with one GET, if the store answers such requests.
 //!
-//! The object stores know GETs of one range only. So what is asked for travels beside a GET of the whole
-//! object, as an extension of the request, and where our requests leave
-//! (`store.rs`) it becomes the header. A store that is not one of ours, or does not know such
-//! requests, answers with the whole object, of which nothing is read.
+//! The API of object stores has GETs of one range only. The list of ranges therefore travels as an extension of a GET
+//! of the whole object, and `store.rs`, which sends our requests, turns it into the header. A store of another kind,
+//! or one that ignores such headers, answers with the whole object; that answer is dropped unread.
 
 use std::fmt;
 use std::ops::Range;
@@ -20,29 +19,29 @@ use tokio::sync::Semaphore;
 use crate::index::lookup::{PIECE_BYTES, REQUESTS, get};
 use crate::notes::Notes;
 
-/// The most bytes of a header that asks for ranges: half of what servers commonly take of a line.
+/// The longest range header, in bytes: half of what servers commonly accept for a line.
 const HEADER_BYTES: usize = 4096;
 
-/// Ranges that are asked for together.
+/// Ranges that one request fetches.
 pub type Batch = Vec<Range<u64>>;
 
-/// Says which ranges a GET is to ask for, instead of the whole object.
+/// The ranges that a GET requests instead of the whole object, as an extension of the request.
 #[derive(Debug, Clone)]
 pub(crate) struct AskedRanges(pub(crate) Arc<str>);
 
-/// What was asked for of data objects.
+/// Metrics of the requests for ranges of data objects.
 #[derive(Debug, Clone)]
 pub struct RangesRead {
-    /// Requests.
+    /// The number of requests.
     pub requests: Count,
-    /// Ranges.
+    /// The number of ranges.
     pub ranges: Count,
-    /// Bytes of the answers.
+    /// The bytes of the answers.
     pub got: Count,
 }
 
-/// Ranges in batches, each of which one request can ask for: of so many ranges, and of bytes that both
-/// fit into memory and are soon here again if something goes wrong.
+/// Divides ranges into batches for one request each, of at most `most` ranges. The bytes of a batch are bounded so
+/// that they fit into memory and can be fetched again quickly after an error.
 #[must_use]
 pub fn batches(ranges: &[Range<u64>], most: u32) -> Vec<Batch> {
     let mut batches: Vec<Batch> = Vec::new();
@@ -68,13 +67,13 @@ pub fn batches(ranges: &[Range<u64>], most: u32) -> Vec<Batch> {
     batches
 }
 
-/// A range in parts that one request each may ask for.
+/// Cuts a range into pieces that fit into one request each.
 fn pieces(range: &Range<u64>) -> Vec<Range<u64>> {
     let starts = (range.start..range.end).step_by(PIECE_BYTES as usize);
     starts.map(|start| start..range.end.min(start + PIECE_BYTES)).collect()
 }
 
-/// Whether a store answers several ranges after all, as far as a scan has seen.
+/// Remembers whether the store refused several ranges in one request during a scan.
 #[derive(Debug)]
 pub struct ManyRanges {
     refused: AtomicBool,
@@ -82,13 +81,13 @@ pub struct ManyRanges {
 }
 
 impl ManyRanges {
-    /// Nothing has been seen.
+    /// Starts without a refusal.
     #[must_use]
     pub fn new(notes: Option<Arc<Notes>>) -> Self {
         Self { refused: AtomicBool::new(false), notes }
     }
 
-    /// Whether it did not.
+    /// Returns true if the store refused several ranges in one request.
     #[must_use]
     pub fn are_refused(&self) -> bool {
         self.refused.load(Ordering::Relaxed)
@@ -114,12 +113,12 @@ pub struct Fetch {
     object: ObjectMeta,
     many: Arc<ManyRanges>,
     read: RangesRead,
-    /// Requests that may be under way.
+    /// Limits the number of concurrent requests.
     slots: Semaphore,
 }
 
 impl Fetch {
-    /// Of the version that was listed.
+    /// Fetches from the version of the object that was listed.
     #[must_use]
     pub fn new(
         store: Arc<dyn ObjectStore>,
@@ -130,17 +129,17 @@ impl Fetch {
         Self { store, object, many, read, slots: Semaphore::new(REQUESTS) }
     }
 
-    /// The object.
+    /// The object as it was listed.
     #[must_use]
     pub fn object(&self) -> &ObjectMeta {
         &self.object
     }
 
-    /// The bytes of some ranges, by one request, or by one for each if that is not answered.
+    /// Fetches some ranges with one request, or with one request for each if the store refuses that.
     ///
     /// # Errors
     ///
-    /// If they cannot be read.
+    /// If the ranges cannot be read.
     pub async fn batch(&self, ranges: Batch) -> Result<Vec<Bytes>> {
         if ranges.len() > 1 && !self.many.are_refused() {
             match self.together(&ranges).await {
@@ -207,7 +206,7 @@ impl fmt::Display for Fetch {
     }
 }
 
-/// Whether asking for one range at a time would come to the same.
+/// Returns true if requests for single ranges would fail with the same error.
 fn is_final(error: &Error) -> bool {
     matches!(
         error,
@@ -247,7 +246,7 @@ mod tests {
         let halves =
             batches(&large.iter().map(|it| it.start..it.start + mib).collect::<Vec<_>>(), 9);
         assert_eq!(halves.iter().map(Vec::len).collect::<Vec<_>>(), [4, 2]);
-        // What is longer than a request is alone with each of its parts.
+        // A range longer than a request is cut, and each piece is a batch of its own.
         let long = [5..9, 100..2 * PIECE_BYTES + 107];
         assert_eq!(batches(&long, 9).iter().map(Vec::len).collect::<Vec<_>>(), [1, 1, 1, 1]);
         assert!(batches(&[], 9).is_empty());

@@ -1,4 +1,4 @@
-//! DataFusion's sources of text with errors that say where.
+//! DataFusion's sources of text, with errors that name the object and the place in it.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -34,46 +34,46 @@ use crate::csv_options::Recoding;
 use crate::decompressed::Members;
 use crate::notes::Notes;
 
-/// A source of text whose errors name the object. It reads exactly as the source inside does.
+/// Wraps a source of text so that its errors name the object. It returns the rows of the source inside.
 ///
-/// It also knows how JSON is laid out, which DataFusion's source does not tell.
+/// It also stores the layout of JSON, which DataFusion's source does not expose.
 #[derive(Clone)]
 pub struct NamedSource {
     inner: Arc<dyn FileSource>,
     layout: TextLayout,
-    /// Where it is noted that a file has keys that are no columns.
+    /// Collects notes about keys of JSON that are not columns; none if these are not reported.
     notes: Option<Arc<Notes>>,
-    /// What is done to the bytes before.
+    /// The changes to the bytes before they are parsed.
     recoding: Recoding,
     /// The most rows in a batch.
     batch_size: usize,
     metrics: ExecutionPlanMetricsSet,
 }
 
-/// The most rows in a batch, until a scan says so.
+/// The default for the most rows in a batch.
 pub(crate) const BATCH_SIZE: usize = 8192;
 
-/// How rows are separated in a text.
+/// The way in which a text separates its rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TextLayout {
-    /// Delimited records.
+    /// CSV: delimited records.
     Csv,
-    /// JSON objects, each on a line of its own, or several on one.
+    /// JSON objects, one or several on each line.
     JsonLines,
-    /// JSON objects, one after the other, which may go on in further lines.
+    /// JSON objects, one after the other, which may span several lines.
     JsonRecords,
     /// One JSON array of objects.
     JsonArray,
 }
 
 impl NamedSource {
-    /// The same scan with better errors, if it is one of CSV.
+    /// Wraps a scan of CSV; none for other scans.
     #[must_use]
     pub fn replace(config: &FileScanConfig) -> Option<FileScanConfig> {
         config.file_source().is::<CsvSource>().then(|| Self::wrap(config, TextLayout::Csv))
     }
 
-    /// The scan that [`NamedSource::replace`] made this one of, if it did.
+    /// The plain CSV scan inside a scan that [`NamedSource::replace`] made; none for other scans.
     #[must_use]
     pub fn replaced(config: &FileScanConfig) -> Option<FileScanConfig> {
         let named = config.file_source().downcast_ref::<Self>()?;
@@ -82,13 +82,13 @@ impl NamedSource {
         Some(FileScanConfigBuilder::from(config.clone()).with_source(inner).build())
     }
 
-    /// The same scan with better errors. `layout` must be that of its source.
+    /// Wraps a scan. `layout` must be that of its source.
     #[must_use]
     pub fn wrap(config: &FileScanConfig, layout: TextLayout) -> FileScanConfig {
         Self::wrap_recoded(config, layout, Recoding::default())
     }
 
-    /// The same of a scan whose bytes are changed before they are read.
+    /// Wraps a scan whose bytes are changed before they are parsed.
     #[must_use]
     pub(crate) fn wrap_recoded(
         config: &FileScanConfig,
@@ -108,7 +108,7 @@ impl NamedSource {
         FileScanConfigBuilder::from(config.clone()).with_source(named).build()
     }
 
-    /// The same scan of JSON, which notes keys that are no columns.
+    /// Changes a wrapped scan of JSON so that it notes keys that are not columns; none for other scans.
     pub(crate) fn noting_keys(
         config: &FileScanConfig,
         notes: &Arc<Notes>,
@@ -118,7 +118,8 @@ impl NamedSource {
         Some(FileScanConfigBuilder::from(config.clone()).with_source(Arc::new(named)).build())
     }
 
-    /// A scan of CSV whose bytes are changed before they are read, if they are to be.
+    /// Wraps a scan of CSV whose bytes are changed before they are parsed; returns it unchanged if `recoding` does
+    /// nothing.
     pub(crate) fn recoded(
         scan: Arc<dyn ExecutionPlan>,
         recoding: Recoding,
@@ -136,13 +137,13 @@ impl NamedSource {
         }
     }
 
-    /// What is done to the bytes before they are read; nothing if they are read as they are.
+    /// The changes to the bytes before they are parsed; none if there are none.
     #[must_use]
     pub fn recoding(&self) -> Option<Recoding> {
         Some(self.recoding).filter(|recoding| recoding.is_needed())
     }
 
-    /// The same source with counters of its own.
+    /// A copy of the source with new metrics.
     #[must_use]
     pub fn again(&self) -> Self {
         Self { metrics: ExecutionPlanMetricsSet::new(), ..self.clone() }
@@ -154,7 +155,7 @@ impl NamedSource {
         &self.inner
     }
 
-    /// How rows are separated in the files.
+    /// The way in which the files separate their rows.
     #[must_use]
     pub fn layout(&self) -> TextLayout {
         self.layout
@@ -242,9 +243,9 @@ impl FileSource for NamedSource {
     }
 
     fn supports_repartitioning(&self) -> bool {
-        // DataFusion cuts files at line ends, and would refuse what begins or ends within a value.
+        // DataFusion cuts files at line ends, and refuses a part that begins or ends within a value.
         match self.layout {
-            // What is decoded is read from the beginning.
+            // Decoding has to start at the beginning of a file.
             _ if self.recoding.is_needed() => false,
             TextLayout::Csv | TextLayout::JsonLines => self.inner.supports_repartitioning(),
             TextLayout::JsonRecords | TextLayout::JsonArray => false,
@@ -298,12 +299,13 @@ impl FileSource for NamedSource {
 /// The most values in a batch of CSV: the reader reserves memory for all of them, whether it reads them or not.
 const VALUES_AT_ONCE: usize = 4 << 20;
 
-/// In how many groups many small files are read, at least: each waits for one file at a time, or two.
+/// The least number of groups for many small files: each group waits for one or two files at a time.
 const SMALL_AT_ONCE: usize = 8;
-/// The most bytes of a file that is small: its request takes longer than its bytes.
+/// The most bytes of a small file: its request takes longer than the transfer of its bytes.
 const SMALL: u64 = 128 << 10;
 
-/// Files that are mostly waited for in more groups than there are cores; nothing of others.
+/// Divides many small files, whose time is mostly latency, into more groups than there are cores; none for other
+/// files.
 fn many_small(groups: &[FileGroup], target_partitions: usize) -> Option<Vec<FileGroup>> {
     let wanted = SMALL_AT_ONCE.max(target_partitions);
     let files = || groups.iter().flat_map(FileGroup::iter);
@@ -317,7 +319,7 @@ fn many_small(groups: &[FileGroup], target_partitions: usize) -> Option<Vec<File
     Some(all.chunks(each).map(|files| FileGroup::new(files.to_vec())).collect())
 }
 
-/// Whether all columns of the files are read.
+/// Returns true if the source reads all columns of the files.
 fn reads_all(source: &dyn FileSource) -> bool {
     let columns = source.table_schema().file_schema().fields().len();
     source.projection().is_none_or(|projection| {
@@ -336,16 +338,18 @@ struct NamedOpener {
     /// The URL of the store.
     place: String,
     layout: TextLayout,
-    /// Where keys of JSON that are no columns are noted.
+    /// Collects notes about keys of JSON that are not columns.
     notes: Option<Arc<Notes>>,
-    /// Whether a line of CSV may be longer than the file.
+    /// True if the length of lines must be bounded: the file is compressed or not on this machine.
     is_limited: bool,
 }
 
 impl NamedOpener {
-    /// The store that a file is read from: one that looks for what DataFusion would read wrong without a
-    /// word. That is values with line ends where a CSV file is cut, and in JSON fractions where there are to be
-    /// whole numbers. Escaped characters of JSON are rewritten if the reader would decode them wrongly.
+    /// The store that a file is read from. It detects what DataFusion would silently read wrong:
+    ///
+    /// * CSV: a quoted value with a line end where the file is cut into parts, and lines that are too long
+    /// * JSON: a byte order mark, fractions in columns of whole numbers, keys that are not columns, and escaped
+    ///   characters that the reader would decode wrongly (these are rewritten)
     fn store_of(&self, file: &PartitionedFile, object: &str, place: &str) -> Arc<dyn ObjectStore> {
         let store = Arc::clone(&self.store);
         let Some(csv) = self.source.downcast_ref::<CsvSource>() else {
@@ -390,7 +394,7 @@ impl FileOpener for NamedOpener {
         if let Some(expected) = expected.filter(|_| begins) {
             store = expected.watched(store, &file.object_meta);
         }
-        // The header of a part that begins later is elsewhere.
+        // The header of a later part is at the start of the file.
         let elsewhere = expected.filter(|_| !begins).cloned();
         let (all, meta) = (Arc::clone(&self.store), file.object_meta.clone());
         let (partition, batch_size) = (self.partition, self.batch_size);
@@ -418,8 +422,8 @@ impl FileOpener for NamedOpener {
     }
 }
 
-/// The schema of what a source reads, if it has columns of folders. DataFusion gives these the literal of a file,
-/// which is NOT NULL for one file and NULL for another.
+/// The output schema of a source that has partition columns; none for others. DataFusion fills these columns with the
+/// literal of a file, which is NOT NULL for one file and NULL for another.
 fn output_schema(source: &dyn FileSource) -> Result<Option<SchemaRef>> {
     let table = source.table_schema();
     if table.table_partition_cols().is_empty() {
@@ -432,7 +436,7 @@ fn output_schema(source: &dyn FileSource) -> Result<Option<SchemaRef>> {
     }))
 }
 
-/// The same opener, whose rows have the schema of what a source reads.
+/// Wraps an opener so that its rows have the output schema of the source.
 pub(super) fn conforming_opener(
     inner: Arc<dyn FileOpener>,
     source: &dyn FileSource,
@@ -459,16 +463,16 @@ impl FileOpener for ConformingOpener {
     }
 }
 
-/// The same rows in a schema whose columns may be NULL where theirs may not.
+/// Gives rows a schema whose columns may be NULL where those of the rows may not.
 fn conforming(rows: RecordBatch, schema: &SchemaRef) -> Result<RecordBatch> {
     let is_other = rows.schema_ref() != schema && schema.contains(rows.schema_ref());
     Ok(if is_other { rows.with_schema(Arc::clone(schema))? } else { rows })
 }
 
-/// What comes before the bytes of a part of a file, in errors about one of its records.
+/// Precedes the byte range in errors about a record of a part of a file.
 pub(crate) const PART: &str = "counted from the first record of bytes";
 
-/// A record that DataFusion's reader refuses, and where it is.
+/// A record that DataFusion's reader refuses, with its place.
 #[derive(Debug)]
 pub struct BadRecord {
     message: String,
@@ -476,7 +480,7 @@ pub struct BadRecord {
 }
 
 impl BadRecord {
-    /// Whether its text, or a value of it, is not the JSON that is expected.
+    /// Returns true if the text of the record, or a value in it, is not the expected JSON.
     #[must_use]
     pub fn is_json(&self) -> bool {
         self.is_json
@@ -491,13 +495,14 @@ impl fmt::Display for BadRecord {
 
 impl std::error::Error for BadRecord {}
 
-/// The same error with the object, and the names of its `columns` instead of their numbers.
+/// Adds the object to an error of Arrow and replaces the numbers of `columns` by their names. Other errors are
+/// unchanged.
 pub(crate) fn with_place(error: DataFusionError, place: &str, columns: &Schema) -> DataFusionError {
     match error.find_root() {
         DataFusionError::ArrowError(arrow, _) => {
             let message = named_column(&one_based_line(&arrow.to_string()), columns);
             let message = shortened(&message);
-            // A file of this machine is named by its path.
+            // A local file is named by its path.
             let file = place.strip_prefix("file://").or_else(|| place.strip_prefix("file:"));
             let message = format!("{message}, in {}", file.unwrap_or(place));
             let is_json = matches!(arrow.as_ref(), ArrowError::JsonError(_));
@@ -509,10 +514,10 @@ pub(crate) fn with_place(error: DataFusionError, place: &str, columns: &Schema) 
 
 /// The most characters of a record that an error repeats.
 const RECORD_CHARS: usize = 200;
-/// The most characters of an error about a record, or nearly.
+/// The most characters of an error about a record, approximately.
 const ERROR_CHARS: usize = 500;
 
-/// What Arrow says about a record, without its class, and without most of a long record.
+/// Arrow's message about a record, without its class and without most of a long record.
 fn shortened(message: &str) -> String {
     let classes = ["Csv error: ", "Parser error: ", "Json error: ", "Cast error: "];
     let message = classes.iter().find_map(|class| message.strip_prefix(class)).unwrap_or(message);
@@ -523,7 +528,7 @@ fn shortened(message: &str) -> String {
     middle_left_out(&before, ERROR_CHARS) + &middle_left_out(record, RECORD_CHARS)
 }
 
-/// A text of at most so many characters, or the same without its middle.
+/// Shortens a text to about `most` characters by leaving out its middle.
 fn middle_left_out(text: &str, most: usize) -> String {
     let count = text.chars().count();
     if count <= most {
@@ -535,11 +540,11 @@ fn middle_left_out(text: &str, most: usize) -> String {
     format!("{first} … {last}")
 }
 
-/// Arrow counts columns, people name them.
+/// Replaces the number of a column, which Arrow reports, by its name.
 fn named_column(message: &str, columns: &Schema) -> String {
     const OF_COLUMN: &str = "' for column ";
     let named = || {
-        // What comes after is the record.
+        // The text after "Row data: " is the record.
         let place = message.split(" Row data: ").next()?.rfind(OF_COLUMN)? + OF_COLUMN.len();
         let (before, after) = message.split_at(place);
         let (number, rest) = after.split_once(' ')?;
@@ -549,7 +554,7 @@ fn named_column(message: &str, columns: &Schema) -> String {
     named().unwrap_or_else(|| message.to_owned())
 }
 
-/// Arrow counts lines from 0, people from 1.
+/// Converts Arrow's line numbers, which start at 0, to numbers from 1.
 fn one_based_line(message: &str) -> String {
     let Some((before, after)) = message.split_once("at line ") else {
         return message.to_owned();

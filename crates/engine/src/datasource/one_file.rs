@@ -1,4 +1,4 @@
-//! One file of a scan by itself.
+//! Reads one file of a scan on its own.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use datafusion::datasource::physical_plan::{
 use datafusion::datasource::source::DataSource;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 
-/// What a source of DataFusion's reads of one file of a scan, all of its rows, as a part of a task.
+/// Reads all rows of one file of a scan with a source of DataFusion, within a task.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! One file, or a part of it, through S3 Select; and through GET where Select fails.
+//! Reads a file, or a range of it, through S3 Select, and with GET if Select fails.
 
 use std::fmt::Display;
 use std::sync::Arc;
@@ -30,20 +30,20 @@ use crate::endpoint::Endpoint;
 use crate::endpoints::bucket_of;
 use crate::metrics::{NodeMetrics, Tally};
 
-/// A way to send statements to the files of a table.
+/// Sends statements to the files of a table.
 #[derive(Debug, Clone)]
 pub struct FileSelect {
-    /// The store.
+    /// The endpoint that runs statements.
     pub endpoint: Arc<Endpoint>,
-    /// The same, for what is fetched beside statements.
+    /// The object store of the endpoint, for GETs beside statements.
     pub store: Arc<dyn ObjectStore>,
-    /// The bucket.
+    /// The bucket of the table.
     pub bucket: String,
-    /// What the files look like.
+    /// The format of the files.
     pub format: TableFormat,
     /// The most rows in a batch.
     pub batch_size: usize,
-    /// How long the store may say nothing, if that is not as its endpoint says.
+    /// The idle timeout of a statement; none to use the endpoint's.
     pub idle_timeout: Option<Duration>,
 }
 
@@ -59,7 +59,7 @@ impl FileSelect {
         bucket.ok_or_else(|| exec_datafusion_err!("{} is not an S3 bucket", url.as_str()))
     }
 
-    /// The store of a scan.
+    /// The object store of a scan.
     ///
     /// # Errors
     ///
@@ -68,13 +68,13 @@ impl FileSelect {
         context.runtime_env().object_store(&config.object_store_url)
     }
 
-    /// Sends a statement about one file or the range of it. A file of CSV whose header is not known is looked at
+    /// Sends a statement for one file or its range. If the header of a CSV file is still to be checked, it is fetched
     /// at the same time.
     ///
     /// # Errors
     ///
-    /// The store's answer, if it is not one of rows; without asking, if it stopped an earlier statement of
-    /// the same node for taking too long.
+    /// The store's error. If the store stopped an earlier statement of the same node for taking too long, this fails
+    /// without a request.
     pub async fn send(
         &self,
         statement: &Statement,
@@ -103,7 +103,7 @@ impl FileSelect {
         let Some(expected) = file.extension::<ExpectedHeader>() else { return answer.await };
         let object = &file.object_meta;
         let (answer, header) = join(answer, expected.check(&self.store, object)).await;
-        // A GET in its place says so, too.
+        // A GET of the object would report the same error.
         let wrong = |error: DataFusionError| Error::BadAnswer {
             bucket: self.bucket.clone(),
             key: object.location.to_string(),
@@ -113,14 +113,14 @@ impl FileSelect {
     }
 }
 
-/// Whether reading the object here may succeed, or fail with a better message. Where the store found damage, what
-/// succeeds might be wrong.
+/// Returns true if reading the object locally may succeed, or fail with a better message. It is false if the store
+/// found damage, because a local read might succeed with wrong data.
 #[must_use]
 pub fn may_fall_back(error: &Error) -> bool {
     matches!(error, Error::Refused { .. } | Error::BadAnswer { .. })
 }
 
-/// Whether a store that refuses a statement may take one that asks for less, such as a shorter one.
+/// Returns true if a store that refused a statement may accept a simpler one, such as a shorter one.
 #[must_use]
 pub fn may_take_less(error: &Error) -> bool {
     matches!(error, Error::Refused { .. }) && !error.is_final_refusal()
@@ -144,20 +144,19 @@ struct Shared {
     select: FileSelect,
     get: FileGet,
     columns: ProjectionExprs,
-    /// The answer's columns.
+    /// The schema of the answer.
     schema: SchemaRef,
     limit: Option<usize>,
     metrics: NodeMetrics,
-    /// What is known about the keys of joins above, if any are to arrive.
+    /// Facts about the keys of joins above; none if no keys will arrive.
     keys: Option<Arc<KeysAtOpen>>,
 }
 
-/// How many parts of a file are asked for ahead of the one that is read.
+/// The number of parts of a file that are requested ahead of the one that is read.
 pub const AHEAD: usize = 1;
 
 impl Shared {
-    /// What a file that is opened now is asked about the keys of the joins above, perhaps in parts;
-    /// nothing if no row can have one.
+    /// The parts of a file with the key filters of each; nothing if no row can match a key.
     async fn keys(&self, file: PartitionedFile) -> Result<Vec<(PartitionedFile, Vec<Filter>)>> {
         let Some(keys) = &self.keys else { return Ok(vec![(file, Vec::new())]) };
         let opening = Opening {
@@ -170,15 +169,15 @@ impl Shared {
         keys.parts(opening, &file).await
     }
 
-    /// What is asked now, keys among it.
+    /// The statement and filters for now, including `keys`.
     fn snapshot(&self, keys: &[Filter]) -> Result<ScanSnapshot> {
         self.source.snapshot(&self.select.endpoint, self.limit, keys)
     }
 }
 
 impl S3SelectOpener {
-    /// For one partition of a scan, which runs as a part of the task of `context`; `keys` are those
-    /// of joins above, if any are to arrive.
+    /// Creates the opener of one partition of a scan, within the task of `context`. `keys` are the keys of joins
+    /// above, if any will arrive.
     ///
     /// # Errors
     ///
@@ -220,7 +219,7 @@ impl FileOpener for S3SelectOpener {
     fn open(&self, file: PartitionedFile) -> Result<FileOpenFuture> {
         let shared = Arc::clone(&self.shared);
         Ok(Box::pin(async move {
-            // An empty object has no rows, and some stores no answer.
+            // An empty object has no rows, and some stores do not answer statements about it.
             if file.object_meta.size == 0 {
                 return Ok(futures::stream::empty().boxed());
             }
@@ -247,7 +246,7 @@ type Rows = BoxStream<'static, Result<RecordBatch>>;
 struct Open {
     shared: Arc<Shared>,
     snapshot: ScanSnapshot,
-    /// Whether it asks about the keys of joins, so that less can be asked if the store refuses it.
+    /// True if the statement filters by keys of joins, so that it can be sent without them if the store refuses it.
     has_keys: bool,
     file: PartitionedFile,
 }
@@ -279,7 +278,7 @@ impl Open {
         }
     }
 
-    /// The answer's rows; if it breaks off for good, the rest from the object itself.
+    /// The rows of the answer. If the answer breaks off for good, the remaining rows are read from the object.
     fn selected(self, stream: SelectStream, tally: Tally) -> Rows {
         enum State {
             Select(Box<SelectStream>, Box<Tally>),
@@ -319,7 +318,7 @@ impl Open {
         .boxed()
     }
 
-    /// Rows without columns, as many as the answer says.
+    /// Batches without columns, with the row count of the answer.
     async fn counted(&self, stream: SelectStream) -> Result<Rows> {
         let rows = match stream.try_collect::<Vec<_>>().await {
             Ok(batches) => one_count(&batches),
@@ -345,8 +344,8 @@ impl Open {
         Ok(futures::stream::iter(batches).boxed())
     }
 
-    /// The file's rows from GET that pass every filter, without the first `skip`: the store finds
-    /// rows in the order of the file, and so does DataFusion.
+    /// Reads the file's rows with GET, those that pass every filter, without the first `skip`. The store and
+    /// DataFusion return rows in the order of the file.
     fn fall_back(&self, skip: usize, why: &dyn Display) -> Result<Rows> {
         let Self { shared, snapshot, file, .. } = self;
         let object = &file.object_meta.location;
@@ -365,7 +364,7 @@ impl Open {
     }
 }
 
-/// The number that an answer of one count holds.
+/// The number in an answer that is a single count.
 fn one_count(batches: &[RecordBatch]) -> Result<usize, String> {
     let counts = batches.iter().flat_map(|it| it.column(0).as_primitive::<Int64Type>().iter());
     match counts.collect::<Vec<_>>().as_slice() {

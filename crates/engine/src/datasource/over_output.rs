@@ -1,4 +1,4 @@
-//! Expressions over a table's columns, over what a scan returns of them.
+//! Rewrites expressions over a table's columns to expressions over the output of a scan.
 
 use std::sync::Arc;
 
@@ -8,9 +8,9 @@ use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_expr::projection::ProjectionExprs;
 
-/// The expression over the output of a scan; none if it needs what the scan does not return.
+/// The expression over the output of a scan; none if it needs a column that the scan does not return.
 ///
-/// Unlike [`ProjectionExprs::project_expr`] it also finds expressions that the scan computes.
+/// Unlike [`ProjectionExprs::project_expr`], it also finds expressions that the scan computes.
 pub(crate) fn over_output(
     output: &ProjectionExprs,
     expr: &Arc<dyn PhysicalExpr>,

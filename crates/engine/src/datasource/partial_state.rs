@@ -1,5 +1,4 @@
-//! The partial states of aggregates, as the store computes them: over all rows of a scan, or over
-//! those of one group.
+//! The partial states of aggregates that the store computes, over all rows of a scan or over those of one group.
 
 use std::sync::Arc;
 
@@ -22,27 +21,25 @@ use super::s3_select::S3SelectSource;
 use crate::choice::Why;
 use crate::explain::aggregate_in_sql;
 
-/// A partial aggregation of all rows that a Select scan's statement selects: between the two lie
-/// projections only.
+/// A partial aggregation of all rows that a Select scan returns. Only projections lie between the two.
 #[derive(Debug)]
 pub struct OverScan<'a> {
-    /// The scan, ...
+    /// The node of the scan.
     pub scan: &'a Arc<dyn ExecutionPlan>,
-    /// ... what it scans, ...
+    /// The configuration of the scan.
     pub config: &'a FileScanConfig,
-    /// ... and its source.
+    /// The source of the scan.
     pub source: &'a S3SelectSource,
-    /// From the aggregation's input down to the table's columns.
+    /// The projections from the aggregation's input down to the table's columns.
     projections: Vec<ProjectionExprs>,
 }
 
 impl<'a> OverScan<'a> {
-    /// The scan of a partial aggregation, or why the store does not see the rows that are
-    /// aggregated.
+    /// Finds the scan of a partial aggregation.
     ///
     /// # Errors
     ///
-    /// The reason.
+    /// The reason why the store does not process exactly the rows that are aggregated.
     pub fn of(partial: &'a AggregateExec) -> Result<Self, Why> {
         let mut projections = Vec::new();
         let mut below = partial.input();
@@ -67,7 +64,7 @@ impl<'a> OverScan<'a> {
         Ok(Self { scan: below, config, source, projections })
     }
 
-    /// An expression over the aggregation's input, over the table's columns.
+    /// Rewrites an expression over the aggregation's input to one over the table's columns.
     ///
     /// # Errors
     ///
@@ -76,7 +73,7 @@ impl<'a> OverScan<'a> {
         self.projections.iter().try_fold(expr, |expr, projection| projection.unproject_expr(&expr))
     }
 
-    /// What translates expressions over the table's columns.
+    /// Returns the translator for expressions over the table's columns.
     #[must_use]
     pub fn translator(&self) -> Translator<'a> {
         self.source.translator()
@@ -87,16 +84,16 @@ impl<'a> OverScan<'a> {
 #[derive(Debug, Clone, PartialEq)]
 pub struct StateExpr {
     function: Aggregate,
-    /// FILTER: the rows that count.
+    /// The FILTER clause: the condition on rows that count.
     filter: Option<Expr>,
-    /// What is aggregated; none if rows are counted.
+    /// The aggregated value; none if rows are counted.
     value: Option<Expr>,
     data_type: DataType,
     nullable: bool,
 }
 
 impl StateExpr {
-    /// How many rows there are.
+    /// A count of all rows.
     #[must_use]
     pub fn rows() -> Self {
         Self {
@@ -108,8 +105,7 @@ impl StateExpr {
         }
     }
 
-    /// The state of all rows, or of those of which a condition is TRUE. Rows that do not count
-    /// contribute NULL.
+    /// The state of all rows, or of the rows for which a condition is TRUE. Other rows contribute NULL.
     #[must_use]
     pub fn over(&self, rows: Option<&Expr>) -> Expr {
         let counted = rows.into_iter().chain(&self.filter).cloned().reduce(Expr::and);
@@ -119,23 +115,23 @@ impl StateExpr {
             (Some(when), None) => case(when, Expr::Literal(Literal::Int(1))),
             (Some(when), Some(value)) => case(when, value.clone()),
         };
-        // Of an instant the day in UTC counts, and it is read as a field with that text is.
+        // For an instant the day in UTC counts; the answer is read like a field with that text.
         Expr::Aggregate { function: self.function, arg: Some(Box::new(arg)) }
     }
 
-    /// Whether the state of no rows is NULL: that of a count is 0.
+    /// Returns true if the state of no rows is NULL. The state of a count is 0.
     #[must_use]
     pub fn is_nullable(&self) -> bool {
         self.nullable
     }
 
-    /// Whether the state is a text.
+    /// Returns true if the state is a text.
     #[must_use]
     pub fn is_text(&self) -> bool {
         matches!(self.data_type, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
     }
 
-    /// The column of an answer with this state: what is not nullable is a count.
+    /// The column of an answer with this state. Counts are not nullable.
     #[must_use]
     pub fn field(&self, number: usize) -> Field {
         Field::new(format!("_{}", number + 1), self.data_type.clone(), self.nullable)
@@ -146,20 +142,20 @@ fn case(when: Expr, then: Expr) -> Expr {
     Expr::Case { operand: None, branches: vec![(when, then)], otherwise: None }
 }
 
-/// The states of all aggregates of a partial aggregation. What several of them need is asked once.
+/// The states of all aggregates of a partial aggregation. A state that several of them need is requested once.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct PartialStates {
-    /// What is asked.
+    /// The states to request.
     pub columns: Vec<StateExpr>,
-    /// For each state of the aggregation's schema, groups aside, its place among the columns.
+    /// For each state of the aggregation's schema, without the groups, its index in `columns`.
     pub states: Vec<usize>,
 }
 
 impl PartialStates {
-    /// The states of the aggregates of `partial`, or why the store cannot compute each of them
-    /// exactly: of COUNT, SUM, AVG, MIN and MAX it can, with or without FILTER.
+    /// The states of the aggregates of `partial`; the inner error is the reason if the store cannot compute each of
+    /// them exactly. It can compute COUNT, SUM, AVG, MIN and MAX, with or without FILTER.
     ///
-    /// MIN and MAX of doubles stay here, because the two sides do not agree on NaN and -0.0.
+    /// MIN and MAX of doubles are computed locally, because the two sides do not agree on NaN and -0.0.
     ///
     /// # Errors
     ///
@@ -193,7 +189,7 @@ struct Answer<'a> {
 }
 
 impl Answer<'_> {
-    /// The columns that make up an aggregate's partial state; `None` if the store cannot.
+    /// The columns that make up an aggregate's partial state; `None` if the store cannot compute it.
     fn of(
         &mut self,
         aggregate: &AggregateFunctionExpr,

@@ -1,4 +1,4 @@
-//! Objects that cannot change while they are read.
+//! Pins objects to one version while they are read.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use object_store::{GetOptions, GetResult, ObjectMeta, ObjectStore};
 
 use crate::layered::{Layered, ReadLayer};
 
-/// Every read of an object sees the version that the listing saw, or fails.
+/// Makes every read of an object return the version that the listing saw, or fail.
 #[derive(Debug)]
 struct Pinned {
     location: Path,
@@ -18,8 +18,7 @@ struct Pinned {
     got: Count,
 }
 
-/// Pins one object of a store to the version in its listing, if it has one; counts the bytes of
-/// answers in `got`.
+/// Pins one object of a store to the version in its listing, if that has one, and adds the bytes of answers to `got`.
 #[must_use]
 pub fn pinned(
     store: Arc<dyn ObjectStore>,

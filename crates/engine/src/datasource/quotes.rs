@@ -1,25 +1,25 @@
-//! Where a CSV text is within quotes, as DataFusion's reader sees it.
+//! Tracks where a CSV text is within quotes, by the rules of DataFusion's reader.
 
 use datafusion::common::config::CsvOptions;
 use datafusion::datasource::physical_plan::CsvSource;
 use memchr::{memchr, memchr2};
 
-/// Follows quotes through a text that is handed over piece by piece. Only quotes and what may hide them are
-/// looked at, so that it costs little where there are few.
+/// Tracks quotes through a text that arrives in pieces. It looks only at quotes, escape characters and comment marks,
+/// so it is cheap where there are few.
 #[derive(Debug, Clone)]
 pub struct Quotes {
     delimiter: u8,
     quote: u8,
     escape: Option<u8>,
     comment: Option<u8>,
-    /// What ends a record, if not `\r` and `\n`.
+    /// The byte that ends a record; none for `\r` and `\n`.
     terminator: Option<u8>,
     state: State,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// Where a record begins.
+    /// At the beginning of a record.
     Record,
     /// Outside of quotes, behind this byte.
     Behind(u8),
@@ -27,12 +27,12 @@ enum State {
     Quoted,
     /// Behind an escape character within quotes.
     Escaped,
-    /// Behind what closes quotes, unless it is doubled.
+    /// Behind a quote that closes the value, unless another quote follows.
     Closed,
 }
 
 impl Quotes {
-    /// Those of a table, at the beginning of a record; nothing if its special characters are not told apart.
+    /// The tracker of a table, at the beginning of a record; none if two of its special characters are the same.
     #[must_use]
     pub fn of(csv: &CsvSource) -> Option<Self> {
         let quotes = Self {
@@ -46,7 +46,7 @@ impl Quotes {
         quotes.told_apart()
     }
 
-    /// The same of options of the format.
+    /// The tracker of format options; none if two special characters are the same.
     #[must_use]
     pub fn of_options(csv: &CsvOptions) -> Option<Self> {
         let quotes = Self {
@@ -72,13 +72,13 @@ impl Quotes {
         others.into_iter().all(is_apart).then_some(self)
     }
 
-    /// Whether the text so far ends within quotes.
+    /// Returns true if the text so far ends within quotes.
     #[must_use]
     pub fn are_open(&self) -> bool {
         matches!(self.state, State::Quoted | State::Escaped)
     }
 
-    /// Goes on with the next bytes of the text.
+    /// Passes the next bytes of the text.
     pub fn pass(&mut self, bytes: &[u8]) {
         if self.escape.is_none() && self.comment.is_none() {
             return self.pass_quotes(bytes);
@@ -111,11 +111,12 @@ impl Quotes {
         }
     }
 
-    /// The same where only quotes matter, of which texts may have very many.
+    /// Passes bytes without escape characters or comments. Such texts may have very many quotes, so this is the fast
+    /// path.
     fn pass_quotes(&mut self, bytes: &[u8]) {
         let Some(last) = bytes.last() else { return };
         let mut is_open = self.state == State::Quoted;
-        // Where quotes would be doubled.
+        // The position at which a quote would double the one before.
         let mut behind_closed = (self.state == State::Closed).then_some(0);
         each(self.quote, bytes, |at| {
             if is_open {
@@ -137,7 +138,7 @@ impl Quotes {
         };
     }
 
-    /// To the end of the quotes, or as far as the text goes.
+    /// Skips to the end of the quotes, or of the text.
     fn close_quotes(&mut self, rest: &[u8]) -> Option<usize> {
         let mut at = 0;
         loop {
@@ -152,7 +153,7 @@ impl Quotes {
                 return Some(at);
             }
             if next != Some(&self.quote) {
-                // What follows is looked at as what is behind the quotes.
+                // The next byte is handled as one behind the quotes.
                 self.state = if next.is_some() { State::Behind(self.quote) } else { State::Closed };
                 return Some(at);
             }
@@ -160,7 +161,7 @@ impl Quotes {
         }
     }
 
-    /// The next quote or mark of a comment, which only is one where a field or a record begins.
+    /// Skips to the next quote or comment mark. It has a meaning only where a field or a record begins.
     fn open_quotes(&mut self, rest: &[u8]) -> Option<usize> {
         let found = match self.comment {
             Some(comment) => memchr2(self.quote, comment, rest),
@@ -194,11 +195,12 @@ impl Quotes {
     }
 }
 
-/// Calls a function with each place of a byte. Where there are many this is faster than to look for the next.
+/// Calls a function with each position of a byte. If there are many, this is faster than repeated searches for the
+/// next.
 #[inline]
 fn each(byte: u8, bytes: &[u8], mut found: impl FnMut(usize)) {
     const WORD: usize = size_of::<u64>();
-    /// Of so many bytes it is first looked whether there is any.
+    /// Blocks of this many bytes are skipped at once if they do not contain the byte.
     const BLOCK: usize = 4096;
     const LOW_BITS: u64 = u64::from_le_bytes([0x7f; WORD]);
     let wanted = u64::from_le_bytes([byte; WORD]);
@@ -238,7 +240,7 @@ mod tests {
         Quotes::of(&CsvSource::new(Arc::new(Schema::empty())).with_csv_options(options)).unwrap()
     }
 
-    /// Whether the reader that Arrow reads with takes a line end behind a text for one of a value.
+    /// Returns true if the CSV reader that Arrow uses treats a line end behind the text as a part of a value.
     fn is_open_to_csv_core(
         text: &str,
         escape: Option<u8>,
@@ -273,7 +275,7 @@ mod tests {
     #[test]
     fn quotes_are_open_as_the_reader_has_them() {
         let check = |text: &str, expected: bool| {
-            // Of long texts some blocks have no quote.
+            // Some blocks of long texts have no quote.
             for before in [String::new(), "a,b\n".repeat(1030), "c,\"d\"\n".repeat(700)] {
                 let mut quotes = quotes(None, None, None);
                 let text = before + text;

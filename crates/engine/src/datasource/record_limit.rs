@@ -1,4 +1,4 @@
-//! Records that never end: a small compressed file may hold a line of any length.
+//! Limits the length of records: a small compressed file may contain a line of any length.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,17 +8,17 @@ use object_store::ObjectStore;
 
 use super::watched::{Watch, watched};
 
-/// The most bytes of a record, or of a line of CSV.
+/// The most bytes of a record, or of a line of CSV: 256 MiB.
 pub(crate) const MOST_BYTES: usize = 256 << 20;
 
-/// A record that is too long, and the file that it is in.
+/// A record that is too long, and its file.
 #[derive(Debug)]
 pub(crate) struct LongRecord {
     place: String,
 }
 
 impl LongRecord {
-    /// The way out.
+    /// The hint to the user.
     pub(crate) const HINT: &'static str =
         "Check what the file is: it may have no line ends, or be compressed twice.";
 
@@ -37,14 +37,14 @@ impl fmt::Display for LongRecord {
 
 impl std::error::Error for LongRecord {}
 
-/// A store that one file of CSV is read from, and that fails where a line is too long.
+/// Wraps the store of one CSV file so that reading fails at a line that is too long.
 pub(super) fn limited(store: Arc<dyn ObjectStore>, place: &str) -> Arc<dyn ObjectStore> {
     watched(store, Lines { bytes: 0, place: place.to_owned() })
 }
 
 #[derive(Debug)]
 struct Lines {
-    /// How many bytes came since the last line end.
+    /// The number of bytes since the last line end.
     bytes: usize,
     place: String,
 }

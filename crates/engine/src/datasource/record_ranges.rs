@@ -1,4 +1,4 @@
-//! Some records of an object, as if they were an object.
+//! Presents some records of an object as an object of its own.
 
 use std::fmt;
 use std::sync::Arc;
@@ -17,27 +17,28 @@ use super::borders::{Borders, WithinRecord};
 use super::many_ranges::{Fetch, batches};
 use crate::index::lookup::REQUESTS;
 
-/// A store of one object: the bytes of another in some ranges, one after the other, as GETs fetch them.
-/// So DataFusion's reader parses records that lie here and there.
+/// A store of one object: the concatenation of some ranges of another object, which GETs fetch. With it, DataFusion's
+/// reader parses records that are scattered over an object.
 #[derive(Debug)]
 pub struct RecordRanges {
     fetch: Arc<Fetch>,
     before: Bytes,
     borders: Borders,
-    /// The most ranges that one request asks for.
+    /// The most ranges in one request.
     together: u32,
-    /// The bytes of the ranges, if they are here.
+    /// The bytes of the ranges, if they are already fetched.
     fetched: Option<Vec<Bytes>>,
 }
 
 impl RecordRanges {
-    /// `before`, and the ranges of an object, so many of them by one request.
+    /// The object consists of `before` and the ranges of `borders`, which are fetched with at most `together` ranges
+    /// per request.
     #[must_use]
     pub fn new(fetch: Fetch, before: Bytes, borders: Borders, together: u32) -> Self {
         Self { fetch: Arc::new(fetch), before, borders, together, fetched: None }
     }
 
-    /// Fetches all of it now, so that nothing is read of ranges that are no records.
+    /// Fetches and checks all ranges now, so that no row is returned if one of them is not whole records.
     ///
     /// # Errors
     ///
@@ -72,7 +73,7 @@ impl RecordRanges {
     }
 }
 
-/// Where a range of an object was no record, if that is what is wrong.
+/// The place where a range of an object cuts a record; none for other errors.
 #[must_use]
 pub fn within_record(error: &Error) -> Option<WithinRecord> {
     match error {
@@ -182,7 +183,7 @@ mod tests {
         let mut some = of(&ranges);
         let read = some.get(&path).await.unwrap().bytes().await.unwrap();
         assert!(read == expected);
-        // And the byte before each range.
+        // The byte before each range is fetched, too.
         let counts = || [&counted.requests, &counted.ranges, &counted.got].map(|it| it.value());
         assert_eq!(counts(), [5, 5, expected.len() - 1 + 3]);
         some.fetch().await.unwrap();

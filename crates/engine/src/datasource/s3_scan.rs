@@ -1,4 +1,4 @@
-//! A Select scan as a node of a plan: it finds its endpoint when it runs.
+//! The node of a Select scan in a plan. It looks up its endpoint when it runs.
 
 use std::any::Any;
 use std::fmt;
@@ -39,15 +39,15 @@ use crate::query::QueryCounters;
 
 /// The files of a scan with an [`S3SelectSource`], an [`IndexedSource`] or a [`TurningSource`].
 ///
-/// A [`FileSource`] is opened without the task's context, in which the endpoint is found; a
-/// [`DataSource`] is opened with it. In all else this is the [`FileScanConfig`] inside.
+/// A [`FileSource`] is opened without the task's context, which holds the endpoint; a [`DataSource`] is opened with
+/// it. Everything else is delegated to the [`FileScanConfig`] inside.
 #[derive(Clone)]
 pub struct S3Scan {
     config: Arc<FileScanConfig>,
 }
 
 impl S3Scan {
-    /// A node that scans the files of `config`, whose source is one of these.
+    /// A node that scans the files of `config`, whose source must be one of these.
     #[must_use]
     pub fn node(config: FileScanConfig) -> Arc<DataSourceExec> {
         DataSourceExec::from_data_source(Self { config: Arc::new(config) })
@@ -60,7 +60,7 @@ impl S3Scan {
         Some((&self.config, source))
     }
 
-    /// The scan's source with what it takes to run as a part of a task.
+    /// The scan's source with the run-time state of a task.
     fn bound(
         &self,
         siblings: Option<&Siblings>,
@@ -86,7 +86,7 @@ impl S3Scan {
         Ok(Arc::new(BoundSource::new(source, keys, &self.config, context)?))
     }
 
-    /// What DataFusion made of the scan inside, as a scan of ours.
+    /// Wraps the scan that DataFusion derived from the one inside.
     fn like(&self, source: &Arc<dyn DataSource>) -> Result<Arc<dyn DataSource>> {
         let config = source
             .downcast_ref::<FileScanConfig>()
@@ -159,7 +159,7 @@ impl DataSource for S3Scan {
         if let (Some(turning), Some(_)) =
             (self.config.file_source().downcast_ref::<TurningSource>(), limit)
         {
-            // A limit counts all rows that GET reads, and ends it before long.
+            // A limit counts all rows that GET reads, and soon ends the scan.
             let get = FileScanConfigBuilder::from(FileScanConfig::clone(&self.config))
                 .with_source(Arc::clone(turning.get()));
             return Some(Arc::new(get.with_limit(limit).build()));
@@ -220,7 +220,7 @@ impl DataSource for S3Scan {
     fn create_sibling_state(&self, config: &ConfigOptions) -> Option<Arc<dyn Any + Send + Sync>> {
         let files = self.config.create_sibling_state(config);
         if let Some(turning) = self.config.file_source().downcast_ref::<TurningSource>() {
-            // They share a link, even if they do not share the files.
+            // Partitions share a link, even if they do not share the files.
             let pace = turning.pace(&self.config, config).ok();
             return Some(Arc::new(Siblings { files, keys: None, pace }));
         }
@@ -231,15 +231,15 @@ impl DataSource for S3Scan {
     }
 }
 
-/// What the partitions of a scan share while it runs once.
+/// The state that the partitions of a scan share during one execution.
 struct Siblings {
-    /// The files that none of them has opened yet.
+    /// The files that no partition has opened yet.
     files: Option<Arc<dyn Any + Send + Sync>>,
     keys: Option<Arc<KeysAtOpen>>,
     pace: Option<Arc<Pace>>,
 }
 
-/// A Select source while it runs: with the endpoint that its name stands for. Never in a plan.
+/// A Select source at run time, with the endpoint that its name refers to. It is never in a plan.
 #[derive(Clone)]
 pub(super) struct BoundSource {
     source: S3SelectSource,
@@ -279,7 +279,7 @@ impl BoundSource {
         NodeMetrics::new(&self.endpoint, counters, self.source.metrics_set(), partition)
     }
 
-    /// What opens the files of a partition.
+    /// Creates the opener for the files of a partition.
     pub(super) fn opener(&self, metrics: NodeMetrics) -> Result<Arc<dyn FileOpener>> {
         let opener = S3SelectOpener::new(
             &self.source,
@@ -338,32 +338,32 @@ impl FileSource for BoundSource {
     }
 }
 
-/// The scan of a plan node by one of our sources.
+/// The scan of a plan node whose source is of type `T`.
 fn scan_by<T: FileSource>(node: &dyn ExecutionPlan) -> Option<(&FileScanConfig, &T)> {
     let node = (node as &dyn Any).downcast_ref::<DataSourceExec>()?;
     let config = &node.data_source().downcast_ref::<S3Scan>()?.config;
     Some((config, config.file_source().downcast_ref::<T>()?))
 }
 
-/// The index scan of a plan node, if it is one.
+/// The index scan of a plan node; none for other nodes.
 #[must_use]
 pub fn as_index_scan(node: &dyn ExecutionPlan) -> Option<(&FileScanConfig, &IndexedSource)> {
     scan_by(node)
 }
 
-/// The Select scan of a plan node, if it is one.
+/// The Select scan of a plan node; none for other nodes.
 #[must_use]
 pub fn as_select_scan(node: &dyn ExecutionPlan) -> Option<(&FileScanConfig, &S3SelectSource)> {
     scan_by(node)
 }
 
-/// The scan of a plan node that begins with GET and may turn to Select, if it is one.
+/// The adaptive scan of a plan node, which begins with GET and may change to Select; none for other nodes.
 #[must_use]
 pub fn as_turning_scan(node: &dyn ExecutionPlan) -> Option<(&FileScanConfig, &TurningSource)> {
     scan_by(node)
 }
 
-/// The files that a plan node scans, if it does, by a source of DataFusion's or of ours.
+/// The files that a plan node scans, with a source of DataFusion or one of ours; none for other nodes.
 #[must_use]
 pub fn as_scan(node: &dyn ExecutionPlan) -> Option<&FileScanConfig> {
     let source = (node as &dyn Any).downcast_ref::<DataSourceExec>()?.data_source();

@@ -1,4 +1,4 @@
-//! What one open of a file asks.
+//! The statement and the filters of one open of a file.
 
 use std::sync::Arc;
 
@@ -13,26 +13,26 @@ use super::s3_select::Filter;
 use super::statement::Statement;
 use crate::guards::guarded;
 
-/// What is asked about one file, or a range of it, and what is checked here: made when the file is
-/// opened and never changed. The statement, the count of rows to skip when an answer breaks off,
-/// and the GET that takes its place all go by the same filters, whatever filters arrive later.
+/// The statement for a file or a range of it, and the filters that are checked locally. It is made when the file is
+/// opened and never changes. The statement, the number of rows to skip when an answer breaks off, and the GET that
+/// replaces the statement all use the same filters, whatever filters arrive later.
 #[derive(Debug, Clone)]
 pub struct ScanSnapshot {
-    /// What the store is asked.
+    /// The statement for the store.
     pub statement: Statement,
     /// Every filter, as DataFusion evaluates it over the table's columns.
     pub filters: Vec<Arc<dyn PhysicalExpr>>,
-    /// The filters that the store applies only roughly, so that it may return too many rows; over the
-    /// answer's columns.
+    /// The filters, over the answer's columns, that the store applies only approximately, so that it may return too
+    /// many rows.
     recheck: Option<Arc<dyn PhysicalExpr>>,
 }
 
 impl ScanSnapshot {
-    /// A statement whose condition is the conjunction of `filters`.
+    /// Creates a snapshot. The condition of `statement` must be the conjunction of `filters`.
     ///
     /// # Errors
     ///
-    /// If a filter that the store applies only roughly is about a column that is not asked for.
+    /// If a filter that the store applies only approximately needs a column that the statement does not return.
     pub fn new(statement: Statement, filters: &[Filter], answer: &Schema) -> Result<Self> {
         let rough = filters.iter().filter(|it| it.there.exactness != Exactness::Exact);
         let recheck = rough
@@ -46,7 +46,7 @@ impl ScanSnapshot {
         })
     }
 
-    /// How many rows of an answer pass every filter.
+    /// Counts the rows of an answer that pass every filter.
     ///
     /// # Errors
     ///
@@ -125,14 +125,14 @@ mod tests {
             format!("({k} > 1) AND ({k} < {most})")
         };
         assert_eq!((asked(&after), asked(&last)), (and(4), and(3)));
-        // A GET that takes the place of the statement goes by the filters of that statement.
+        // A GET that replaces the statement uses the filters of that statement.
         let filters = |snapshot: &ScanSnapshot| {
             snapshot.filters.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
         };
         assert_eq!(filters(&before), "k@0 > 1");
         assert_eq!(filters(&after), "k@0 > 1; k@0 < 4");
 
-        // The same node run twice, with another filter each time.
+        // One node runs twice, each time with another filter.
         let rows = async |most: i64| {
             arriving.update(below(&k, most)).unwrap();
             let config = FileScanConfigBuilder::from(config.clone());

@@ -16,19 +16,19 @@ use super::predicate::{ColumnStyle, Translator};
 /// A statement with everything that is the same for all objects of a table.
 #[derive(Debug, Clone)]
 pub struct Statement {
-    /// The statement.
+    /// The SQL of the statement.
     pub query: Query,
-    /// How the answer is to be sent.
+    /// The format of the answer.
     pub output: OutputSerialization,
     /// The columns of the answer.
     pub answer: SchemaRef,
-    /// Whether the answer is one number: how many rows there are, for scans of no column.
+    /// True if the answer is a single number, the row count of a scan without columns.
     pub counts_rows: bool,
 }
 
 impl Statement {
-    /// A scan of some columns of a file schema, in that order; `None` if a column's type cannot
-    /// be sent as text and read back the same.
+    /// A scan of some columns of a file schema, in that order; `None` if the values of a column cannot be sent as
+    /// text and read back unchanged.
     #[must_use]
     pub fn scan(
         profile: &EndpointProfile,
@@ -73,8 +73,8 @@ impl Statement {
         Some(Self { output, query: query(items, filter, limit), answer, counts_rows: false })
     }
 
-    /// Aggregates over all rows that pass a filter: one row, with these columns, which are called
-    /// `_1`, `_2`, …. A column that is not nullable is a count.
+    /// Aggregates over all rows that pass a filter. The answer is one row with these columns, which are called `_1`,
+    /// `_2`, …. A column that is not nullable is a count.
     #[must_use]
     pub fn aggregate(items: Vec<Expr>, filter: Option<Expr>, answer: SchemaRef) -> Self {
         let is = |class_of: TypeClass| {
@@ -89,22 +89,21 @@ impl Statement {
         Self::aggregate_as_sent(items.collect(), filter, answer)
     }
 
-    /// The same of items that are sent as they are.
+    /// Like [`Self::aggregate`], but the items are sent unchanged, without casts to text.
     pub(crate) fn aggregate_as_sent(
         items: Vec<Expr>,
         filter: Option<Expr>,
         answer: SchemaRef,
     ) -> Self {
-        // The least text may be the empty one, which CSV cannot tell from NULL.
+        // The least text may be the empty one, which CSV cannot distinguish from NULL.
         let text = answer.fields().iter().any(|it| class(it.data_type()) == TypeClass::String);
         let output = if text { json() } else { OutputSerialization::Csv(CsvOutput::default()) };
         let query = query(items.into_iter().map(item).collect(), filter, None);
         Self { query, output, answer, counts_rows: false }
     }
 
-    /// The groups of the rows that pass a filter, with their keys and then their aggregates, which
-    /// are called `_1`, `_2`, …; without keys, one group of all rows. A group may come in several
-    /// rows.
+    /// The groups of the rows that pass a filter, with their keys and then their aggregates, which are called `_1`,
+    /// `_2`, …. Without keys, all rows are one group. The answer may split a group into several rows.
     #[must_use]
     pub fn groups(
         keys: Vec<GroupKey>,
@@ -116,7 +115,7 @@ impl Statement {
         let first = keys.len();
         let of_key = |(number, key): (usize, &GroupKey)| ProjectionItem {
             expr: key.sent.clone(),
-            // Columns otherwise keep their names.
+            // In CSV, columns keep their names.
             alias: as_json.then(|| format!("_{}", number + 1)),
         };
         let mut items: Vec<_> = keys.iter().enumerate().map(of_key).collect();
@@ -131,7 +130,7 @@ impl Statement {
         Self { query, output, answer, counts_rows: false }
     }
 
-    /// The statement's text.
+    /// The SQL text of the statement.
     #[must_use]
     pub fn sql(&self) -> String {
         self.query.to_string()
@@ -156,9 +155,9 @@ impl Statement {
 /// A key of GROUP BY.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GroupKey {
-    /// What is grouped by.
+    /// The expression in GROUP BY.
     pub key: Expr,
-    /// What is sent of it.
+    /// The expression in the SELECT list that returns the key.
     pub sent: Expr,
 }
 
@@ -180,8 +179,8 @@ fn json() -> OutputSerialization {
     OutputSerialization::Json { record_delimiter: "\n".to_owned() }
 }
 
-/// CSV, unless NULL and the empty string must be told apart. What comes from JSON comes as JSON:
-/// each value is then read by the same reader that would read it from the object.
+/// The output format: CSV, unless NULL and the empty string must be distinguished. Values of JSON objects are sent as
+/// JSON, so that the reader that would parse the object parses the answer.
 fn output(style: ColumnStyle, answer: &Schema) -> OutputSerialization {
     let text = |data_type: &DataType| {
         matches!(data_type, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
@@ -197,7 +196,7 @@ fn csv() -> OutputSerialization {
     OutputSerialization::Csv(CsvOutput::default())
 }
 
-/// What stores take values of a type for.
+/// The class of types that a store profile lists a data type under.
 pub(crate) fn class(data_type: &DataType) -> TypeClass {
     match data_type {
         DataType::Boolean => TypeClass::Bool,
@@ -210,7 +209,7 @@ pub(crate) fn class(data_type: &DataType) -> TypeClass {
     }
 }
 
-/// Whether every value of a type can be sent and read back the same.
+/// Returns true if every value of a type can be sent and read back unchanged.
 pub(crate) fn is_sendable(
     style: ColumnStyle,
     translator: &Translator<'_>,
@@ -219,7 +218,7 @@ pub(crate) fn is_sendable(
     is_text_safe(style, data_type) && is_trusted(translator, data_type)
 }
 
-/// Whether the store sends values of a type back as they are, those inside others included.
+/// Returns true if the store returns values of a type unchanged, including the values nested in others.
 fn is_trusted(translator: &Translator<'_>, data_type: &DataType) -> bool {
     match data_type {
         DataType::Struct(fields) => {
@@ -234,13 +233,12 @@ fn is_trusted(translator: &Translator<'_>, data_type: &DataType) -> bool {
     }
 }
 
-/// Whether every value of a type can be sent as text and read back the same. A CSV field is text
-/// already, and a value from JSON is sent as JSON: the reader that would read them from the object
-/// also reads them from the answer.
+/// Returns true if every value of a type can be sent as text and read back unchanged. A CSV field is text already,
+/// and a value from JSON is sent as JSON: the reader that would parse the object also parses the answer.
 fn is_text_safe(style: ColumnStyle, data_type: &DataType) -> bool {
     match style {
         ColumnStyle::Positional => !data_type.is_nested(),
-        // A store may write numbers as another text.
+        // A store may write a number as a different text.
         ColumnStyle::Member => !is_mixed(data_type),
         ColumnStyle::Named => matches!(
             data_type,

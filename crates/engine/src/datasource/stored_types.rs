@@ -1,4 +1,4 @@
-//! Whether a Parquet object stores what its table declares.
+//! Checks that a Parquet object stores the types that its table declares.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
@@ -15,14 +15,14 @@ use parquet::file::metadata::{PageIndexPolicy, ParquetMetaData};
 use super::get::GetScan;
 use crate::panics;
 
-/// Why a Parquet object is read here.
+/// The reason why a Parquet object is read locally.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Mismatch {
-    /// Its footer cannot be read, or not as columns that we know.
+    /// The footer cannot be read, or has columns of unknown types.
     Footer(String),
-    /// A column is stored as another type than the table declares, or not at all.
+    /// A column is stored as another type than the table declares, or is missing.
     Column {
-        /// The column's name.
+        /// The name of the column.
         name: String,
         /// The type that the table declares.
         declared: DataType,
@@ -45,10 +45,10 @@ impl fmt::Display for Mismatch {
 
 /// Compares the footer of a Parquet object with the declared types of some columns.
 ///
-/// What a store makes of a column follows from the type in the object, and what DataFusion makes of
-/// it also from the type that the table declares. Statements are exact only where the two are the
-/// same. Footers come from the session's cache of Parquet metadata, which planning usually filled; a
-/// Select answer names the version that it is about, so a footer of another version does no harm.
+/// A store interprets a column by its type in the object, DataFusion also by the type that the table declares.
+/// Statements are exact only where the two types are the same. Footers come from the session's cache of Parquet
+/// metadata, which planning usually filled. A Select answer names the version of its object, so a footer of another
+/// version does no harm.
 ///
 /// # Errors
 ///
@@ -70,7 +70,7 @@ pub async fn check(
 ///
 /// # Errors
 ///
-/// If it cannot be read, or the scan is not one of Parquet objects.
+/// If it cannot be read, or if the scan does not read Parquet.
 pub async fn footer(
     scan: &GetScan,
     file: &PartitionedFile,
@@ -98,12 +98,13 @@ fn compare(
     declared.into_iter().try_for_each(|field| stored.check(field))
 }
 
-/// The columns of a Parquet object: as the types of Parquet say, which is all that a store sees, and
-/// as DataFusion reads them, with what the writer noted about Arrow's types.
+/// The column types of a Parquet object: first by the types of Parquet, which is all that a store sees, then as
+/// DataFusion reads them, with the Arrow types that the writer recorded.
 #[derive(Debug)]
 pub struct StoredTypes([HashMap<String, Option<DataType>>; 2]);
 
-/// The types of columns by name; none of a name that two have. An object may have 100,000 columns.
+/// The types of columns by name; none for a name that two columns have. It is a map because an object may have
+/// 100,000 columns.
 fn by_name(schema: &Schema) -> HashMap<String, Option<DataType>> {
     let mut types = HashMap::with_capacity(schema.fields().len());
     for field in schema.fields() {
@@ -114,11 +115,11 @@ fn by_name(schema: &Schema) -> HashMap<String, Option<DataType>> {
 }
 
 impl StoredTypes {
-    /// Those of the object with this footer.
+    /// The types in a footer.
     ///
     /// # Errors
     ///
-    /// If a column is of no type that we know.
+    /// If a column has an unknown type.
     pub fn of(footer: &ParquetMetaData) -> Result<Self, Mismatch> {
         let parquet = footer.file_metadata();
         let stored = |notes| {
@@ -149,7 +150,7 @@ impl StoredTypes {
     }
 }
 
-/// Whether values of the two types are the same text.
+/// Returns true if values of the two types have the same text.
 fn is_same(declared: &DataType, stored: &DataType) -> bool {
     match stored {
         DataType::Dictionary(_, values) => is_same(declared, values),

@@ -1,4 +1,4 @@
-//! JSON that writes characters as two `\u` escapes, some of which arrow-json decodes wrongly.
+//! Rewrites JSON that writes characters as two `\u` escapes, because arrow-json decodes some of them wrongly.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -14,12 +14,12 @@ use sluicegate_client::surrogate_pairs::SurrogatePairs;
 use super::watched::stream_of;
 use crate::layered::{Layered, ReadLayer};
 
-/// A store that one file of JSON, or a part of it, is read from as arrow-json understands it.
+/// Wraps the store of one JSON file, or a part of it, so that the text is one that arrow-json decodes correctly.
 pub(crate) fn mended(store: Arc<dyn ObjectStore>) -> Arc<dyn ObjectStore> {
     Arc::new(Layered::new(store, Mended::default()))
 }
 
-/// Whether text of these columns, or their names, may have such characters.
+/// Returns true if the text of these columns, or their names, may have such characters.
 pub(super) fn may_be_in(columns: &Schema) -> bool {
     columns.fields().iter().any(|field| is_rare(field.name()) || has_text(field.data_type()))
 }
@@ -33,7 +33,7 @@ fn has_text(data_type: &DataType) -> bool {
         | DataType::ListView(item)
         | DataType::LargeListView(item)
         | DataType::FixedSizeList(item, _) => has_text(item.data_type()),
-        // Keys are text.
+        // Keys of maps are text.
         DataType::Map(..) => true,
         DataType::Struct(fields) => {
             fields.iter().any(|field| is_rare(field.name()) || has_text(field.data_type()))
@@ -46,7 +46,7 @@ fn is_rare(name: &str) -> bool {
     name.chars().any(|character| character > '\u{ffff}')
 }
 
-/// Rewrites what is read. A reader of a part of a file continues with further parts until a line ends.
+/// Rewrites the text that is read. A reader of a part of a file reads further parts until its last line ends.
 #[derive(Debug, Default)]
 struct Mended(Arc<Mutex<Progress>>);
 
@@ -55,12 +55,12 @@ struct Progress {
     pairs: SurrogatePairs,
     /// The offset in the file up to which bytes were read.
     at: u64,
-    /// Whether the first line has yet to end, which the reader leaves to whoever reads the part before.
+    /// True until the first line ends. The line belongs to the reader of the part before.
     is_within_line: bool,
 }
 
 impl Progress {
-    /// A part begins at this offset. Returns how many bytes of it were read before, but not returned.
+    /// Starts reading at an offset. Returns the number of bytes that were read before but not returned yet.
     fn begin(&mut self, start: u64) -> u64 {
         let behind = self.pairs.behind() as u64;
         if start > 0 && self.at.checked_sub(behind) == Some(start) {
@@ -110,7 +110,7 @@ impl ReadLayer for Mended {
             None => {
                 begin(0);
             }
-            // No reader of JSON asks for the end of a file.
+            // Readers of JSON never request the end of a file.
             Some(_) => return inner.get_opts(location, options).await,
         }
         let answer = inner.get_opts(location, options).await?;
@@ -127,7 +127,7 @@ impl ReadLayer for Mended {
                     let mut progress = progress.lock().unwrap_or_else(PoisonError::into_inner);
                     return match next {
                         Some(Ok(part)) => match progress.pass(part) {
-                            // To readers, no bytes are the end.
+                            // Readers treat an empty piece as the end.
                             Ok(part) if part.is_empty() => continue,
                             Ok(part) => Some((Ok(part), Some(bytes))),
                             Err(error) => Some((Err(error), None)),
@@ -154,10 +154,10 @@ mod tests {
 
     use super::*;
 
-    /// How far DataFusion's reader asks beyond the end of a part at a time.
+    /// The number of bytes that DataFusion's reader requests at a time beyond the end of a part.
     const LOOKAHEAD: u64 = 16 << 10;
 
-    /// The lines of a part of a file, as DataFusion's reader of JSON cuts it.
+    /// The lines of a part of a file, as DataFusion's JSON reader cuts it.
     async fn lines(text: &str, part: std::ops::Range<u64>) -> String {
         let (store, path) = (Arc::new(InMemory::new()), Path::from("a.json"));
         store.put(&path, PutPayload::from(text.to_owned())).await.unwrap();
@@ -190,7 +190,7 @@ mod tests {
         String::from_utf8(read.split_off(first)).unwrap()
     }
 
-    /// Parts end where their last lines do, for which a reader reads on in pieces of 16 KiB.
+    /// Parts end where their last lines do; for these a reader reads on in pieces of 16 KiB.
     #[tokio::test]
     async fn parts_have_the_same_lines_as_the_whole() {
         let long = "\\ud840\\udc00".repeat(3000);

@@ -1,5 +1,5 @@
-//! Keys of JSON that first come after the records which tell the columns: neither columns nor fields of columns have
-//! their names, and a note says so.
+//! Detects keys of JSON that first occur after the sampled records, so that neither columns nor fields of columns
+//! have their names, and adds a note.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -13,7 +13,7 @@ use super::named::TextLayout;
 use super::watched::{Watch, watched};
 use crate::notes::Notes;
 
-/// A store that one file of JSON, or a part of it, is read from while its keys are compared with the columns.
+/// Wraps the store of one JSON file, or a part of it, so that its keys are compared with the columns.
 pub(crate) fn noted(
     store: Arc<dyn ObjectStore>,
     columns: &Schema,
@@ -29,7 +29,7 @@ pub(crate) fn noted(
 #[derive(Debug)]
 struct UndeclaredKeys {
     keys: Keys,
-    /// Whether the first line has begun: a part of a file begins with the end of one before it.
+    /// True once the first line has begun: a part of a file begins with the end of a line of the part before.
     begun: bool,
     is_told: bool,
     notes: Arc<Notes>,
@@ -63,28 +63,28 @@ impl Watch for UndeclaredKeys {
     }
 }
 
-/// Finds keys of records that are no columns, and keys within them that are no fields of a column, in a text that is
-/// handed over piece by piece.
+/// Finds keys of records that are not columns, and nested keys that are not fields of a column, in a text that
+/// arrives in pieces.
 #[derive(Debug)]
 struct Keys {
     shapes: Vec<Shape>,
-    /// The shape of a whole record, or of the array of all.
+    /// The shape of a whole record, or of the array of all records.
     root: ShapeId,
-    /// What is open, the innermost last.
+    /// The objects and arrays that are open, the innermost last.
     open: Vec<Open>,
-    /// Whether the next text is a key.
+    /// True if the next text is a key.
     before_key: bool,
-    /// The key whose value comes next, and the value's shape.
+    /// The key whose value comes next, and the shape of the value.
     last_key: (Vec<u8>, Option<ShapeId>),
     within: Within,
-    /// A key that goes on in the next piece.
+    /// The bytes of a key that continues in the next piece.
     begun: Vec<u8>,
 }
 
-/// What the columns' types tell of an object or array.
+/// The shape of an object or array, by the columns' types.
 #[derive(Debug)]
 enum Shape {
-    /// The fields' names, with the shapes of their values that are objects or arrays.
+    /// The names of the fields, with the shapes of those values that are objects or arrays.
     Object(HashMap<Vec<u8>, Option<ShapeId>>),
     Array(Option<ShapeId>),
 }
@@ -92,13 +92,13 @@ enum Shape {
 /// An index into [`Keys::shapes`].
 type ShapeId = usize;
 
-/// An object or array that has begun.
+/// An object or array that is open.
 #[derive(Debug)]
 struct Open {
     is_object: bool,
-    /// Nothing is compared where the columns' types tell no shape.
+    /// The shape by the columns' types. If it is none, keys are not compared.
     shape: Option<ShapeId>,
-    /// The key that it is the value of; empty in an array and for a record.
+    /// The key of which this is the value; empty in an array and for a record.
     key: Vec<u8>,
 }
 
@@ -107,7 +107,7 @@ enum Within {
     Nothing,
     Key,
     Text,
-    /// Behind a backslash in a key or another text.
+    /// Behind a backslash; true within a key, false within another text.
     Escape(bool),
 }
 
@@ -127,7 +127,7 @@ impl Keys {
         }
     }
 
-    /// Notes that an object or array begins.
+    /// Handles the start of an object or array.
     fn begin(&mut self, is_object: bool) {
         let (key, shape) = match self.open.last() {
             None => (Vec::new(), Some(self.root)),
@@ -140,21 +140,21 @@ impl Keys {
                 }),
             ),
         };
-        // A value of another kind than the column's fails where it is read.
+        // A value of another kind than its column fails when it is parsed.
         let shape =
             shape.filter(|shape| matches!(self.shapes[*shape], Shape::Object(_)) == is_object);
         self.before_key = is_object;
         self.open.push(Open { is_object, shape, key });
     }
 
-    /// The path to a key, if no column and no field of a column has its name; notes the shape of its value.
+    /// Returns the path of a key that is no column and no field of a column; otherwise stores the shape of its value.
     fn compare(&mut self, key: Vec<u8>) -> Option<Vec<u8>> {
         let shape = self.open.last().and_then(|open| open.shape);
         let fields = shape.and_then(|shape| match &self.shapes[shape] {
             Shape::Object(fields) => Some(fields),
             Shape::Array(_) => None,
         });
-        // What is escaped may be a column.
+        // Keys with escapes are not compared: decoded, they may be columns.
         let value = match fields {
             Some(fields) if !key.contains(&b'\\') => match fields.get(&key) {
                 Some(value) => *value,
@@ -173,7 +173,7 @@ impl Keys {
         None
     }
 
-    /// The path to the first key that is no column and no field of one.
+    /// Passes the next piece of the text and returns the path of the first undeclared key in it.
     fn pass(&mut self, bytes: &[u8]) -> Option<Vec<u8>> {
         let mut at = 0;
         while at < bytes.len() {
@@ -267,7 +267,8 @@ mod tests {
 
     use super::*;
 
-    /// `a` and `b` of no nested type, `o` with the fields `x` and `y`, `l` a list of objects with the field `x`.
+    /// The columns `a` and `b` without nesting, `o` with the fields `x` and `y`, and `l`, a list of objects with the
+    /// field `x`.
     fn columns() -> Fields {
         let x = Field::new("x", DataType::Int64, true);
         let y = Field::new("y", DataType::new_list(DataType::Utf8, true), true);

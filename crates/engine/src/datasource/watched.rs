@@ -1,4 +1,4 @@
-//! Bytes that are looked at on their way from a store to a reader.
+//! Inspects bytes on their way from a store to a reader.
 
 use std::error::Error as StdError;
 use std::fmt::Debug;
@@ -15,29 +15,29 @@ use object_store::{Error, GetOptions, GetResult, GetResultPayload, ObjectStore};
 
 use crate::layered::{Layered, ReadLayer};
 
-/// What looks at the bytes of one file, which is read from its first byte to its last, or in one part.
+/// An inspector of the bytes of one file, which is read once from its first byte to its last, or in one part.
 pub trait Watch: Debug + Send + 'static {
-    /// What it may find.
+    /// The error that it returns.
     type Error: StdError + Send + Sync + 'static;
 
-    /// Goes on with bytes, the first of which is at `at`.
+    /// Inspects bytes, the first of which is at the offset `at`.
     ///
     /// # Errors
     ///
-    /// What it finds.
+    /// If the bytes are not acceptable.
     fn pass(&mut self, at: u64, bytes: &[u8]) -> Result<(), Self::Error>;
 
-    /// The file has ended.
+    /// Called at the end of the file.
     ///
     /// # Errors
     ///
-    /// What it finds.
+    /// If the end is not acceptable.
     fn end(&mut self) -> Result<(), Self::Error> {
         Ok(())
     }
 }
 
-/// A store that one file is read from while it is watched.
+/// Wraps the store of one file so that `watch` inspects the bytes that are read.
 pub fn watched<W: Watch>(store: Arc<dyn ObjectStore>, watch: W) -> Arc<dyn ObjectStore> {
     Arc::new(Layered::new(store, Watched(Arc::new(Mutex::new(watch)))))
 }
@@ -95,10 +95,10 @@ impl<W: Watch> ReadLayer for Watched<W> {
     }
 }
 
-/// How much of a file on this machine is read at a time.
+/// The number of bytes of a local file that are read at a time.
 const PART_BYTES: u64 = 64 << 10;
 
-/// The bytes of an answer. Those of a local file are read here and now, as DataFusion does.
+/// The bytes of an answer. Local files are read synchronously, as DataFusion does.
 pub(super) fn stream_of(
     payload: GetResultPayload,
     range: Range<u64>,

@@ -1,4 +1,4 @@
-//! Columns of whole numbers in JSON, as a sample told them, and fractions that come later.
+//! Detects fractions in JSON columns that a sample inferred as whole numbers.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use sluicegate_client::fractions::{Fraction, Fractions};
 
 use super::watched::{Watch, watched};
 
-/// A fraction in a column of whole numbers, and the file that it is in.
+/// A fraction in a column of whole numbers, and its file.
 #[derive(Debug)]
 pub struct UnexpectedFraction {
     found: Fraction,
@@ -27,8 +27,8 @@ impl fmt::Display for UnexpectedFraction {
 
 impl std::error::Error for UnexpectedFraction {}
 
-/// A store that is asked for one file of JSON or a part of it, and fails where one of the columns that are read
-/// has whole numbers and a value of it a fraction. `place` names the file or the part.
+/// Wraps the store of one JSON file, or a part of it. Reading fails at a fraction in a column of whole numbers that
+/// the source reads. `place` names the file or the part.
 pub fn checked(
     store: Arc<dyn ObjectStore>,
     source: &dyn FileSource,
@@ -58,7 +58,7 @@ pub(super) fn columns_read(source: &dyn FileSource) -> SchemaRef {
 #[derive(Debug)]
 struct WholeNumbers {
     fractions: Fractions,
-    /// Whether the first line has begun: a part of a file begins with the end of one before it.
+    /// True once the first line has begun: a part of a file begins with the end of a line of the part before.
     begun: bool,
     place: String,
 }

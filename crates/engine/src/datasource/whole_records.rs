@@ -1,8 +1,8 @@
-//! Parts of CSV files that are read at the same time, and values with line ends.
+//! Detects values with line ends in CSV files that are read in parts.
 //!
-//! DataFusion takes any line end for the end of a record where it cuts a file. Parts follow one another: where
-//! one ends, the next one begins. So if each part, read as one that begins outside of quotes, ends outside of
-//! them, all of them do begin there; the first that does not was cut within a value.
+//! DataFusion cuts a file at any line end, even inside a quoted value. Parts are adjacent: the next one begins where
+//! the one before ends. Each part is read as if it began outside of quotes. If each of them then ends outside of
+//! quotes, all of them do begin there. Otherwise the first part that does not was cut within a value.
 
 use std::fmt;
 use std::ops::Range;
@@ -15,7 +15,7 @@ use super::byte_order_mark::MARK;
 use super::quotes::Quotes;
 use super::watched::{Watch, watched};
 
-/// A part of a CSV file ends within a value.
+/// The error for a part of a CSV file that ends within a value.
 #[derive(Debug)]
 pub struct CutInValue(String);
 
@@ -27,8 +27,8 @@ impl fmt::Display for CutInValue {
 
 impl std::error::Error for CutInValue {}
 
-/// A store that is asked for one part of a file, and fails where the part ends within a value. `place` names
-/// the part.
+/// Wraps the store of one part of a file, so that reading fails if the part ends within a value. `place` names the
+/// part.
 pub fn checked(
     store: Arc<dyn ObjectStore>,
     quotes: Quotes,
@@ -69,15 +69,15 @@ impl Watch for WholeRecords {
 struct Part {
     quotes: Quotes,
     terminator: u8,
-    /// The part ends with the first line end behind the byte before this one.
+    /// The part ends with the first line end at or behind the byte before this offset.
     end: u64,
     begun: bool,
     ended: bool,
 }
 
 impl Part {
-    /// Goes on with bytes of the file, the first of which is at `at`. Returns whether the part ended
-    /// within quotes.
+    /// Passes bytes of the file, the first of which is at the offset `at`. Returns true if the part ended within
+    /// quotes.
     fn ends_within(&mut self, at: u64, bytes: &[u8]) -> bool {
         let (mut at, mut rest) = (at, bytes);
         if !self.begun {

@@ -1,23 +1,22 @@
-//! Whether the records of an index are an object, without a gap and none of them twice.
+//! Checks that the records of an index cover an object without gaps or duplicates.
 
 use std::hash::{BuildHasher, RandomState};
 use std::ops::Range;
 
 use sluicegate_index::layout::Place;
 
-/// Whether records that come in any order follow each other, each beginning where another one ends, from
-/// the first of them to the last. Where each begins and ends is added up by a hash of it, so that this takes
-/// no memory for each record.
+/// Checks that records, added in any order, are adjacent: each begins where another one ends, from the first to the
+/// last. It sums hashes of their beginnings and ends, which takes constant memory.
 #[derive(Debug, Default)]
 pub struct Cover {
     hash: RandomState,
-    /// Of the beginnings, less those of the ends.
+    /// The sum of the hashes of all beginnings, minus those of all ends.
     sum: u64,
     bounds: Option<Range<u64>>,
 }
 
 impl Cover {
-    /// One more of them.
+    /// Adds the place of a record.
     pub fn add(&mut self, place: Place) {
         let (first, end) = (place.first, place.first.saturating_add(place.bytes));
         self.sum = self.sum.wrapping_add(self.hash.hash_one(first));
@@ -26,7 +25,7 @@ impl Cover {
         *bounds = bounds.start.min(first)..bounds.end.max(end);
     }
 
-    /// Whether they do.
+    /// Returns true if the records are adjacent.
     #[must_use]
     pub fn is_seamless(&self) -> bool {
         let Some(Range { start, end }) = &self.bounds else { return true };
@@ -62,7 +61,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the order; and no longer if a record is moved, left out or there twice.
+        /// The order does not matter. A record that is moved, left out or duplicated is detected.
         #[test]
         fn one_wrong_record_is_noticed(
             lengths in proptest::collection::vec(1u64..100, 3..40), at in any::<prop::sample::Index>(),

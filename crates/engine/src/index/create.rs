@@ -1,4 +1,4 @@
-//! An index object from a data object, in one pass over its bytes.
+//! Creates an index object from a data object, in one pass over its bytes.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -25,11 +25,11 @@ use super::name::e_tag;
 use super::sort::{Sorted, Sorter};
 use crate::datasource::surrogate_pairs::mended;
 
-/// Rows that are parsed at once.
+/// The number of rows that are parsed at a time.
 const BATCH_ROWS: usize = 8192;
-/// The bytes of a part of an upload. S3 takes 10 000 parts.
+/// The bytes of a part of an upload. S3 accepts 10,000 parts.
 const PART_BYTES: usize = 8 * 1024 * 1024;
-/// How many parts are under way at once.
+/// The number of parts that are uploaded concurrently.
 const PARTS: usize = 2;
 
 /// A column of a table, to be indexed.
@@ -37,23 +37,23 @@ const PARTS: usize = 2;
 pub struct Column {
     /// The table's columns, as DataFusion's reader is given them.
     pub schema: SchemaRef,
-    /// The place of the column among them.
+    /// The column's position among them.
     pub position: usize,
-    /// The column's type, as index objects call it.
+    /// The column's type, by its name in index objects.
     pub type_name: String,
-    /// How objects are read.
+    /// The format of the objects.
     pub format: Format,
 }
 
 impl Column {
-    /// The column's name.
+    /// The name of the column.
     #[must_use]
     pub fn name(&self) -> &str {
         self.schema.field(self.position).name()
     }
 }
 
-/// Collects where the records of an object are.
+/// Collects the keys and places of the records of an object.
 #[derive(Debug)]
 pub struct Collector {
     column: Column,
@@ -67,7 +67,7 @@ pub struct Collector {
 }
 
 impl Collector {
-    /// Nothing is collected yet. Entries beyond so many bytes of memory go to temporary files.
+    /// Creates an empty collector. Entries beyond `run_bytes` bytes of memory go to temporary files.
     #[must_use]
     pub fn new(column: &Column, run_bytes: usize) -> Self {
         Self {
@@ -81,7 +81,7 @@ impl Collector {
         }
     }
 
-    /// The same of a Parquet object, of which so many bytes are read for a row on average.
+    /// Sets the average number of bytes that are read for a row of a Parquet object.
     #[must_use]
     pub fn with_row_bytes(self, row_bytes: u64) -> Self {
         Self { row_bytes, ..self }
@@ -133,7 +133,7 @@ impl Collector {
     }
 }
 
-/// Reads a text once, and collects where its records are.
+/// Reads a text once and collects the keys and places of its records.
 #[derive(Debug)]
 pub struct TextCollector {
     collector: Collector,
@@ -144,11 +144,11 @@ pub struct TextCollector {
 }
 
 impl TextCollector {
-    /// Nothing is read yet.
+    /// Creates a collector that has not read anything.
     ///
     /// # Errors
     ///
-    /// If the objects are no texts.
+    /// If the objects are not text.
     pub fn new(column: &Column, run_bytes: usize) -> Result<Self> {
         let reader = column.format.reader(&column.schema, column.position, BATCH_ROWS)?;
         let Some(reader) = reader else { return exec_err!("its records are no ranges of bytes") };
@@ -157,11 +157,11 @@ impl TextCollector {
         Ok(Self { collector, reader, lines, found: VecDeque::new() })
     }
 
-    /// Reads on.
+    /// Reads the next bytes.
     ///
     /// # Errors
     ///
-    /// If a record cannot be read as the table's, or a temporary file cannot be written.
+    /// If a record does not fit the table, or a temporary file cannot be written.
     pub fn feed(&mut self, mut bytes: &[u8]) -> Result<()> {
         if let Some(lines) = &mut self.lines {
             lines.feed(bytes);
@@ -179,7 +179,7 @@ impl TextCollector {
         Ok(())
     }
 
-    /// Adds what was parsed, if anything was.
+    /// Adds the parsed rows. Returns true if there were any.
     fn flush(&mut self) -> Result<bool> {
         let Some(values) = self.reader.flush()? else { return Ok(false) };
         let found = &mut self.found;
@@ -189,7 +189,7 @@ impl TextCollector {
         Ok(true)
     }
 
-    /// The object has ended: its entries, sorted.
+    /// Ends the object and returns its entries, sorted.
     ///
     /// # Errors
     ///
@@ -213,9 +213,9 @@ impl TextCollector {
 pub struct Collected {
     column: Column,
     entries: Sorted,
-    /// Records of the object.
+    /// The number of records of the object.
     pub records: u64,
-    /// Those with a value.
+    /// The number of records with a value.
     pub with_value: u64,
     row_bytes: u64,
     greatest: Option<Vec<u8>>,
@@ -223,14 +223,14 @@ pub struct Collected {
 }
 
 impl Collected {
-    /// The keys beyond the greatest value, but for that of NULL if there are any.
+    /// The keys beyond the greatest value, without that of NULL if there are NULLs.
     fn absent(&self) -> Option<AbsentMessage> {
         let low = self.greatest.as_deref().map_or(Some(Vec::new()), beyond)?;
         let high = (self.with_value < self.records).then(|| NULL.to_vec());
         Some(AbsentMessage { low, high })
     }
 
-    /// The index object about a data object.
+    /// The index object of a data object.
     ///
     /// # Errors
     ///
@@ -276,7 +276,7 @@ enum Next {
 }
 
 impl IndexPieces {
-    /// The next piece.
+    /// The next piece; none after the last.
     ///
     /// # Errors
     ///
@@ -311,22 +311,23 @@ impl IndexPieces {
     }
 }
 
-/// What came of an index object.
+/// The totals of an index object that was created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Created {
-    /// Records of the data object.
+    /// The number of records of the data object.
     pub records: u64,
-    /// Those with a value in the column.
+    /// The number of records with a value in the column.
     pub with_value: u64,
-    /// Bytes of the index object.
+    /// The bytes of the index object.
     pub bytes: u64,
 }
 
-/// Reads a text from a store, in the version that was listed. `advance` is told of the bytes.
+/// Reads a text from a store, in the version that was listed. `advance` is called with the number of bytes of each
+/// piece.
 ///
 /// # Errors
 ///
-/// If the object cannot be read as the table's, or the store fails.
+/// If the object does not fit the table, or the store fails.
 pub async fn collect_text(
     column: &Column,
     data: &ObjectMeta,
@@ -350,8 +351,8 @@ pub async fn collect_text(
     collector.finish()
 }
 
-/// Uploads the index of a data object to `path` of a store whose writes are staged: whoever calls
-/// commits or aborts them.
+/// Uploads the index of a data object to `path` of a store whose writes are staged. The caller commits or aborts
+/// them.
 ///
 /// # Errors
 ///

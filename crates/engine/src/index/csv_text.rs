@@ -1,4 +1,4 @@
-//! The options of a CSV table that decide where its records begin and what they hold.
+//! The options of a CSV table that determine where its records begin and what they contain.
 
 use std::sync::Arc;
 
@@ -12,29 +12,29 @@ use sluicegate_index::layout::FormatMessage;
 
 use crate::datasource::csv_times::options_of;
 
-/// How a CSV table reads its objects.
+/// The options with which a CSV table reads its objects.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CsvText {
-    /// The fields of a record.
+    /// The number of fields of a record.
     pub columns: usize,
-    /// Whether the first record is none.
+    /// True if the first record is a header.
     pub header: bool,
-    /// What separates fields.
+    /// The byte that separates fields.
     pub delimiter: u8,
-    /// What encloses fields.
+    /// The byte that encloses fields.
     pub quote: u8,
-    /// What escapes a quote, beside a second one.
+    /// The byte that escapes a quote, besides a second quote.
     pub escape: Option<u8>,
-    /// What begins a comment.
+    /// The byte that begins a comment.
     pub comment: Option<u8>,
-    /// What ends a record; any usual line end if there is none.
+    /// The byte that ends a record; none for any usual line end.
     pub terminator: Option<u8>,
-    /// Whether records may have fewer fields.
+    /// True if records may have fewer fields.
     pub truncated_rows: bool,
 }
 
 impl CsvText {
-    /// What DataFusion's source says.
+    /// The options of DataFusion's source.
     #[must_use]
     pub fn of(csv: &CsvSource) -> Self {
         Self {
@@ -49,13 +49,13 @@ impl CsvText {
         }
     }
 
-    /// DataFusion's reader of such text, of one column.
+    /// DataFusion's reader of such text, for one column.
     #[must_use]
     pub fn decoder(&self, schema: &SchemaRef, column: usize, batch_size: usize) -> Decoder {
         self.decoder_of(schema, vec![column], batch_size)
     }
 
-    /// The same of several columns.
+    /// DataFusion's reader of such text, for several columns.
     #[must_use]
     pub fn decoder_of(
         &self,
@@ -82,19 +82,19 @@ impl CsvText {
         builder.build_decoder()
     }
 
-    /// The same source for records without the header.
+    /// A source like `csv` for records without a header.
     #[must_use]
     pub fn headless(csv: &CsvSource) -> CsvSource {
         csv.clone().with_csv_options(CsvOptions { has_header: Some(false), ..options_of(csv) })
     }
 
-    /// A record of no fields, which every reader of such text skips.
+    /// An empty record, which every reader of such text skips.
     #[must_use]
     pub fn blank_record(&self) -> [u8; 1] {
         [self.terminator.unwrap_or(b'\n')]
     }
 
-    /// The same as an index object says it.
+    /// The options as an index object stores them.
     #[must_use]
     pub fn message(&self) -> FormatMessage {
         FormatMessage {

@@ -1,4 +1,4 @@
-//! How much of an object a filter selects, before anything but the top of an index is read.
+//! Estimates how much of an object a filter selects, from the top of an index only.
 
 use sluicegate_index::layout::TopMessage;
 use sluicegate_index::span::{Span, Spans};
@@ -7,20 +7,20 @@ use super::lookup::runs;
 use super::reading::Reading;
 use super::scale::Scale;
 
-/// How much of an object a filter selects.
+/// The part of an object that a filter selects.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Selected {
-    /// Records, roughly.
+    /// The approximate number of records.
     pub records: f64,
-    /// Bytes of the blocks of the index that tell which.
+    /// Bytes of the index blocks that contain these records.
     pub index_bytes: u64,
-    /// Requests about these.
+    /// Requests for these blocks.
     pub index_requests: u64,
 }
 
 impl Selected {
-    /// The same for a filter of which it is assumed that it selects this share of the records, 0 to 1: their
-    /// entries follow each other in the index.
+    /// The part for a filter that is assumed to select this share of the records, 0 to 1. Their entries are assumed
+    /// to be adjacent in the index.
     #[must_use]
     pub fn assumed(top: &TopMessage, share: f64) -> Self {
         let bytes: f64 = top.blocks.iter().map(|block| f64::from(block.bytes)).sum();
@@ -32,17 +32,17 @@ impl Selected {
         }
     }
 
-    /// The same of an object that is so many times as large, and whose values are spread alike.
+    /// Scales the part to an object of another size, `share` times as large, with the same distribution of values.
     #[must_use]
     pub fn of_share(self, share: f64) -> Self {
-        // It takes a block at least to say so, where it is not the top that says that there are none.
+        // Finding out that there are no records takes at least one block, unless the top shows it.
         let of_blocks = if self.records < 1.0 { 1.0 } else { share };
         let index_bytes = (self.index_bytes as f64 * of_blocks) as u64;
         Self { records: self.records * share, index_bytes, ..self }
     }
 }
 
-/// What the records with keys in some spans amount to, by the top of an index.
+/// Estimates the records with keys in some spans, by the top of an index.
 #[must_use]
 pub fn selected(top: &TopMessage, spans: &Spans) -> Selected {
     let blocks = top.blocks_with(spans);
@@ -56,7 +56,8 @@ fn of_span(top: &TopMessage, span: &Span) -> f64 {
     let blocks = top.blocks_with(&span.clone().into());
     let entries = |number: &usize| f64::from(top.blocks[*number].entries);
     if span.is_point() {
-        // As many as a key of these blocks has on average. All but the first have it first.
+        // The average number of records per key of these blocks. In all blocks but the first, the key is the first
+        // one.
         let keys = |number: &usize| f64::from(top.blocks[*number].keys.max(1));
         return blocks.iter().map(|number| entries(number) / keys(number)).sum();
     }
@@ -71,7 +72,7 @@ fn share(top: &TopMessage, number: usize, span: &Span) -> f64 {
     let values_end = top.absent.as_ref().map(|absent| absent.low.as_slice());
     let values_end = values_end.filter(|end| *end > first);
     let Some(end) = next.into_iter().chain(values_end).min() else {
-        // Nothing says how far the last block's keys go.
+        // The end of the last block's keys is unknown.
         return if span.low.as_slice() <= first { 1.0 } else { 0.5 };
     };
     let scale = Scale::of(&top.column_type, first, end);
@@ -86,21 +87,21 @@ fn share(top: &TopMessage, number: usize, span: &Span) -> f64 {
     (high - within(&span.low)).max(0.0)
 }
 
-/// What looking up some columns of an object together, and reading what that leads to, takes.
+/// The work of looking up some columns of an object together and reading the records found.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Together {
-    /// Records that are in the spans of all columns, roughly, as if no column said anything about another.
+    /// The approximate number of records in the spans of all columns, if the columns are independent.
     pub records: f64,
     /// Bytes of blocks of the indexes.
     pub index_bytes: u64,
-    /// Requests about these, beside those about tops.
+    /// Requests for these blocks, without those for tops.
     pub index_requests: f64,
-    /// What the records take.
+    /// The requests for the records.
     pub ranges: Ranges,
 }
 
 impl Together {
-    /// All that, in bytes.
+    /// The total cost, in bytes.
     #[must_use]
     pub fn weight(&self, reading: &Reading) -> f64 {
         let requests = self.index_requests + self.ranges.requests;
@@ -108,22 +109,22 @@ impl Together {
     }
 }
 
-/// A data object, as far as it matters what reading a part of it takes.
+/// The properties of a data object that determine the cost of reading a part of it.
 #[derive(Debug, Clone, Copy)]
 pub struct Shape {
-    /// Its bytes, of the columns that are read.
+    /// The bytes of the columns that are read.
     pub bytes: u64,
-    /// Its records.
+    /// The number of records.
     pub records: u64,
-    /// Of Parquet: the bytes that must be read for one row, of these columns.
+    /// For Parquet: the bytes of these columns that must be read for one row.
     pub row_bytes: Option<u64>,
-    /// How many columns of Parquet are read.
+    /// The number of Parquet columns that are read.
     pub columns: u64,
 }
 
 impl Shape {
-    /// An object of so many bytes, by the top of its index or of that of another object of the table,
-    /// of which the scan reads some of all columns.
+    /// The shape of an object of so many bytes, by the top of its index or of that of another object of the table.
+    /// The scan reads `some` of `all` columns.
     #[must_use]
     pub fn new(bytes: u64, top: &TopMessage, (some, all): (usize, usize)) -> Self {
         let of_top = bytes as f64 / top.size.max(1) as f64;
@@ -137,7 +138,7 @@ impl Shape {
         Self { bytes, records, row_bytes, columns: some.max(1) as u64 }
     }
 
-    /// What it takes to read some records that lie anywhere in the object.
+    /// The requests and bytes for reading some records anywhere in the object.
     #[must_use]
     pub fn reading(&self, records: f64, reading: &Reading) -> Ranges {
         let Some(row_bytes) = self.row_bytes else {
@@ -147,16 +148,16 @@ impl Shape {
             let requests = reading.requests(ranges, bytes);
             return Ranges { requests, bytes: bytes + reading.overhead(ranges) };
         };
-        // Of as many pages, all alike, so many have one of the records.
+        // The expected number of pages, all of the same size, that contain one of the records.
         let row_bytes = (row_bytes as f64).clamp(1.0, self.bytes.max(1) as f64);
         let pages = self.bytes as f64 / row_bytes;
         let read = pages * (1.0 - (-records / pages).exp());
-        // Less than a page is not read.
+        // At least one page is read.
         let read = if records > 0.0 { read.max(1.0_f64.min(pages)) } else { 0.0 };
         Ranges { requests: read * self.columns.max(1) as f64, bytes: read * row_bytes }
     }
 
-    /// Looking up some columns together.
+    /// The work of looking up some columns together.
     #[must_use]
     pub fn looking_up<'a>(
         &self,
@@ -174,7 +175,7 @@ impl Shape {
         Together { records, index_bytes, index_requests, ranges }
     }
 
-    /// Whether that is worse than reading the whole object.
+    /// Returns true if a cost exceeds that of reading the whole object.
     #[must_use]
     pub fn is_too_much(&self, weight: f64, reading: &Reading) -> bool {
         let requests = if self.row_bytes.is_some() { self.columns.max(1) } else { 1 };
@@ -182,10 +183,10 @@ impl Shape {
     }
 }
 
-/// Which of several columns to look up together: their numbers.
+/// The numbers of those of several columns to look up together.
 ///
-/// The one that takes least, and then each that leaves less to do: its blocks are worth the records
-/// that need not be read.
+/// It starts with the column of the least cost. It then adds each column that lowers the cost, because reading its
+/// blocks saves more than it takes.
 #[must_use]
 pub fn best_together(count: usize, weight: impl Fn(&[usize]) -> f64) -> Vec<usize> {
     let mut each: Vec<(f64, usize)> = (0..count).map(|one| (weight(&[one]), one)).collect();
@@ -204,20 +205,20 @@ pub fn best_together(count: usize, weight: impl Fn(&[usize]) -> f64) -> Vec<usiz
     best
 }
 
-/// The ranged GETs that some records take: how many, and their bytes.
+/// The ranged GETs for some records: their number and their bytes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ranges {
-    /// GETs.
+    /// The number of GETs.
     pub requests: f64,
-    /// What they return.
+    /// The bytes that they return.
     pub bytes: f64,
 }
 
-/// The ranges of an object that hold some of its records, if these lie anywhere in it, and gaps of
-/// up to `gap` bytes between them are read, too.
+/// The ranges of an object that contain some of its records. The records are anywhere in the object, and gaps of up
+/// to `gap` bytes between them are read, too.
 ///
-/// The distance of neighbours is then exponential, with the mean `size / records`: a share of
-/// `exp(-gap / mean)` is further apart.
+/// The distances between neighbours are then exponentially distributed with the mean `size / records`: a share of
+/// `exp(-gap / mean)` is longer than the gap.
 #[must_use]
 pub fn ranges(size: u64, records: f64, record_bytes: f64, gap: u64) -> Ranges {
     let size = size as f64;
@@ -226,7 +227,7 @@ pub fn ranges(size: u64, records: f64, record_bytes: f64, gap: u64) -> Ranges {
     }
     let (mean, gap) = (size / records, gap as f64);
     let apart = (-gap / mean).exp();
-    // The mean of a distance, as far as it is at most a gap.
+    // The mean contribution of distances of at most a gap.
     let bridged = mean * (1.0 - apart) - gap * apart;
     Ranges {
         requests: (records * apart).max(1.0),
@@ -289,7 +290,7 @@ mod tests {
         assert!((1.0..=2.0).contains(&point.records), "{point:?}");
         assert!(point.index_bytes < 100_000);
         assert_eq!(selected(&top, &spans(7, 7)).records, 0.0);
-        // Beyond the last.
+        // Beyond the last key.
         let nothing = Selected { records: 0.0, index_bytes: 0, index_requests: 0 };
         assert_eq!(selected(&top, &spans(200_000, 1_000_000)), nothing);
         let last = selected(&top, &spans(199_900, 1_000_000));
@@ -304,7 +305,7 @@ mod tests {
         let all = shares.map(|share| Selected::assumed(&top, share));
         assert_eq!(all.map(|it| it.records.round() as u64), [0, 0, 1000, 50_000, 100_000]);
         assert!(all.is_sorted_by_key(|it| it.index_bytes) && all[0].index_bytes > 0, "{all:?}");
-        // As much as a filter does of which the top says that it selects as many.
+        // As many bytes as for a filter that selects as many records by the top.
         let half = selected(&top, &spans(0, 50_000));
         let ratio = all[3].index_bytes as f64 / half.index_bytes as f64;
         assert!((ratio - 1.0).abs() < 0.1 && half.index_requests == all[3].index_requests);
@@ -343,7 +344,7 @@ mod tests {
         };
         // Each leads to many records, both together to few.
         check(&text, &[selected(1e4, 200_000), selected(2e4, 400_000)], &[0, 1]);
-        // One leads to a few already, so that a look into the other is worth nothing.
+        // One leads to a few already, so looking into the other does not pay.
         check(&text, &[selected(1e6, 2_000_000), selected(1.0, 40_000)], &[1]);
         check(&text, &[], &[]);
         let both = [selected(1e4, 200_000), selected(2e4, 400_000)];
@@ -382,7 +383,7 @@ mod tests {
                 (shape.reading(records, &one), shape.reading(records, &several));
             let weights = [(one, single), (several, together)]
                 .map(|(reading, it)| reading.weight(it.requests, it.bytes));
-            // A single range is asked for as ever.
+            // A single range costs the same in both ways.
             assert!(weights[1] <= weights[0] + 200.0, "{records}: {weights:?}");
         }
         let (single, together) = (shape.reading(1e5, &one), shape.reading(1e5, &several));
@@ -395,7 +396,7 @@ mod tests {
         let size = 1_000_000_000;
         let point = ranges(size, 1.0, 100.0, 10_000);
         assert!((point.requests - 1.0).abs() < 1e-3 && point.bytes < 20_000.0, "{point:?}");
-        // Every 10 000th byte: about one in three gaps is longer than that.
+        // Every 10,000th byte: about one in three gaps is longer than that.
         let many = ranges(size, 100_000.0, 100.0, 10_000);
         assert!((0.36..0.38).contains(&(many.requests / 100_000.0)), "{many:?}");
         let all = ranges(size, 10_000_000.0, 100.0, 10_000);

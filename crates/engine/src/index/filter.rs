@@ -1,4 +1,4 @@
-//! What a filter says about a column, as ranges of keys.
+//! Translates a filter on a column to ranges of keys.
 
 use std::sync::Arc;
 
@@ -14,8 +14,8 @@ use sluicegate_index::span::{Span, Spans, after};
 
 use super::key::{self, Constant};
 
-/// The keys of which rows that pass a filter have one in a column, if the filter says
-/// anything about it: by comparisons with constants, IN, IS NULL, IS NOT NULL, AND and OR.
+/// The keys that a column has in rows that pass a filter; none if the filter does not restrict the column. It
+/// supports comparisons with constants, IN, IS NULL, IS NOT NULL, AND and OR.
 #[must_use]
 pub fn spans_of(
     filter: &Arc<dyn PhysicalExpr>,
@@ -67,8 +67,8 @@ pub fn spans_of(
     Some(Spans::sorted(points))
 }
 
-/// Whether a filter compares a column with constants somewhere, perhaps beside other conditions in an OR
-/// so that it says nothing about the column's keys.
+/// Returns true if a filter compares a column with constants anywhere, even in one branch of an OR, where it does not
+/// restrict the column's keys.
 #[must_use]
 pub fn compares(filter: &Arc<dyn PhysicalExpr>, column: usize, of_type: &DataType) -> bool {
     spans_of(filter, column, of_type).is_some()
@@ -80,7 +80,7 @@ pub fn compares(filter: &Arc<dyn PhysicalExpr>, column: usize, of_type: &DataTyp
         })
 }
 
-/// The keys of values that may compare so with a constant. None does with NULL.
+/// The keys of values for which a comparison with a constant may be true. It is never true for NULL.
 fn compared(op: Operator, constant: Constant) -> Option<Spans> {
     use Operator::{Eq, Gt, GtEq, Lt, LtEq};
     let span = match (op, constant) {
@@ -134,7 +134,7 @@ mod tests {
         compare(column("k"), op, lit(value))
     }
 
-    /// Which of the numbers from -3 to 9 are in the spans of a filter.
+    /// The numbers from -3 to 9 that are in the spans of a filter.
     fn found(filter: &Arc<dyn PhysicalExpr>) -> Option<Vec<i64>> {
         let spans = spans_of(filter, 0, &DataType::Int64)?;
         let within = |number: &i64| match key::of_scalar(&(*number).into(), &DataType::Int64) {
@@ -165,7 +165,7 @@ mod tests {
         assert_eq!(finds_null(&is_null(column("v")).unwrap()), None);
     }
 
-    /// Whatever a comparison finds by IEEE 754 or by its total order is in the spans.
+    /// A value that a comparison finds by IEEE 754 or by its total order is in the spans.
     #[test]
     fn floats_are_found_however_they_are_compared() {
         let schema = Schema::new(vec![Field::new("x", DataType::Float64, true)]);

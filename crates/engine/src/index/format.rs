@@ -1,4 +1,4 @@
-//! How the objects of a table are read: what is a record, and where it is.
+//! The formats of indexed objects: they define the records and their places.
 
 use std::sync::Arc;
 
@@ -24,11 +24,11 @@ use crate::datasource::named::{NamedSource, TextLayout};
 /// The format of a table whose objects can be indexed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Format {
-    /// A record is a range of bytes.
+    /// CSV, where a record is a range of bytes.
     Csv(CsvText),
-    /// JSON objects one after the other. A record is a range of bytes.
+    /// JSON objects one after the other, where a record is a range of bytes.
     JsonLines,
-    /// A record is a row, by its number in the object.
+    /// Parquet, where a record is a row, by its number in the object.
     Parquet,
 }
 
@@ -37,7 +37,7 @@ impl Format {
     ///
     /// # Errors
     ///
-    /// Why its objects cannot be indexed.
+    /// The reason why its objects cannot be indexed.
     pub fn of(config: &FileScanConfig) -> Result<Self, Why> {
         let source = config.file_source();
         let named = source.downcast_ref::<NamedSource>();
@@ -65,11 +65,11 @@ impl Format {
         }
     }
 
-    /// What finds and parses the records of an object, if they are ranges of bytes: those of one column.
+    /// The reader that finds the records of an object and parses one column; none if records are not ranges of bytes.
     ///
     /// # Errors
     ///
-    /// If there is no reader of such a column.
+    /// If the column's type cannot be parsed.
     pub fn reader(
         &self,
         schema: &SchemaRef,
@@ -90,15 +90,15 @@ impl Format {
         })
     }
 
-    /// DataFusion's source of records that follow each other and no header, with what stands before
-    /// the first; none if records are no ranges of bytes.
+    /// DataFusion's source for records without a header, and the bytes to put before the first record; none if
+    /// records are not ranges of bytes.
     #[must_use]
     pub fn source_of_records(&self, source: &Arc<dyn FileSource>) -> Option<RecordSource> {
         let source = source.downcast_ref::<NamedSource>().map_or(source, NamedSource::inner);
         match self {
             Self::Csv(text) => {
                 let csv = CsvText::headless(source.downcast_ref()?);
-                // A reader leaves a byte order mark out at the start of a file, and only there.
+                // A reader skips a byte order mark at the start of a file, and only there.
                 let before = Bytes::copy_from_slice(&text.blank_record());
                 Some((Arc::new(csv), before))
             }
@@ -110,7 +110,7 @@ impl Format {
         }
     }
 
-    /// The same as an index object says it.
+    /// The format as an index object stores it.
     #[must_use]
     pub fn message(&self) -> FormatMessage {
         match self {
@@ -120,7 +120,7 @@ impl Format {
         }
     }
 
-    /// The place of a column as far as it says which one is read: other formats have names.
+    /// The position of a column where it decides which column is read; 0 for formats whose columns have names.
     #[must_use]
     pub fn position(&self, column: usize) -> u64 {
         match self {
@@ -129,21 +129,20 @@ impl Format {
         }
     }
 
-    /// What the name of an index object says about the format, and about the place and the type of the
-    /// column.
+    /// The part of an index object's name that stands for the format and for the position and the type of the column.
     #[must_use]
     pub fn tag(&self, column: usize, type_name: &str) -> Tag {
         self.tag_of_version(column, type_name, VERSION)
     }
 
-    /// Whether a name says that its index object is of a former version of the layout.
+    /// Returns true if the name belongs to an index object with a former version of the layout.
     #[must_use]
     pub fn is_former(&self, column: usize, type_name: &str, name: &Name) -> bool {
         let of = |version| self.tag_of_version(column, type_name, version);
         (1..VERSION).any(|version| name.is_of_format(of(version)))
     }
 
-    /// What names say, or said, in a version of the layout.
+    /// The tag in names for a version of the layout.
     #[must_use]
     pub fn tag_of_version(&self, column: usize, type_name: &str, version: u32) -> Tag {
         let mut bytes = self.message().encode_to_vec();
@@ -156,10 +155,10 @@ impl Format {
     }
 }
 
-/// DataFusion's source of records that are ranges of bytes, and what it must read before the first.
+/// DataFusion's source of records that are ranges of bytes, and the bytes to put before the first record.
 pub type RecordSource = (Arc<dyn FileSource>, Bytes);
 
-/// Finds the records of a text, and parses them as DataFusion's reader does.
+/// Finds the records of a text and parses them as DataFusion's reader does.
 #[derive(Debug)]
 pub enum TextReader {
     #[doc(hidden)]
@@ -169,11 +168,11 @@ pub enum TextReader {
 }
 
 impl TextReader {
-    /// Finds records in more bytes.
+    /// Finds records in the next bytes.
     ///
     /// # Errors
     ///
-    /// If they are none of the table's.
+    /// If they do not fit the table.
     pub fn find(&mut self, bytes: &[u8], found: impl FnMut(std::ops::Range<u64>)) -> Result<()> {
         match self {
             Self::Csv(records, _) => records.feed(bytes, found),
@@ -184,7 +183,7 @@ impl TextReader {
         }
     }
 
-    /// Finds the last record: the object has ended.
+    /// Finds the last record, at the end of the object.
     ///
     /// # Errors
     ///
@@ -196,7 +195,7 @@ impl TextReader {
         }
     }
 
-    /// Parses bytes: how many, and whether [`Self::flush`] must be called before more.
+    /// Parses bytes. Returns the number of bytes parsed, and true if [`Self::flush`] must be called before more.
     ///
     /// # Errors
     ///
@@ -214,11 +213,11 @@ impl TextReader {
         }
     }
 
-    /// What was parsed.
+    /// The parsed rows.
     ///
     /// # Errors
     ///
-    /// If a value is not of the column's type.
+    /// If a value does not fit the column's type.
     pub fn flush(&mut self) -> Result<Option<RecordBatch>> {
         Ok(match self {
             Self::Csv(_, decoder) => decoder.flush()?,

@@ -1,5 +1,5 @@
-//! Which indexes a table has: one listing when a query over it is planned, at the same time as that of
-//! its files if that was worth it before.
+//! Finds the indexes of a table, with one listing when a query over it is planned. The listing runs at the same time
+//! as that of the files if it paid off before.
 
 use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -27,44 +27,43 @@ use crate::config::{Scan, SluiceOptions};
 use crate::endpoint::Endpoint;
 use crate::endpoints::Endpoints;
 
-/// Under `auto`, indexes are looked for where reading the table is predicted to take as many times
-/// as long as looking.
+/// Under `auto`, indexes are listed if reading the table is predicted to take this many times as long as listing.
 const WORTH: f64 = 100.0;
-/// How many columns' indexes are opened to learn how their values are spread.
+/// The number of columns whose index is opened to sample the distribution of values.
 const SAMPLED_COLUMNS: usize = 8;
 
-/// The indexes of a file, as far as a listing tells. It goes with the file through the plan.
+/// The indexes of a file by a listing. It is an extension of the file in the plan.
 #[derive(Debug, Clone, Default)]
 pub struct FileIndexes {
-    /// By the place of their column among the table's. Names say that they are fresh.
+    /// The indexes that are fresh by their name.
     fresh: Vec<FileIndex>,
     /// Columns that have an index of another version of the file, or of another format.
     stale: Vec<usize>,
     /// Columns that have an index of a former version of this program.
     former: Vec<usize>,
-    /// Why nobody knows.
+    /// The reason if the indexes could not be listed.
     unlisted: Option<Arc<str>>,
 }
 
 /// An index of a file.
 #[derive(Debug, Clone)]
 pub struct FileIndex {
-    /// The place of the column among the table's.
+    /// The column's position in the table.
     pub column: usize,
-    /// The index object.
+    /// The index object to open.
     pub object: IndexObject,
     /// The top of an index of the same column, of this file or another of the table.
     pub sample: Option<Arc<TopMessage>>,
 }
 
 impl FileIndexes {
-    /// Those indexes of a file that matter.
+    /// Creates a list of fresh indexes only.
     #[must_use]
     pub fn only(indexes: Vec<FileIndex>) -> Self {
         Self { fresh: indexes, ..Self::default() }
     }
 
-    /// The fresh indexes.
+    /// The fresh indexes of the file.
     #[must_use]
     pub fn fresh(&self) -> &[FileIndex] {
         &self.fresh
@@ -76,39 +75,39 @@ impl FileIndexes {
         self.fresh.iter().find(|index| index.column == column)
     }
 
-    /// Why the indexes could not be listed, if they could not.
+    /// The reason if the indexes could not be listed.
     #[must_use]
     pub fn unlisted(&self) -> Option<&str> {
         self.unlisted.as_deref()
     }
 
-    /// Whether a column has only an index that is not fresh.
+    /// Returns true if a column has only an index that is not fresh.
     #[must_use]
     pub fn is_stale(&self, column: usize) -> bool {
         self.of(column).is_none() && self.stale.contains(&column)
     }
 
-    /// Whether a column has only an index that a former version of this program made.
+    /// Returns true if a column has only an index that a former version of this program made.
     #[must_use]
     pub fn is_former(&self, column: usize) -> bool {
         self.of(column).is_none() && self.former.contains(&column)
     }
 }
 
-/// Below which folder a table has its objects, if a listing of their indexes is worth it to who scans
-/// tables so. It need not wait then for the listing of the objects themselves.
+/// The folder of a table's objects, if a listing of their indexes pays for the given scan setting. With it, the
+/// indexes can be listed before the listing of the objects has ended.
 #[derive(Debug, Default)]
 pub struct Foreseen(Mutex<Option<(Scan, Path)>>);
 
 impl Foreseen {
-    /// Learns it from the objects that a table of a store has.
+    /// Updates the folder from the objects of a table.
     pub fn learn(&self, state: &dyn Session, store: &ObjectStoreUrl, objects: &[ObjectMeta]) {
         let objects: Vec<&ObjectMeta> = objects.iter().collect();
         self.keep(state, worth_a_look(state, store, &objects));
     }
 
     fn keep(&self, state: &dyn Session, folder: Option<Path>) {
-        // Who does not look learns nothing.
+        // A session that does not use indexes changes nothing.
         if matches!(asked(state), Scan::Index | Scan::Auto) {
             *self.known() = folder.map(|folder| (asked(state), folder));
         }
@@ -123,9 +122,8 @@ impl Foreseen {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The scan that a table of a store plans, whose files know their indexes, if that is worth a
-    /// listing. Whatever goes wrong with that, the scan is as good as before, and its files know why
-    /// they have none.
+    /// Attaches indexes to the files of the scan that a table plans, if a listing pays. If the listing fails, the
+    /// scan stays as it is, and its files carry the reason.
     ///
     /// # Errors
     ///
@@ -204,7 +202,7 @@ fn asked(state: &dyn Session) -> Scan {
     SluiceOptions::of(state.config_options()).scan
 }
 
-/// The innermost folder of these objects, if it is worth a listing of their indexes.
+/// The innermost folder of these objects, if a listing of their indexes pays.
 fn worth_a_look(
     state: &dyn Session,
     store: &ObjectStoreUrl,
@@ -225,7 +223,7 @@ fn files(config: &FileScanConfig) -> impl Iterator<Item = &PartitionedFile> {
     config.file_groups.iter().flat_map(FileGroup::iter)
 }
 
-/// The innermost folder that all objects are below; the object itself if there is only one.
+/// The innermost folder that contains all objects; the object itself if there is only one.
 pub(super) fn common_folder(files: &[&ObjectMeta]) -> Option<Path> {
     let (first, others) = files.split_first()?;
     if others.iter().all(|other| other.location == first.location) {
@@ -241,7 +239,7 @@ pub(super) fn common_folder(files: &[&ObjectMeta]) -> Option<Path> {
     Some(common.into_iter().collect())
 }
 
-/// Whether reading the table is predicted to cost so much that a listing does not matter.
+/// Returns true if reading the table is predicted to cost so much that a listing is negligible.
 fn is_worth_a_look(objects: &[&ObjectMeta], endpoint: &Endpoint, objective: Objective) -> bool {
     let bytes = objects.iter().map(|object| object.size).sum();
     let gets = Requests(objects.len() as u64);
@@ -249,7 +247,7 @@ fn is_worth_a_look(objects: &[&ObjectMeta], endpoint: &Endpoint, objective: Obje
     let list = Phase { lists: Requests(1), ..Phase::default() };
     let cost = |phase: Phase| {
         let steps = Steps::from(phase);
-        // What every query takes to start is no matter here.
+        // The startup of a query is the same with and without a listing.
         let predicted = predict(&steps, &endpoint.hardware);
         let time = predicted.total().saturating_sub(predicted.startup);
         let mut work = steps.work();
@@ -334,7 +332,7 @@ impl Found {
         largest.truncate(SAMPLED_COLUMNS);
         let opened = futures::stream::iter(largest).map(|index| async move {
             let open = OpenIndex::open(Arc::clone(store), index.object).await;
-            // Why it cannot be opened will be said when it is needed.
+            // An error is reported when the index is used.
             Some((index.column, Arc::new(open.ok()?.top)))
         });
         let opened: Vec<_> = opened.buffered(SAMPLED_COLUMNS).collect().await;
@@ -345,7 +343,7 @@ impl Found {
     }
 }
 
-/// The same scan, whose files know these indexes.
+/// Attaches indexes to the files of a scan, in the order of the files.
 fn with_indexes(
     config: &FileScanConfig,
     mut indexes: impl Iterator<Item = FileIndexes>,

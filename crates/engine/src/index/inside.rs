@@ -1,7 +1,7 @@
-//! What a store reads of a table for a statement that it answers by the indexes of its objects itself.
+//! Estimates what a store reads of a table if it answers a statement by the indexes of its objects itself.
 //!
-//! It follows the same rules as the store ([`sluicegate_index::statement`]), with what the tops of indexes say
-//! instead of records.
+//! It follows the same rules as the store ([`sluicegate_index::statement`]), but uses the tops of indexes instead of
+//! records.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,22 +24,22 @@ use crate::config::SluiceOptions;
 use crate::datasource::s3_select::S3SelectSource;
 use crate::profile::table_rows;
 
-/// What a store reads of a table for a statement that it answers by indexes.
+/// The estimated reads of a store that answers a statement by indexes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Inside {
-    /// The columns whose indexes it uses, by their place in the table.
+    /// The columns whose indexes it uses, by their position in the table.
     columns: BTreeSet<usize>,
-    /// Records that these lead to.
+    /// The number of records that the indexes lead to.
     records: f64,
-    /// All that it reads, also of what it reads whole.
+    /// All that the store reads, including objects that it reads whole.
     read: LookedUp,
-    /// Objects and parts of objects, and those that it reads whole.
+    /// The number of objects and parts of objects, and of those that the store reads whole.
     parts: (usize, usize),
 }
 
 impl Inside {
-    /// What the store of a Select scan reads to answer its statement about the files and parts of files of
-    /// `config`; none if it is not known to use an index for any.
+    /// Estimates the reads of a Select scan's store for the files and parts of files of `config`; none if the store
+    /// is not predicted to use an index.
     #[must_use]
     pub fn of(
         config: &FileScanConfig,
@@ -80,7 +80,7 @@ impl Inside {
         self.read
     }
 
-    /// For EXPLAIN: ``the store answers by its index on `k`: about 12 records``.
+    /// The note in EXPLAIN: ``the store answers by its index on `k`: about 12 records``.
     #[must_use]
     pub fn note(&self, source: &S3SelectSource) -> String {
         let name = |column: &usize| format!("`{}`", source.file_schema().field(*column).name());
@@ -97,14 +97,14 @@ impl Inside {
     }
 }
 
-/// What is looked up in the indexes of a column.
+/// The look-up in the indexes of a column.
 #[derive(Debug)]
 struct Looked<'a> {
     column: usize,
-    /// Of one of the objects.
+    /// The top of the index of one of the objects.
     top: &'a TopMessage,
     selected: Selected,
-    /// In how many places as many records are.
+    /// The number of places per record: adjacent records share a place.
     places: f64,
 }
 
@@ -112,8 +112,8 @@ fn files(config: &FileScanConfig) -> impl Iterator<Item = &PartitionedFile> {
     config.file_groups.iter().flat_map(FileGroup::iter)
 }
 
-/// What a statement has looked up, what reads least of indexes first. Of a share that is assumed of all
-/// filters, one index is taken to tell it all.
+/// The look-ups of a statement, the one with the fewest index bytes first. If a share is assumed for the whole
+/// filter, only one index is used.
 fn looked_up<'a>(
     config: &'a FileScanConfig,
     source: &S3SelectSource,
@@ -124,7 +124,7 @@ fn looked_up<'a>(
     let (Some(csv), Some(filter)) = (csv_of(&input, false), &query.filter) else {
         return Vec::new();
     };
-    // The same top stands for all files.
+    // One top of each column stands for all files.
     let mut tops: BTreeMap<usize, &TopMessage> = BTreeMap::new();
     for index in files(config)
         .filter_map(|file| file.extension::<FileIndexes>())
@@ -136,7 +136,7 @@ fn looked_up<'a>(
     }
     let usable = |(column, top)| Some(((column, top), Usable::of(top, csv)?));
     let (tops, usable): (Vec<_>, Vec<_>) = tops.into_iter().filter_map(usable).unzip();
-    // Statements call columns by their place.
+    // Statements refer to columns by position.
     let position = |path: &[PathStep]| match query.from.within_row(path) {
         [PathStep::Field(name)] => name.position()?.checked_sub(1),
         _ => None,
@@ -159,7 +159,7 @@ fn looked_up<'a>(
     looked
 }
 
-/// In how many places records with keys in some spans are, for each of them.
+/// The number of places per record for the records with keys in some spans, at most 1.
 fn places_of_record(top: &TopMessage, spans: &Spans) -> f64 {
     let (mut entries, mut places) = (0.0, 0.0);
     for block in top.blocks_with(spans).into_iter().map(|number| &top.blocks[number]) {
@@ -169,7 +169,7 @@ fn places_of_record(top: &TopMessage, spans: &Spans) -> f64 {
     if entries > 0.0 { (places / entries).min(1.0) } else { 1.0 }
 }
 
-/// What is read of a file or a part of one.
+/// The reads for a file or a part of one.
 struct Part {
     columns: Vec<usize>,
     records: f64,
@@ -177,7 +177,7 @@ struct Part {
 }
 
 impl Part {
-    /// What the store reads by indexes; none if it reads all.
+    /// The reads by indexes; none if the store reads everything.
     fn of(file: &PartitionedFile, source: &S3SelectSource, looked: &[Looked<'_>]) -> Option<Self> {
         let indexes = file.extension::<FileIndexes>()?;
         let start = file.range.as_ref().map_or(0, |range| range.start.max(0).cast_unsigned());
@@ -193,12 +193,12 @@ impl Part {
         let tops: f64 = indexes.fresh().iter().filter_map(top_bytes).sum();
         budget.spend(tops as u64)?;
 
-        // A share of the records of the part, each of them in so many places.
+        // A share of the part's records, with `places` places per record.
         let amount = |share: f64, places: f64| {
             let records = share * all * of_all;
             Found {
                 records: records.ceil() as u64,
-                // Those that follow each other are read together.
+                // Adjacent records are read together.
                 places: (records * places.min(1.0 - share)).ceil() as u64,
                 bytes: (share * bytes as f64).ceil() as u64,
             }
@@ -234,7 +234,7 @@ impl Part {
     }
 }
 
-/// The bytes of the top of an index, by that of an index of the same column.
+/// The bytes of the top of an index, estimated from that of another index of the same column.
 fn top_bytes(index: &FileIndex) -> Option<f64> {
     let sample = index.sample.as_deref()?;
     let top = (sample.encoded_len() + TRAILER) as f64;

@@ -1,31 +1,31 @@
-//! Where the JSON objects of a text begin and end.
+//! Finds where the JSON objects of a text begin and end.
 
 use std::ops::Range;
 
-/// Finds JSON objects that follow each other in a text that is fed to it piece by piece.
+/// Finds JSON objects that follow each other in a text that arrives in pieces.
 ///
-/// The records cover the text up to the end of the last object: what stands between two belongs to the
-/// second. That a text is JSON at all is for DataFusion's reader to say; so is the number of its rows.
+/// The records cover the text up to the end of the last object: bytes between two objects belong to the second.
+/// Invalid JSON is not detected here but by DataFusion's reader, which also counts the rows.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct JsonRecords {
-    /// How many objects and arrays are open.
+    /// The number of open objects and arrays.
     depth: u64,
     in_string: bool,
     escaped: bool,
-    /// Bytes that were read.
+    /// The number of bytes read.
     read: u64,
     /// The first byte of the record that is being read.
     start: u64,
 }
 
 impl JsonRecords {
-    /// Whether an object or array has begun and not ended.
+    /// Returns true if an object or array is open.
     #[must_use]
     pub fn is_within(&self) -> bool {
         self.depth > 0
     }
 
-    /// Reads on; `found` is given the bytes of each object that ends.
+    /// Reads the next bytes; `found` is called with the range of each object that ends.
     pub fn feed(&mut self, input: &[u8], mut found: impl FnMut(Range<u64>)) {
         for byte in input {
             self.read += 1;

@@ -1,9 +1,8 @@
-//! Values as bytes that sort as the values do.
+//! Encodes values as bytes that sort as the values do.
 //!
-//! Integers, decimals, dates and times are a byte that says sign and length, and then the number
-//! without leading zeros; text is its UTF-8; floating-point numbers are a byte and then their bits, turned
-//! so that they sort from -NaN to NaN, as DataFusion compares them. NULL is a byte that no other key
-//! begins with, and the greatest key.
+//! Integers, decimals, dates and times are a byte with sign and length, followed by the number without leading zeros.
+//! Text is its UTF-8. Floating-point numbers are a byte followed by their bits, changed so that they sort from -NaN
+//! to NaN, as DataFusion compares them. NULL is a byte that no other key begins with, and the greatest key.
 
 use arrow::array::{Array, ArrayRef, AsArray, LargeStringArray};
 use arrow::compute::cast;
@@ -16,8 +15,7 @@ use arrow::datatypes::{
 use datafusion::common::{Result, ScalarValue, exec_err};
 use sluicegate_index::key::{NULL, write_number};
 
-/// The name under which an index keeps a type, if values of the type have keys. All types of text
-/// are one.
+/// The name of a type in index objects, if its values have keys. All types of text have the same name.
 #[must_use]
 pub fn type_name(data_type: &DataType) -> Option<String> {
     match data_type {
@@ -43,11 +41,11 @@ pub fn type_name(data_type: &DataType) -> Option<String> {
 /// The values of a column, ready to be written as keys.
 #[derive(Debug)]
 pub enum Keys {
-    /// Whatever is a number inside; none is NULL.
+    /// Types that are numbers inside; none is NULL.
     Numbers(Vec<Option<i128>>),
     /// Keys of a fixed length; none is NULL.
     Bits(Vec<Option<Bits>>),
-    /// Text.
+    /// The values of a text column.
     Text(LargeStringArray),
 }
 
@@ -59,7 +57,7 @@ impl Keys {
     ///
     /// # Errors
     ///
-    /// If values of this type have none.
+    /// If values of this type have no keys.
     pub fn of(array: &ArrayRef) -> Result<Self> {
         let numbers = match array.data_type() {
             DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => {
@@ -96,7 +94,7 @@ impl Keys {
         Ok(Self::Numbers(numbers))
     }
 
-    /// Appends the key of a row to `out`; whether the row has a value.
+    /// Appends the key of a row to `out`. Returns true if the row has a value.
     pub fn write(&self, row: usize, out: &mut Vec<u8>) -> bool {
         let written = match self {
             Self::Numbers(numbers) => numbers.get(row).copied().flatten().map(|number| {
@@ -123,11 +121,11 @@ where
     array.as_primitive::<T>().iter().map(|value| value.map(Into::into)).collect()
 }
 
-/// How keys of floating-point numbers begin.
+/// The first byte of keys of floating-point numbers.
 const FIXED: u8 = 0x80;
 
-/// A number's bits, if they are read as an integer, sort as the numbers do once those of negative
-/// numbers are turned around.
+/// The key of a double. Read as an integer, the bits of numbers sort as the numbers do, once those of negative
+/// numbers are inverted.
 fn of_f64(number: f64) -> Bits {
     let bits = number.to_bits();
     let ordered = if number.is_sign_negative() { !bits } else { bits | 1 << 63 };
@@ -136,7 +134,7 @@ fn of_f64(number: f64) -> Bits {
     key
 }
 
-/// As [`of_f64`]; the last bytes are zero.
+/// The key of a 32-bit number, like [`of_f64`]; the last bytes are zero.
 fn of_f32(number: f32) -> Bits {
     let bits = number.to_bits();
     let ordered = if number.is_sign_negative() { !bits } else { bits | 1 << 31 };
@@ -149,16 +147,15 @@ fn of_f32(number: f32) -> Bits {
 /// A constant that is compared with a column.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Constant {
-    /// It compares with no value.
+    /// NULL, which compares with no value.
     Null,
-    /// Its key: values compare with it as their keys do with that.
+    /// A key: values compare with the constant as their keys do with this key.
     Key(Vec<u8>),
-    /// Values with keys from the first to the last may be less, equal or greater: zeros of both signs,
-    /// or what is not a number.
+    /// The first and the last key of a span whose values may be less, equal or greater: zeros of both signs, or NaNs.
     Between(Vec<u8>, Vec<u8>),
 }
 
-/// A constant that is compared with a column of a type; none if the two are not of one type.
+/// A constant that is compared with a column of a type; none if the two have different types.
 #[must_use]
 pub fn of_scalar(value: &ScalarValue, column: &DataType) -> Option<Constant> {
     if value.is_null() {

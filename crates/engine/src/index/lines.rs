@@ -1,23 +1,23 @@
-//! Whether every record of a CSV object is one line to any reader: only then may a store look records
-//! up by itself, whose reader of S3 Select is not the one that made the index.
+//! Checks that every record of a CSV object is one line to any reader. Only then may a store look records up itself,
+//! because its reader is not the one that made the index.
 //!
-//! Readers differ about what ends a record (a lone carriage return), what is none (an empty line, a
-//! comment), what an escape character escapes and what quotes hold. Of lines that are none of these,
-//! the reader of the index has found as many records as there are lines exactly if no record holds the line
-//! feed of another. The last line may still hold its own, in quotes that are never closed.
+//! Readers differ in what ends a record (a lone carriage return), what is not a record (an empty line, a comment),
+//! what an escape character escapes and what quotes contain. Objects with any of these are excluded. In all others,
+//! the reader of the index finds as many records as there are lines exactly if no record contains the line feed of
+//! another. The last line may still contain its own line feed, in quotes that are never closed.
 
 use sluicegate_index::layout::LinesMessage;
 
 use super::format::Format;
 use crate::datasource::byte_order_mark::MARK;
 
-/// The longest line, without its end: no reader of S3 Select must take a longer record.
+/// The longest line, without its end: readers of S3 Select need not accept longer records.
 const MAX_LINE: usize = 1 << 20;
 
-/// Counts the lines of an object that is fed to it piece by piece.
+/// Checks the lines of an object that arrives in pieces.
 #[derive(Debug)]
 pub struct Lines {
-    /// Whether the first of them is no record.
+    /// True if the first line is a header.
     header: bool,
     delimiter: u8,
     quote: u8,
@@ -25,18 +25,18 @@ pub struct Lines {
     /// The line so far, or the last one.
     line: Vec<u8>,
     has_ended: bool,
-    /// Whether the last byte was a carriage return.
+    /// True if the last byte was a carriage return.
     after_return: bool,
-    /// Whether carriage returns stand before line feeds, once a line has ended.
+    /// True if carriage returns precede line feeds; none until a line has ended.
     returns: Option<bool>,
     first_bytes: u64,
     hashes: bool,
-    /// Whether readers may disagree.
+    /// True if readers may disagree.
     odd: bool,
 }
 
 impl Lines {
-    /// For objects that are read so, if all readers may agree about them.
+    /// Creates a check for objects of this format; none if readers may disagree about the format.
     #[must_use]
     pub fn of(format: &Format) -> Option<Self> {
         let Format::Csv(csv) = format else { return None };
@@ -59,7 +59,7 @@ impl Lines {
         )
     }
 
-    /// Reads on.
+    /// Reads the next bytes.
     pub fn feed(&mut self, bytes: &[u8]) {
         for line in bytes.split_inclusive(|byte| *byte == b'\n') {
             if self.odd {
@@ -75,16 +75,16 @@ impl Lines {
         }
     }
 
-    /// Reads on in a line.
+    /// Reads a part of a line.
     fn read(&mut self, text: &[u8]) {
         let Some((last, before)) = text.split_last() else { return };
-        // A carriage return with a byte of its line behind it does not end the line.
+        // A carriage return followed by a byte of its line does not end the line.
         self.odd |= self.after_return || memchr::memchr(b'\r', before).is_some();
         self.after_return = *last == b'\r';
         if std::mem::take(&mut self.has_ended) {
             self.line.clear();
         }
-        // One byte more is its carriage return.
+        // The additional byte is the carriage return.
         self.odd |= self.line.len() + text.len() > MAX_LINE + 1;
         if !self.odd {
             self.line.extend_from_slice(text);
@@ -107,7 +107,7 @@ impl Lines {
         self.after_return = false;
     }
 
-    /// Whether the last line ends inside of quotes. Those before have as many records.
+    /// Returns true if the last line ends inside quotes. The lines before are as many as their records.
     fn is_open(&self) -> bool {
         let (mut field_starts, mut inside, mut before_quoted) = (true, false, false);
         for byte in &self.line {
@@ -124,7 +124,7 @@ impl Lines {
         inside
     }
 
-    /// What the object's lines are like, if it has as many records as lines.
+    /// The properties of the object's lines; none if the number of lines and records differs or readers may disagree.
     #[must_use]
     pub fn finish(mut self, records: u64) -> Option<LinesMessage> {
         if !self.has_ended {
@@ -158,7 +158,7 @@ mod tests {
         }
     }
 
-    /// What is found in a text of so many records, however it is cut.
+    /// Checks the result for a text with so many records, cut in several ways.
     #[track_caller]
     fn check(text: &str, records: u64, expected: Option<(u64, bool)>) {
         for piece in [1, 2, 3, 1000] {

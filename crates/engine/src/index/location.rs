@@ -1,4 +1,4 @@
-//! The option that says where indexes are.
+//! The option for the location of indexes.
 
 use std::fmt;
 use std::ops::Deref;
@@ -9,7 +9,7 @@ use datafusion::common::{DataFusionError, Result};
 
 use crate::locations::check_bucket;
 
-/// Where index objects are: a URL, or nothing for the bucket of the data.
+/// The location of index objects: a URL, or empty for the bucket of the data.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct IndexLocation(String);
 

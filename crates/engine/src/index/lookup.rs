@@ -1,4 +1,4 @@
-//! Reading the part of an index object that a filter is about.
+//! Reads the part of an index object that a filter needs.
 
 use std::fmt;
 use std::ops::Range;
@@ -16,29 +16,30 @@ use sluicegate_index::span::Spans;
 use super::cover::Cover;
 use super::name::e_tag;
 
-/// What is read of an index object's end at least, so that mostly one request is enough.
+/// The least bytes that are read of an index object's end, so that mostly one request is enough.
 const TAIL_BYTES: u64 = 16 * 1024;
-/// What the top takes of an index object, roughly: some 30 bytes for a block of 32 KiB.
+/// An index object is at least about this many times as large as its top, which takes some 30 bytes for a block of 32
+/// KiB.
 const TOP_SHARE: u64 = 512;
-/// The most bytes of an index or of a data object that one request asks for.
+/// The most bytes of an index or of a data object in one request.
 pub const PIECE_BYTES: u64 = 4 * 1024 * 1024;
-/// Requests about an object that are under way at once: the paper's.
+/// Concurrent requests about an object, as in the paper.
 pub const REQUESTS: usize = 16;
 
-/// What is read of an index object of some size to learn its top.
+/// The bytes that are read of an index object of some size to get its top.
 #[must_use]
 pub fn top_bytes(size: u64) -> u64 {
     (size / TOP_SHARE).max(TAIL_BYTES).min(size)
 }
 
-/// An index object, as its listing says.
+/// An index object, from its listing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexObject {
-    /// Its path.
+    /// The path of the object.
     pub path: Path,
-    /// Its bytes.
+    /// The bytes of the object.
     pub size: u64,
-    /// Its own entity tag.
+    /// The entity tag of the index object itself.
     pub e_tag: Option<String>,
 }
 
@@ -48,18 +49,18 @@ impl From<&ObjectMeta> for IndexObject {
     }
 }
 
-/// What an index must be about.
+/// The properties that an index must have to be used.
 #[derive(Debug, Clone, Copy)]
 pub struct About<'a> {
     /// The data object, in the version that is read.
     pub data: &'a ObjectMeta,
-    /// The column's name.
+    /// The name of the column.
     pub column: &'a str,
-    /// Its place among the table's columns, as far as it matters.
+    /// The column's position in the table; 0 for formats whose columns have names.
     pub position: u64,
-    /// Its type, as index objects call it.
+    /// The column's type, by its name in index objects.
     pub type_name: &'a str,
-    /// How the data object is read.
+    /// The format of the data object.
     pub format: &'a layout::FormatMessage,
 }
 
@@ -67,11 +68,11 @@ pub struct About<'a> {
 pub struct OpenIndex {
     store: Arc<dyn ObjectStore>,
     object: IndexObject,
-    /// Its top.
+    /// The top of the index.
     pub top: TopMessage,
-    /// Bytes that were read.
+    /// The number of bytes read.
     pub bytes: u64,
-    /// Requests that were sent.
+    /// The number of requests sent.
     pub requests: u64,
 }
 
@@ -106,11 +107,11 @@ impl OpenIndex {
         Ok(open)
     }
 
-    /// Whether it is about that.
+    /// Checks that the index has the required properties.
     ///
     /// # Errors
     ///
-    /// What it is about instead.
+    /// The property that differs.
     pub fn check(&self, about: About<'_>) -> Result<()> {
         let top = &self.top;
         if top.data != about.data.location.as_ref() {
@@ -131,7 +132,7 @@ impl OpenIndex {
         Ok(())
     }
 
-    /// Where the records with a key in some spans are, in the order of the data object.
+    /// The places of the records with a key in some spans, in the order of the data object.
     ///
     /// # Errors
     ///
@@ -189,11 +190,11 @@ impl OpenIndex {
         Ok(get(&self.store, &self.object.path, e_tag, range).await?)
     }
 
-    /// Reads every block, and looks whether all is in order.
+    /// Reads every block and checks the whole index.
     ///
     /// # Errors
     ///
-    /// What is not.
+    /// The first fault.
     pub async fn verify(&mut self) -> Result<()> {
         let magic = self.read(0..MAGIC.len() as u64).await?;
         if *magic != MAGIC {
@@ -250,7 +251,7 @@ fn wrong(how: Damaged) -> DataFusionError {
     DataFusionError::Execution(how.0)
 }
 
-/// Blocks that follow each other, up to what one request asks for: ranges of their numbers.
+/// Groups adjacent blocks into ranges of their numbers, of at most the bytes of one request.
 #[must_use]
 pub fn runs(numbers: &[usize], places: &[Range<u64>]) -> Vec<Range<usize>> {
     let mut runs: Vec<Range<usize>> = Vec::new();

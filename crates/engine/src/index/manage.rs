@@ -1,4 +1,4 @@
-//! Creating, listing, verifying and dropping the indexes of a table.
+//! Creates, lists, verifies and drops the indexes of a table.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -32,34 +32,34 @@ use crate::datasource::s3_scan::{as_index_scan, as_select_scan, as_turning_scan}
 use crate::panics;
 use crate::staging::StagingStores;
 
-/// A table whose objects can have indexes, as it is now.
+/// A table whose objects can have indexes, with its present objects.
 #[derive(Debug, Clone)]
 pub struct Indexes {
     engine: Engine,
     scan: FileScanConfig,
     format: Format,
     place: Place,
-    /// By path.
+    /// The data objects by path.
     objects: BTreeMap<Path, ObjectMeta>,
 }
 
-/// An index object.
+/// An index object of a table.
 #[derive(Debug, Clone)]
 pub struct Index {
-    /// The data object.
+    /// The path of the data object.
     pub data: Path,
-    /// The index object.
+    /// The listing of the index object.
     pub object: ObjectMeta,
-    /// What its name says.
+    /// The parsed name of the index object.
     pub name: Name,
-    /// Whether it can be used.
+    /// Shows whether the index can be used.
     pub state: State,
 }
 
-/// Whether an index can be used, by its name and its size.
+/// The state of an index, by its name and its size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
-    /// It is about the object as it is now.
+    /// It matches the present version of the object.
     Fresh,
     /// The object has been replaced since.
     Stale,
@@ -67,14 +67,14 @@ pub enum State {
     OtherFormat,
     /// A former version of this program made it.
     FormerVersion,
-    /// It is too short to be one.
+    /// It is too short to be an index.
     Damaged,
-    /// There is no such object any more.
+    /// The data object no longer exists.
     Orphan,
 }
 
 impl State {
-    /// In a word or two.
+    /// The state in a word or two.
     #[must_use]
     pub fn in_words(self) -> &'static str {
         match self {
@@ -88,17 +88,18 @@ impl State {
     }
 }
 
-/// How far an index that seems to be fresh is read before it is taken for good.
+/// The amount of an index that is checked if it is fresh by its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Look {
-    /// Its end, in one request or two: what it is about, where its blocks are, and its length.
+    /// The end of the index, in one request or two. It contains the properties of the index, the places of its blocks
+    /// and its length.
     Top,
-    /// From its first byte to its last.
+    /// The whole index, from its first byte to its last.
     Whole,
 }
 
 impl Look {
-    /// How many indexes are read at once.
+    /// The number of indexes that are read concurrently.
     fn at_once(self) -> usize {
         match self {
             Self::Top => REQUESTS,
@@ -110,17 +111,17 @@ impl Look {
 /// The objects without a good index of a column.
 #[derive(Debug, Clone, Default)]
 pub struct Missing {
-    /// These objects.
+    /// The objects to index.
     pub objects: Vec<ObjectMeta>,
-    /// How many of them have a damaged one.
+    /// The number of these objects that have a damaged index.
     pub damaged: usize,
 }
 
-/// Is told of bytes of data objects as they are read.
+/// A callback with the number of bytes of data objects that were read.
 pub type Advance = Arc<dyn Fn(u64) + Send + Sync>;
 
 impl Indexes {
-    /// Those of a table, which is given by its name or by its URL; none if all its objects are empty.
+    /// The indexes of a table, which is given by its name or by its URL; none if all its objects are empty.
     ///
     /// # Errors
     ///
@@ -166,11 +167,11 @@ impl Indexes {
         Ok(Some(Self { engine: engine.clone(), place, format, objects, scan }))
     }
 
-    /// The column of a name, as an index sees it.
+    /// The column with a name, for indexing.
     ///
     /// # Errors
     ///
-    /// If the table has no such column, or the column's values have no order that an index knows.
+    /// If the table has no such column, or the column's type cannot be indexed.
     pub fn column(&self, name: &str) -> crate::Result<Column> {
         let schema = Arc::clone(self.scan.file_source().table_schema().file_schema());
         let names: Vec<_> = schema.fields().iter().map(|field| field.name().as_str()).collect();
@@ -196,7 +197,7 @@ impl Indexes {
         self.engine.runtime_env().object_store(url)
     }
 
-    /// The index objects of the table's objects, of those that are there no more, too.
+    /// The index objects of the table's objects, including those of objects that no longer exist.
     ///
     /// # Errors
     ///
@@ -225,7 +226,7 @@ impl Indexes {
             found.push(Index { data, name, state, object });
         }
         if found.iter().any(|index| index.state == State::Orphan) {
-            // Other tables may have objects beside these.
+            // Objects of other tables may be in the same folder.
             let data = self.store(&self.scan.object_store_url)?;
             let there: BTreeSet<Path> =
                 data.list(Some(&folder)).map_ok(|object| object.location).try_collect().await?;
@@ -253,14 +254,14 @@ impl Indexes {
         self.format.tag(column.position, &column.type_name)
     }
 
-    /// The column that a name is about.
+    /// The column of an index object's name.
     fn column_of(&self, name: &Name) -> Option<Column> {
         let schema = self.scan.file_source().table_schema().file_schema();
         let column = schema.fields().iter().find(|field| name::is_about(name, field.name()))?;
         self.column(column.name()).ok()
     }
 
-    /// The objects that have no index of a column that is fresh and, as far as one looks, sound.
+    /// The objects without an index of a column that is fresh and passes the check.
     ///
     /// # Errors
     ///
@@ -294,13 +295,13 @@ impl Indexes {
         Ok(Missing { objects: objects.cloned().collect(), damaged })
     }
 
-    /// Indexes some objects, several at once, each in one pass over it and with at most some 100 MB
-    /// of memory. Each index appears when it is complete; those of a former version of its object,
-    /// or of this program, are then removed.
+    /// Indexes some objects, several at once, each in one pass over it and with at most some 100 MB of memory. Each
+    /// index appears when it is complete; then the indexes of a former version of its object, or of this program, are
+    /// removed.
     ///
     /// # Errors
     ///
-    /// If an object cannot be read as the table's, or a store fails. Indexes that are complete stay.
+    /// If an object does not fit the table, or a store fails. Indexes that are complete stay.
     pub async fn create(
         &self,
         column: &Column,
@@ -333,7 +334,7 @@ impl Indexes {
             });
             async { created.join_unwind().await.map_err(|_| stopped()).and_then(|done| done) }
         });
-        // A task starts when it is made.
+        // A task starts when it is created.
         Ok(work.buffer_unordered(at_once).try_collect().await?)
     }
 
@@ -382,8 +383,8 @@ impl Indexes {
         }
     }
 
-    /// Reads an index object from its first byte to its last, and looks whether it is as it should
-    /// be and about what its name says: what is wrong with it.
+    /// Reads an index object from its first byte to its last and checks that it is correct and matches its name.
+    /// Returns the fault, if there is one.
     ///
     /// # Errors
     ///
@@ -426,7 +427,7 @@ impl Indexes {
     ///
     /// # Errors
     ///
-    /// If the store does not.
+    /// If the store cannot remove one.
     pub async fn drop(&self, indexes: &[Index]) -> crate::Result<()> {
         let store = self.store(&self.place.store).map_err(crate::Error::from)?;
         for index in indexes {
@@ -436,13 +437,13 @@ impl Indexes {
         Ok(())
     }
 
-    /// A data object, as a user would write it.
+    /// The URL of a data object, for users.
     #[must_use]
     pub fn url(&self, data: &Path) -> String {
         format!("{}/{data}", self.scan.object_store_url.as_str().trim_end_matches('/'))
     }
 
-    /// An index object, as a user would write it.
+    /// The URL of an index object, for users.
     #[must_use]
     pub fn index_url(&self, index: &Path) -> String {
         self.place.url(index)
@@ -453,7 +454,7 @@ fn stopped() -> DataFusionError {
     exec_datafusion_err!("indexing was stopped")
 }
 
-/// The scan of a leaf with DataFusion's source, if the leaf is a scan of files.
+/// The scan of a leaf with DataFusion's source, if the leaf scans files.
 fn scan(node: &Arc<dyn ExecutionPlan>) -> Option<FileScanConfig> {
     let with = |config: &FileScanConfig, source: &Arc<dyn FileSource>| {
         FileScanConfigBuilder::from(config.clone()).with_source(Arc::clone(source)).build()
@@ -471,7 +472,7 @@ fn scan(node: &Arc<dyn ExecutionPlan>) -> Option<FileScanConfig> {
     data_source.downcast_ref::<FileScanConfig>().cloned()
 }
 
-/// Where the one name is that differs from another in capitals alone.
+/// The position of the only name that differs from `name` at most in capitals.
 fn ignoring_case(names: &[&str], name: &str) -> Option<usize> {
     let mut same = (0..names.len()).filter(|at| names[*at].eq_ignore_ascii_case(name));
     same.next().filter(|_| same.next().is_none())

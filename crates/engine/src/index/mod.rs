@@ -1,38 +1,41 @@
-//! Indexes: objects beside the data that say where the records with a value are (PushdownDB,
-//! section IV-A, "Indexing with S3 Select").
+//! Indexes: objects beside the data that contain the places of records by value (PushdownDB, section IV-A, "Indexing
+//! with S3 Select").
 //!
-//! An index object is about one column of one data object: for every record, its value there (or that
-//! it is NULL), the record's first byte and its length, sorted by value in small blocks, with a
-//! sparse top at the end. Of Parquet, it has the number of the row. A look-up reads the top and the blocks that it points to, then the
-//! records themselves, all by ranged GETs, so it works with stores that have no S3 Select.
+//! An index object covers one column of one data object. For every record it contains the value (or NULL), the
+//! record's first byte and its length; for Parquet, the number of the row. The entries are sorted by value in small
+//! blocks, with a sparse top at the end. A look-up reads the top, the blocks that it points to, and then the records,
+//! all by ranged GETs. Thus it works with stores that have no S3 Select.
 //!
-//! | file | holds |
+//! | file | content |
 //! |---|---|
 //! | [`key`] | values as bytes that sort as the values do |
-//! | [`filter`] | what a filter says about a column, as ranges of such bytes |
-//! | [`name`] | where index objects are, and what their names say |
-//! | [`format`](mod@format) | how the objects of a table are read: what is a record, and where |
-//! | [`csv_text`] | the options of a CSV table that decide where records begin and what they hold |
-//! | [`records`], [`json_records`] | where the records of a text begin and end |
-//! | [`lines`] | whether each record of a CSV object is a line, whoever reads it |
-//! | [`rows`] | the rows of a Parquet object, and what reading some of them takes |
+//! | [`filter`] | a filter on a column, as ranges of such bytes |
+//! | [`name`] | the names and locations of index objects |
+//! | [`format`](mod@format) | the formats of indexed objects: records and their places |
+//! | [`csv_text`] | the options of a CSV table that determine its records |
+//! | [`records`], [`json_records`] | the beginnings and ends of the records of a text |
+//! | [`lines`] | the check that each record of a CSV object is a line to any reader |
+//! | [`rows`] | the rows of a Parquet object, and the cost of reading some of them |
 //! | [`sort`] | sorting more entries than memory holds |
-//! | [`cover`] | whether records follow each other without a gap |
+//! | [`cover`] | the check that records follow each other without a gap |
 //! | [`create`] | an index object from a data object, in one pass |
-//! | [`found`] | which indexes a table has, from one listing |
-//! | [`estimate`] | how much of an object a filter selects, from the top of an index |
-//! | [`inside`] | what a store reads that answers a statement by indexes itself |
-//! | [`scale`] | where keys lie among others |
-//! | [`reading`] | how the records that an index leads to are asked for |
-//! | [`lookup`] | reading the part of an index object that a filter is about |
+//! | [`found`] | the indexes of a table, from one listing |
+//! | [`estimate`] | the share of an object that a filter selects, from the top of an index |
+//! | [`inside`] | the reads of a store that answers a statement by indexes itself |
+//! | [`scale`] | keys as numbers, to interpolate between them |
+//! | [`reading`] | the requests for the records that an index leads to |
+//! | [`lookup`] | reading the part of an index object that a filter needs |
 //! | [`manage`] | creating, listing, verifying and dropping the indexes of a table |
 //!
 //! The layout of index objects is a crate of its own, `sluicegate-index`.
 //!
-//! An index is trusted only if all of this is so: its name says the entity tag of the data object
-//! and how the table reads it, its own top says the same, and the checksums of what is read are
-//! right, and what it leads to begins and ends where records do, as far as their borders tell. Otherwise
-//! the data object is read as if there were none. Rows that an index finds are filtered again.
+//! An index is used only if all of these hold:
+//!
+//! - Its name contains the entity tag of the data object and the format of the table, and its own top has the same.
+//! - The checksums of the parts that are read are right.
+//! - The ranges that it leads to begin and end where records do, as far as their borders show.
+//!
+//! Otherwise the data object is read without an index. Rows that an index finds are filtered again.
 
 pub mod cover;
 pub mod create;

@@ -1,13 +1,12 @@
-//! Where index objects are.
+//! The names and locations of index objects.
 //!
 //! The index of the column `price` of `s3://bucket/t/a.csv` is
-//! `s3://bucket/.sluice-index/t/a.csv/_price.0123456789abcdef.fedcba9876543210.idx`: below a folder
-//! that mirrors the bucket, a name with the column, what stands for the version of the data object
-//! (its entity tag and size), and what stands for the format (the options of the table, the type of
-//! the column, the version of the layout). The underscore hides the name from readers of folders, ours and others.
+//! `s3://bucket/.sluice-index/t/a.csv/_price.0123456789abcdef.fedcba9876543210.idx`. It is below a folder that
+//! mirrors the bucket. Its name consists of the column, a tag for the version of the data object (its entity tag and
+//! size), and a tag for the format (the options of the table, the type of the column, the version of the layout). The
+//! underscore hides the name from readers of folders, ours and others.
 //!
-//! With a location of its own, `s3://indexes/here/`, it is
-//! `s3://indexes/here/bucket/t/a.csv/_price.….idx`.
+//! With a location of its own, `s3://indexes/here/`, it is `s3://indexes/here/bucket/t/a.csv/_price.….idx`.
 
 use datafusion::common::{Result, config_err};
 use datafusion::execution::object_store::ObjectStoreUrl;
@@ -20,33 +19,33 @@ use url::Url;
 use super::location::IndexLocation;
 use crate::endpoints::bucket_of;
 
-/// What stands for a version of a data object in names, if its store has entity tags.
+/// The tag in names for a version of a data object; none if its store has no entity tags.
 #[must_use]
 pub fn version_of(object: &ObjectMeta) -> Option<Tag> {
     Some(Tag::of_version(e_tag(object)?, object.size))
 }
 
-/// The entity tag of an object. Some stores quote it in headers but not in listings.
+/// The entity tag of an object without quotes. Some stores quote it in headers but not in listings.
 #[must_use]
 pub fn e_tag(object: &ObjectMeta) -> Option<&str> {
     object.e_tag.as_deref().map(|tag| tag.trim_matches('"'))
 }
 
-/// Where the indexes of a bucket are.
+/// The location of the indexes of a bucket.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
-    /// The bucket that they are in.
+    /// The bucket that contains the indexes.
     pub store: ObjectStoreUrl,
     root: Path,
 }
 
 impl Place {
-    /// The place of the indexes of the objects of `data`, a bucket, for a session in which
-    /// `sluice.index_location` is `location`: empty, or a URL.
+    /// The location of the indexes of `data`, a bucket, where `location` is the session's `sluice.index_location`:
+    /// empty, or a URL.
     ///
     /// # Errors
     ///
-    /// If the location is no URL of a bucket or of a folder in one.
+    /// If the location is not a URL of a bucket or of a folder in one.
     pub fn of(data: &ObjectStoreUrl, location: &str) -> Result<Self> {
         if location.is_empty() {
             return Ok(Self { store: data.clone(), root: Path::from(FOLDER) });
@@ -73,7 +72,7 @@ impl Place {
         self.root.parts().chain(data.parts()).collect()
     }
 
-    /// The data object that an index object is about, if its name is one of ours.
+    /// The data object of an index object, if its name is one of ours.
     #[must_use]
     pub fn data(&self, index: &Path) -> Option<Path> {
         let mut parts: Vec<PathPart<'_>> = index.prefix_match(&self.root)?.collect();
@@ -81,7 +80,7 @@ impl Place {
         Some(parts.into_iter().collect())
     }
 
-    /// As a user would write it.
+    /// The URL of a path, for users.
     #[must_use]
     pub fn url(&self, path: &Path) -> String {
         format!("{}/{path}", self.store.as_str().trim_end_matches('/'))
@@ -94,28 +93,28 @@ pub fn name_of(column: &str, version: Tag, format: Tag) -> Name {
     Name::new(PathPart::from(column).as_ref().to_owned(), version, format)
 }
 
-/// What the name of an object says, if it is that of an index object.
+/// Parses the name of an index object; none for other objects.
 #[must_use]
 pub fn parse(path: &Path) -> Option<Name> {
     Name::parse(path.filename()?)
 }
 
-/// The object of a name in the folder of a data object.
+/// The path of a name in the folder of a data object.
 #[must_use]
 pub fn within(folder: &Path, name: &Name) -> Path {
-    // The column is encoded already.
+    // The column is already encoded.
     let whole =
         if folder.as_ref().is_empty() { name.to_string() } else { format!("{folder}/{name}") };
     Path::parse(&whole).unwrap_or_else(|_| Path::from(whole))
 }
 
-/// The column that a name is about.
+/// The column of a name.
 #[must_use]
 pub fn column_of(name: &Name) -> String {
     percent_decode_str(name.column()).decode_utf8_lossy().into_owned()
 }
 
-/// Whether a name is about this column.
+/// Returns true if a name belongs to an index of this column.
 #[must_use]
 pub fn is_about(name: &Name, column: &str) -> bool {
     name.column() == PathPart::from(column).as_ref()

@@ -1,23 +1,23 @@
-//! How the records of an object that an index leads to are asked for.
+//! Plans the requests for the records that an index leads to.
 
 use sluicegate_costmodel::{Bytes, gap_among};
 
 use super::lookup::PIECE_BYTES;
 
-/// What a request is worth, and how much one asks for.
+/// The cost of a request and the size of requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reading {
-    /// The bytes that are as dear as a request.
+    /// The number of bytes that cost as much as a request.
     pub request: u64,
-    /// The most ranges that one request asks for, at least 1.
+    /// The most ranges in one request, at least 1.
     pub ranges_per_request: u32,
-    /// Bytes between two records that are read rather than asked around.
+    /// The longest gap in bytes between two records that is read rather than skipped.
     pub gap: u64,
 }
 
 impl Reading {
-    /// Asking for as many ranges at once as the store takes, where that is better than one by one: not if
-    /// requests cost less than what the parts of an answer take.
+    /// Uses as many ranges per request as the store accepts if that is cheaper than one by one. It is not if requests
+    /// cost less than the overhead of an answer's parts.
     #[must_use]
     pub fn new(request: u64, most: u32) -> Self {
         let gap = gap_among(Bytes(request), most).0;
@@ -27,30 +27,30 @@ impl Reading {
         }
     }
 
-    /// The same, with one range in each request.
+    /// Sets one range per request, with the same costs.
     #[must_use]
     pub fn one_by_one(self) -> Self {
         Self::new(self.request, 1)
     }
 
-    /// What takes so many requests and bytes, in bytes.
+    /// The cost of so many requests and bytes, in bytes.
     #[must_use]
     pub fn weight(&self, requests: f64, bytes: f64) -> f64 {
         bytes + requests * self.request as f64
     }
 
-    /// The requests for so many ranges of so many bytes together.
+    /// The number of requests for so many ranges with so many bytes in total.
     #[must_use]
     pub fn requests(&self, ranges: f64, bytes: f64) -> f64 {
         if self.ranges_per_request <= 1 {
             return ranges;
         }
         let of_ranges = ranges / f64::from(self.ranges_per_request);
-        // A request asks for no more bytes than without, and for something.
+        // A request has at most `PIECE_BYTES` bytes and at least one range.
         of_ranges.max(bytes / PIECE_BYTES as f64).max(ranges.min(1.0)).min(ranges)
     }
 
-    /// The bytes of the answers, beside those of the object.
+    /// The bytes of the answers in addition to those of the object.
     #[must_use]
     pub fn overhead(&self, ranges: f64) -> f64 {
         if self.ranges_per_request > 1 {
@@ -72,7 +72,7 @@ mod tests {
         assert_eq!(several.one_by_one(), Reading::new(7500, 1));
         assert_eq!(Reading::new(7500, 0), Reading::new(7500, 1));
         assert_eq!(Reading::new(7500, 1).gap, 7500);
-        // A request that costs nothing is no reason to save any.
+        // If a request costs nothing, there is no reason to save any.
         assert_eq!(Reading::new(100, 100), Reading::new(100, 1));
     }
 

@@ -1,5 +1,5 @@
-//! Where the records of a CSV object begin and end: by the state machine that DataFusion's reader
-//! is built on, with the same options.
+//! Finds where the records of a CSV object begin and end, with the state machine that DataFusion's reader is built on
+//! and the same options.
 
 use std::ops::Range;
 
@@ -9,25 +9,24 @@ use datafusion::common::Result;
 
 use super::csv_text::CsvText;
 
-/// What the reader leaves out at the start of an object.
+/// The byte order mark, which the reader skips at the start of an object.
 const BOM: [u8; 3] = [0xef, 0xbb, 0xbf];
 
-/// Finds records in an object that is fed to it piece by piece.
+/// Finds records in an object that arrives in pieces.
 ///
-/// Together with the header, the records cover the object: blank lines and comments, and the line
-/// feed after a carriage return, belong to the record that follows them. So any run of records can
-/// be read by itself.
+/// Together with the header, the records cover the object: blank lines and comments, and the line feed after a
+/// carriage return, belong to the record that follows them. Thus any run of records can be read by itself.
 #[derive(Debug)]
 pub struct Records {
     reader: Reader,
     format: CsvText,
     header: bool,
     begun: bool,
-    /// Bytes that were read.
+    /// The number of bytes read.
     read: u64,
     /// The first byte of the record that is being read.
     start: u64,
-    /// Its fields so far.
+    /// The number of fields of that record so far.
     fields: usize,
     records: u64,
     text: Vec<u8>,
@@ -35,7 +34,7 @@ pub struct Records {
 }
 
 impl Records {
-    /// For objects of a table with these options.
+    /// Creates a finder for objects of a table with these options.
     #[must_use]
     pub fn new(format: &CsvText) -> Self {
         let mut builder = ReaderBuilder::new();
@@ -61,7 +60,7 @@ impl Records {
         }
     }
 
-    /// Reads on; `found` is given the bytes of each record that ends, the header apart.
+    /// Reads the next bytes; `found` is called with the range of each record that ends, except the header.
     ///
     /// # Errors
     ///
@@ -73,7 +72,7 @@ impl Records {
                 self.start = BOM.len() as u64;
             }
         }
-        // To the reader, no input is the end of the object.
+        // The reader treats empty input as the end of the object.
         while !input.is_empty() {
             let read = self.step(input, &mut found)?;
             input = &input[read..];
@@ -81,7 +80,7 @@ impl Records {
         Ok(())
     }
 
-    /// The object has ended.
+    /// Ends the object.
     ///
     /// # Errors
     ///
@@ -147,13 +146,13 @@ mod tests {
         }
     }
 
-    /// The records of a text, the same however it is cut.
+    /// Checks the records of a text, which must not depend on how the text is cut.
     #[track_caller]
     fn check(format: &CsvText, text: &str, expected: &[&str]) {
         for piece in [1, 2, 3, 7, 1000] {
             let mut records = Records::new(format);
             let mut found = Vec::new();
-            // A reader that is given less than the mark of the byte order does not find it.
+            // The reader does not detect a byte order mark that is cut.
             let first = if text.starts_with('\u{feff}') { 3.min(text.len()) } else { 0 };
             records.feed(&text.as_bytes()[..first], |record| found.push(record)).unwrap();
             for piece in text.as_bytes()[first..].chunks(piece) {

@@ -1,4 +1,4 @@
-//! The rows of a Parquet object, and what reading some of them takes.
+//! The rows of a Parquet object, and the cost of reading some of them.
 
 use std::sync::Arc;
 
@@ -22,13 +22,12 @@ use super::create::{Collected, Collector, Column};
 use crate::datasource::one_file::one_file;
 use crate::datasource::pinned::pinned;
 
-/// Reads a column of a Parquet object from a store as the scan does, in the version that was listed,
-/// as a part of a task.
-/// `advance` is told of bytes: of all of the object in the end.
+/// Reads a column of a Parquet object as the scan does, in the version that was listed, within a task. `advance` is
+/// called with numbers of bytes, which add up to the size of the object.
 ///
 /// # Errors
 ///
-/// If the object cannot be read as the table's, or the store fails.
+/// If the object does not fit the table, or the store fails.
 pub async fn collect_rows(
     column: &Column,
     scan: &FileScanConfig,
@@ -73,7 +72,7 @@ fn as_bytes(count: &Count) -> u64 {
     count.value() as u64
 }
 
-/// A source of nothing but a column, by readers of a store, and without what would leave rows out.
+/// A source of a single column, with readers of a store and without any filter.
 fn of_column(
     column: &Column,
     scan: &FileScanConfig,
@@ -93,8 +92,8 @@ fn of_column(
     }
 }
 
-/// The bytes that must be read for a row on average: a page of each column, or all that a row group
-/// has of it where no index of pages says where they are.
+/// The average number of bytes that must be read for a row: one page of each column, or the whole column chunk if
+/// there is no page index.
 fn row_bytes(footer: &ParquetMetaData) -> u64 {
     let (mut bytes, mut rows) = (0.0, 0.0);
     for (number, group) in footer.row_groups().iter().enumerate() {
@@ -115,7 +114,7 @@ fn row_bytes(footer: &ParquetMetaData) -> u64 {
     if rows > 0.0 { (bytes / rows).ceil() as u64 } else { 0 }
 }
 
-/// Some rows of an object of so many, by their places in order.
+/// A selection of some rows of an object with `rows` rows, by their places in order.
 #[must_use]
 pub fn selection(places: &[Place], rows: u64) -> RowSelection {
     let number = |row: u64| usize::try_from(row).unwrap_or(usize::MAX);

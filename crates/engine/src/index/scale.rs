@@ -1,24 +1,24 @@
-//! Where keys lie among others, as numbers: values of which half as many are below lie half as far.
+//! Converts keys to numbers, so that the share of keys in a span can be interpolated.
 
 use std::cmp::Ordering;
 
 use sluicegate_index::key::NULL;
 
-/// How keys of a column are turned into numbers.
+/// The conversion of a column's keys to numbers.
 #[derive(Debug, Clone, Copy)]
 pub enum Scale {
-    /// They are those of whole numbers, decimals, dates or times.
+    /// Keys of whole numbers, decimals, dates or times.
     Number,
-    /// Of floating-point numbers of 64 bits.
+    /// Keys of 64-bit floating-point numbers.
     Double,
-    /// Of 32 bits.
+    /// Keys of 32-bit floating-point numbers.
     Single,
-    /// Of text that begins with so many bytes that are no matter.
+    /// Keys of text, without a common prefix of so many bytes.
     Text(usize),
 }
 
 impl Scale {
-    /// The scale of the keys between two, of a column of some type as index objects call it.
+    /// The scale of the keys between two, for a column whose type has this name in index objects.
     #[must_use]
     pub fn of(type_name: &str, low: &[u8], high: &[u8]) -> Self {
         match type_name {
@@ -29,7 +29,7 @@ impl Scale {
         }
     }
 
-    /// Where a key lies, as far as its first bytes say.
+    /// The number for a key, as exact as its first bytes allow.
     #[must_use]
     pub fn at(self, key: &[u8]) -> f64 {
         if key == NULL {
@@ -52,10 +52,10 @@ impl Scale {
     }
 }
 
-/// Beyond all numbers, and far enough from infinity for a difference.
+/// A number beyond all others, and far enough from infinity for a difference.
 const GREATEST: f64 = f64::MAX / 4.0;
 
-/// A number that differences can be taken of; what is not a number lies at the end of its sign.
+/// Replaces infinities and NaNs by finite numbers, so that differences exist; NaNs are at the end of their sign.
 fn finite(number: f64) -> f64 {
     match number.partial_cmp(&0.0) {
         Some(Ordering::Less | Ordering::Greater | Ordering::Equal) => {
@@ -65,8 +65,8 @@ fn finite(number: f64) -> f64 {
     }
 }
 
-/// A byte that says sign and length, and the number without leading zeros; of a negative number, all
-/// turned around.
+/// Decodes a byte with sign and length and the number without leading zeros; in negative numbers, all bits are
+/// inverted.
 fn number(key: &[u8]) -> f64 {
     let Some(first) = key.first() else { return -GREATEST };
     let negative = *first < 0x80;
@@ -77,7 +77,7 @@ fn number(key: &[u8]) -> f64 {
     if negative { -size - 1.0 } else { size }
 }
 
-/// So many bytes of a key from some place on, as if it went on with zeros.
+/// Returns `N` bytes of a key from some offset on, padded with zeros.
 fn bytes<const N: usize>(key: &[u8], from: usize) -> [u8; N] {
     let mut bytes = [0; N];
     for (byte, known) in bytes.iter_mut().zip(key.iter().skip(from)) {
@@ -103,7 +103,7 @@ mod tests {
             };
             let at = Scale::of(&name, &key, &key).at(&key);
             assert!((at - expected).abs() <= expected.abs() * 1e-9, "{value}: {at}");
-            // As far as it goes, the key just beyond lies there, too.
+            // The key just beyond is at the same place, within the precision.
             key.push(0);
             assert_eq!(Scale::of(&name, &key, &key).at(&key), at);
         };

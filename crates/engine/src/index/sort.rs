@@ -1,5 +1,4 @@
-//! Sorting more entries than memory holds: runs are sorted here, written to temporary files without
-//! names, and merged.
+//! Sorts more entries than memory holds: runs are sorted in memory, written to unnamed temporary files, and merged.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -10,9 +9,9 @@ use sluicegate_index::layout::{Place, read_number, write_number};
 
 /// The memory of the entries of a run, in bytes.
 pub const RUN_BYTES: usize = 64 * 1024 * 1024;
-/// How many runs there are before they are merged into one: each is an open file.
+/// The number of runs that are merged into one: each is an open file.
 const MOST_RUNS: usize = 64;
-/// What is buffered of a run that is read or written.
+/// The buffer of a run that is read or written, in bytes.
 const BUFFER: usize = 64 * 1024;
 
 /// Entries in any order.
@@ -24,7 +23,7 @@ pub struct Sorter {
     runs: Vec<File>,
 }
 
-/// An entry; its key lies with the others'.
+/// An entry, whose key is a range in the buffer of all keys.
 #[derive(Debug, Clone, Copy)]
 pub struct Entry {
     key: (usize, usize),
@@ -32,7 +31,7 @@ pub struct Entry {
 }
 
 impl Sorter {
-    /// Nothing yet. A run's entries take so many bytes at most.
+    /// Creates an empty sorter. The entries of a run take at most `run_bytes` bytes.
     #[must_use]
     pub fn new(run_bytes: usize) -> Self {
         Self { run_bytes, keys: Vec::new(), entries: Vec::new(), runs: Vec::new() }
@@ -96,7 +95,7 @@ impl Sorter {
     }
 }
 
-/// Entries in order.
+/// Entries in order, in memory or in files.
 #[derive(Debug)]
 pub enum Sorted {
     #[doc(hidden)]
@@ -106,7 +105,7 @@ pub enum Sorted {
 }
 
 impl Sorted {
-    /// The next entry.
+    /// The next entry; none after the last.
     ///
     /// # Errors
     ///
@@ -130,7 +129,7 @@ struct RunWriter {
 
 impl RunWriter {
     fn new() -> io::Result<Self> {
-        // It has no name, so nothing is left behind however the process ends.
+        // The file has no name, so nothing is left behind however the process ends.
         let file = BufWriter::with_capacity(BUFFER, tempfile::tempfile()?);
         Ok(Self { file, bytes: Vec::new() })
     }
@@ -151,11 +150,11 @@ impl RunWriter {
     }
 }
 
-/// Several runs as one.
+/// A merge of several runs.
 #[derive(Debug)]
 pub struct Merge {
     runs: Vec<BufReader<File>>,
-    /// The next entry of each run, with its number.
+    /// The next entry of each run, with the number of the run.
     next: BinaryHeap<Reverse<(Vec<u8>, Place, usize)>>,
 }
 
@@ -221,7 +220,7 @@ mod tests {
             let mut sorter = Sorter::new(run_bytes);
             let mut expected = Vec::new();
             for (number, key) in keys.iter().enumerate() {
-                // Not in order of place.
+                // The order differs from that of the places.
                 let place = Place { first: (number as u64 * 7919) % 1000, bytes: 1 };
                 sorter.push(key, place).unwrap();
                 expected.push((key.clone(), place));

@@ -1,5 +1,5 @@
-//! The elements of an array of JSON, one after the other: what separates and encloses them becomes blanks, so that
-//! lines stay where they are.
+//! Reads the elements of a JSON array one after the other. The brackets of the array and its commas become blanks, so
+//! that line numbers stay the same.
 
 use arrow::error::ArrowError;
 use bytes::{Bytes, BytesMut};
@@ -15,10 +15,10 @@ enum Place {
     Behind,
 }
 
-/// A text that is one array, as far as it was read.
+/// The progress in a text that is one array.
 pub(super) struct Elements {
     place: Place,
-    /// How many objects and arrays are open within it.
+    /// The number of open objects and arrays within the array.
     depth: usize,
     in_text: bool,
     is_escaped: bool,

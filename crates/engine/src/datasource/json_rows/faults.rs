@@ -1,4 +1,4 @@
-//! Which line a record is on that cannot be read.
+//! Finds the line of a record that cannot be parsed.
 
 use arrow::datatypes::SchemaRef;
 use arrow::error::ArrowError;
@@ -8,21 +8,21 @@ use memchr::memchr_iter;
 
 use super::decoder;
 
-/// The most text that is kept to look for a line in.
+/// The most bytes of text that are kept to find a line in.
 const MOST_BYTES: usize = 64 << 20;
 
-/// The text of the rows that are being read, and how many lines came before it.
+/// The text of the rows that are being parsed, and the number of lines before it.
 pub(super) struct Held {
     columns: SchemaRef,
     parts: Vec<Bytes>,
     bytes: usize,
     lines: u64,
-    /// Whether all of the text is there.
+    /// True if the text is complete.
     is_whole: bool,
 }
 
 impl Held {
-    /// Of rows of these columns.
+    /// Starts with an empty text, for rows of these columns.
     pub(super) fn new(columns: SchemaRef) -> Self {
         Self { columns, parts: Vec::new(), bytes: 0, lines: 0, is_whole: true }
     }
@@ -36,14 +36,14 @@ impl Held {
         }
     }
 
-    /// The rows of the text have been read.
+    /// Drops the text, after its rows have been parsed.
     pub(super) fn pass(&mut self) {
         self.lines += self.parts.iter().map(|part| lines(part)).sum::<u64>();
         (self.bytes, self.is_whole) = (0, true);
         self.parts.clear();
     }
 
-    /// The same error with the line of the first record that cannot be read, if it can be told.
+    /// Adds the line of the first record that cannot be parsed to an error, if it can be found.
     pub(super) fn located(&self, error: ArrowError) -> DataFusionError {
         let line = self.line().filter(|_| self.is_whole);
         match (error, line) {
@@ -54,7 +54,7 @@ impl Held {
         }
     }
 
-    /// The line on which the first record begins that cannot be read, counted from 1.
+    /// The line, counted from 1, on which the first record begins that cannot be parsed.
     fn line(&self) -> Option<u64> {
         let text = self.parts.concat();
         let mut decoder = decoder(self.columns.clone(), 1).ok()?;

@@ -12,15 +12,14 @@ use object_store::{GetOptions, GetRange, ObjectStore, Result};
 
 use crate::datasource::watched::stream_of;
 
-/// How many bytes behind a part are fetched at once, for the end of its last line: as many as DataFusion's reader
-/// fetches.
+/// The number of bytes that are fetched at a time behind a part, for the end of its last line. It is DataFusion's.
 const LOOKAHEAD: u64 = 16 << 10;
 
-/// The lines that begin in a range of an object of so many bytes.
+/// The lines that begin in a range of an object. `size` is the size of the object in bytes.
 ///
 /// # Errors
 ///
-/// Those of the store.
+/// If the store returns one.
 pub(super) async fn of_range(
     store: Arc<dyn ObjectStore>,
     location: Path,
@@ -30,7 +29,7 @@ pub(super) async fn of_range(
     if range.start >= range.end.min(size) {
         return Ok(stream::empty().boxed());
     }
-    // Whether a line begins with the first byte, the byte before it tells.
+    // The byte before the range decides whether a line begins with its first byte.
     let at = range.start.saturating_sub(1);
     let fetched = range.end.saturating_add(LOOKAHEAD).min(size);
     let bytes = fetch(&store, &location, at..fetched).await?;
@@ -76,18 +75,18 @@ async fn fetch(
     stream_of(store.get_opts(location, options).await?.payload, range)
 }
 
-/// Cuts what arrives.
+/// Cuts the bytes that arrive to the lines of a part.
 struct Cut {
-    /// The place of the next byte.
+    /// The offset of the next byte.
     at: u64,
-    /// The end of the part; none if it is that of the file.
+    /// The end of the part; the maximum if the part ends with the file.
     end: u64,
-    /// Whether the line has to end that began before the part.
+    /// True while the line continues that began before the part.
     is_within_line: bool,
 }
 
 impl Cut {
-    /// What belongs to the part of bytes that arrive, and whether it is the last of it.
+    /// Returns those of the bytes that belong to the part, and whether they are its last.
     fn pass(&mut self, bytes: Bytes) -> (Bytes, bool) {
         let at = self.at;
         self.at += bytes.len() as u64;
@@ -103,7 +102,7 @@ impl Cut {
             }
         }
         if self.at >= self.end {
-            // The last line has the last byte of the part, or ends with it.
+            // The last line contains the last byte of the part, or ends with it.
             let last = (self.end - 1).saturating_sub(at);
             let last = usize::try_from(last).unwrap_or(usize::MAX).max(first).min(bytes.len());
             if let Some(end) = memchr(b'\n', &bytes[last..]) {

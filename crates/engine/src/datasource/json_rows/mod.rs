@@ -1,7 +1,11 @@
-//! Rows of JSON: read as DataFusion reads them, except that numbers and truth values are text in columns that have both
-//! among their first values, that errors name the line, and that a record has a longest length.
+//! The rows of JSON files, parsed as DataFusion does, with three differences:
 //!
-//! DataFusion's reader has no option for the first, and nothing to tell lines by.
+//! - Numbers and booleans become text in columns whose first values are of both kinds.
+//! - Errors name the line.
+//! - Records have a maximum length.
+//!
+//! DataFusion's reader has no option for the first and does not expose lines. `lines` cuts parts of a file, `array`
+//! separates the elements of an array, and `faults` finds the line of an error.
 
 mod array;
 mod faults;
@@ -29,11 +33,11 @@ use super::named::TextLayout;
 use super::record_limit::{LongRecord, MOST_BYTES};
 use super::watched::stream_of;
 
-/// The type of columns of text that also have numbers or truth values. DataFusion declares no such column, so that the
-/// type says which they are: their values are read with GET, because a store may write a number as another text.
+/// The type of text columns that also contain numbers or booleans. DataFusion declares no such column, so the type
+/// marks them. Their values are read with GET, because a store may write a number as a different text.
 pub(crate) const MIXED: DataType = DataType::LargeUtf8;
 
-/// Whether a column, or a part of it, has that type.
+/// Returns true if a column, or a nested part of it, has the type [`MIXED`].
 pub(crate) fn is_mixed(data_type: &DataType) -> bool {
     match data_type {
         DataType::Struct(fields) => fields.iter().any(|field| is_mixed(field.data_type())),
@@ -42,7 +46,7 @@ pub(crate) fn is_mixed(data_type: &DataType) -> bool {
     }
 }
 
-/// Values of JSON that become rows of these columns.
+/// A decoder of JSON values into rows of these columns.
 ///
 /// # Errors
 ///
@@ -55,7 +59,7 @@ pub(crate) fn decoder(columns: SchemaRef, batch_size: usize) -> Result<Decoder, 
         .build_decoder()
 }
 
-/// An opener of files of JSON for a source. `store` returns their text, and `place` names the store in errors.
+/// An opener of JSON files for a source. `store` returns their text, and `place` names the store in errors.
 ///
 /// # Errors
 ///
@@ -109,7 +113,7 @@ impl FileOpener for RowsOpener {
                 TextLayout::JsonArray => Elements::of(text),
                 _ => text,
             };
-            // The last batch comes after the end.
+            // The last batch follows the end of the text, so the stream is polled again.
             let text = text.fuse().boxed();
             let held = Held::new(columns);
             let rows = Rows { text, part: Bytes::new(), decoder, held, record_bytes: 0, place };
@@ -125,11 +129,11 @@ impl FileOpener for RowsOpener {
 
 struct Rows {
     text: BoxStream<'static, Result<Bytes>>,
-    /// What was received and is not decoded yet.
+    /// Bytes that were received and are not decoded yet.
     part: Bytes,
     decoder: Decoder,
     held: Held,
-    /// How many bytes the record has that is not complete, or nearly.
+    /// The approximate number of bytes of the incomplete record.
     record_bytes: usize,
     place: String,
 }
@@ -157,7 +161,7 @@ impl Rows {
             if self.record_bytes > MOST_BYTES {
                 return Err(DataFusionError::External(Box::new(LongRecord::of(&self.place))));
             }
-            // It stops before the end where a batch is full.
+            // The decoder stops before the end of the bytes where a batch is full.
             if !self.part.is_empty() {
                 return match self.flush()? {
                     None if used == 0 => internal_err!("a reader of JSON does not go on"),

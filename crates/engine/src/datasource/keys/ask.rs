@@ -1,4 +1,4 @@
-//! The cheapest condition about keys that a store takes.
+//! Chooses the cheapest condition on keys that a store accepts.
 
 use std::collections::BTreeMap;
 
@@ -14,12 +14,12 @@ use crate::datasource::predicate::Translator;
 use crate::datasource::s3_select::S3SelectSource;
 use crate::endpoint::Endpoint;
 
-/// A statement that keys are added to.
+/// A statement to which conditions on keys are added.
 #[derive(Debug, Clone, Copy)]
 pub struct Asking<'a> {
-    /// The scan whose statement it is.
+    /// The scan of the statement.
     pub source: &'a S3SelectSource,
-    /// The store.
+    /// The endpoint that runs the statement.
     pub endpoint: &'a Endpoint,
     /// Bytes that are left for conditions.
     room: usize,
@@ -37,14 +37,14 @@ impl<'a> Asking<'a> {
         Self { source, endpoint, room }
     }
 
-    /// What translates conditions for the store.
+    /// Returns the translator of conditions for the store.
     pub(super) fn translator(&self) -> Translator<'a> {
         self.source.translator()
     }
 
-    /// Whether a list of many keys may be better than any Bloom filter of them: where the store hashes
-    /// them with a `SUBSTRING` for each bit. Where it has `BLOOM_CONTAINS`, that takes no longer than to
-    /// look into the list, and the filter that is wrong once in a thousand times has far fewer bytes.
+    /// Returns true if a list of many keys may be better than any Bloom filter. This is the case where the store
+    /// evaluates a Bloom filter with one `SUBSTRING` per hash function. With `BLOOM_CONTAINS`, a filter is as fast as
+    /// a list, and at a false-positive rate of 0.001 it has far fewer bytes.
     #[must_use]
     pub fn lists_pay(&self, keys: &KeysByColumn) -> bool {
         keys.iter().any(|(index, keys)| {
@@ -53,8 +53,8 @@ impl<'a> Asking<'a> {
         })
     }
 
-    /// How many keys of a column have room in a condition of some form, about, if the rows' keys
-    /// are assumed to be in a span; 0 if the store does not take such a condition.
+    /// The approximate number of keys of a column for which a condition of some form has room, if the rows' keys are
+    /// assumed to be in a span; 0 if the store does not accept such a condition.
     #[must_use]
     pub fn capacity(&self, index: usize, keys: &OrderedKeys, form: Form) -> usize {
         let column = AskedColumn::new(self, index, keys, None, self.room);
@@ -66,8 +66,8 @@ impl<'a> Asking<'a> {
         }
     }
 
-    /// What statements with so many keys of a column each say about all of them together, if the
-    /// rows' keys are assumed to be in spans.
+    /// The conditions on one column that several statements express together, each with `each` keys, if the rows'
+    /// keys are assumed to be in spans.
     #[must_use]
     pub fn expected(
         &self,
@@ -91,30 +91,30 @@ impl<'a> Asking<'a> {
     }
 }
 
-/// How to ask about keys.
+/// The form of a condition on keys.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Form {
-    /// Between the least and the greatest.
+    /// Between the least and the greatest key.
     Bounds,
-    /// One of these. Bounds, where there are too many.
+    /// A list of the keys; bounds if there are too many.
     List,
-    /// In a Bloom filter with this probability of a wrong yes, or the least above it that fits. A
-    /// list, where the keys are few, or the store does not hash them; bounds, where nothing else fits.
+    /// A Bloom filter with this false-positive rate, or the least rate above it that fits. It is replaced by a list
+    /// if the keys are few or the store does not hash them, and by bounds if nothing else fits.
     Bloom(f64),
 }
 
-/// Keys of some columns, by their index in the file's schema.
+/// Keys of some columns, by the column's index in the file's schema.
 pub type KeysByColumn = BTreeMap<usize, OrderedKeys>;
 
-/// Where the values of some columns are assumed to be, by their index in the file's schema.
+/// The assumed spans of the values of some columns, by the column's index in the file's schema.
 pub type Spans = BTreeMap<usize, Span>;
 
-/// Conditions about the keys of some columns. Where a column's values are assumed to be in a span,
-/// rows that have other ones pass, unless no key is there.
+/// Adds conditions on the keys of some columns. If a column's values are assumed to be in a span, rows with values
+/// outside of it pass wherever a key may be.
 ///
 /// # Errors
 ///
-/// If a condition cannot be evaluated here.
+/// If a condition cannot be evaluated locally.
 pub fn ask(asking: &Asking<'_>, keys: &KeysByColumn, form: Form, spans: &Spans) -> Result<Sent> {
     let mut sent = Sent::default();
     let mut room = asking.room;
@@ -122,7 +122,7 @@ pub fn ask(asking: &Asking<'_>, keys: &KeysByColumn, form: Form, spans: &Spans) 
         .iter()
         .map(|(index, keys)| (index, AskedColumn::new(asking, *index, keys, spans.get(index), 0)))
         .collect();
-    // Few keys select most and need the least room.
+    // A few keys select most and need the least room.
     columns.sort_by_key(|(_, column)| column.split.map_or(usize::MAX, |split| split.within.len()));
     for (index, mut column) in columns {
         column.room = room;

@@ -1,4 +1,4 @@
-//! The conditions that a column's keys can be asked for by.
+//! The possible conditions on the keys of one column.
 
 use std::sync::Arc;
 
@@ -19,31 +19,31 @@ use crate::choice::Why;
 use crate::datasource::predicate::Pushed;
 use crate::datasource::s3_select::Filter;
 
-/// The most keys that are sent as a list if a Bloom filter can be sent as well: to compare a value
-/// with so many is about as much work as to hash it, and there are no wrong yeses.
+/// The most keys that are sent as a list if a Bloom filter is possible as well. Comparing a value with so many keys
+/// takes about as much work as hashing it, and a list has no false positives.
 const LISTED: usize = 1_000;
 
-/// A list that is judged to be longer by less than one in so many is made all the same.
+/// A list is still tried if its estimated length exceeds the limit by less than one part in this many.
 const NEARLY: usize = 8;
 
-/// One way to ask about a column's keys.
+/// One form of condition to try on a column's keys.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Attempt {
     Bounds,
     List,
-    /// A Bloom filter with this probability of a wrong yes, or the least above it that fits.
+    /// A Bloom filter with this false-positive rate, or the least rate above it that fits.
     Bloom(Hashing, f64),
 }
 
-/// A column while its condition is made.
+/// A column while its condition is built.
 #[derive(Debug)]
 pub(super) struct AskedColumn<'a> {
     asking: &'a Asking<'a>,
     column: Arc<dyn PhysicalExpr>,
     keys: &'a OrderedKeys,
-    /// The span that the rows' keys are assumed to be in, if there is one that parts the keys.
+    /// The span that the rows' keys are assumed to be in; none if it does not divide the keys.
     span: Option<&'a Span>,
-    /// The keys, as far as they are known: in the span, if there is one.
+    /// The known keys: those of the span, if there is one.
     pub(super) split: Option<Split<'a>>,
     /// Bytes that are left for the condition.
     pub(super) room: usize,
@@ -65,7 +65,7 @@ impl<'a> AskedColumn<'a> {
         Self { asking, column, keys, span, split: in_span.or_else(all), room }
     }
 
-    /// What to try for a form, the best first.
+    /// The conditions to try for a form, the best first.
     pub(super) fn attempts(&self, wanted: Form) -> Vec<Attempt> {
         let p = match wanted {
             Form::Bounds => return vec![Attempt::Bounds],
@@ -75,7 +75,7 @@ impl<'a> AskedColumn<'a> {
         let mut attempts: Vec<_> =
             self.hashed_keys().map(|(hashing, _)| Attempt::Bloom(hashing, p)).collect();
         if attempts.is_empty() {
-            // Which says why.
+            // This attempt fails and returns the reason.
             attempts.push(Attempt::Bloom(Hashing::Substring, p));
         }
         let few = self.split.is_some_and(|split| split.within.len() <= LISTED);
@@ -92,7 +92,7 @@ impl<'a> AskedColumn<'a> {
         })
     }
 
-    /// The same, with NULL if that is a key.
+    /// Adds `IS NULL` to a condition if NULL is a key.
     fn or_null(&self, condition: Arc<dyn PhysicalExpr>) -> Arc<dyn PhysicalExpr> {
         if !self.keys.null {
             return condition;
@@ -117,7 +117,7 @@ impl<'a> AskedColumn<'a> {
         Arc::new(BinaryExpr::new(Arc::clone(&self.column), op, lit(value.clone())))
     }
 
-    /// Between the least and the greatest key, if there are any.
+    /// The condition between the least and the greatest key, as far as they are known.
     fn between(&self) -> Option<Arc<dyn PhysicalExpr>> {
         let low = self.keys.low.as_ref().map(|low| self.compared(Operator::GtEq, low));
         let high = self.keys.high.as_ref().map(|high| self.compared(Operator::LtEq, high));
@@ -134,13 +134,14 @@ impl<'a> AskedColumn<'a> {
         })
     }
 
-    /// The ways in which the store can hash the column, the densest first, each with what it hashes.
+    /// The hashings that the store supports for the column, the densest first, each with the expression that it
+    /// hashes.
     pub(super) fn hashed_keys(&self) -> impl Iterator<Item = (Hashing, Expr)> {
         let values = self.keys.values.as_deref().unwrap_or_default();
         let translator = self.asking.translator();
         let binary = translator.filterable(&self.column).map(|key| (Hashing::Binary, key));
         let substring = translator.hashable(&self.column).map(|key| (Hashing::Substring, key));
-        // The keys of a column are of one type.
+        // All keys of a column have one type.
         let first = values.first();
         let known = self.keys.values.is_some();
         binary
@@ -158,7 +159,7 @@ impl<'a> AskedColumn<'a> {
         Ok(split.within)
     }
 
-    /// Values outside of the span, as far as keys are there.
+    /// The condition for values outside of the span, as far as there are keys.
     fn outside(&self) -> Option<Arc<dyn PhysicalExpr>> {
         let (span, split) = self.span.zip(self.split)?;
         let below = split.below.first().map(|least| {
@@ -172,20 +173,20 @@ impl<'a> AskedColumn<'a> {
         below.into_iter().chain(above).reduce(or)
     }
 
-    /// The bytes of conditions about a span, about.
+    /// The approximate bytes of the conditions for a span.
     pub(super) fn around_span(&self) -> usize {
         let values = self.keys.values.as_deref().unwrap_or_default();
         let (Some(low), Some(high)) = (values.first(), values.last()) else { return 0 };
         let bounds = and(self.compared(Operator::GtEq, low), self.compared(Operator::LtEq, high));
         let one = self.asking.translator().filter(&bounds);
-        // Within it, below it and above it.
+        // One condition each for the values within, below and above the span.
         3 * (one.map_or(0, |bounds| bounds.expr.to_string().len()) + " OR ()".len())
     }
 
-    /// `column IN (…)`, as it is evaluated here.
+    /// `column IN (…)`, as it is evaluated locally.
     fn membership(&self, values: &[ScalarValue]) -> Result<Arc<dyn PhysicalExpr>> {
         let column = Arc::clone(&self.column);
-        // Only NULL is a key, or none is in the span.
+        // NULL is the only key, or the span has no key.
         if values.is_empty() {
             return Ok(lit(false));
         }
@@ -195,7 +196,7 @@ impl<'a> AskedColumn<'a> {
         Ok(Arc::new(list))
     }
 
-    /// One of some values, or outside of the span, as it is evaluated here.
+    /// The condition that a value is in the list or outside of the span, as it is evaluated locally.
     fn here(&self, values: &[ScalarValue]) -> Result<Arc<dyn PhysicalExpr>> {
         Ok(match self.outside() {
             Some(outside) if values.is_empty() => outside,
@@ -204,8 +205,8 @@ impl<'a> AskedColumn<'a> {
         })
     }
 
-    /// How many keys a list of so many bytes has, judged by some of them; no more than the store may be
-    /// sent.
+    /// The approximate number of keys in a list of so many bytes, estimated from some of them; at most the store's
+    /// limit.
     pub(super) fn listed(&self, room: usize) -> usize {
         self.fitting(room).min(self.most_members())
     }
@@ -238,7 +239,7 @@ impl<'a> AskedColumn<'a> {
                 self.asking.source.profile().name
             ))));
         }
-        // To make a long list takes longer than to judge by some of its keys that it is far too long.
+        // Estimating that a list is far too long is faster than building it.
         let judged = self.fitting(self.room);
         if judged > 0 && values.len() > judged + judged / NEARLY {
             return Ok(Err(Why::new(format!("a list of {} keys does not fit", values.len()))));
@@ -272,8 +273,8 @@ impl<'a> AskedColumn<'a> {
             ))));
         };
         let shape = Shape::new(values.len(), p);
-        // Whatever passes here must pass there: rows are counted by it when an answer breaks off. The
-        // join's own filter needs no list of its keys.
+        // Every row that passes this local filter must pass in the store, because it counts the returned rows when an
+        // answer breaks off. The join's own filter needs no list of the keys.
         let here = match &self.keys.filter {
             Some(filter) => Arc::clone(filter),
             None => self.here(values)?,
@@ -290,7 +291,7 @@ impl<'a> AskedColumn<'a> {
         Ok(Ok((Filter { here, there }, likely)))
     }
 
-    /// A condition that keys in the span meet, or a value outside of it.
+    /// The store's condition that a value is in the span and meets `condition`, or is outside of the span.
     fn or_outside_there(&self, condition: Expr) -> Option<Expr> {
         let (Some(span), Some(outside)) = (self.span, self.outside()) else {
             return Some(condition);

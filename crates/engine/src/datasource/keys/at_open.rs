@@ -1,4 +1,7 @@
-//! Keys when files are opened: waited for once, decided about once.
+//! The keys of joins when files are opened: a scan waits for them once and decides about them once.
+//!
+//! Only filters of joins are waited for. A top-K or an aggregate above the scan waits for the scan itself, so waiting
+//! for its filter would deadlock.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -36,13 +39,13 @@ use crate::metrics::NodeMetrics;
 use crate::optimizer::subject;
 use crate::profile::{open_demand, record_bytes};
 
-/// With so many keys, a decision takes some milliseconds.
+/// With at least this many keys, a decision takes some milliseconds.
 const MANY_KEYS: usize = 8192;
 
-/// The keys of a scan while it runs: of all its partitions, or of one.
+/// The keys of a scan at run time, shared by all its partitions or used by one.
 #[derive(Debug)]
 pub struct KeysAtOpen {
-    /// The moment beyond which no file waits.
+    /// The time until which files wait for keys.
     until: OnceLock<Instant>,
     decided: Mutex<Option<Arc<Decided>>>,
     said: Arc<KeysSaid>,
@@ -51,21 +54,21 @@ pub struct KeysAtOpen {
 /// A scan that opens a file.
 #[derive(Debug, Clone, Copy)]
 pub struct Opening<'a> {
-    /// Its source.
+    /// The source of the scan.
     pub source: &'a S3SelectSource,
-    /// How it sends statements.
+    /// Sends the statements of the scan.
     pub select: &'a FileSelect,
-    /// Its files.
+    /// The files of the scan.
     pub config: &'a Arc<FileScanConfig>,
-    /// Where it counts requests.
+    /// Counts the requests of the scan.
     pub metrics: &'a NodeMetrics,
-    /// The session's options.
+    /// The options of the session.
     pub options: &'a Arc<ConfigOptions>,
 }
 
 impl KeysAtOpen {
-    /// Of a scan that is about to run; none if no keys of joins are to arrive at it. Among
-    /// `metrics`, EXPLAIN ANALYZE shows what is decided.
+    /// Creates the state for a scan that is about to run; none if no keys of joins will arrive. The decisions are
+    /// added to `metrics` for EXPLAIN ANALYZE.
     #[must_use]
     pub fn of(source: &S3SelectSource, metrics: &ExecutionPlanMetricsSet) -> Option<Arc<Self>> {
         if source.arriving().iter().all(|arriving| arriving.keys.is_none()) {
@@ -75,12 +78,12 @@ impl KeysAtOpen {
         Some(Arc::new(Self { until: OnceLock::new(), decided: Mutex::new(None), said }))
     }
 
-    /// What a file that is opened now is asked about keys, perhaps in parts, which together are it;
-    /// nothing if no row can have one.
+    /// The key filters of a file that is opened now. The file may be divided into parts with their own filters; the
+    /// result is empty if no row can match a key.
     ///
     /// # Errors
     ///
-    /// If a condition cannot be evaluated here.
+    /// If a condition cannot be evaluated locally.
     pub async fn parts(
         &self,
         opening: Opening<'_>,
@@ -162,8 +165,8 @@ impl KeysAtOpen {
     }
 }
 
-/// Decides about keys, on a thread of its own if they are many: for each of some probabilities a Bloom
-/// filter is made of them, and meanwhile nothing else would go on here.
+/// Decides about keys, on a blocking thread if they are many: a Bloom filter is built for each of some probabilities,
+/// which would block the task.
 async fn decide_apart(
     source: &S3SelectSource,
     endpoint: &Arc<Endpoint>,
@@ -182,7 +185,8 @@ async fn decide_apart(
     decided.join_unwind().await.map_err(gone)?
 }
 
-/// Why a decision about keys sends neither a list of them nor a Bloom filter, although there are some.
+/// The reason why a decision sends neither a list of keys nor a Bloom filter although there are keys; none if it
+/// sends one.
 fn unmet(decided: &Decided) -> Option<Why> {
     match decided {
         Decided::NoRow | Decided::ByPart(_) => None,
@@ -204,7 +208,7 @@ fn unmet(decided: &Decided) -> Option<Why> {
     }
 }
 
-/// Records that a session wants keys to be sent that are not.
+/// Records that the session forces keys to be sent, but they are not.
 fn note_unmet(config: &FileScanConfig, options: &ConfigOptions, why: Why) {
     Journal::note(options, || {
         let setting = format!("sluice.join = '{}'", Join::Bloom);
@@ -214,8 +218,8 @@ fn note_unmet(config: &FileScanConfig, options: &ConfigOptions, why: Why) {
     });
 }
 
-/// Keys as far as filters tell them, counted out where they are too many to be listed, if that pays for
-/// so many of a column: on so many threads, so many at most, and only until then.
+/// The keys that filters contain. Keys that are too many to be listed are counted out if `pays` returns true for
+/// their column. Counting uses at most `threads` threads, returns at most `most` keys and ends at `until`.
 async fn all_keys(
     source: &S3SelectSource,
     keys: BTreeMap<usize, ColumnKeys>,
@@ -249,7 +253,7 @@ async fn all_keys(
     Ok(all)
 }
 
-/// What nothing but the keys of a column passes, if all filters about it are about nothing else.
+/// A filter that only keys of a column pass; none if a filter on the column also depends on something else.
 fn about_alone(about: &[KeyFilter], column: usize) -> Option<Arc<dyn PhysicalExpr>> {
     let mut alone = Vec::new();
     for filter in about {
@@ -265,8 +269,9 @@ fn about_alone(about: &[KeyFilter], column: usize) -> Option<Arc<dyn PhysicalExp
     conjunction_opt(alone)
 }
 
-/// Waiting for keys takes no longer than to read the table without them, and so does counting them out, unless
-/// they are wanted at any price. So where they turn out not to be worth it, what is lost is bounded.
+/// The time to wait for keys, and again to count them out. It is at most the predicted time of reading the table
+/// without keys, so that the loss is bounded if they do not pay off. If `sluice.join` forces keys, it is
+/// [`PATIENCE`].
 fn patience(
     source: &S3SelectSource,
     endpoint: &Endpoint,

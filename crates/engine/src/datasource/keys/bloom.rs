@@ -1,30 +1,29 @@
-//! Bloom filters that a statement can look into: one text of zeros and ones per hash function.
+//! Bloom filters in standard SQL: a text of zeros and ones for each hash function.
 //!
-//! The hash functions are those of PushdownDB, `h(x) = ((a·x + b) mod n) mod m`, with `m` the bits
-//! of a slice and `n` a prime of at least `m`. The authors take a prime between `m` and `2·m`, which
-//! fills some bits twice as often as others, and more of them the more regular the keys are: of
-//! equidistant keys, 7 % of the others pass a filter of 1 %. Here it is 2^31 - 1.
+//! The hash functions come from PushdownDB: `h(x) = ((a·x + b) mod n) mod m`, where `m` is the number of bits of a
+//! slice and `n` a prime of at least `m`. The authors take a prime between `m` and `2·m`, which fills some bits twice
+//! as often as others. The more regular the keys, the stronger the effect: with equidistant keys, 7 % of the others
+//! pass a filter of 1 %. Here `n` is 2^31 - 1.
 //!
-//! SQL's `%` takes the sign of its left operand, and `a·x` may not fit 64 bits; so the store is asked
-//! for `(a * (x % n) + c) % n % m` with `c = b + a·n`, which is the same number for every `x` of 64
-//! bits and never negative on the way.
+//! SQL's `%` takes the sign of its left operand, and `a·x` may not fit 64 bits. Therefore the statement computes
+//! `(a * (x % n) + c) % n % m` with `c = b + a·n`. This is the same number for every `x` of 64 bits, and no
+//! intermediate value is negative.
 
 use std::f64::consts::LN_2;
 
 use sluicegate_s3select::dialect::ast::{BinaryOp, Expr, Function};
 
-/// How large a filter is.
+/// The size of a filter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
-    /// Hash functions, each with a slice of its own.
+    /// The number of hash functions, each with a slice of its own.
     pub slices: u32,
     /// Bits of a slice, at least 1.
     pub bits: u32,
 }
 
 impl Shape {
-    /// The shape of a filter that takes a key that was never put in for one that was with a
-    /// probability of `p`, above 0 and below 1.
+    /// The shape of a filter with a false-positive rate of `p`, above 0 and below 1.
     #[must_use]
     pub fn new(keys: usize, p: f64) -> Self {
         let p = p.clamp(1e-9, 0.999);
@@ -33,15 +32,14 @@ impl Shape {
         Self { slices: slices as u32, bits: bits.min(f64::from(u32::MAX)) as u32 }
     }
 
-    /// All bits.
+    /// The number of all bits.
     #[must_use]
     pub fn total(self) -> u64 {
         u64::from(self.slices) * u64::from(self.bits)
     }
 }
 
-/// The least probability of a wrong yes that so many bits have room for; 1 if they have room for
-/// nothing.
+/// The least false-positive rate for which so many bits are enough; 1 if they are too few for any filter.
 #[must_use]
 pub fn least_p(keys: usize, bits: usize) -> f64 {
     let bits_per_key = bits as f64 / keys.max(1) as f64;
@@ -49,9 +47,8 @@ pub fn least_p(keys: usize, bits: usize) -> f64 {
     (1.0 - (-slices / bits_per_key.max(f64::MIN_POSITIVE)).exp()).powf(slices)
 }
 
-/// The probability to ask for, so that the filter fits into `room` bytes, of which each slice takes
-/// `overhead` beside its bits: `wanted`, or the least above it that fits. None if only a filter
-/// would fit that says yes to everything.
+/// The false-positive rate of a filter that fits into `room` bytes, of which each slice takes `overhead` beside its
+/// bits: `wanted`, or the least rate above it that fits. None if only a filter would fit that every key passes.
 #[must_use]
 pub fn fit(keys: usize, wanted: f64, room: usize, overhead: usize) -> Option<f64> {
     let mut p = wanted;
@@ -66,8 +63,8 @@ pub fn fit(keys: usize, wanted: f64, room: usize, overhead: usize) -> Option<f64
     None
 }
 
-/// The most keys of which a filter with a probability of `p` fits into `room` bytes, of which each
-/// slice takes `overhead` beside its bits.
+/// The most keys for which a filter with a false-positive rate of `p` fits into `room` bytes, of which each slice
+/// takes `overhead` beside its bits.
 #[must_use]
 pub fn capacity(p: f64, room: usize, overhead: usize) -> usize {
     const MANY: usize = 1 << 20;
@@ -86,7 +83,7 @@ pub struct Hash {
 }
 
 impl Hash {
-    /// One of those with values below `m`.
+    /// A random function with values below `m`.
     fn random(m: u32, random: &mut SplitMix) -> Self {
         Self {
             a: 1 + random.below(PRIME - 1),
@@ -96,19 +93,19 @@ impl Hash {
         }
     }
 
-    /// Its value, from 0 to `m - 1`, as the store computes it.
+    /// The hash of `x`, from 0 to `m - 1`, as the store computes it.
     #[must_use]
     pub fn of(self, x: i64) -> i64 {
         (self.a * (x % self.n) + self.shift()) % self.n % self.m
     }
 
-    /// `b`, and as many times `n` as keep the sum from being negative. Both are below 2^62, and so is
-    /// `a` times a remainder.
+    /// `b + a·n`, which keeps the sum from being negative. Both terms are below 2^62, and so is `a` times a
+    /// remainder.
     fn shift(self) -> i64 {
         self.b + self.a * self.n
     }
 
-    /// The same in SQL.
+    /// The hash of `x` in SQL.
     fn sql(self, x: Expr) -> Expr {
         use BinaryOp::{Add, Modulo, Multiply};
         let reduced = x.binary(Modulo, Expr::int(self.n));
@@ -120,7 +117,7 @@ impl Hash {
     }
 }
 
-/// A filled filter.
+/// A Bloom filter with its keys.
 #[derive(Debug, Clone)]
 pub struct Bloom {
     slices: Vec<(Hash, Vec<u8>)>,
@@ -153,7 +150,7 @@ impl Bloom {
         Self { slices: (0..shape.slices).map(slice).collect() }
     }
 
-    /// Whether it says that a key may have been put in.
+    /// Returns true if the filter may contain a key.
     #[must_use]
     pub fn contains(&self, key: i64) -> bool {
         self.slices.iter().all(|(hash, text)| {
@@ -162,7 +159,7 @@ impl Bloom {
         })
     }
 
-    /// The condition that a whole number passes the filter; NULL does not.
+    /// The condition that a whole number passes the filter. NULL does not pass.
     #[must_use]
     pub fn condition(&self, key: &Expr) -> Option<Expr> {
         let terms = self.slices.iter().map(|(hash, text)| {
@@ -175,10 +172,10 @@ impl Bloom {
     }
 }
 
-/// The bytes that a statement has around the bits of each slice, at most.
+/// The most bytes of a statement around the bits of each slice.
 #[must_use]
 pub fn overhead(key: &Expr) -> usize {
-    /// The text of a term with numbers of 10 digits and a sum of 19.
+    /// The length of a term with numbers of 10 digits and a sum of 19.
     const AROUND: usize = 150;
     AROUND + key.to_string().len()
 }
@@ -206,8 +203,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// PushdownDB's Figure 2: what is left of 256 KiB for a filter on orders, as the authors reserve
-    /// it, and the probabilities that become of the .01 they ask for.
+    /// PushdownDB's Figure 2: the room left of 256 KiB for a filter on orders, which the authors reserve, and the
+    /// false-positive rates that fit instead of the 0.01 that they request.
     #[test]
     fn the_papers_filters_degrade_as_published() {
         let statement = 150;
@@ -231,7 +228,7 @@ mod tests {
         assert!(bits(27_200) + 7 * 150 < 256 * 1024);
         assert!(bits(27_400) > 256 * 1024);
         assert_eq!(fit(27_200, 0.01, 256 * 1024 - 100, 150), Some(0.01));
-        // TPC-H's query 3 at scale factor 10: customers only roughly, orders not at all.
+        // TPC-H's query 3 at scale factor 10: customers fit only at a high rate, orders not at all.
         assert_eq!(format!("{:.2}", fit(300_000, 0.01, 260_798, 0).unwrap()), "0.68");
         assert_eq!(fit(1_460_000, 0.01, 260_798, 0), None);
     }

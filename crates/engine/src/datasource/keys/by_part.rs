@@ -1,12 +1,10 @@
-//! Keys that are too many for one statement: each part of a file is asked about those that it may
-//! have.
+//! Keys that are too many for one statement: each part of a file gets a statement with the keys that it may have.
 //!
-//! Data is often in the order of a key, or nearly so, and then a part of it has keys from a short
-//! span. Where that span lies is guessed, from the first and the last records of the part or from a
-//! footer, and nothing depends on the guess: the condition is
-//! `key in the span AND one of the keys there, or key outside of it`, and the rows outside are sent
-//! as if nothing were known about them. If most keys are in the span, the data is in no such order,
-//! and the part is asked as all others are.
+//! Data is often in the order of a key, or nearly so. Then a part of it has keys from a short span. The span is
+//! guessed from the first and the last records of the part, or from a footer. The result does not depend on the
+//! guess: the condition is `key in the span AND one of the keys there, or key outside of it`, so rows outside of the
+//! span are sent as if their keys were unknown. If most keys are in the span, the data has no such order, and the
+//! part gets the same statement as all others.
 
 use std::sync::Arc;
 
@@ -20,39 +18,39 @@ use super::said::KeysSaid;
 use super::sent::Sent;
 use crate::datasource::s3_select::S3SelectSource;
 
-/// Keys are never spread evenly: a statement should have room for more than the average.
+/// The factor of room that a statement should have above the average, because keys are never spread evenly.
 const SPREAD: f64 = 1.25;
-/// The share of the keys beyond which a part of a table is not worth a statement of its own.
+/// The share of the keys beyond which a part of a table does not get a statement of its own.
 const MOST_KEYS: f64 = 0.75;
-/// How often a part is divided again, and by how much at most.
+/// The number of rounds in which a part is divided further, and the most pieces of each division.
 const ROUNDS: usize = 2;
 const MOST_PIECES: usize = 64;
 
-/// What parts of files are asked about keys that are too many for one statement.
+/// Assigns keys that are too many for one statement to parts of files.
 #[derive(Debug, Clone)]
 pub struct ByPart {
     keys: Arc<KeysByColumn>,
-    /// The columns with too many keys, and how many have room in a statement.
+    /// The columns with too many keys, and the number of keys that a statement has room for.
     columns: Vec<(usize, usize)>,
     form: Form,
-    /// What a part is asked that has nothing of its own.
+    /// The conditions for a part without keys of its own.
     otherwise: Sent,
 }
 
-/// What asking by part amounts to, if the data is in the order of the keys.
+/// The expected effect of statements by part, if the data is in the order of the keys.
 #[derive(Debug, Clone)]
 pub struct Expected {
-    /// What all statements together ask.
+    /// The conditions of all statements together.
     pub sent: Sent,
-    /// How many there are.
+    /// The number of statements.
     pub statements: usize,
-    /// Requests before them.
+    /// The number of requests that look at records before the statements.
     pub looks: usize,
 }
 
 impl ByPart {
-    /// A way to ask for keys of which `otherwise` does not have all that `form` wants; none if the
-    /// files are not read in parts, or if no part would have room for its keys.
+    /// Plans statements by part for the keys that `otherwise` does not contain as `form` requires; none if the files
+    /// are not read in parts, or if no part would have room for its keys.
     #[must_use]
     pub fn of(
         asking: &Asking<'_>,
@@ -85,7 +83,7 @@ impl ByPart {
             let statements = needed.clamp(count, most.max(count));
             let each = (SPREAD * all as f64 / statements as f64).ceil() as usize;
             let Some(likely) = asking.expected(*index, keys, form, each) else { continue };
-            // Those between the parts, and at both ends of each.
+            // One look between neighbouring parts, and one at each end of a file range.
             let looks = if requests { statements + count } else { 0 };
             let sent = otherwise.with(name, likely);
             let gain = otherwise.wrong_yes(name) - sent.wrong_yes(name);
@@ -98,7 +96,7 @@ impl ByPart {
         Some((Self { keys, columns, form, otherwise }, expected))
     }
 
-    /// The columns that parts differ by, with all their keys, as EXPLAIN ANALYZE shows them.
+    /// The columns by which parts differ, with the number of all their keys, as EXPLAIN ANALYZE shows them.
     #[must_use]
     pub fn about(&self, source: &S3SelectSource) -> String {
         let each = self.columns.iter().map(|(index, _)| {
@@ -110,12 +108,11 @@ impl ByPart {
         format!("by part on {}", each.collect::<Vec<_>>().join(" and "))
     }
 
-    /// What a part of a file is asked: as a whole, or in smaller parts that together are it, in their
-    /// order.
+    /// The conditions for a part of a file: for the whole part, or for its pieces, in their order.
     ///
     /// # Errors
     ///
-    /// If a condition cannot be evaluated here.
+    /// If a condition cannot be evaluated locally.
     pub async fn ask(
         &self,
         asking: Asking<'_>,
@@ -132,7 +129,7 @@ impl ByPart {
                 sent.wrong_yes(name) < self.otherwise.wrong_yes(name)
             });
             match asked.last_mut() {
-                // What has nothing of its own need not be divided.
+                // Neighbouring pieces without conditions of their own are merged.
                 Some((last, None)) if !better => last.end = piece.end,
                 _ => asked.push((piece, better.then_some(sent))),
             }
@@ -146,7 +143,7 @@ impl ByPart {
         Ok(parts.collect())
     }
 
-    /// A part in pieces with so few keys each that they have room in a statement, if possible.
+    /// Divides a part into pieces whose keys fit into a statement each, if possible.
     async fn pieces(
         &self,
         asking: &Asking<'_>,
@@ -181,7 +178,7 @@ impl ByPart {
         pieces
     }
 
-    /// The spans of a piece, without those that most keys are in.
+    /// The spans of a piece, without those that contain most keys.
     fn telling(&self, piece: &Piece) -> Spans {
         let mut spans = piece.spans();
         let all = |index: &usize| Some(self.keys.get(index)?.values.as_ref()?.len());
@@ -193,7 +190,7 @@ impl ByPart {
         spans
     }
 
-    /// How many statements have room for the keys that a piece may have.
+    /// The number of statements needed for the keys that a piece may have.
     fn statements(&self, piece: &Piece) -> usize {
         let spans = piece.spans();
         let each = self.columns.iter().filter_map(|(index, room)| {
@@ -204,7 +201,7 @@ impl ByPart {
         each.min().unwrap_or(1)
     }
 
-    /// Whether parts of a piece have keys of their own: not all of them most of its keys.
+    /// Returns true if the parts of a piece have different keys, that is, not most of its keys each.
     fn are_apart(&self, whole: &Piece, parts: &[Piece]) -> bool {
         self.columns.iter().any(|(index, _)| {
             let Some(all) = self.within(*index, &whole.spans()) else { return false };
@@ -213,25 +210,25 @@ impl ByPart {
         })
     }
 
-    /// How many keys of a column are within its span, if one is known.
+    /// The number of keys of a column within its span, if the span is known.
     fn within(&self, index: usize, spans: &Spans) -> Option<usize> {
         Some(self.keys.get(&index)?.split(spans.get(&index)?)?.within.len())
     }
 }
 
-/// Bytes of a file in a row, and what is seen at both ends.
+/// A range of bytes of a file, with the spans of the records at both ends.
 #[derive(Debug, Clone)]
 struct Piece {
     start: u64,
     end: u64,
     first: Spans,
     last: Spans,
-    /// Whether it is not to be divided.
+    /// True if the piece must not be divided further.
     settled: bool,
 }
 
 impl Piece {
-    /// Where the values of columns seem to be.
+    /// The assumed spans of the columns' values.
     fn spans(&self) -> Spans {
         let both = self.first.iter().filter_map(|(column, first)| {
             let last = self.last.get(column)?;
@@ -240,13 +237,13 @@ impl Piece {
         both.collect()
     }
 
-    /// Where it is divided into so many parts of equal length.
+    /// The offsets that divide the piece into so many parts of equal length.
     fn places(&self, parts: usize) -> Vec<u64> {
         let step = (self.end - self.start) / parts.max(1) as u64;
         (1..parts as u64).map(|part| self.start + part * step).collect()
     }
 
-    /// Its parts between such places, at which something was seen.
+    /// The parts between the given offsets, with the spans of the records there.
     fn divided(&self, places: &[u64], seen: Vec<Spans>) -> Vec<Self> {
         let starts = std::iter::once((self.start, self.first.clone()))
             .chain(places.iter().copied().zip(seen.iter().cloned()));
@@ -267,7 +264,7 @@ impl Piece {
     }
 }
 
-/// How many pieces a part of a table may be asked for in.
+/// The most statements for a part of a table of so many bytes.
 fn pieces(source: &S3SelectSource, bytes: u64) -> usize {
     if source.takes_ranges() { pieces_of(source, bytes) } else { 1 }
 }

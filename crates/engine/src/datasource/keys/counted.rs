@@ -1,14 +1,12 @@
-//! Keys of joins that no filter lists, because they are too many: counted out.
+//! Counts out keys of joins that no filter lists because they are too many.
 //!
-//! DataFusion's join makes a literal of each key as long as they are few
-//! (`datafusion.optimizer.hash_join_inlist_pushdown_max_distinct_values`), some 300 bytes each. Of more
-//! it hands on their bounds and its hash table, which says of a value whether it is a key, but not which
-//! keys there are. Of whole numbers and dates there are only so many between the bounds, and asking
-//! about each is quick: the keys are those that pass the filter.
+//! As long as the keys are few (`datafusion.optimizer.hash_join_inlist_pushdown_max_distinct_values`), DataFusion's
+//! join makes a literal of each, of some 300 bytes. If there are more, it passes on their bounds and its hash table,
+//! which can test a value but cannot enumerate the keys. Between the bounds there is a limited number of whole
+//! numbers and dates, and a test is fast: the keys are the values that pass the filter.
 //!
-//! So no operator has to collect keys as they pass, and there is no state beside the join's own. It is
-//! bounded in keys (`sluice.join_keys`) and in time; beyond either, and for other types, there are bounds
-//! only.
+//! With this, no operator has to collect keys as they pass, and there is no state beside the join's own. Counting is
+//! bounded in keys (`sluice.join_keys`) and in time. Beyond either bound, and for other types, only bounds are sent.
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -27,22 +25,22 @@ use datafusion::physical_plan::expressions::{BinaryExpr, Column, lit};
 use super::extract::ColumnKeys;
 use super::gone;
 
-/// How many values are asked about at once: what is made of them on the way stays in the cache of a core.
+/// The number of values that are tested at once, so that intermediate results stay in the cache of a core.
 const AT_ONCE: i64 = 1 << 13;
 
-/// The least values that are worth a thread of their own.
+/// The least number of values that justify a thread of their own.
 const LEAST_APART: f64 = 1e5;
 
-/// How many values, evenly spread between the bounds, tell about how many keys there are.
+/// The number of values, evenly spread between the bounds, that are tested to estimate the number of keys.
 const TELLING: i64 = 1 << 12;
 
-/// The most values that are asked about: more take longer than anybody waits.
+/// The most values that are tested. More take longer than any scan waits.
 const MOST_VALUES: i128 = 1 << 28;
 
-/// The part of the time that is given before what was done so far tells how long it takes.
+/// The share of the time that always passes before the progress so far is used to predict the rest.
 const LEAST_DONE: f64 = 0.25;
 
-/// A filter that says of each value of a column whether it is a key, if it is not NULL.
+/// A filter that decides for each value of a column, except NULL, whether it is a key.
 #[derive(Debug, Clone)]
 pub struct Countable {
     filter: Arc<dyn PhysicalExpr>,
@@ -51,8 +49,8 @@ pub struct Countable {
 }
 
 impl Countable {
-    /// Of filters that each say all about the keys of a join with one, over the columns of a schema,
-    /// those about one of them; none if there are none, or if the column's values are not countable.
+    /// Combines the filters on one column with its bounds; none if there is no such filter, or if the column's values
+    /// are not countable. Each of the filters must let only the keys of a join pass, a join with a single key.
     #[must_use]
     pub fn of(
         filters: &[Arc<dyn PhysicalExpr>],
@@ -72,7 +70,7 @@ impl Countable {
             collect_columns(filter).iter().all(|it| it.index() == index)
         };
         let filters = filters.iter().filter(only_about_it).cloned().reduce(and)?;
-        // Filters about several columns may know closer bounds.
+        // The bounds may come from filters on several columns and be closer.
         let compared = |op, bound: &ScalarValue| -> Arc<dyn PhysicalExpr> {
             Arc::new(BinaryExpr::new(Arc::clone(&column), op, lit(bound.clone())))
         };
@@ -80,20 +78,20 @@ impl Countable {
         Some(Self { filter: and(bounds, filters), field: Arc::clone(field), between })
     }
 
-    /// How many values lie between the bounds, of which each is asked about.
+    /// The number of values between the bounds, all of which are tested.
     #[must_use]
     pub fn values(&self) -> f64 {
         (*self.between.end() as f64 - *self.between.start() as f64 + 1.0).max(0.0)
     }
 
-    /// The filter, which nothing but the keys passes.
+    /// The filter, which only keys pass.
     #[must_use]
     pub fn filter(&self) -> &Arc<dyn PhysicalExpr> {
         &self.filter
     }
 
-    /// The keys in order, counted out on so many threads at most; none if there are more than `most`, or
-    /// if it takes, or seems to take, beyond a moment to find them.
+    /// The keys in order, counted out on at most `threads` threads; none if there are more than `most`, or if
+    /// counting takes, or is predicted to take, beyond `until`.
     ///
     /// # Errors
     ///
@@ -118,13 +116,13 @@ impl Countable {
         Ok(Some(all))
     }
 
-    /// The same in parts with about as many values each, in order: so many at most, and none that is not
-    /// worth a thread.
+    /// Divides the values into at most `threads` parts of about the same size, in order. Each part justifies a
+    /// thread.
     fn divided(self, threads: usize) -> impl Iterator<Item = Self> {
         let worth = (self.values() / LEAST_APART) as usize;
         let parts = worth.clamp(1, threads.max(1)) as i64;
         let (first, end) = (*self.between.start(), *self.between.end());
-        // Below `MOST_VALUES`.
+        // The number of values is below `MOST_VALUES`.
         let each = end.saturating_sub(first) / parts + 1;
         (0..parts).map(move |part| {
             let from = first.saturating_add(part * each);
@@ -133,8 +131,8 @@ impl Countable {
         })
     }
 
-    /// The keys in order; none if there are more than `most`, or if it takes, or seems to take, beyond a
-    /// moment to find them.
+    /// The keys in order; none if there are more than `most`, or if counting takes, or is predicted to take, beyond
+    /// `until`.
     fn keys(&self, most: usize, until: Instant) -> Result<Option<Vec<ScalarValue>>> {
         let passing = Passing::new(self)?;
         let (first, end) = (*self.between.start(), *self.between.end());
@@ -167,7 +165,7 @@ impl Countable {
         Ok(Some(keys))
     }
 
-    /// About how many keys there are, from values that are spread evenly between the bounds.
+    /// The approximate number of keys, from a test of values that are spread evenly between the bounds.
     ///
     /// # Errors
     ///
@@ -176,7 +174,7 @@ impl Countable {
         let (first, end) = (i128::from(*self.between.start()), i128::from(*self.between.end()));
         let all = (end - first + 1).max(0);
         let told = all.min(i128::from(TELLING)).max(1);
-        // One of each of as many equal ranges, at a place that differs: keys are often all multiples.
+        // One value of each of several equal ranges, at varying places: keys are often multiples of one number.
         let range = (all / told).max(1);
         let of = |number: i128| {
             let place = (((number * 0x9e37_79b9) % (1 << 32)) * range) >> 32;
@@ -188,7 +186,7 @@ impl Countable {
     }
 }
 
-/// Which values pass a filter.
+/// Evaluates a filter for values of one column.
 struct Passing {
     filter: Arc<dyn PhysicalExpr>,
     schema: Arc<Schema>,
@@ -201,7 +199,7 @@ impl Passing {
         Ok(Self { filter, schema })
     }
 
-    /// Those among these numbers, as values of the column.
+    /// The numbers that pass the filter, as values of the column.
     fn of(&self, numbers: impl IntoIterator<Item = i64>) -> Result<ArrayRef> {
         let values = values(numbers, self.schema.field(0).data_type())?;
         let batch = RecordBatch::try_new(Arc::clone(&self.schema), vec![Arc::clone(&values)])?;
@@ -214,13 +212,13 @@ fn and(left: Arc<dyn PhysicalExpr>, right: Arc<dyn PhysicalExpr>) -> Arc<dyn Phy
     Arc::new(BinaryExpr::new(left, Operator::And, right))
 }
 
-/// How many values there are from one to another, of a type that counts.
+/// The number of values from one to another, for a countable type.
 pub(super) fn values_between(low: Option<&ScalarValue>, high: Option<&ScalarValue>) -> Option<f64> {
     let (low, high) = (as_number(low?)?, as_number(high?)?);
     Some((high as f64 - low as f64 + 1.0).max(0.0))
 }
 
-/// A value of a type that counts.
+/// A value of a countable type as a number.
 fn as_number(value: &ScalarValue) -> Option<i64> {
     match *value {
         ScalarValue::Int8(x) => x.map(i64::from),
@@ -234,11 +232,11 @@ fn as_number(value: &ScalarValue) -> Option<i64> {
     }
 }
 
-/// Numbers as values of such a type.
+/// Numbers as values of a countable type.
 fn values(numbers: impl IntoIterator<Item = i64>, of: &DataType) -> Result<ArrayRef> {
     let numbers: ArrayRef = Arc::new(Int64Array::from_iter_values(numbers));
     let numbers = match of {
-        // Days.
+        // Dates are days.
         DataType::Date32 => cast(&numbers, &DataType::Int32)?,
         _ => numbers,
     };
@@ -274,7 +272,7 @@ mod tests {
         Arc::new(BinaryExpr::new(left, op, lit(right.into())))
     }
 
-    /// `k % 3 = 0`, or that `k` is NULL.
+    /// The filter `k % 3 = 0`, or `k IS NULL`.
     fn thirds() -> Arc<dyn PhysicalExpr> {
         let wide: Arc<dyn PhysicalExpr> = Arc::new(CastExpr::new(k(), DataType::Int64, None));
         let third = binary(binary(wide, Operator::Modulo, 3_i64), Operator::Eq, 0_i64);
@@ -308,7 +306,7 @@ mod tests {
         assert_eq!(wide.unwrap().keys(10, soon()).unwrap().unwrap(), [date(3), date(5)]);
     }
 
-    /// Every third value; and every 32nd, of which evenly spread ones would be all or none.
+    /// Every third value; and every 32nd, of which an evenly spaced sample would hit all or none.
     #[test]
     fn some_values_tell_about_how_many_keys_there_are() {
         let about = |filter, low: i64, high: i64| {

@@ -1,4 +1,4 @@
-//! Which keys a scan sends, once they are known.
+//! Decides which keys a scan sends, once they are known.
 
 use std::iter;
 use std::sync::Arc;
@@ -21,35 +21,34 @@ use crate::datasource::s3_select::S3SelectSource;
 use crate::endpoint::Endpoint;
 use crate::profile::{by_part_steps, conditions, keys_demand, open_demand, record_bytes};
 
-/// The probability of a wrong yes that PushdownDB asks for, and that is asked for where a Bloom
-/// filter is forced.
+/// PushdownDB's false-positive rate, also used where a Bloom filter is forced.
 const PAPER_P: f64 = 0.01;
 
-/// The probabilities among which the cost decides.
+/// The false-positive rates among which the predicted cost decides.
 const CHOICE_OF_P: [f64; 4] = [0.001, 0.01, 0.1, 0.5];
 
-/// What the store evaluates per row to find out on which side of a span a key is.
+/// The terms that the store evaluates per row to find on which side of a span a key is.
 const SIDES: u32 = 4;
 
-/// What keys mean to a scan.
+/// The decision of a scan about keys.
 #[derive(Debug, Clone)]
 pub enum Decided {
-    /// No row has one: there is nothing to ask.
+    /// No row can match a key, so no statement is sent.
     NoRow,
-    /// Nothing is asked about them, for a reason.
+    /// No condition is sent, for the reason given.
     Nothing(&'static str),
-    /// What every part of a file is asked about them.
+    /// The conditions for every part of a file.
     Ask(Sent),
-    /// Each part of a file is asked about those that it may have.
+    /// Each part of a file gets conditions on the keys that it may have.
     ByPart(Arc<ByPart>),
 }
 
-/// What a scan asks about some keys: all that is possible if the session
-/// says so, otherwise what is predicted to be best, which may be nothing.
+/// Decides about some keys. If the session forces keys, all that is possible is sent; otherwise the choice with the
+/// best prediction, which may be nothing.
 ///
 /// # Errors
 ///
-/// If a condition cannot be evaluated here.
+/// If a condition cannot be evaluated locally.
 pub fn decide(
     source: &S3SelectSource,
     endpoint: &Endpoint,
@@ -73,7 +72,7 @@ pub fn decide(
     let mut whole = vec![Sent::default()];
     let mut parts = Vec::new();
     for form in forms {
-        // What was asked for before may be coarser than this already, for lack of room.
+        // For lack of room, an earlier filter may be coarser than this one already.
         let known = whole.last().filter(|sent| match form {
             Form::Bloom(p) => sent.least_p().is_some_and(|sent| p <= sent),
             Form::Bounds | Form::List => false,
@@ -122,12 +121,12 @@ pub fn decide(
     Ok(decided)
 }
 
-/// Whether keys of a column, about so many among so many values, are worth being counted out, to be asked
-/// about.
+/// Returns true if counting out the keys of a column is predicted to pay, with about `keys` keys among `values`
+/// values.
 ///
 /// # Errors
 ///
-/// Never; it fails where [`Chooser::choose`] does, which has a way here.
+/// Only if [`Chooser::choose`] fails, which does not happen because one choice is always possible.
 pub(super) fn counting_pays(
     source: &S3SelectSource,
     endpoint: &Endpoint,

@@ -1,4 +1,4 @@
-//! What asking about the keys of a join is expected to take, before they are known.
+//! Predicts the work of sending the keys of a join, before the keys are known.
 
 use sluicegate_costmodel::{Bytes, Phase, Requests, Resource, ScanDemand, Steps, Terms, Use};
 
@@ -7,41 +7,41 @@ use crate::datasource::s3_select::S3SelectSource;
 use crate::profile::{BLOOM_CONTAINS, keys_demand};
 use crate::session::LISTED_KEYS;
 
-/// Of rows that lie between keys that are wanted, if nothing else is known.
+/// The share of rows between the bounds of the keys, if nothing else is known.
 const BETWEEN: f64 = 0.9;
-/// What the store evaluates per row for a list, or for bounds.
+/// The terms that the store evaluates per row for a list or for bounds.
 const COMPARED: u32 = 2;
-/// What the paper asks for.
+/// The false-positive rate of the paper.
 const WRONG_YES: f64 = 0.01;
-/// What the store evaluates per row for such a filter without `BLOOM_CONTAINS`: seven slices.
+/// The terms per row for such a filter without `BLOOM_CONTAINS`: seven slices.
 const TERMS: Terms = Terms { probes: 7.0, ..Terms::NONE };
 
-/// What a scan is expected to ask about keys: the paper's filter of one percent, where the store has
-/// Bloom filters (PushdownDB §V-A). What it asks is known with the keys.
+/// The conditions on keys that a scan is expected to send: the paper's filter of one percent if the store has Bloom
+/// filters (PushdownDB §V-A). The actual conditions are decided when the keys are known.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ExpectedKeys {
     /// The share of the rows that passes, 0 to 1.
     pub share: f64,
     terms: Terms,
     constants: u64,
-    /// How many keys there are, if that can be estimated.
+    /// The number of keys; none if there is no estimate.
     keys: Option<f64>,
-    /// How many there would be without a filter on the build side, likewise.
+    /// The number of keys if the build side had no filter; none if there is no estimate.
     domain: Option<f64>,
-    /// The bytes that a statement has for them.
+    /// The bytes of a statement for the keys.
     bytes: f64,
 }
 
 impl ExpectedKeys {
-    /// So many keys, if that can be estimated, which this share of the rows has. `bloom` says whether the
-    /// store can look them up in a Bloom filter.
+    /// Expects `keys` keys, if there is an estimate, which the share `share` of the rows match. `bloom` is true if
+    /// the store can evaluate a Bloom filter.
     #[must_use]
     pub fn new(source: &S3SelectSource, share: f64, keys: Option<f64>, bloom: bool) -> Self {
         let mut constants = 0;
         let known = keys.unwrap_or(0.0);
         let bits = Shape::new(known as usize, WRONG_YES).total() as f64;
         let (share, terms, bytes) = match bloom {
-            // As base64, and as a digit for each.
+            // The filter is sent as base64, or with a digit per bit.
             true if source.profile().syntax.bloom => {
                 (with_wrong_yeses(share), BLOOM_CONTAINS.into(), bits / 6.0)
             }
@@ -56,50 +56,49 @@ impl ExpectedKeys {
         Self { share, terms, constants, keys, domain: source.domain(), bytes }
     }
 
-    /// The same where there would be so many keys without a filter on the build side, if that can be
-    /// estimated.
+    /// Sets the number of keys without a filter on the build side; none keeps the present one.
     #[must_use]
     pub fn among(self, all: Option<f64>) -> Self {
         Self { domain: all.or(self.domain), ..self }
     }
 
-    /// The bytes that the keys take in so many statements.
+    /// The bytes of the keys in so many statements.
     #[must_use]
     pub fn asked(&self, statements: Requests) -> Bytes {
         Bytes::from_f64(self.bytes * statements.as_f64())
     }
 
-    /// What is asked of the store with it.
+    /// The demand of a scan with these keys.
     #[must_use]
     pub fn of(&self, demand: ScanDemand) -> ScanDemand {
         keys_demand(demand, self.share, (self.terms, self.constants))
     }
 
-    /// Steps that wait for the keys to be read from the join and written into statements, each of which
-    /// carries them.
+    /// Adds the time for reading the keys from the join and writing them into statements, each of which carries all
+    /// of them, before the given steps.
     #[must_use]
     pub fn after(&self, steps: Steps) -> Steps {
-        /// Keys of a list in a second, measured on two cores.
+        /// Keys of a list per second, measured on two cores.
         const PER_SECOND: f64 = 5e5;
         let keys = self.keys.unwrap_or(0.0);
         match keys <= LISTED_KEYS as f64 {
             true => self.making(keys, PER_SECOND, steps),
-            // There are as many values between their bounds as keys without a filter, or more.
+            // Between the bounds of the keys there are at least as many values as keys without a filter.
             false => self.counted(keys, self.domain.unwrap_or(keys).max(keys), steps),
         }
     }
 
-    /// Steps that wait for so many keys to be counted out among so many values.
+    /// Adds the time for counting out so many keys among so many values before the given steps.
     #[must_use]
     pub fn counted(&self, keys: f64, values: f64, steps: Steps) -> Steps {
-        /// Values that are asked about in a second, measured on two cores.
+        /// Values that are tested per second, measured on two cores.
         const PER_SECOND: f64 = 6e7;
-        /// How many are in the time that a key takes to be kept, ordered and hashed.
+        /// The time of keeping, sorting and hashing a key, in tests of values.
         const KEY: f64 = 15.0;
         self.making(values + KEY * keys, PER_SECOND, steps)
     }
 
-    /// Steps after what has to be made for them.
+    /// Adds a phase that makes the keys before the given steps.
     fn making(&self, amount: f64, per_second: f64, steps: Steps) -> Steps {
         let making = Use { resource: Resource::new("keys of joins"), amount, per_second };
         let asked = self.asked(steps.work().requests.select);
@@ -108,17 +107,17 @@ impl ExpectedKeys {
     }
 }
 
-/// Bytes of a number in a list, and its comma.
+/// Bytes of a number in a list, with its comma.
 const KEY_BYTES: f64 = 10.0;
 
-/// Whether a statement of a scan has room for a list of so many keys, about.
+/// Returns true if a statement of a scan has room for a list of about so many keys.
 fn lists(source: &S3SelectSource, keys: Option<f64>) -> bool {
     let room = source.profile().max_expression_bytes as f64 / KEY_BYTES;
     let most = source.profile().max_in_list.map_or(room, |most| room.min(most as f64));
     keys.is_some_and(|keys| keys <= most)
 }
 
-/// The share of the rows that a Bloom filter lets pass.
+/// The share of the rows that passes a Bloom filter, with its false positives.
 fn with_wrong_yeses(share: f64) -> f64 {
     share + (1.0 - share) * WRONG_YES
 }

@@ -1,4 +1,4 @@
-//! What a filter says about the values of single columns.
+//! Derives the possible values of single columns from a filter.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -14,28 +14,28 @@ use datafusion::physical_plan::expressions::{
 
 use super::lossless::Converted;
 
-/// What a filter says about single columns. It may say more; a row that passes the filter has such
-/// values.
+/// The possible values of single columns under a filter. Every row that passes the filter has such values; the filter
+/// may be stricter.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Keys {
-    /// Nothing is known.
+    /// Nothing is known about the values.
     Any,
-    /// No row passes.
+    /// No row passes the filter.
     None,
-    /// These columns, by their index in the table's schema, have such values.
+    /// The possible values of some columns, by the column's index in the table's schema.
     Of(BTreeMap<usize, ColumnKeys>),
 }
 
 /// The values that a column may have.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ColumnKeys {
-    /// Whether it may be NULL.
+    /// True if the column may be NULL.
     pub null: bool,
-    /// The least of its other values.
+    /// The least value apart from NULL.
     pub low: Option<ScalarValue>,
-    /// The greatest of them.
+    /// The greatest value apart from NULL.
     pub high: Option<ScalarValue>,
-    /// All of them, without NULL.
+    /// All values apart from NULL.
     pub values: Option<HashSet<ScalarValue>>,
 }
 
@@ -66,7 +66,7 @@ impl ColumnKeys {
     /// The values that either allows.
     fn either(self, other: Self) -> Self {
         let null = self.null || other.null;
-        // One without values has no say in bounds.
+        // If one side has no values, the bounds come from the other side.
         if self.is_none() {
             return Self { null, ..other };
         }
@@ -106,8 +106,7 @@ fn looser(
 }
 
 impl Keys {
-    /// What a filter over the columns of a schema says. An expression that is not understood says
-    /// nothing.
+    /// Derives keys from a filter over the columns of a schema. Expressions of other kinds give [`Keys::Any`].
     #[must_use]
     pub fn of(filter: &Arc<dyn PhysicalExpr>, schema: &Schema) -> Self {
         if let Some(literal) = filter.downcast_ref::<Literal>() {
@@ -144,7 +143,7 @@ impl Keys {
         Self::Of(BTreeMap::from([(column, keys)]))
     }
 
-    /// What both say together.
+    /// The keys if both filters hold.
     #[must_use]
     pub fn both(self, other: Self) -> Self {
         let (mut all, others) = match (self, other) {
@@ -165,7 +164,7 @@ impl Keys {
         Self::Of(all)
     }
 
-    /// What holds whichever of the two does.
+    /// The keys if at least one of the filters holds.
     #[must_use]
     pub fn either(self, other: Self) -> Self {
         let (all, mut others) = match (self, other) {
@@ -180,7 +179,7 @@ impl Keys {
         if common.is_empty() { Self::Any } else { Self::Of(common) }
     }
 
-    /// The same about some columns only.
+    /// Keeps only the keys of some columns.
     #[must_use]
     pub fn about(self, columns: impl Fn(usize) -> bool) -> Self {
         let Self::Of(mut keys) = self else { return self };
@@ -189,7 +188,7 @@ impl Keys {
     }
 }
 
-/// `key >= constant` and the like.
+/// The keys of a comparison such as `key >= constant`.
 fn bound(
     left: &Arc<dyn PhysicalExpr>,
     op: Operator,
@@ -207,7 +206,7 @@ fn bound(
     let mut keys = ColumnKeys::default();
     match op {
         Operator::Eq => keys.values = Some(HashSet::from([value])),
-        // A bound that is not reached is a weaker one.
+        // Including the bound itself is weaker, which is allowed.
         Operator::GtEq | Operator::Gt => keys.low = Some(value),
         Operator::LtEq | Operator::Lt => keys.high = Some(value),
         _ => return None,
@@ -215,7 +214,7 @@ fn bound(
     Some(Keys::one(key.column, keys))
 }
 
-/// `key IN (…)`, or several keys at once: `struct(key, …) IN (…)`.
+/// The keys of `key IN (…)`, or of several keys at once: `struct(key, …) IN (…)`.
 fn membership(list: &InListExpr, schema: &Schema) -> Option<Keys> {
     if list.negated() {
         return None;
@@ -271,7 +270,7 @@ fn some(column: usize, values: HashSet<ScalarValue>) -> Keys {
     Keys::one(column, ColumnKeys { values: Some(values), ..ColumnKeys::default() })
 }
 
-/// `CASE … WHEN … THEN filter … ELSE filter END`: one of the filters holds.
+/// The keys of `CASE … WHEN … THEN filter … ELSE filter END`, where one of the filters holds.
 fn branches(case: &CaseExpr, schema: &Schema) -> Keys {
     let otherwise = match case.else_expr() {
         Some(filter) => Keys::of(filter, schema),
@@ -347,7 +346,7 @@ mod tests {
     fn the_filter_of_one_build_side() {
         let filter = and(within(3, 9), is_in(&[3, 9, 3, 7]));
         check(&filter, ColumnKeys { values: ints(&[3, 7, 9]), ..between(3, 9) });
-        // Without the keys, as where there are too many of them.
+        // Without the keys, as when there are too many of them.
         check(&and(within(3, 9), binary(column(1), Operator::Eq, column(1))), between(3, 9));
         check(
             &binary(lit(5_i64), Operator::LtEq, column(0)),
@@ -366,7 +365,7 @@ mod tests {
         };
         let expected = ColumnKeys { values: ints(&[3, 4, 9, 20]), ..between(3, 20) };
         check(&united(false), expected);
-        // A partition that nothing is known about.
+        // A partition without known keys.
         assert_eq!(of(&united(true)), Keys::Any);
     }
 

@@ -1,4 +1,4 @@
-//! The ways in which a store looks into a Bloom filter, and what each has room for.
+//! The ways in which a store evaluates a Bloom filter, and the room that each needs.
 
 use datafusion::common::ScalarValue;
 use sluicegate_s3select::dialect::ast::Expr;
@@ -10,20 +10,19 @@ use crate::datasource::predicate::day_number;
 /// The seed of the hash functions: the same keys always make the same statement.
 const SEED: u64 = 0x51_1c_e6_a7_e5;
 
-/// How a store looks into a Bloom filter.
+/// A way in which a store evaluates a Bloom filter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hashing {
-    /// By our server's `BLOOM_CONTAINS`, an extension: whole numbers, text, decimals and
-    /// dates, six bits to a character.
+    /// By our server's `BLOOM_CONTAINS`, an extension, for whole numbers, text, decimals and dates, with six bits per
+    /// character.
     Binary,
-    /// By a `SUBSTRING` of zeros and ones for each hash function, as PushdownDB does: whole numbers.
+    /// By a `SUBSTRING` of zeros and ones for each hash function, as PushdownDB does, for whole numbers.
     Substring,
 }
 
 impl Hashing {
-    /// The probability of a wrong yes to ask for, so that a filter for a key with this expression fits
-    /// into `room` bytes: `wanted`, or the least above it that fits. None if only a filter would fit
-    /// that says yes to everything.
+    /// The false-positive rate of a filter that fits into `room` bytes, for a key with this expression: `wanted`, or
+    /// the least rate above it that fits. None if only a filter would fit that every key passes.
     pub(super) fn fit(self, keys: usize, wanted: f64, room: usize, key: &Expr) -> Option<f64> {
         match self {
             Self::Binary => fit(keys, wanted, bits(room, key), 0),
@@ -31,7 +30,7 @@ impl Hashing {
         }
     }
 
-    /// The most keys of which a filter with a probability of `p` fits into `room` bytes.
+    /// The most keys for which a filter with a false-positive rate of `p` fits into `room` bytes.
     pub(super) fn capacity(self, p: f64, room: usize, key: &Expr) -> usize {
         match self {
             Self::Binary => capacity(p, bits(room, key), 0),
@@ -47,8 +46,8 @@ impl Hashing {
         }
     }
 
-    /// The condition that a key is in a filter of some keys, which NULL is not; none if they are of a
-    /// type that is not hashed this way.
+    /// The condition that a key is in a filter of some keys. NULL does not pass. None if the keys are of a type that
+    /// is not hashed this way.
     #[must_use]
     pub fn condition(self, values: &[ScalarValue], shape: Shape, key: &Expr) -> Option<Expr> {
         match self {
@@ -66,7 +65,7 @@ impl Hashing {
         }
     }
 
-    /// Whether it hashes values of the type of this one.
+    /// Returns true if it hashes values of the type of `value`.
     pub(super) fn takes(self, value: &ScalarValue) -> bool {
         match self {
             Self::Binary => hash(&BloomFilter::empty(1, 1, 0), value).is_some(),
@@ -80,15 +79,16 @@ fn bytes(shape: Shape) -> usize {
     usize::try_from(shape.total().div_ceil(8)).unwrap_or(usize::MAX).max(1)
 }
 
-/// The bits that a call of `BLOOM_CONTAINS` of so many bytes has room for.
+/// The bits for which a call of `BLOOM_CONTAINS` of so many bytes has room.
 fn bits(room: usize, key: &Expr) -> usize {
-    /// The text of a call without its bits and the key.
+    /// The length of a call without its bits and the key.
     const AROUND: usize = "BLOOM_CONTAINS('', 32, -9223372036854775808, )".len();
     // Four characters of base64 are three bytes.
     room.saturating_sub(AROUND + key.to_string().len()) / 4 * 3 * 8
 }
 
-/// The hash of a key as the store hashes what [`Translator::filterable`] makes of its column.
+/// The hash of a key, equal to the store's hash of the expression that [`Translator::filterable`] returns for the
+/// column.
 ///
 /// [`Translator::filterable`]: crate::datasource::predicate::Translator::filterable
 fn hash(filter: &BloomFilter, value: &ScalarValue) -> Option<u64> {

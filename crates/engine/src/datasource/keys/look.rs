@@ -1,4 +1,4 @@
-//! A look at a part of a file before it is asked: where the values of some columns are.
+//! Looks at a part of a file before its statement is sent, to find the spans of the values of some columns.
 
 use std::collections::BTreeMap;
 
@@ -18,15 +18,15 @@ use crate::datasource::statement::Statement;
 use crate::datasource::stored_types::footer;
 use crate::metrics::NodeMetrics;
 
-/// The records that a look should see, if they are as long as those of the table on average.
+/// The number of records that a look should return, if they are of the table's average length.
 const RECORDS: f64 = 32.0;
 /// The least and the most bytes of a look.
 const BYTES: (u64, u64) = (64, 64 * 1024);
-/// How many looks are taken at once.
+/// The number of concurrent looks.
 const AT_ONCE: usize = 8;
 
-/// Looks at parts of the files of a scan. What is seen is a guess: a few records stand for those
-/// around them. A look that fails has seen nothing.
+/// Looks at parts of the files of a scan. The spans are guesses: a few records stand for those around them. A look
+/// that fails returns no spans.
 #[derive(Debug, Clone, Copy)]
 pub struct Looking<'a> {
     source: &'a S3SelectSource,
@@ -37,7 +37,7 @@ pub struct Looking<'a> {
 }
 
 impl<'a> Looking<'a> {
-    /// For a scan whose records have so many bytes on average. Requests count in `metrics`.
+    /// Looks for a scan whose records have `record_bytes` bytes on average. Requests are counted in `metrics`.
     #[must_use]
     pub fn new(
         source: &'a S3SelectSource,
@@ -48,7 +48,7 @@ impl<'a> Looking<'a> {
         Self { source, select, metrics, bytes: look_bytes(record_bytes) }
     }
 
-    /// Whether anything can be seen, and if so, whether a look is a request.
+    /// Returns whether a look takes a request; none if looks are not possible.
     #[must_use]
     pub fn possible(source: &S3SelectSource) -> Option<bool> {
         if source.format().input.format == InputFormat::Parquet {
@@ -57,15 +57,15 @@ impl<'a> Looking<'a> {
         source.takes_ranges().then_some(true)
     }
 
-    /// Whether a part may be asked for in smaller parts. A CSV file that was not split by the plan
-    /// may have line breaks in quotes although its table does not say so.
+    /// Returns true if a part may be divided into smaller parts. A CSV file that the plan did not split may have line
+    /// breaks in quotes although its table does not declare them.
     #[must_use]
     pub fn splits(&self, part: &PartitionedFile) -> bool {
         let csv = matches!(self.source.format().input.format, InputFormat::Csv(_));
         self.source.takes_ranges() && (part.range.is_some() || !csv)
     }
 
-    /// What the first and the last records of a part have; of a Parquet file, what its footer says.
+    /// The spans of the first and of the last records of a part; for a Parquet file, the spans in its footer.
     pub async fn ends(&self, columns: &[usize], part: &PartitionedFile) -> (Spans, Spans) {
         if !self.source.takes_ranges() {
             let seen = self.footer(columns, part).await;
@@ -81,7 +81,7 @@ impl<'a> Looking<'a> {
         (seen.next().unwrap_or_default(), seen.next().unwrap_or_default())
     }
 
-    /// What the first records after some places in a file have.
+    /// The spans of the first records after some offsets in a file.
     pub async fn at(
         &self,
         columns: &[usize],

@@ -1,5 +1,5 @@
-//! Columns under conversions that lose nothing, so that a key of the converted type stands for one
-//! value of the column or for none.
+//! Columns under lossless conversions, where a key of the converted type stands for exactly one value of the column
+//! or for none.
 
 use std::sync::Arc;
 
@@ -16,8 +16,7 @@ pub(super) struct Converted {
 }
 
 impl Converted {
-    /// What an expression converts, if it is nothing but a column of a comparable type under
-    /// conversions that lose nothing.
+    /// Recognizes an expression that is a column of a comparable type under lossless conversions; none for others.
     pub(super) fn of(expr: &Arc<dyn PhysicalExpr>, schema: &Schema) -> Option<Self> {
         if let Some(column) = expr.downcast_ref::<Column>() {
             let declared = schema.fields().get(column.index())?.data_type().clone();
@@ -38,11 +37,11 @@ impl Converted {
         Some(inner)
     }
 
-    /// The column's value that is converted to a key.
+    /// The value of the column that is converted to a key; none if there is no such value.
     ///
     /// # Errors
     ///
-    /// If the key is not of the converted type: nothing is known about it.
+    /// If the key is not of the converted type, so that nothing is known about it.
     pub(super) fn back(&self, key: &ScalarValue) -> Result<Option<ScalarValue>, NotAKey> {
         let mut value = key.clone();
         let declared = std::iter::once(&self.declared);
@@ -70,11 +69,11 @@ impl Converted {
     }
 }
 
-/// A constant that is not of the type of what it is compared with.
+/// The error for a constant that is not of the type of the expression that it is compared with.
 #[derive(Debug)]
 pub(super) struct NotAKey;
 
-/// Whether values of a type are equal exactly if they are the same, and have one order.
+/// Returns true if values of a type are equal exactly if they are identical, and have a total order.
 fn is_key(data_type: &DataType) -> bool {
     data_type.is_integer()
         || is_text(data_type)
@@ -113,7 +112,7 @@ fn loses_nothing(from: &DataType, to: &DataType) -> bool {
     }
 }
 
-/// The bits of an integer type, and whether it has a sign.
+/// The bits of an integer type, and whether it is signed.
 fn integer(data_type: &DataType) -> Option<(u8, bool)> {
     Some(match data_type {
         DataType::Int8 => (8, true),

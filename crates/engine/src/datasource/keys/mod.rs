@@ -1,12 +1,17 @@
-//! From the keys of a join's build side to what a scan of its other side asks the store.
+//! The keys of a join's build side, as conditions that a scan of the other side sends to the store.
 //!
-//! DataFusion's joins tell their probe side what they found on the build side, in a filter that
-//! arrives while the query runs. It has bounds, and as long as the build side is small enough the
-//! keys themselves (our sessions raise what is small enough). [`Keys::of`] reads them off the filter,
-//! or they are counted out ([`Countable`]) if that is expected to pay ([`ExpectedKeys`]), and `ask` makes
-//! of them the cheapest condition that the store takes. Either may only be weaker than the filter: the
-//! join sees the rows again. Keys that are too many for one statement may still be few enough for each
-//! part of a file: `by_part`.
+//! DataFusion's joins pass their build side's keys to the probe side in a dynamic filter, which arrives while the
+//! query runs. It contains bounds and, if the build side is small enough, the keys themselves. (Our sessions raise
+//! that limit.) The steps are:
+//!
+//! 1. `at_open` waits for the filter when a file is opened.
+//! 2. [`Keys::of`] extracts the keys from the filter, or [`Countable`] counts them out if that is expected to pay
+//!    ([`ExpectedKeys`]).
+//! 3. `decide` chooses by predicted cost, and `ask` builds the cheapest condition that the store accepts: bounds, a
+//!    list or a Bloom filter (`hashing`, `bloom`).
+//! 4. If the keys are too many for one statement, `by_part` assigns them to parts of a file.
+//!
+//! Each step may only weaken the filter: the join checks the rows again.
 
 use datafusion::common::DataFusionError;
 use tokio::task::JoinError;
@@ -40,7 +45,7 @@ pub use self::ordered::{OrderedKeys, Span, Split};
 pub use self::said::{KeysSaid, asked_about_keys};
 pub use self::sent::{Likely, Sent};
 
-/// A task that was stopped with its runtime.
+/// Converts the error of a task that was stopped with its runtime.
 fn gone(error: JoinError) -> DataFusionError {
     DataFusionError::ExecutionJoin(Box::new(error))
 }

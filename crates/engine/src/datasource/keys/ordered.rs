@@ -1,4 +1,4 @@
-//! The keys of a column in order, and where among them those of some rows lie.
+//! The keys of a column in order, and their division by a span.
 
 use std::sync::Arc;
 
@@ -8,18 +8,18 @@ use datafusion::physical_expr::PhysicalExpr;
 
 use super::extract::ColumnKeys;
 
-/// The keys of a column, each once, in order.
+/// The distinct keys of a column, in order.
 #[derive(Debug, Clone, Default)]
 pub struct OrderedKeys {
-    /// Whether NULL is one.
+    /// True if NULL is a key.
     pub null: bool,
-    /// No other key is less.
+    /// A lower bound of the other keys.
     pub low: Option<ScalarValue>,
-    /// No other key is greater.
+    /// An upper bound of the other keys.
     pub high: Option<ScalarValue>,
-    /// All of them, without NULL, if they are known.
+    /// All keys without NULL, if they are known.
     pub values: Option<Vec<ScalarValue>>,
-    /// A filter over the table's columns that nothing else passes, if there is one.
+    /// A filter over the table's columns that only keys pass, if there is one.
     pub filter: Option<Arc<dyn PhysicalExpr>>,
 }
 
@@ -34,17 +34,17 @@ impl From<ColumnKeys> for OrderedKeys {
     }
 }
 
-/// Two values between which the keys of some rows are assumed to be. Nothing may depend on it.
+/// Two values between which the keys of some rows are assumed to be. Results must not depend on the assumption.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Span {
-    /// The least.
+    /// The least value of the span.
     pub low: ScalarValue,
-    /// The greatest.
+    /// The greatest value of the span.
     pub high: ScalarValue,
 }
 
 impl Span {
-    /// From the least to the greatest of some values; none if all are NULL.
+    /// The span from the least to the greatest of some values; none if all are NULL.
     ///
     /// # Errors
     ///
@@ -62,7 +62,7 @@ impl Span {
         Ok(span)
     }
 
-    /// The least span that has both in it.
+    /// The smallest span that contains both.
     #[must_use]
     pub fn around(self, other: Self) -> Self {
         Self {
@@ -72,19 +72,19 @@ impl Span {
     }
 }
 
-/// Some keys in order, as seen from a span.
+/// The keys of a column, divided by a span.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Split<'a> {
-    /// The keys below it.
+    /// The keys below the span.
     pub below: &'a [ScalarValue],
-    /// The keys in it.
+    /// The keys in the span.
     pub within: &'a [ScalarValue],
-    /// The keys above it.
+    /// The keys above the span.
     pub above: &'a [ScalarValue],
 }
 
 impl OrderedKeys {
-    /// Where a span parts the keys; none if they are not known or of another type.
+    /// Divides the keys by a span; none if they are not known or of another type.
     #[must_use]
     pub fn split(&self, span: &Span) -> Option<Split<'_>> {
         let values = self.values.as_deref()?;

@@ -1,4 +1,4 @@
-//! What scans say about the keys of joins, in EXPLAIN ANALYZE.
+//! The EXPLAIN ANALYZE metric about the keys of joins.
 
 use std::any::Any;
 use std::collections::BTreeSet;
@@ -12,7 +12,7 @@ use datafusion::physical_plan::metrics::{
 
 use super::sent::{Likely, Sent};
 
-/// What was decided about keys while a node ran, and what its parts of files were asked.
+/// The decisions about keys while a node runs, and the keys that parts of files received.
 #[derive(Debug, Default)]
 pub struct KeysSaid {
     said: Mutex<Inner>,
@@ -20,14 +20,14 @@ pub struct KeysSaid {
 
 #[derive(Debug, Default, Clone, PartialEq)]
 struct Inner {
-    /// What partitions decided, each text once.
+    /// The decisions of partitions, each text once.
     texts: BTreeSet<String>,
-    /// Whether any row stayed in the store for its key, as far as is known.
+    /// True if conditions on keys were sent.
     used: bool,
     parts: Parts,
 }
 
-/// What a plan that has run asked the store about keys of joins; empty if nothing.
+/// The conditions on keys of joins that a plan sent while it ran; empty if there were none.
 #[must_use]
 pub fn asked_about_keys(plan: &Arc<dyn ExecutionPlan>) -> Vec<String> {
     let said = |metric: &Arc<Metric>| match metric.value() {
@@ -43,17 +43,17 @@ pub fn asked_about_keys(plan: &Arc<dyn ExecutionPlan>) -> Vec<String> {
     all
 }
 
-/// Parts of files that were asked by themselves.
+/// Totals over the parts of files that got conditions of their own.
 #[derive(Debug, Default, Clone, Copy, PartialEq)]
 struct Parts {
     all: usize,
-    /// Those with keys of their own.
+    /// The number of parts with keys of their own.
     own: usize,
     keys: usize,
     bits: u64,
-    /// The least and the greatest probability of a wrong yes.
+    /// The least and the greatest false-positive rate.
     p: Option<(f64, f64)>,
-    /// The one that was asked for, where another fits.
+    /// The requested false-positive rate, if it does not fit everywhere.
     wanted: Option<f64>,
 }
 
@@ -71,7 +71,7 @@ impl Parts {
     }
 }
 
-/// `7 of 8 parts with keys of their own (131000 keys, 1255600 bits, p = 0.01)`
+/// For example `7 of 8 parts with keys of their own (131000 keys, 1255600 bits, p = 0.01)`.
 impl fmt::Display for Parts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} of {} parts with keys of their own", self.own, self.all)?;
@@ -96,7 +96,7 @@ impl fmt::Display for Parts {
 }
 
 impl KeysSaid {
-    /// One that is shown with the node's other metrics.
+    /// Creates the metric and registers it with the node's other metrics.
     #[must_use]
     pub fn registered(set: &ExecutionPlanMetricsSet) -> Arc<Self> {
         let said = Arc::new(Self::default());
@@ -107,20 +107,20 @@ impl KeysSaid {
         said
     }
 
-    /// Adds a text, about keys that are asked about, or about why none are.
+    /// Adds a text about the keys that are sent, or about the reason why none are. `used` is true if keys are sent.
     pub fn say(&self, text: &str, used: bool) {
         let mut inner = self.inner();
         inner.texts.insert(text.to_owned());
         inner.used |= used;
     }
 
-    /// Whether the store was asked about any keys.
+    /// Returns true if conditions on keys were sent.
     #[must_use]
     pub fn used(&self) -> bool {
         self.inner().used
     }
 
-    /// Counts a part of a file, and what it is asked, if that is something of its own.
+    /// Counts a part of a file, with its own conditions if it has any.
     pub fn part(&self, own: Option<&Sent>) {
         let mut part = Parts { all: 1, own: usize::from(own.is_some()), ..Parts::default() };
         for (_, likely) in own.map(|sent| sent.columns.as_slice()).unwrap_or_default() {
@@ -176,7 +176,7 @@ impl CustomMetricValue for KeysSaid {
 
     fn is_eq(&self, other: &Arc<dyn CustomMetricValue>) -> bool {
         let Some(other) = other.as_any().downcast_ref::<Self>() else { return false };
-        // It may be this one.
+        // `other` may be `self`, so its lock is released first.
         let other = other.inner().clone();
         other == *self.inner()
     }

@@ -1,4 +1,4 @@
-//! What is asked about keys, in numbers and as conditions.
+//! The conditions on keys that are sent, with their expected effect.
 
 use std::fmt;
 
@@ -10,33 +10,33 @@ use crate::choice::Why;
 use crate::datasource::s3_select::Filter;
 use crate::profile::BLOOM_CONTAINS;
 
-/// What is asked about the keys of one column.
+/// The condition on the keys of one column.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Likely {
-    /// A value between two others.
+    /// A value between two bounds.
     Between {
-        /// How many values of its type there are between them, of one that counts.
+        /// The number of values between the bounds, for a countable type.
         values: Option<f64>,
     },
-    /// One of so many.
+    /// A list of so many keys.
     OneOf(usize),
-    /// One in a Bloom filter.
+    /// A Bloom filter of keys.
     Hashed {
-        /// How the store looks into it.
+        /// The way in which the store evaluates the filter.
         hashing: Hashing,
-        /// How many are in it.
+        /// The number of keys in the filter.
         keys: usize,
-        /// Its bits.
+        /// The bits of the filter.
         bits: u64,
-        /// The probability of a wrong yes that was asked for.
+        /// The requested false-positive rate.
         wanted: f64,
-        /// The one that fits.
+        /// The false-positive rate that fits.
         sent: f64,
     },
 }
 
 impl Likely {
-    /// What the store evaluates per row for it.
+    /// The terms that the store evaluates per row.
     #[must_use]
     pub fn terms(&self) -> Terms {
         match self {
@@ -48,7 +48,7 @@ impl Likely {
         }
     }
 
-    /// The constants of its list.
+    /// The constants of the list.
     #[must_use]
     pub fn constants(&self) -> u64 {
         match self {
@@ -58,21 +58,21 @@ impl Likely {
     }
 }
 
-/// What is asked about keys.
+/// The conditions on keys of one statement.
 #[derive(Debug, Clone, Default)]
 pub struct Sent {
-    /// The conditions.
+    /// The conditions as filters.
     pub filters: Vec<Filter>,
-    /// What they are, by column.
+    /// The conditions by column.
     pub columns: Vec<(String, Likely)>,
-    /// Why only bounds are asked for of some columns, where more was wanted.
+    /// The columns for which only bounds are sent although more was requested, with the reason.
     pub only_bounds: Vec<(String, Why)>,
-    /// Why nothing is asked about some columns.
+    /// The columns for which nothing is sent, with the reason.
     pub refused: Vec<(String, Why)>,
 }
 
-/// `bloom on k (27200 keys, 260715 bits, p = 0.01)`, or
-/// `bounds on k (no more: the store has no SUBSTRING)`
+/// For example `bloom on k (27200 keys, 260715 bits, p = 0.01)`, or `bounds on k (no more: the store has no
+/// SUBSTRING)`.
 impl fmt::Display for Sent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut parts = Vec::new();
@@ -106,8 +106,7 @@ impl fmt::Display for Sent {
 }
 
 impl Sent {
-    /// The probability that a row passes whose key in a column is not wanted, but lies between
-    /// those that are.
+    /// The probability that a row passes whose value in a column is no key but lies between the bounds of the keys.
     #[must_use]
     pub fn wrong_yes(&self, column: &str) -> f64 {
         match self.columns.iter().find(|(name, _)| name == column) {
@@ -117,7 +116,7 @@ impl Sent {
         }
     }
 
-    /// The least probability of a wrong yes of its Bloom filters, if there are any.
+    /// The least false-positive rate of the Bloom filters, if there are any.
     #[must_use]
     pub fn least_p(&self) -> Option<f64> {
         let each = self.columns.iter().filter_map(|(_, likely)| match likely {
@@ -127,7 +126,7 @@ impl Sent {
         each.reduce(f64::min)
     }
 
-    /// Whether all keys of a column are in it, with no more wrong yeses than are wanted.
+    /// Returns true if the condition on a column contains all keys at the requested false-positive rate.
     #[must_use]
     pub fn has_all(&self, column: &str) -> bool {
         self.columns.iter().any(|(name, likely)| {
@@ -140,7 +139,7 @@ impl Sent {
         })
     }
 
-    /// The same with something else about a column.
+    /// Replaces the condition on a column.
     #[must_use]
     pub fn with(&self, column: &str, likely: Likely) -> Self {
         let mut with = self.clone();
@@ -151,19 +150,19 @@ impl Sent {
         with
     }
 
-    /// The share of the rows that pass, if the keys are `keys` of `domain` that the column has.
+    /// The expected share of the rows that pass, if the column has `domain` different values.
     #[must_use]
     pub fn share(&self, domain: Option<f64>) -> f64 {
-        /// Of rows whose keys lie between those that are wanted, if they do not count.
+        /// The share of rows between the bounds of the keys, if their values are not countable.
         const BETWEEN: f64 = 0.9;
-        /// Of rows whose key is wanted, if nobody knows how many there are.
+        /// The share of rows that match a key, if the number of values is unknown.
         const UNKNOWN: f64 = 0.2;
         let of = |keys: usize| match domain {
             Some(domain) => (keys as f64 / domain.max(1.0)).min(1.0),
             None => UNKNOWN,
         };
         let shares = self.columns.iter().map(|(_, likely)| match likely {
-            // At most one row in `domain` has each of the values between.
+            // Each of the values between the bounds occurs in at most one of `domain` rows.
             Likely::Between { values } => match (values, domain) {
                 (Some(values), Some(domain)) => (values / domain.max(1.0)).min(1.0),
                 _ => BETWEEN,

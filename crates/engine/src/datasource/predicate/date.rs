@@ -10,7 +10,7 @@ use sluicegate_s3select::dialect::ast::{BinaryOp, DatePart, Expr, Function, Type
 
 use super::value::{Kind, Value};
 
-/// `date op literal`, on instants.
+/// Translates `date op literal` to a comparison of instants.
 pub(super) fn compare_date(value: &Value, op: BinaryOp, days: i32) -> Option<Expr> {
     if value.kind != Kind::Date {
         return None;
@@ -29,21 +29,21 @@ pub(super) fn compare_date(value: &Value, op: BinaryOp, days: i32) -> Option<Exp
     })
 }
 
-/// The number of the day that an instant is in, the first of year 1 being 0: from there, DATE_DIFF
+/// The number of the day that contains an instant, where 0 is the first day of year 1. From that day on, DATE_DIFF
 /// never rounds up.
 pub(super) fn day_of(instant: Expr) -> Expr {
     let first = Expr::string("0001-01-01").cast(Type::Timestamp);
     Expr::Call { function: Function::DateDiff(DatePart::Day), args: vec![first, instant] }
 }
 
-/// The same number of a day counted from 1970-01-01.
+/// Converts a day counted from 1970-01-01 to the number that `day_of` computes.
 #[must_use]
 pub fn day_number(days: i32) -> i64 {
     const BEFORE_1970: i64 = 719_162;
     i64::from(days) + BEFORE_1970
 }
 
-/// Midnight UTC of a day counted from 1970-01-01, for the years that have four digits.
+/// Midnight UTC of a day counted from 1970-01-01; none for years without four digits.
 fn timestamp(days: i32) -> Option<Expr> {
     let epoch = NaiveDate::from_ymd_opt(1970, 1, 1)?;
     let date = epoch.checked_add_signed(Duration::days(i64::from(days)))?;

@@ -1,12 +1,11 @@
-//! From DataFusion's physical expressions to S3 Select.
+//! Translates DataFusion's physical expressions to S3 Select.
 //!
-//! The store sees text (CSV), values of any type (JSON) or a file's own types (Parquet); the query
-//! sees the table's declared types. The translation is *exact* when, for every row that
-//! DataFusion's own reader accepts, both sides compute the same value, NULL included. Where that
-//! cannot be shown the translation is a *superset* (it keeps every row that the query keeps, and
-//! the query filters again) or there is none.
+//! The store sees text (CSV), values of any type (JSON) or a file's own types (Parquet); the query sees the table's
+//! declared types. The translation is *exact* when, for every row that DataFusion's own reader accepts, both sides
+//! compute the same value, NULL included. If that cannot be shown, the translation is a *superset* (it keeps every
+//! row that the query keeps, and the query filters again), or there is none.
 //!
-//! What makes it exact, type by type (`sluice` semantics; other stores by their profile):
+//! The rules that make a translation exact, by type (`sluice` semantics; other stores by their profile):
 //!
 //! | declared type | CSV column `n` | why equal |
 //! |---|---|---|
@@ -17,16 +16,16 @@
 //! | date | `CAST(… AS TIMESTAMP)` | a date is its first instant, so `d <= x` is sent as `d < x + 1 day`: exact even if the field carries a time of day |
 //! | boolean | `CAST(… AS BOOL)` | |
 //!
-//! Arithmetic on decimals that could need more than 38 digits is `CAST(a + b AS DECIMAL(38, s))`: the
-//! store would round where DataFusion does not, and the CAST makes that an error.
+//! Arithmetic on decimals that could need more than 38 digits is sent as `CAST(a + b AS DECIMAL(38, s))`. The store
+//! would round where DataFusion does not, and the CAST makes that an error.
 //!
-//! A JSON value is first made text, `CAST(CAST(s."n" AS STRING) AS INT)`, and then the same holds:
-//! the text of a number is that in the object, or has the same digits. So 1.5, or TRUE, in a column
-//! of integers fails the statement and is left to DataFusion's reader, which knows rules of its own
-//! for it (1.5 becomes 1). A field that is missing is NULL on both sides, and so is null.
+//! A JSON value is first cast to text, `CAST(CAST(s."n" AS STRING) AS INT)`. Then the rules of the table hold,
+//! because the text of a number is that in the object, or has the same digits. For example 1.5, or TRUE, in a column
+//! of integers fails the statement, and DataFusion's reader applies its own rules (1.5 becomes 1). A field that is
+//! missing is NULL on both sides, and so is null.
 //!
-//! A statement that fails at the store is answered by reading the object here instead, so an
-//! error there never becomes a wrong answer.
+//! If a statement fails at the store, the object is read locally instead. An error at the store never becomes a wrong
+//! answer.
 
 mod date;
 #[cfg(test)]
@@ -53,7 +52,7 @@ pub use self::date::day_number;
 use self::date::{compare_date, date_literal, day_of};
 use self::value::Kind;
 
-/// How a store addresses a table's columns.
+/// The way in which statements refer to a table's columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ColumnStyle {
     /// CSV: `s._N`, text, empty for NULL.
@@ -64,18 +63,18 @@ pub enum ColumnStyle {
     Member,
 }
 
-/// A condition as the store understands it.
+/// A condition in the language of the store.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pushed {
-    /// The condition.
+    /// The condition to send.
     pub expr: Expr,
-    /// What its verdict is worth: `Exact` or `Superset`.
+    /// The exactness of its result: `Exact` or `Superset`.
     pub exactness: Exactness,
 }
 
 impl Pushed {
-    /// The condition, if its verdict needs no second look: only then may it be negated or decide
-    /// about anything other than whether a row is sent.
+    /// The condition, if its result needs no second check. Only such a condition may be negated, or decide anything
+    /// other than whether a row is sent.
     fn exact(self) -> Option<Expr> {
         (self.exactness == Exactness::Exact).then_some(self.expr)
     }
@@ -91,13 +90,13 @@ pub struct Translator<'a> {
 }
 
 impl<'a> Translator<'a> {
-    /// For a table whose files have this schema, in a store of this profile.
+    /// Creates a translator for a table whose files have this schema, in a store of this profile.
     #[must_use]
     pub fn new(profile: &'a EndpointProfile, style: ColumnStyle, schema: &'a Schema) -> Self {
         Self { profile, style, schema }
     }
 
-    /// How far the store can be trusted with an operation.
+    /// The exactness of an operation in the store.
     #[must_use]
     pub fn trust(&self, operation: Operation, class: TypeClass) -> Exactness {
         let format = match self.style {
@@ -115,7 +114,7 @@ impl<'a> Translator<'a> {
         }
     }
 
-    /// The column with this index in the file's schema, as the store stores it.
+    /// The column with this index in the file's schema, as the store returns it.
     #[must_use]
     pub fn stored_column(&self, index: usize) -> Option<Expr> {
         let field = self.schema.fields().get(index)?;
@@ -157,8 +156,8 @@ impl<'a> Translator<'a> {
         }
     }
 
-    /// `a < b` between two date columns. Fields may carry a time of day that the declared type
-    /// drops; whole days in strict order are instants in strict order, so this is a superset.
+    /// `a < b` between two date columns. Fields may carry a time of day that the declared type drops. Days in strict
+    /// order are instants in strict order, so this is a superset.
     fn dates_of_two_columns(
         &self,
         left: &Arc<dyn PhysicalExpr>,
@@ -183,7 +182,7 @@ impl<'a> Translator<'a> {
         Some(Pushed { exactness: Exactness::Superset, ..guarded })
     }
 
-    /// A condition on single rows, exact in three-valued logic unless it says otherwise.
+    /// A condition on single rows, exact in three-valued logic unless its exactness is `Superset`.
     #[must_use]
     pub fn condition(&self, expr: &Arc<dyn PhysicalExpr>) -> Option<Pushed> {
         if let Some(binary) = expr.downcast_ref::<BinaryExpr>() {
@@ -216,8 +215,7 @@ impl<'a> Translator<'a> {
         Some(self.guard(pushed, &[expr]))
     }
 
-    /// Stores that cannot say NULLIF get `column != '' AND …`: TRUE for the same rows, but it
-    /// must not be negated.
+    /// For stores without NULLIF, adds `column != '' AND …`. This is TRUE for the same rows, but must not be negated.
     fn guard(&self, pushed: Pushed, operands: &[&Arc<dyn PhysicalExpr>]) -> Pushed {
         if !self.needs_guards() {
             return pushed;
@@ -255,8 +253,8 @@ impl<'a> Translator<'a> {
         self.value(expr).map(|value| value.expr)
     }
 
-    /// A column of whole numbers as the store may hash it: multiply, add, take remainders, and look
-    /// a character up in a text.
+    /// A column of whole numbers, if the store can hash it: multiply, add, take remainders, and look a character up
+    /// in a text.
     #[must_use]
     pub fn hashable(&self, expr: &Arc<dyn PhysicalExpr>) -> Option<Expr> {
         let value = self.value(expr)?;
@@ -271,8 +269,8 @@ impl<'a> Translator<'a> {
         (value.kind == Kind::Int && trusted && sayable).then_some(value.expr)
     }
 
-    /// A column as the store may look it up in a filter by `BLOOM_CONTAINS`: of equal values, and of
-    /// keys of joins equal to them, it finds the same bits.
+    /// A column, if the store can look it up in a filter by `BLOOM_CONTAINS`. Equal values, and keys of joins equal
+    /// to them, have the same bits.
     #[must_use]
     pub fn filterable(&self, expr: &Arc<dyn PhysicalExpr>) -> Option<Expr> {
         let value = self.value(expr)?;
@@ -291,7 +289,7 @@ impl<'a> Translator<'a> {
         }
     }
 
-    /// `x IS [NOT] NULL`
+    /// Translates `x IS [NOT] NULL`.
     fn null_test(&self, expr: &Arc<dyn PhysicalExpr>, negated: bool) -> Option<Pushed> {
         let kind = self.value(expr)?.kind;
         if self.needs_guards() {
@@ -304,7 +302,7 @@ impl<'a> Translator<'a> {
         self.weigh(tested, Operation::IsNull, kind)
     }
 
-    /// Whether a column is NULL, as stores say it that cannot say NULLIF: `column = ''`.
+    /// The NULL test of a column for stores without NULLIF: `column = ''`.
     fn emptiness(&self, column: &Column, negated: bool) -> Option<Expr> {
         let nullable = self.schema.fields().get(column.index())?.is_nullable();
         if self.profile.empty_field != EmptyField::EmptyString || !nullable {
@@ -377,7 +375,7 @@ impl<'a> Translator<'a> {
         let value = self.value(like.expr())?;
         let pattern = self.value(like.pattern())?;
         let Expr::Literal(Literal::String(text)) = &pattern.expr else { return None };
-        // DataFusion's LIKE escapes with a backslash, S3 Select's with nothing.
+        // DataFusion's LIKE escapes with a backslash; S3 Select's has no escape character.
         if like.case_insensitive() || text.contains('\\') || value.kind != Kind::Text {
             return None;
         }
@@ -391,8 +389,7 @@ impl<'a> Translator<'a> {
         Some(self.guard(pushed, &[like.expr()]))
     }
 
-    /// Something that is NULL exactly if the expression is; of a column its text, which needs no
-    /// conversion.
+    /// An expression that is NULL exactly if `expr` is. For a column it is the text, which needs no conversion.
     #[must_use]
     pub fn presence(&self, expr: &Arc<dyn PhysicalExpr>) -> Option<Expr> {
         let value = self.value(expr)?;
@@ -403,7 +400,7 @@ impl<'a> Translator<'a> {
     }
 }
 
-/// A finite double other than 0: the two sides order everything else differently.
+/// Returns true for a finite double other than 0. The two sides order all others differently.
 fn is_safe_float(expr: &Arc<dyn PhysicalExpr>) -> bool {
     match expr.downcast_ref::<PhysicalLiteral>().map(PhysicalLiteral::value) {
         Some(ScalarValue::Float64(Some(x))) => x.is_finite() && *x != 0.0,

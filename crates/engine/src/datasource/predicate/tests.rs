@@ -1,4 +1,4 @@
-//! Conditions in SQL, and what is sent for them.
+//! Conditions in SQL, and the conditions that are sent for them.
 
 use arrow::datatypes::{DataType, Field};
 use datafusion::common::DFSchema;
@@ -20,7 +20,7 @@ fn schema() -> Schema {
     ])
 }
 
-/// What is sent for a condition to a store of a profile, and what its verdict is worth.
+/// The condition that is sent to a store of a profile, with its exactness.
 fn pushed(profile: &EndpointProfile, style: ColumnStyle, sql: &str) -> Option<(String, Exactness)> {
     let context = SessionContext::new();
     let schema = schema();
@@ -70,7 +70,7 @@ fn what_could_need_rounding_must_fit_its_type() {
     );
 }
 
-/// Where each row is compared with each member.
+/// The store compares each row with each member of a list.
 #[test]
 fn long_lists_are_not_sent_to_a_store_that_compares_them_one_by_one() {
     let minio = EndpointProfile::minio();
@@ -109,7 +109,7 @@ fn a_conjunction_may_be_sent_in_part_and_a_disjunction_only_whole() {
         "id = 2 OR (id = 1 AND upper(s) = 'A')",
         "(CAST(s._1 AS INT) = 2) OR (CAST(s._1 AS INT) = 1)",
     );
-    // Of a superset nothing follows under a negation.
+    // A superset must not be negated.
     nothing("NOT (id = 1 AND upper(s) = 'A')");
 }
 
@@ -145,7 +145,7 @@ fn a_foreign_store_filters_roughly_and_guards_empty_fields() {
     assert_eq!((sql.as_str(), exactness), ("(s._2 != '') AND (s._2 = 'a')", Exactness::Superset));
     // A guard must not be negated.
     assert_eq!(sent("NOT (s = 'a')"), None);
-    // Of a store that knows no NULLIF, an empty field is asked about as text.
+    // For a store without NULLIF, an empty field is tested as text.
     let roughly = |sql: &str| Some((sql.to_owned(), Exactness::Superset));
     assert_eq!(sent("s IS NULL"), roughly("s._2 = ''"));
     assert_eq!(sent("s IS NOT NULL"), roughly("s._2 != ''"));

@@ -1,5 +1,4 @@
-//! Values: columns, constants and what is computed from them, with the types that both sides agree
-//! on.
+//! Values: columns, constants and computed values, with the types on which both sides agree.
 
 use std::sync::Arc;
 
@@ -18,7 +17,7 @@ use sluicegate_s3select::profile::{Exactness, Operation, TypeClass};
 use super::{ColumnStyle, Translator};
 use crate::datasource::json_rows::MIXED;
 
-/// The types that both sides agree on.
+/// The types on which both sides agree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Int,
@@ -42,7 +41,7 @@ impl Kind {
     }
 }
 
-/// A value as the store computes it.
+/// A value in the language of the store.
 #[derive(Debug, Clone)]
 pub(super) struct Value {
     pub(super) expr: Expr,
@@ -101,10 +100,10 @@ impl Translator<'_> {
         self.stored(self.text(index)?, field.data_type())
     }
 
-    /// What the store holds, converted to its declared type.
+    /// The stored value, converted to its declared type.
     fn stored(&self, stored: Expr, declared: &DataType) -> Option<Value> {
         let (kind, to) = match declared {
-            // Not all of its values are text in the store.
+            // Not all values of the column are text in the store.
             mixed if *mixed == MIXED && self.style == ColumnStyle::Member => return None,
             DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => (Kind::Text, None),
             DataType::Int8
@@ -146,8 +145,8 @@ impl Translator<'_> {
         self.stored(Expr::Path(path), field.data_type())
     }
 
-    /// `+ - *`, and `/` of doubles. Integers narrower than 64 bits would wrap here and not there;
-    /// decimal division rounds by other rules there.
+    /// `+ - *`, and `/` of doubles. Integers narrower than 64 bits are excluded because they would wrap locally but
+    /// not in the store, and decimal division because the store rounds it by other rules.
     fn arithmetic(&self, whole: &Arc<dyn PhysicalExpr>, binary: &BinaryExpr) -> Option<Value> {
         let op = match binary.op() {
             Operator::Plus => BinaryOp::Add,
@@ -167,8 +166,7 @@ impl Translator<'_> {
                     _ => None,
                 };
                 let ((p1, s1), (p2, s2)) = (shape_of(binary.left())?, shape_of(binary.right())?);
-                // DataFusion caps precision and scale. Where it capped the scale, it rounds and the
-                // store does not.
+                // DataFusion caps precision and scale. If it caps the scale, it rounds, and the store does not.
                 let exact = if op == BinaryOp::Multiply { s1.checked_add(s2)? } else { s1.max(s2) };
                 if scale != exact {
                     return None;
@@ -187,8 +185,8 @@ impl Translator<'_> {
         let same = left.kind == kind && right.kind == kind;
         let trusted = self.trust(Operation::Arithmetic, kind.class()) == Exactness::Exact;
         let expr = left.expr.binary(op, right.expr);
-        // A result with more digits than the precision is an error here, or has them all. The store
-        // rounds it, which the CAST turns into an error.
+        // A result with more digits than the precision is either an error in DataFusion or returned with all its
+        // digits. The store rounds it, which the CAST turns into an error.
         let expr = match capped {
             Some(shape) => expr.cast(Type::Decimal(Some(shape))),
             None => expr,
@@ -196,7 +194,7 @@ impl Translator<'_> {
         (same && trusted).then_some(Value { expr, kind })
     }
 
-    /// Conversions that lose nothing.
+    /// Translates conversions that lose nothing.
     fn cast(&self, cast: &CastExpr) -> Option<Value> {
         let value = self.value(cast.expr())?;
         let from = cast.expr().data_type(self.schema).ok()?;
@@ -308,7 +306,7 @@ fn literal_value(value: &ScalarValue) -> Option<Value> {
         }
         ScalarValue::Float64(Some(x)) if x.is_finite() => Some((Literal::Float(*x), Kind::Float)),
         ScalarValue::Boolean(Some(x)) => Some((Literal::Bool(*x), Kind::Bool)),
-        // XML 1.0, which carries the statement, cannot hold control characters.
+        // XML 1.0, which carries the statement, cannot contain control characters.
         ScalarValue::Utf8(Some(text))
         | ScalarValue::LargeUtf8(Some(text))
         | ScalarValue::Utf8View(Some(text))

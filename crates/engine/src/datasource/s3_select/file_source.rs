@@ -1,4 +1,4 @@
-//! A Select scan as a source of DataFusion's.
+//! Implements DataFusion's `FileSource` for a Select scan.
 
 use std::fmt;
 use std::sync::Arc;
@@ -25,9 +25,9 @@ use super::{Filter, S3SelectSource, Split};
 use crate::datasource::arriving::{Arriving, arrives};
 use crate::endpoints::resolve;
 
-/// Whether DataFusion may take the two sides of a filter, if it is an equality, for equivalent: if
-/// one of them is a column. Of `length(s) = 1` it would make every 1 of a sort key `length(s)`, at
-/// one place and not at another, as `FilterExec` knows.
+/// Returns true if DataFusion may treat the two sides of each equality of a filter as equivalent, that is, if one
+/// side is a column. From `length(s) = 1` it would replace every 1 of a sort key by `length(s)`, but only in some
+/// places. `FilterExec` has the same rule.
 fn is_safe_equivalence(filter: &Arc<dyn PhysicalExpr>) -> bool {
     split_conjunction(filter).into_iter().all(|part| match part.downcast_ref::<BinaryExpr>() {
         Some(it) if *it.op() == Operator::Eq => {
@@ -97,7 +97,7 @@ impl FileSource for S3SelectSource {
         output_ordering: Option<LexOrdering>,
         config: &FileScanConfig,
     ) -> Result<Option<FileScanConfig>> {
-        // Rows that are enough for a query are found soon; what is asked at the same time is for nothing.
+        // With a limit, enough rows are found soon, so concurrent statements would be wasted.
         let split = match config.limit {
             Some(_) => Split { partitions: 0, ..self.split },
             None => self.split,
@@ -122,7 +122,8 @@ impl FileSource for S3SelectSource {
         let mut verdicts = Vec::with_capacity(filters.len());
         for filter in filters {
             if arrives(&filter) {
-                // A limit counts rows that pass the filters of the plan, and only those.
+                // With a limit, no arriving filter may be used: the limit counts the rows that pass the plan's
+                // filters only.
                 let new = Arriving::new(filter);
                 let known = source.arriving.iter().any(|known| known.ids() == new.ids());
                 let sound = new.is_about_its_columns() && self.reads(&new.filter);
@@ -154,7 +155,7 @@ impl FileSource for S3SelectSource {
         let merged = self.projection.source.try_merge(projection)?;
         let projection = SplitProjection::new(self.table_schema.file_schema(), &merged);
         let projected = Self { projection, ..self.clone() };
-        // Without a column left, rows are counted there, which not every store does exactly.
+        // Without any column, the store counts the rows, which not every store does exactly.
         let statement = projected.statement(None);
         Ok(statement.map(|_| Arc::new(projected) as Arc<dyn FileSource>))
     }

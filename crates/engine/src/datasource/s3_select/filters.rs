@@ -21,21 +21,21 @@ use crate::datasource::statement::Statement;
 use crate::endpoint::Endpoint;
 use crate::sql_types::sql_type;
 
-/// A conjunct of the scan's filter, on both sides.
+/// A conjunct of the scan's filter, for both sides.
 #[derive(Debug, Clone)]
 pub struct Filter {
-    /// As DataFusion evaluates it, over the table's columns.
+    /// The expression that DataFusion evaluates, over the table's columns.
     pub here: Arc<dyn PhysicalExpr>,
-    /// As the store evaluates it.
+    /// The condition that the store evaluates.
     pub there: Pushed,
 }
 
-/// What a join says by now about its keys.
+/// The present state of a join's filter on its keys.
 #[derive(Debug, Clone)]
 pub struct KeyFilter {
     /// A filter over the table's columns, which does not change any more.
     pub now: Arc<dyn PhysicalExpr>,
-    /// Whether the join has one key, so that the filter says of each value of it whether it passes.
+    /// True if the join has a single key, so that the filter decides for each value of it whether it passes.
     pub one_key: bool,
 }
 
@@ -46,7 +46,7 @@ impl Filter {
         filters.iter().map(|filter| filter.there.expr.clone()).reduce(Expr::and)
     }
 
-    /// Whether the store applies it exactly, so that nobody checks its rows again.
+    /// Returns true if the store applies the filter exactly, so that its rows are not checked again.
     #[must_use]
     pub fn is_exact(&self) -> bool {
         self.there.exactness == Exactness::Exact
@@ -69,11 +69,11 @@ impl S3SelectSource {
         )
     }
 
-    /// What is asked when a file is opened at this moment, by [these filters](Self::filters_now).
+    /// The statement and filters of a file that is opened now, by [these filters](Self::filters_now).
     ///
     /// # Errors
     ///
-    /// If the scan has no statement: never, for a scan that [`Self::replace`] made.
+    /// If the scan has no statement, which never happens for a scan that [`Self::replace`] made.
     pub fn snapshot(
         &self,
         endpoint: &Endpoint,
@@ -88,9 +88,9 @@ impl S3SelectSource {
         ScanSnapshot::new(statement, &filters, &answer)
     }
 
-    /// The filters of the plan, and those of the filters that arrive while the query runs that the
-    /// store can apply as they stand now. Those that are keys of a join are given:
-    /// [`decide`](super::keys::decide) makes them.
+    /// The filters of the plan, the given `keys`, and those arriving filters that the store can apply in their
+    /// present state. Arriving filters with keys of a join are not among the latter: [`decide`](super::keys::decide)
+    /// makes `keys` of them.
     ///
     /// # Errors
     ///
@@ -105,7 +105,7 @@ impl S3SelectSource {
         filters.extend_from_slice(keys);
         for arriving in self.arriving.iter().filter(|arriving| arriving.keys.is_none()) {
             let now = snapshot_physical_expr(Arc::clone(&arriving.filter))?;
-            // Nothing has arrived yet.
+            // The filter has not arrived yet.
             if now.downcast_ref::<Literal>().is_some_and(|it| *it.value() == true.into()) {
                 continue;
             }
@@ -118,8 +118,8 @@ impl S3SelectSource {
         Ok(filters)
     }
 
-    /// The same scan with a filter whose value other operators find out while the query runs. Its
-    /// rows are checked above the scan; to the scan it is what it says when a file is opened.
+    /// Adds a filter whose value other operators supply while the query runs. An operator above the scan checks its
+    /// rows. The scan uses the filter's value at the time when a file is opened.
     #[must_use]
     pub fn with_arriving_filter(&self, filter: Arc<dyn PhysicalExpr>) -> Self {
         let mut with = self.clone();
@@ -127,8 +127,8 @@ impl S3SelectSource {
         with
     }
 
-    /// The same scan, told which of its arriving filters are keys of a join: those with these
-    /// identities. Those that are not wanted are taken away. None if there is nothing to tell.
+    /// Marks the arriving filters with these ids as keys of a join; those without a value in the map are removed.
+    /// None if the scan has no arriving filters.
     #[must_use]
     pub fn with_keys_of_joins(&self, joins: &HashMap<u64, Option<ArrivingKeys>>) -> Option<Self> {
         if self.arriving.is_empty() {
@@ -143,13 +143,13 @@ impl S3SelectSource {
         Some(with)
     }
 
-    /// The filters that are not known before the query runs.
+    /// The filters whose values are not known before the query runs.
     #[must_use]
     pub fn arriving(&self) -> &[Arriving] {
         &self.arriving
     }
 
-    /// What the joins above say by now about the columns that are read, and by which filters.
+    /// The present keys of the joins above on the columns that are read, and the filters that they come from.
     ///
     /// # Errors
     ///
@@ -164,8 +164,7 @@ impl S3SelectSource {
         Ok((keys.about(|column| self.columns().contains(&column)), filters))
     }
 
-    /// How many keys there are without a filter on the build side of the joins above, if that can
-    /// be estimated.
+    /// The estimated number of keys if the build side of the joins above had no filter; none if there is no estimate.
     #[must_use]
     pub fn domain(&self) -> Option<f64> {
         self.arriving.iter().find_map(|arriving| arriving.keys?.domain)
@@ -183,14 +182,14 @@ impl S3SelectSource {
         format!(", join=bloom on {}", names.into_iter().collect::<Vec<_>>().join(" and "))
     }
 
-    /// Whether the store can look a column's values up in a Bloom filter.
+    /// Returns true if the store can look a column's values up in a Bloom filter.
     #[must_use]
     pub fn takes_bloom(&self, column: &Arc<dyn PhysicalExpr>) -> bool {
         let translator = self.translator();
         translator.filterable(column).is_some() || translator.hashable(column).is_some()
     }
 
-    /// Why the store cannot look a column's values up in a Bloom filter.
+    /// The reason why the store cannot look a column's values up in a Bloom filter.
     #[must_use]
     pub fn no_bloom(&self, column: &Arc<dyn PhysicalExpr>) -> Why {
         let EndpointProfile { name, syntax, .. } = self.profile();
@@ -205,16 +204,16 @@ impl S3SelectSource {
         Why::new(format!("the store has no Bloom filter of values of type{of} (profile `{name}`)"))
     }
 
-    /// Whether an arriving filter is about columns that are read, so that rows can be counted by it.
+    /// Returns true if all columns of an arriving filter are read, so that the filter can count rows.
     pub(super) fn reads(&self, filter: &Arc<dyn PhysicalExpr>) -> bool {
         collect_columns(filter).iter().all(|column| self.columns().contains(&column.index()))
     }
 
-    /// Fewer rows of the same scan: those that pass a filter over the table's columns as well.
+    /// Adds a filter over the table's columns that the store applies exactly.
     ///
     /// # Errors
     ///
-    /// Why the store cannot tell these rows apart.
+    /// The reason why the store cannot apply it exactly.
     pub fn with_exact_filter(
         &self,
         endpoint: &Endpoint,
@@ -229,7 +228,7 @@ impl S3SelectSource {
         Ok(fewer)
     }
 
-    /// A scan of all rows, whatever is asked of them, for a guess at what they have.
+    /// The scan without any filter, to estimate the values of its rows.
     #[must_use]
     pub fn unfiltered(&self) -> Self {
         Self { filters: Vec::new(), arriving: Vec::new(), ..self.clone() }
@@ -264,11 +263,11 @@ impl S3SelectSource {
         self.columns().iter().copied().chain(filtered).collect()
     }
 
-    /// A filter over the table's columns, as the store would apply it.
+    /// Translates a filter over the table's columns for the store.
     ///
     /// # Errors
     ///
-    /// Why the store cannot apply it.
+    /// The reason why the store cannot apply it.
     pub fn translate(
         &self,
         endpoint: &Endpoint,
@@ -281,7 +280,7 @@ impl S3SelectSource {
         Ok(there)
     }
 
-    /// A filter over the table's columns in the store's language.
+    /// Translates a filter over the table's columns to the store's language.
     pub(super) fn there(&self, filter: &Arc<dyn PhysicalExpr>) -> Result<Pushed, Why> {
         let there = self.translator().filter(filter).ok_or_else(|| {
             let name = &self.profile.name;
@@ -289,7 +288,7 @@ impl S3SelectSource {
                 "S3 Select has no equivalent that profile `{name}` evaluates the same"
             ))
         })?;
-        // The rows are checked again by the columns that the store sends.
+        // The rows are checked again with the columns that the store sends, which do not include partition columns.
         let columns = self.file_schema().fields().len();
         if there.exactness != Exactness::Exact
             && collect_columns(filter).iter().any(|column| column.index() >= columns)
@@ -299,17 +298,17 @@ impl S3SelectSource {
         Ok(there)
     }
 
-    /// Whether the store takes the scan's statement with these filters as well.
+    /// Checks that the store accepts the scan's statement with additional filters.
     ///
     /// # Errors
     ///
-    /// Why not.
+    /// The reason why it does not.
     pub fn takes_with(&self, endpoint: &Endpoint, filters: &[Filter]) -> Result<(), Why> {
         let all: Vec<_> = self.filters.iter().chain(filters).cloned().collect();
         self.may_be_sent(endpoint, &all, None)
     }
 
-    /// Whether the store takes the scan's statement with these filters.
+    /// Checks that the store accepts the scan's statement with these filters.
     pub(super) fn may_be_sent(
         &self,
         endpoint: &Endpoint,

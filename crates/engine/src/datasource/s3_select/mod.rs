@@ -1,4 +1,6 @@
-//! A scan that the store filters and projects.
+//! The Select scan: the store filters and projects the files.
+//!
+//! `filters` holds its filters, `split` divides files among statements, and `file_source` connects it to DataFusion.
 
 mod file_source;
 mod filters;
@@ -31,23 +33,23 @@ use crate::sql_types::sql_type;
 pub use self::filters::{Filter, KeyFilter};
 pub use self::split::Split;
 
-/// Reads files through S3 Select: one statement per file or range, carrying the columns that the
-/// query needs and every filter that the store can apply.
+/// Reads files through S3 Select. It sends one statement per file or range, with the columns that the query needs and
+/// every filter that the store can apply.
 ///
-/// It replaces DataFusion's own source and keeps it: to describe the files, and to read a file with
-/// GET when the store refuses or fails.
+/// It replaces DataFusion's own source and keeps it, to describe the files and to read a file with GET when the store
+/// refuses or fails.
 #[derive(Clone)]
 pub struct S3SelectSource {
-    /// The endpoint's name, under which the session knows it.
+    /// The endpoint's name, by which the session finds it.
     endpoint: Arc<str>,
-    /// What that endpoint may be sent.
+    /// The capabilities of that endpoint.
     profile: Arc<EndpointProfile>,
     format: TableFormat,
     get: GetScan,
     table_schema: TableSchema,
     projection: SplitProjection,
     filters: Vec<Filter>,
-    /// Filters that are not known before the query runs.
+    /// Filters whose values are not known before the query runs.
     arriving: Vec<Arriving>,
     /// The most rows wanted of a file, once that is known.
     limit: Option<usize>,
@@ -57,34 +59,32 @@ pub struct S3SelectSource {
     metrics: ExecutionPlanMetricsSet,
 }
 
-/// What a Select scan asks for, beside the files: what its plan decided.
+/// The properties of a Select scan that its plan decided, apart from the files.
 #[derive(Debug, Clone)]
 pub struct Asked {
-    /// What the scan puts out, over the table's columns.
+    /// The output of the scan, over the table's columns.
     pub projection: ProjectionExprs,
     /// The filters that the store applies, over the table's columns.
     pub filters: Vec<Arc<dyn PhysicalExpr>>,
-    /// Filters that are not known before the query runs, over the table's columns.
+    /// Filters whose values are not known before the query runs, over the table's columns.
     pub arriving: Vec<Arriving>,
     /// The most rows wanted of a file.
     pub limit: Option<usize>,
-    /// How the files are split among statements.
+    /// The division of files among statements.
     pub split: Split,
     /// The most rows in a batch.
     pub batch_size: usize,
-    /// The files of the table that are not among those of the scan, because none of their rows
-    /// passes the filters.
+    /// The number of files of the table that the scan leaves out because none of their rows passes the filters.
     pub left_out: usize,
 }
 
 impl S3SelectSource {
-    /// A Select scan in place of one that DataFusion would run itself, or why the store cannot run
-    /// it.
+    /// Replaces a scan that DataFusion would run itself by a Select scan.
     ///
     /// # Errors
     ///
-    /// The reason: the store has no Select, cannot read such files, or may not be sent the
-    /// statement.
+    /// The reason why the store cannot run it: the store has no Select, cannot read such files, or may not be sent
+    /// the statement.
     pub fn replace(
         config: &FileScanConfig,
         endpoint: &Arc<Endpoint>,
@@ -97,12 +97,12 @@ impl S3SelectSource {
         Ok(FileScanConfigBuilder::from(config.clone()).with_source(source).build())
     }
 
-    /// The source that asks an endpoint for just that about the files of `config`, a scan with one
-    /// of DataFusion's sources. Whether the store refused such a statement before does not matter.
+    /// The source with the given properties for the files of `config`, a scan with one of DataFusion's sources.
+    /// Earlier refusals of the statement by the store are ignored.
     ///
     /// # Errors
     ///
-    /// The reason: the store cannot read such files, or does not take the filters or the statement.
+    /// The reason: the store cannot read such files, or does not accept the filters or the statement.
     pub fn asking(config: &FileScanConfig, endpoint: &Endpoint, asked: Asked) -> Result<Self, Why> {
         let mut source = Self::over(config, endpoint, asked.split, asked.batch_size)?;
         source.projection = SplitProjection::new(source.file_schema(), &asked.projection);
@@ -120,7 +120,7 @@ impl S3SelectSource {
         }
     }
 
-    /// A scan of the files of `config` without a filter, if the store has Select and reads them.
+    /// A scan of the files of `config` without a filter, if the store has Select and can read them.
     fn over(
         config: &FileScanConfig,
         endpoint: &Endpoint,
@@ -174,7 +174,7 @@ impl S3SelectSource {
         })
     }
 
-    /// What the scan asks for.
+    /// The properties of the scan that its plan decided.
     #[must_use]
     pub fn asked(&self) -> Asked {
         Asked {
@@ -188,13 +188,13 @@ impl S3SelectSource {
         }
     }
 
-    /// The statement for a whole file, as far as it is decided; `None` if a column cannot be sent.
+    /// The statement for a whole file, without filters that arrive later; `None` if a column cannot be sent.
     #[must_use]
     pub fn statement(&self, limit: Option<usize>) -> Option<Statement> {
         self.statement_with(&self.filters, limit)
     }
 
-    /// Why the scan has no statement.
+    /// The reason why the scan has no statement.
     fn unsendable(&self) -> Why {
         let (name, translator) = (&self.profile.name, self.translator());
         let mut fields = self.columns().iter().map(|index| self.file_schema().field(*index));
@@ -216,47 +216,46 @@ impl S3SelectSource {
         ))
     }
 
-    /// The same scan, of which at most so many rows of a file are wanted.
+    /// Sets the most rows wanted of a file.
     #[must_use]
     pub fn with_limit(&self, limit: Option<usize>) -> Self {
         Self { limit, ..self.clone() }
     }
 
-    /// The same scan, of files without so many that have no row for it.
+    /// Sets the number of files that are left out because they have no matching row.
     #[must_use]
     pub fn without(&self, left_out: usize) -> Self {
         Self { left_out, ..self.clone() }
     }
 
-    /// The same rows, of which other values are computed, over the table's columns.
+    /// Replaces the output by other values of the same rows, over the table's columns.
     #[must_use]
     pub fn computing(&self, output: &ProjectionExprs) -> Self {
         let projection = SplitProjection::new(self.table_schema.file_schema(), output);
         Self { projection, ..self.clone() }
     }
 
-    /// What translates expressions over the table's columns for the store.
+    /// Returns the translator of expressions over the table's columns for the store.
     #[must_use]
     pub fn translator(&self) -> Translator<'_> {
         Translator::new(&self.profile, self.format.style, self.file_schema())
     }
 
-    /// The same scan with counters of its own.
+    /// A copy of the scan with new metrics.
     #[must_use]
     pub fn again(&self) -> Self {
         Self { metrics: ExecutionPlanMetricsSet::new(), ..self.clone() }
     }
 
-    /// A scan of these columns of the same rows, for a sample: without the filters that arrive
-    /// while the query runs, and with counters of its own.
+    /// A scan of these columns of the same rows, for a sample: without arriving filters, and with metrics of its own.
     #[must_use]
     pub fn sampled(&self, projection: &ProjectionExprs, metrics: ExecutionPlanMetricsSet) -> Self {
         let projection = SplitProjection::new(self.file_schema(), projection);
         Self { projection, arriving: Vec::new(), limit: None, metrics, ..self.clone() }
     }
 
-    /// The same scan with only those of its filters that arrive while the query runs which consist of parts
-    /// that are `known` by their identities, and how many it is without.
+    /// Keeps only those arriving filters all of whose parts have `known` ids. Also returns the number of filters that
+    /// were removed.
     #[must_use]
     pub fn only_arriving(&self, known: impl Fn(u64) -> bool) -> (Self, usize) {
         let mut source = self.clone();
@@ -265,44 +264,43 @@ impl S3SelectSource {
         (source, dropped)
     }
 
-    /// Whether files may be read in parts, each by a request of its own.
+    /// Returns true if files can be read in ranges, with one request for each.
     #[must_use]
     pub fn takes_ranges(&self) -> bool {
         self.format.is_splittable() && self.profile.scan_ranges
     }
 
-    /// The same scan, with no more files at once than the session has partitions.
+    /// Limits the number of concurrent files to the session's number of partitions.
     #[must_use]
     pub fn in_turn(&self) -> Self {
         Self { split: Split { partitions: 0, ..self.split }, ..self.clone() }
     }
 
-    /// How the files are split among statements.
+    /// The division of files among statements.
     #[must_use]
     pub fn split(&self) -> Split {
         self.split
     }
 
-    /// What the files look like.
+    /// The format of the files.
     #[must_use]
     pub fn format(&self) -> &TableFormat {
         &self.format
     }
 
-    /// The name of the endpoint, to be looked up in the session's
-    /// [`Endpoints`](crate::endpoints::Endpoints).
+    /// The name of the endpoint, to be looked up in the session's [`Endpoints`](crate::endpoints::Endpoints).
     #[must_use]
     pub fn endpoint_name(&self) -> &str {
         &self.endpoint
     }
 
-    /// What the endpoint may be sent.
+    /// The capabilities of the endpoint.
     #[must_use]
     pub fn profile(&self) -> &EndpointProfile {
         &self.profile
     }
 
-    /// The same rows, fetched and filtered here.
+    /// The scan that fetches and filters the same rows locally.
     #[must_use]
     pub fn get(&self) -> &GetScan {
         &self.get
@@ -314,8 +312,7 @@ impl S3SelectSource {
         self.table_schema.file_schema()
     }
 
-    /// The table's columns, partition columns last; as an expression over partitions sees them, all
-    /// may be NULL.
+    /// The table's columns, partition columns last. All are nullable, as expressions over partitions require.
     #[must_use]
     pub fn table(&self) -> Schema {
         let fields = self.table_schema.table_schema().fields().iter();
@@ -323,7 +320,7 @@ impl S3SelectSource {
         Schema::new(nullable.collect::<Vec<_>>())
     }
 
-    /// How the file's columns that are sent become what the scan puts out.
+    /// The projection from the file's columns that are sent to the output of the scan.
     pub(crate) fn split_projection(&self) -> &SplitProjection {
         &self.projection
     }
@@ -337,7 +334,7 @@ impl S3SelectSource {
         Self { batch_size, ..self.clone() }
     }
 
-    /// What the scan puts out, over the table's columns.
+    /// The output of the scan, over the table's columns.
     #[must_use]
     pub fn output(&self) -> &ProjectionExprs {
         &self.projection.source
@@ -349,7 +346,7 @@ impl S3SelectSource {
         &self.projection.file_indices
     }
 
-    /// Where the scan counts.
+    /// The metrics of the scan.
     #[must_use]
     pub fn metrics_set(&self) -> &ExecutionPlanMetricsSet {
         &self.metrics

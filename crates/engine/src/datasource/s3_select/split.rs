@@ -1,4 +1,4 @@
-//! How the files of a scan are split among statements.
+//! Divides the files of a scan among statements.
 
 use datafusion::common::config::ConfigOptions;
 use datafusion::datasource::listing::{FileRange, PartitionedFile};
@@ -6,27 +6,26 @@ use datafusion::datasource::physical_plan::{FileGroup, FileGroupPartitioner};
 
 use crate::config::{Partitions, SluiceOptions};
 
-/// How the files of a scan are split among statements. The store does the work and the client mostly
-/// waits for it, so there may be more partitions than cores: what one of them waits for its first byte,
-/// the others wait at the same time.
+/// The division of the files of a scan among statements. The store does the work and the client mostly waits for it,
+/// so there may be more partitions than cores: their waits for first bytes overlap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Split {
     /// The least bytes of a part of a file.
     pub range_bytes: usize,
-    /// How many partitions are wanted, at least.
+    /// The least number of partitions, if there are enough parts.
     pub partitions: usize,
 }
 
 impl Split {
-    /// As the options say.
+    /// The division that the session's options request.
     #[must_use]
     pub fn of(options: &ConfigOptions) -> Self {
         let SluiceOptions { range_bytes, select_partitions, .. } = SluiceOptions::of(options);
         Self { range_bytes, partitions: select_partitions.get() }
     }
 
-    /// These files in so many groups, or in more; fewer if there are not as many files, nor parts of
-    /// them that are long enough. None if they are grouped already.
+    /// Divides files into at least `partitions` groups; into fewer if there are not enough files or parts of
+    /// sufficient length. None if the files are already in as many groups as there would be parts.
     pub(super) fn groups(
         self,
         groups: &[FileGroup],
@@ -47,7 +46,7 @@ impl Split {
         if parts.len() <= groups.len() {
             return None;
         }
-        // In their order, each where its middle is.
+        // The parts keep their order. The middle of a part determines its group.
         let mut split = vec![Vec::new(); wanted.min(parts.len())];
         let (last, mut before) = (split.len() - 1, 0_u64);
         for part in parts {
@@ -60,7 +59,7 @@ impl Split {
         Some(split.into_iter().filter(|files| !files.is_empty()).map(FileGroup::new).collect())
     }
 
-    /// The same, if each group has to stay in order.
+    /// Like [`Self::groups`], but keeps the order within each group.
     pub(super) fn groups_in_order(
         self,
         groups: &[FileGroup],
@@ -74,7 +73,7 @@ impl Split {
     }
 }
 
-/// A file, or the range of it, in so many parts of about the same size.
+/// Divides a file, or its range, into so many parts of about the same size.
 fn split(file: &PartitionedFile, parts: u64) -> Vec<PartitionedFile> {
     if parts == 1 {
         return vec![file.clone()];
@@ -101,7 +100,7 @@ mod tests {
         PartitionedFile::new(format!("{number}.csv"), size)
     }
 
-    /// The sizes of the parts in each group.
+    /// Checks the sizes of the parts in each group.
     #[track_caller]
     fn check(sizes: &[u64], partitions: usize, in_parts: bool, expected: &[&[u64]]) {
         let files = sizes.iter().enumerate().map(|(number, size)| file(number, *size));
@@ -117,9 +116,9 @@ mod tests {
         check(&[80], 1, true, &[&[20], &[20], &[20], &[20]]);
         check(&[80], 8, true, &[&[10_u64] as &[u64]; 8]);
         check(&[25], 8, true, &[&[12], &[13]]);
-        // Nearly the same sizes: no file is cut for the sake of some bytes.
+        // The sizes are nearly the same: no file is cut to balance a few bytes.
         check(&[41, 40], 2, true, &[&[20], &[21], &[20], &[20]]);
-        // Small files stay whole, but are asked about at the same time.
+        // Small files stay whole, but are read concurrently.
         check(&[1, 1, 1], 2, true, &[&[1], &[1], &[1]]);
         check(&[1; 8], 2, true, &[&[1, 1], &[1, 1], &[1, 1], &[1, 1]]);
         check(&[80, 80], 2, false, &[&[80], &[80]]);

@@ -1,4 +1,4 @@
-//! A scan that may turn while it runs: with its endpoint and its pace. Never in a plan.
+//! The adaptive scan at run time, with its endpoint and its pace. It is never in a plan.
 
 use std::sync::Arc;
 
@@ -17,11 +17,11 @@ use super::{Pace, TurningSource};
 use crate::datasource::s3_scan::BoundSource;
 use crate::layered::Layered;
 
-/// A [`TurningSource`] with all that it takes to run.
+/// A [`TurningSource`] with its run-time state.
 #[derive(Clone)]
 pub(in crate::datasource) struct BoundTurning {
     pub(in crate::datasource) source: TurningSource,
-    /// What asks the store.
+    /// The source that sends statements.
     pub(in crate::datasource) select: BoundSource,
     pub(in crate::datasource) pace: Arc<Pace>,
 }

@@ -1,4 +1,4 @@
-//! A store whose answers are timed as they arrive.
+//! A store layer that times answers as they arrive.
 
 use std::fmt;
 use std::pin::Pin;
@@ -20,13 +20,13 @@ use super::Pace;
 use crate::layered::ReadLayer;
 use crate::metrics::NodeMetrics;
 
-/// Tells a [`Pace`] when readers wait and what arrives.
+/// Reports to a [`Pace`] when readers wait and how many bytes arrive.
 #[derive(Debug)]
 pub(super) struct Measured {
     pub(super) pace: Arc<Pace>,
-    /// What requests cost.
+    /// Counts requests and bytes.
     pub(super) metrics: NodeMetrics,
-    /// How many there are.
+    /// The number of GET requests.
     pub(super) requests: Count,
 }
 
@@ -37,8 +37,8 @@ struct Arriving {
     wait: Option<Arc<Wait>>,
 }
 
-/// A reader that waits for bytes, until it is woken: it may come round to reading them much later, if
-/// the rows before them are not consumed.
+/// A reader that waits for bytes. The wait ends when the reader is woken: it may read the bytes much later, if the
+/// rows before them are not consumed.
 struct Wait {
     pace: Arc<Pace>,
     is_over: AtomicBool,
@@ -134,7 +134,7 @@ mod tests {
     use super::super::pace::tests::pace_of_a_fast_link;
     use super::*;
 
-    /// A reader waits until its bytes are there, however late it comes round to them.
+    /// A reader waits until its bytes arrive, however late it reads them.
     #[test]
     fn who_is_woken_waits_no_longer() {
         let pace = Arc::new(pace_of_a_fast_link());

@@ -1,10 +1,13 @@
-//! A scan that begins with GET, and may turn to Select while it runs.
+//! The adaptive scan: it begins with GET and may change to Select while it runs.
 //!
-//! Which way is better depends on the link, of which a hardware profile only says what it should
-//! give. Here GET is measured: [`Pace`] knows what the link gave the scan so far, and asks the chooser
-//! again before each file, or range of one, is opened. Once Select is clearly better, all further files
-//! are asked. The node stays what GET makes of it, with every filter above it, so that it does not
-//! matter to the answer which files are read in which way.
+//! Which of the two is better depends on the link, and a hardware profile contains only its nominal rate. Therefore
+//! the scan measures GET: [`Pace`] records the link's rate so far and repeats the choice before each file, or range
+//! of one, is opened. Once Select is clearly better, all further files are read with Select. The scan returns the
+//! columns that GET reads, and every filter stays in the plan above it. The answer does not depend on which files are
+//! read in which way.
+//!
+//! `pace` measures, `stakes` decides, `measured` times the answers, `opener` opens a file in the way chosen, and
+//! `bound` is the source at run time.
 
 mod bound;
 mod measured;
@@ -43,46 +46,46 @@ use crate::endpoint::Endpoint;
 use crate::endpoints::resolve;
 use crate::profile::open_demand;
 
-/// Reads text with DataFusion's own source, and from some file on perhaps through S3 Select: the same
-/// columns of the rows that pass the filters. These stand above the scan, too.
+/// Reads text with DataFusion's own source and, from some file on, perhaps through S3 Select. Select returns the same
+/// columns of the rows that pass the filters, which also stand above the scan.
 #[derive(Clone)]
 pub struct TurningSource {
     get: Arc<dyn FileSource>,
     select: S3SelectSource,
-    /// Turns when so many files are opened, whatever the link gives.
+    /// Changes when so many files are opened, whatever the link's rate; for tests.
     #[cfg(test)]
     after: Option<u64>,
 }
 
-/// What a statement of such a scan asks for, beside the columns that GET reads.
+/// The parts of such a scan's statement, besides the columns that GET reads.
 #[derive(Debug, Clone)]
 pub struct Instead {
     /// Filters that stand above the scan, over the table's columns.
     pub filters: Vec<Arc<dyn PhysicalExpr>>,
-    /// How the files are split among statements.
+    /// The division of files among statements.
     pub split: Split,
     /// The most rows in a batch.
     pub batch_size: usize,
 }
 
 impl TurningSource {
-    /// The same scan, which may turn to Select.
+    /// Makes a scan adaptive.
     ///
     /// # Errors
     ///
-    /// Why it cannot: the store does not take the statement, or the files are not text.
+    /// The reason why it cannot be: the store does not accept the statement, or the files are not text.
     pub fn replace(
         config: &FileScanConfig,
         endpoint: &Endpoint,
         instead: Instead,
     ) -> Result<FileScanConfig, Why> {
-        // A limit would count the rows that pass the filters in one way, and all rows in the other.
+        // A limit would count filtered rows with Select, but all rows with GET.
         if config.limit.is_some() {
             return Err(Why::from("a limit ends the scan before long"));
         }
         let theirs = NamedSource::replaced(config);
         let theirs = theirs.as_ref().unwrap_or(config);
-        // What DataFusion leaves out of a Parquet object by its statistics, Select would read.
+        // Select would read the parts of a Parquet object that DataFusion skips by statistics.
         if TableFormat::of(theirs).is_none_or(|format| format.style == ColumnStyle::Named) {
             return Err(Why::from("only files of text are read in both ways"));
         }
@@ -112,13 +115,13 @@ impl TurningSource {
         Ok(FileScanConfigBuilder::from(config.clone()).with_source(Arc::new(source)).build())
     }
 
-    /// The source that it begins with.
+    /// The source of GET, with which the scan begins.
     #[must_use]
     pub fn get(&self) -> &Arc<dyn FileSource> {
         &self.get
     }
 
-    /// What the store is asked once it has turned.
+    /// The source of Select, to which the scan may change.
     #[must_use]
     pub fn select(&self) -> &S3SelectSource {
         &self.select
@@ -133,17 +136,17 @@ impl TurningSource {
         }
     }
 
-    /// The same source with counters of its own.
+    /// A copy of the source with new metrics.
     #[must_use]
     pub fn again(&self) -> Self {
         self.with(Arc::clone(&self.get), self.select.again())
     }
 
-    /// When a scan of the files of `config` turns that is about to run.
+    /// Creates the pace of a scan of the files of `config` that is about to run.
     ///
     /// # Errors
     ///
-    /// If the session does not know the endpoint.
+    /// If the session does not have the endpoint.
     pub fn pace(&self, config: &FileScanConfig, options: &ConfigOptions) -> Result<Arc<Pace>> {
         let endpoint = resolve(options, self.select.endpoint_name())?;
         let demand = open_demand(config, &self.select, options);
@@ -155,7 +158,7 @@ impl TurningSource {
         Ok(Arc::new(pace))
     }
 
-    /// The same, which turns when so many files are opened.
+    /// Makes the scan change when so many files are opened.
     #[cfg(test)]
     pub(crate) fn after(&self, files: u64) -> Self {
         Self { after: Some(files), ..self.clone() }
@@ -224,7 +227,7 @@ impl FileSource for TurningSource {
         &self,
         projection: &ProjectionExprs,
     ) -> Result<Option<Arc<dyn FileSource>>> {
-        // What is computed would not come back from the bytes of a plan, and costs the same above.
+        // Computed columns would be lost when the plan is encoded as bytes, and cost the same above the scan.
         if !projection.iter().all(|item| item.expr.is::<Column>()) {
             return Ok(None);
         }

@@ -1,4 +1,4 @@
-//! Opens a file in the way that is better at that moment.
+//! Opens each file in the way that is better at that moment.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -13,22 +13,22 @@ use datafusion::physical_plan::metrics::{
 use super::Pace;
 use super::pace::Reads;
 
-/// Opens files by GET, and then perhaps by statements.
+/// Opens files with GET, and later perhaps with statements.
 pub(super) struct TurningOpener {
     pub(super) get: Arc<dyn FileOpener>,
     pub(super) select: Arc<dyn FileOpener>,
     pub(super) pace: Arc<Pace>,
-    /// Whether the store may be asked about a range of a file.
+    /// True if the store accepts statements for a range of a file.
     pub(super) takes_ranges: bool,
     pub(super) ways: Ways,
 }
 
-/// What EXPLAIN ANALYZE shows of a partition: how many files or ranges went each way.
+/// The metrics of a partition, shown by EXPLAIN ANALYZE: the number of files or ranges that each way opened.
 #[derive(Debug, Clone)]
 pub(super) struct Ways {
     got: Count,
     selected: Count,
-    /// GET requests.
+    /// The number of GET requests.
     pub(super) requests: Count,
 }
 

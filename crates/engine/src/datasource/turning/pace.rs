@@ -1,4 +1,4 @@
-//! What the link gives a scan, and whether it should turn to Select.
+//! Measures the rate of a scan's link and decides when the scan changes to Select.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -12,36 +12,36 @@ use sluicegate_costmodel::Bytes;
 use super::Stakes;
 use crate::metrics::TextMetric;
 
-/// The least time of waiting for bytes that says something about a link.
+/// The least time of waiting for bytes before a measurement counts.
 const LEAST_WAITED: Duration = Duration::from_millis(200);
-/// The share of the time predicted for GET that must have passed in waiting, too: a short stall at
-/// the beginning of a long scan says nothing.
+/// The least share of the predicted time of GET that must also have passed in waiting, so that a short stall at the
+/// beginning of a long scan does not count.
 const SHARE_WAITED: f64 = 0.05;
-/// The fewest bytes that say something about a link.
+/// The fewest bytes before a measurement counts.
 const LEAST_ARRIVED: Bytes = Bytes::kib(128);
-/// A link is slower than thought if it gives less than this share of its rate.
+/// A link counts as slower than predicted if its rate is below this share of the profile's.
 const SLOWER: f64 = 0.5;
 
-/// How a file is read.
+/// The way in which a file is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reads {
-    /// By GET.
+    /// The file is read with GET.
     Get,
-    /// By a statement.
+    /// The file is read with a statement.
     Select,
 }
 
-/// What the link gave a scan so far, all partitions together, and whether the scan has turned.
+/// The measured rate of a scan's link, for all partitions together, and whether the scan has changed to Select.
 ///
-/// What counts is the time in which some reader waits for the bytes of an answer that has begun: not
-/// the time to its first byte, which is the same over any link, nor the time in which all readers are
-/// busy with bytes that have arrived. So a slow client or a distant store is not taken for a slow link.
+/// Only the time counts in which a reader waits for the bytes of an answer that has begun. The time to the first byte
+/// does not count, because it is the same over any link. The time in which all readers process bytes that have
+/// arrived does not count either. Thus a slow client or a distant store is not taken for a slow link.
 #[derive(Debug)]
 pub struct Pace {
     stakes: Stakes,
-    /// The least time of waiting that counts.
+    /// The least time of waiting before a measurement counts.
     least_waited: Duration,
-    /// Of all files and ranges.
+    /// The bytes of all files and ranges.
     bytes: u64,
     files: u64,
     said: Arc<TextMetric>,
@@ -52,9 +52,9 @@ pub struct Pace {
 
 #[derive(Debug)]
 struct State {
-    /// Readers that wait for bytes at this moment.
+    /// The number of readers that wait for bytes now.
     waiting: u64,
-    /// Since when there is one.
+    /// The time since which at least one reader waits.
     since: Option<Instant>,
     waited: Duration,
     arrived: u64,
@@ -71,7 +71,7 @@ impl State {
 }
 
 impl Pace {
-    /// Of a scan that has opened none of its files yet.
+    /// Creates the pace of a scan that has not opened a file yet.
     #[must_use]
     pub fn new<'a>(stakes: Stakes, files: impl Iterator<Item = &'a PartitionedFile>) -> Self {
         let (mut bytes, mut count) = (0_u64, 0_u64);
@@ -100,7 +100,7 @@ impl Pace {
         }
     }
 
-    /// The same; EXPLAIN ANALYZE shows what it found out among `metrics`.
+    /// Adds the result of the measurement to `metrics` for EXPLAIN ANALYZE.
     #[must_use]
     pub fn said_among(self, metrics: &ExecutionPlanMetricsSet) -> Self {
         MetricBuilder::new(metrics).build(MetricValue::Custom {
@@ -110,20 +110,20 @@ impl Pace {
         self
     }
 
-    /// The same, which turns when so many files are opened.
+    /// Makes the scan change when so many files are opened.
     #[cfg(test)]
     pub(super) fn turning_after(self, after: Option<u64>) -> Self {
         Self { after, ..self }
     }
 
-    /// A reader begins to wait for bytes.
+    /// Records that a reader begins to wait for bytes.
     pub fn waits(&self, now: Instant) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.waiting += 1;
         state.since.get_or_insert(now);
     }
 
-    /// It no longer waits.
+    /// Records that a reader stops waiting.
     pub fn waited(&self, now: Instant) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.waiting = state.waiting.saturating_sub(1);
@@ -133,20 +133,20 @@ impl Pace {
         }
     }
 
-    /// Bytes have arrived.
+    /// Records that bytes have arrived.
     pub fn arrived(&self, bytes: usize) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.arrived = state.arrived.saturating_add(bytes as u64);
     }
 
-    /// How many readers wait.
+    /// The number of readers that wait.
     #[cfg(test)]
     pub(super) fn readers(&self) -> u64 {
         self.state.lock().unwrap().waiting
     }
 
-    /// How a file, or a range of one, is read that is opened now. Once one was better asked for by a
-    /// statement, all are, if the store can be asked about them.
+    /// Decides how a file, or a range of one, is read that is opened now. Once Select was chosen, all further files
+    /// are read with it if the store accepts statements about them.
     pub fn opens(&self, file: &PartitionedFile, is_askable: bool, now: Instant) -> Reads {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if is_askable && !state.turned {
@@ -193,7 +193,7 @@ pub(super) mod tests {
         PartitionedFile::new("a.csv", FILE)
     }
 
-    /// Of a scan over a fast link.
+    /// The pace of a scan over a fast link.
     pub(in super::super) fn pace_of_a_fast_link() -> Pace {
         pace(stakes(Objective::Time))
     }
@@ -203,7 +203,7 @@ pub(super) mod tests {
         Pace::new(stakes, files.iter())
     }
 
-    /// Opens a file, and has it arrive at a rate while somebody waits.
+    /// Opens a file, which arrives at a rate while a reader waits.
     fn read(pace: &Pace, now: &mut Instant, rate: f64) -> Reads {
         let reads = pace.opens(&file(), true, *now);
         if reads == Reads::Get {
@@ -227,7 +227,7 @@ pub(super) mod tests {
         let expected = "9.54 MiB at 11.9 MiB/s, not 1.16 GiB/s: select for the last 99 of 100 files \
                         or ranges";
         assert_eq!(said(&pace), expected);
-        // It does not turn back, whatever arrives late.
+        // It does not change back, whatever arrives late.
         pace.arrived(1 << 40);
         for _ in 2..FILES {
             assert_eq!(read(&pace, &mut now, 12.5e6), Reads::Select);
@@ -269,7 +269,7 @@ pub(super) mod tests {
         }
     }
 
-    /// Two partitions over one link: each gets half of it, and both together what it gives.
+    /// Two partitions share one link: each gets half of its rate.
     #[test]
     fn partitions_share_a_link() {
         let (pace, mut now) = (pace_of_a_fast_link(), Instant::now());
@@ -286,7 +286,7 @@ pub(super) mod tests {
         assert!(said(&pace).contains(" at 1.16 GiB/s, of 1.16 GiB/s"), "{}", said(&pace));
     }
 
-    /// A client that takes long over what has arrived does not wait for the link.
+    /// A client that is slow to process bytes does not wait for the link.
     #[test]
     fn a_slow_client_is_not_a_slow_link() {
         let (pace, mut now) = (pace_of_a_fast_link(), Instant::now());

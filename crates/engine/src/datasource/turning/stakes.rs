@@ -1,4 +1,4 @@
-//! What the choice between GET and Select depends on while a scan runs.
+//! The inputs of the choice between GET and Select while a scan runs.
 
 use std::time::Duration;
 
@@ -11,10 +11,10 @@ use sluicegate_costmodel::{
 use crate::config::SluiceOptions;
 use crate::endpoint::Endpoint;
 
-/// Select must be better than GET of this share of what is left.
+/// Select must be better than GET of this share of the remaining bytes.
 const CLEARLY: f64 = 0.8;
 
-/// What the choice between both ways depends on, beside the link.
+/// The inputs of the choice, apart from the rate of the link.
 #[derive(Debug, Clone)]
 pub struct Stakes {
     demand: ScanDemand,
@@ -24,7 +24,7 @@ pub struct Stakes {
 }
 
 impl Stakes {
-    /// Of a scan at an endpoint.
+    /// The inputs for a scan at an endpoint.
     #[must_use]
     pub fn of(demand: ScanDemand, endpoint: &Endpoint, options: &ConfigOptions) -> Self {
         Self {
@@ -35,13 +35,13 @@ impl Stakes {
         }
     }
 
-    /// What the link is thought to give.
+    /// The rate of the link by the hardware profile.
     #[must_use]
     pub fn link(&self) -> BytesPerSecond {
         self.hardware.link.bytes_per_second
     }
 
-    /// Whether Select is clearly better for this share of the scan's bytes if the link gives so much.
+    /// Returns true if Select is clearly better for this share of the scan's bytes at the given rate of the link.
     #[must_use]
     pub fn prefer_select(&self, link: BytesPerSecond, share: f64) -> bool {
         let mut hardware = self.hardware.clone();
@@ -52,7 +52,7 @@ impl Stakes {
         choice.chosen.strategy == ScanStrategy::Select
     }
 
-    /// How long GET of all of it was thought to take.
+    /// The predicted time of reading everything with GET.
     #[must_use]
     pub fn time_of_get(&self) -> Duration {
         predict(&self.demand.get().steps, &self.hardware).total()
@@ -65,17 +65,17 @@ pub(super) mod tests {
 
     use super::*;
 
-    /// A hundred objects of CSV, of 10 MB each, of which the store would return a hundredth.
+    /// A hundred CSV objects of 10 MB each; the store would return a hundredth of them.
     pub(in super::super) const FILES: u64 = 100;
     pub(in super::super) const FILE: u64 = 10_000_000;
 
-    /// Over a link of 10 Gbit/s.
+    /// The inputs for a link of 10 Gbit/s.
     pub(in super::super) fn stakes(objective: Objective) -> Stakes {
         let mut hardware = HardwareProfile::by_name("aws-in-region").unwrap().clone();
         let link = BytesPerSecond::gbit(10.0);
         hardware.link.bytes_per_second = link;
         hardware.link.connection_bytes_per_second = link;
-        // A store that scans as fast as such a client parses.
+        // The store scans as fast as such a client parses.
         hardware.select.cores = 2.0;
         let demand = ScanDemand {
             objects: FILES,
@@ -107,7 +107,7 @@ pub(super) mod tests {
         stakes.hardware.select.csv_bytes_per_second = BytesPerSecond(5e6);
         assert!(!stakes.prefer_select(BytesPerSecond(12.5e6), 1.0));
         assert!(stakes.prefer_select(BytesPerSecond(1e6), 1.0));
-        // Little is left: the round trip of a statement is not worth it any more.
+        // Little is left, so the round trip of a statement does not pay any more.
         assert!(!stakes.prefer_select(BytesPerSecond(1e6), 0.0));
     }
 

@@ -1,4 +1,4 @@
-//! The same rows, whenever a scan turns.
+//! Tests that an adaptive scan returns the same rows whenever it changes.
 
 use arrow::array::RecordBatch;
 use arrow::util::pretty::pretty_format_batches;
@@ -16,7 +16,7 @@ use crate::Engine;
 use crate::config::Scan;
 use crate::datasource::s3_scan::{S3Scan, as_select_scan, as_turning_scan};
 
-/// The plan in which every Select scan begins with GET, and turns when so many files are opened.
+/// The plan in which every Select scan begins with GET and changes when so many files are opened.
 fn turning(
     engine: &Engine,
     plan: Arc<dyn ExecutionPlan>,
@@ -54,7 +54,7 @@ fn text(batches: &[RecordBatch]) -> Vec<String> {
     table.lines().filter(|line| line.starts_with("| ")).map(ToOwned::to_owned).collect()
 }
 
-/// What each file opened by, and the bytes of Select's answers.
+/// The number of files that each way opened, and the number of GET and of Select requests.
 fn counted(plan: &Arc<dyn ExecutionPlan>) -> [usize; 4] {
     let mut found = [0; 4];
     plan.apply(|node| {
@@ -103,7 +103,7 @@ fn json(rows: &[Row]) -> String {
     rows.iter().map(line).collect()
 }
 
-/// Rows, and their order if there is one partition, are DataFusion's over local files.
+/// The rows, and with one partition their order, equal those that DataFusion reads from local files.
 #[test]
 fn rows_do_not_depend_on_when_a_scan_turns() {
     let runtime = Runtime::new().unwrap();
@@ -153,7 +153,7 @@ fn rows_do_not_depend_on_when_a_scan_turns() {
                 .unwrap();
             for set in [
                 &table(format!("s3://bucket/{name}/")),
-                // So that there are ranges.
+                // Small limits, so that files are read in ranges.
                 "SET datafusion.optimizer.repartition_file_min_size = 100",
                 "SET sluice.range_bytes = 100",
                 "SET sluice.select_partitions = 1",
@@ -175,7 +175,7 @@ fn rows_do_not_depend_on_when_a_scan_turns() {
             assert_eq!(found, expected, "{sql}");
             let [got, selected, gets, selects] = counted(&plan);
             assert_eq!(got, (got + selected).min(after as usize), "{sql}");
-            // An empty object is not asked about, and to find the end of a range may take more requests.
+            // An empty object gets no statement, and finding the end of a range may take more requests.
             assert!(selects <= selected && gets >= got, "{sql}: {gets}, {selects}");
         });
         Ok(())
