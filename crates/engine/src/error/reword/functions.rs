@@ -41,7 +41,7 @@ pub(super) fn signature(text: &str) -> Option<Description> {
     Some(description(ErrorKind::Plan, message, hint))
 }
 
-/// Returns the calls of a function whose SQL types differ.
+/// Formats the candidate calls of a function; candidates with the same SQL types appear once.
 fn each_once(name: &str, candidates: &str) -> String {
     let mut once: Vec<Cow<'_, str>> = Vec::new();
     for call in candidates.split(&format!("{name}(")).filter(|it| !it.is_empty()) {
