@@ -28,8 +28,8 @@ pub(crate) struct Conversation {
     pub(crate) checksum: OnceLock<Checksum>,
 }
 
-/// Counts the GETs of samples, and those whose bytes are certain to be correct. Conclusions from a sample must hold
-/// for the whole query, which would not notice damaged bytes. It is an extension of these GETs.
+/// Counts the GETs of samples, and those whose bytes are certain to be correct. A query would not notice wrong
+/// conclusions from a damaged sample. It is an extension of these GETs.
 #[derive(Debug, Default)]
 pub(crate) struct Samples {
     asked: AtomicUsize,
