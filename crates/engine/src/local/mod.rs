@@ -118,7 +118,7 @@ impl ObjectStore for LocalStore {
             Err(Error::Precondition { source, .. }) => {
                 Err(Error::Precondition { path: named(location), source })
             }
-            // Only reads from the beginning are sent for a file that was listed as empty.
+            // A range at the beginning of an empty file is invalid, too, but is no sign of a change.
             Err(error) if in_part && reads::is_beyond(&error) => {
                 Err(reads::changed(&self.path(location)?))
             }
