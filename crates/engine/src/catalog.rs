@@ -183,7 +183,7 @@ impl FileFormat for S3Format {
             let statistics = panics::footer(object, footer).await?;
             return Ok(vouched(statistics, state, store, &declared, object).await);
         }
-        // Once all objects are listed, `table` and `footers` have more.
+        // Once all objects are listed, `table` and `footers` add more.
         let mut statistics = Statistics::new_unknown(&table_schema);
         let bytes = usize::try_from(object.size).unwrap_or(usize::MAX);
         statistics.total_byte_size = Precision::Inexact(bytes);
@@ -390,7 +390,7 @@ impl S3Format {
         }
     }
 
-    /// Returns the texts that stand for NULL and other values.
+    /// Returns the options that convert text to values.
     pub(crate) fn values(&self) -> &Values {
         &self.csv.values
     }

@@ -302,7 +302,7 @@ impl ConfigField for Selectivity {
 config_namespace! {
     /// The options under the prefix `sluice`.
     pub struct SluiceOptions {
-        /// How tables in the store are read: 'auto', 'get', 'select' or 'index'
+        /// The strategy for reading tables in the store: 'auto', 'get', 'select' or 'index'
         pub scan: Scan, default = Scan::Auto
 
         /// The folder of index objects: a URL such as 's3://bucket/folder/', or empty for .sluice-index in the data's
@@ -321,27 +321,26 @@ config_namespace! {
         /// statistics and indexes
         pub selectivity: Selectivity, default = Selectivity::default()
 
-        /// Where aggregates without GROUP BY are computed: 'auto', 'store' or 'here'
+        /// The place where aggregates without GROUP BY are computed: 'auto', 'store' or 'here'
         pub aggregate: Aggregate, default = Aggregate::Auto
 
-        /// Whether keys of a join's build side are sent to the store: 'auto', 'baseline' (the tables are fetched
-        /// whole), 'filtered' (no keys are sent) or 'bloom' (keys are sent)
+        /// The use of the keys of a join's build side: 'auto', 'baseline' (tables are fetched whole), 'filtered' (the
+        /// store filters tables without keys) or 'bloom' (keys are sent to the store)
         pub join: Join, default = Join::Auto
 
         /// The maximum number of distinct keys of a join that are collected to filter another table, if the join does
         /// not list them; beyond it, only the least and the greatest key are sent
         pub join_keys: usize, default = 2_000_000
 
-        /// Whether each key of a join filters a table on its own, and also the tables that are joined to it by the
-        /// same key
+        /// If true, the keys of a join also filter tables that are joined to its probe side by the same key
         pub transfer: bool, default = true
 
-        /// How ORDER BY with LIMIT finds its rows: 'auto', 'server' (the table is fetched), 'filtered' (the store
+        /// The strategy for ORDER BY with LIMIT: 'auto', 'server' (the table is fetched), 'filtered' (the store
         /// filters it), 'sampling' (a sample excludes rows) or 'late' (a sample excludes rows, then the sort columns
         /// are fetched, then the rows of the answer)
         pub top_k: TopK, default = TopK::Auto
 
-        /// Where aggregates with GROUP BY are computed: 'auto', 'server', 'filtered', 'case', 's3' or 'hybrid'
+        /// The strategy for aggregates with GROUP BY: 'auto', 'server', 'filtered', 'case', 's3' or 'hybrid'
         pub group_by: GroupBy, default = GroupBy::Auto
 
         /// The number of rows of an object, or of a range of it, that are sampled to find groups for the store to
@@ -351,12 +350,12 @@ config_namespace! {
         /// The minimum number of bytes of each of the parallel Select requests that an object is split among
         pub range_bytes: usize, default = 8 * 1024 * 1024
 
-        /// The number of partitions of a table that Select reads in parallel, 1 to 256; at least as many as queries
-        /// run locally, and at most as many as there are objects or ranges
+        /// The minimum number of partitions of a table that Select reads in parallel, 1 to 256, as far as there are
+        /// objects or ranges; the number of partitions of a query, if it is larger
         pub select_partitions: Partitions, default = Partitions::default()
 
-        /// How long a store may be silent before a query fails, 100ms to 1h, such as '30s'; the request is retried
-        /// once after half of it; 'auto': the endpoint's own setting, by default 30s
+        /// The time that a store may be silent before a query fails, 100ms to 1h, such as '30s'; the request is
+        /// retried once after half of it; 'auto': the endpoint's own setting, by default 30s
         pub idle_timeout: IdleTimeout, default = IdleTimeout::default()
 
         /// The switch that prunes rows on their way: 'off', 'tofino1', 'tofino2', 'paper' or a target file
@@ -368,18 +367,18 @@ config_namespace! {
         /// The seed of the switch's random choices: hashes, fingerprints, rows
         pub switch_seed: u64, default = 1
 
-        /// Whether workers evaluate the predicates of WHERE that the switch cannot evaluate, and send the results
+        /// If true, workers evaluate the predicates of WHERE that the switch cannot evaluate, and send the results
         pub switch_workers: bool, default = false
 
         /// The number of packets after which a worker bypasses the program if fewer than 1 % of them were pruned,
         /// except with one batch in 64; 0: never
         pub switch_patience: u64, default = 16_384
 
-        /// Whether EXPLAIN ANALYZE also counts what a switch without limits would forward, and what workers would
+        /// If true, EXPLAIN ANALYZE also counts what a switch without limits would forward, and what workers would
         /// ship without a switch; keeps all keys in memory
         pub switch_opt: bool, default = false
 
-        /// Whether rows cross the query's programs packed into one, packet by packet, as on the switch itself:
+        /// If true, rows cross the query's programs packed into one, packet by packet, as on the switch itself:
         /// slower, with the same outcome
         pub switch_packed: bool, default = false
     }

@@ -237,8 +237,8 @@ impl Visitor for Dropped {
     }
 
     /// Refuses dates without quotes, which are differences of numbers that are compared with the days since 1970.
-    /// Refuses formats without `%`, which give the same text for every date. Refuses other expressions without an
-    /// equivalent.
+    /// Refuses formats without `%`, which give the same text for every date. Also refuses intervals with a range of
+    /// units, texts with N, and `*` in aggregates.
     fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<Told> {
         match expr {
             Expr::Interval(interval) if interval.last_field.is_some() => {

@@ -2,10 +2,10 @@
 //!
 //! DataFusion's parser stops at `datafusion.sql_parser.recursion_limit`. While it tries one of two ways to read a
 //! CASE, a NOT or a CAST, it takes that for a syntax error. It then tries the other way at each level, which takes
-//! exponential time. So levels are counted before a statement is parsed. A sub-query in an expression counts as three
-//! levels, because DataFusion visits nested ones twice as often with each level: twenty of them took ten seconds.
-//! CAST, ARRAY[…], `a.b[…]` and INTERVAL count as three, because the parser reads them twice if there is an error
-//! within them, and their content twice as often with each level.
+//! exponential time. Levels are therefore counted before a statement is parsed. A sub-query in an expression counts
+//! as three levels, because DataFusion visits nested ones twice as often with each level: twenty of them took ten
+//! seconds. CAST, ARRAY[…], `a.b[…]` and INTERVAL count as three, because the parser reads them twice if there is an
+//! error within them, and their content twice as often with each level.
 
 use datafusion::common::Result;
 use datafusion::sql::sqlparser::dialect::GenericDialect;

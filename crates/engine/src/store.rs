@@ -58,7 +58,7 @@ pub struct S3Stores {
     query: Option<Arc<QueryCounters>>,
     /// The object versions that the query reads.
     versions: Arc<Versions>,
-    /// How long stores may be silent; none for the setting of each endpoint.
+    /// The time that stores may be silent; none for the setting of each endpoint.
     idle_timeout: Option<Duration>,
     /// The local folders that the query's statements created.
     folders: Arc<Folders>,
@@ -331,7 +331,7 @@ struct CountingService {
     /// The listings in progress.
     listings: Arc<Listings>,
     completions: Arc<Completions>,
-    /// How long the store may be silent.
+    /// The time that the store may be silent.
     idle_timeout: Duration,
 }
 

@@ -1,8 +1,8 @@
 //! Reads files, and fails if a file changes while it is read.
 //!
 //! An S3 object has a version, which the request for each range contains. A file may be shortened or overwritten
-//! between two reads. The bytes then belong to no version: a record may be cut in half. So the size and the
-//! modification time are compared after each range is read, before its last bytes are returned.
+//! between two reads. The bytes then belong to no version: a record may be cut in half. The size and the modification
+//! time are therefore compared after each range is read, before its last bytes are returned.
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read, Seek, SeekFrom};

@@ -5,8 +5,8 @@
 //! tables and keeps its filters. The saved time is an upper bound of the gain from a drive that scans, filters and
 //! projects at no cost.
 //!
-//! The layout of a model table also differs from that of the original, which can make a query faster or slower. So
-//! there is a control that the paper does not have: a copy of each whole table by the same writer.
+//! The layout of a model table also differs from that of the original, which can make a query faster or slower. A
+//! copy of each whole table by the same writer is the control, which the paper does not have.
 
 mod rewrite;
 

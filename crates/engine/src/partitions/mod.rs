@@ -1,8 +1,8 @@
 //! Partition columns: columns that folders `name=value/` name, as in Hive, Spark and DuckDB.
 //!
-//! DataFusion does not support NULL among their values. So its listing reads them as text ([`Partitions::as_text`]),
-//! and the scan converts them ([`Partitions::typed`]) and replaces the folder name for NULL by NULL. Filters on them
-//! are evaluated over the text in the same way ([`Partitions::over_text`]).
+//! DataFusion does not support NULL among their values. Its listing therefore reads them as text
+//! ([`Partitions::as_text`]), and the scan converts them ([`Partitions::typed`]) and replaces the folder name for
+//! NULL by NULL. Filters on them are evaluated over the text in the same way ([`Partitions::over_text`]).
 
 pub(crate) mod inferred;
 mod types;

@@ -13,8 +13,8 @@ impl<'a> Decided<'a> {
         Self { decisions, given: vec![false; decisions.len()] }
     }
 
-    /// Returns the decision about the scan of `subject`. Of several, it is the first one not yet returned, because
-    /// operators decide in the order of the plan.
+    /// Returns the decision about the scan of `subject`. If there are several, it is the first one not yet returned,
+    /// because operators decide in the order of the plan.
     pub(super) fn about(&mut self, subject: &str) -> Option<usize> {
         let of =
             |decision: &Decision| decision.chosen.is_some() && is_about(&decision.subject, subject);

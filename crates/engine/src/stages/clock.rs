@@ -2,8 +2,8 @@
 //!
 //! DataFusion's metrics do not add up to that time: `elapsed_compute` of a Parquet scan leaves out its decoding,
 //! `time_elapsed_scanning_total` includes the time of the operators above, and no metric measures how long a scan
-//! waits for the network. So every operator gets our own clock. It measures the time inside its `poll_next`, minus
-//! that of the inputs that it polls meanwhile on the same thread.
+//! waits for the network. Every operator therefore gets our own clock. It measures the time inside its `poll_next`,
+//! minus that of the inputs that it polls meanwhile on the same thread.
 
 use std::cell::Cell;
 use std::fmt;

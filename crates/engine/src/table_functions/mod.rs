@@ -1,7 +1,7 @@
 //! Table functions about objects: `read_csv`, `read_json`, `read_parquet` and `glob`.
 //!
-//! DataFusion's table functions cannot wait for a store. So the text of a call becomes the name of a table, which is
-//! looked up like a URL ([`UrlTables`](crate::url_tables::UrlTables)).
+//! DataFusion's table functions cannot wait for a store. The text of a call therefore becomes the name of a table,
+//! which is looked up like a URL ([`UrlTables`](crate::url_tables::UrlTables)).
 
 mod glob;
 mod read;
