@@ -1,7 +1,6 @@
-//! Our rules in a session that someone already has.
+//! Adds Sluicegate's rules to an existing DataFusion session.
 //!
-//! `cargo run -p sluicegate-engine --example own_session` starts a store of its own, so that there
-//! is something to ask.
+//! `cargo run -p sluicegate-engine --example own_session` starts its own store, so that there is data to query.
 
 use datafusion::execution::SessionStateBuilder;
 use datafusion::prelude::{SessionConfig, SessionContext};
@@ -16,7 +15,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     std::fs::write(folder.path().join("bucket/fruit.csv"), "name,price\napple,3\npear,4\nfig,9\n")?;
     let store = Server::builder(folder.path()).start().await?;
 
-    // The connection: endpoint, credentials, what the store may be sent.
+    // The connection: endpoint, credentials, and what may be pushed down.
     let engine = Engine::builder()
         .endpoint(store.endpoint())
         .credentials(store.access_key(), store.secret_key())
@@ -24,7 +23,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         .build()
         .await?;
 
-    // A session with settings of its own. It needs the stores, and then our rules.
+    // A session with its own settings. It needs the object stores, and then the rules.
     let mine = SessionStateBuilder::new()
         .with_config(SessionConfig::new().with_target_partitions(4))
         .with_runtime_env(engine.runtime_env())

@@ -1,5 +1,5 @@
-//! Two stores in one session, what each query asked of each of them, what a setting could not do,
-//! and what kind of error it was.
+//! Queries two stores in one session, and shows the requests of a query to each store, a setting that could not be
+//! followed, and the kind of an error.
 //!
 //! `cargo run -p sluicegate-engine --example two_stores` starts both stores itself.
 
@@ -28,7 +28,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         .scan(Scan::Select)
         .build()
         .await?;
-    // Without a profile, nothing is pushed down to the second one.
+    // Without a profile, nothing is pushed down to the second store.
     let second = Endpoint::builder()
         .endpoint(items.endpoint())
         .credentials(items.access_key(), items.secret_key());
@@ -43,12 +43,12 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     for (endpoint, counted) in query.counted_by_endpoint() {
         println!("{endpoint}: {} SELECT, {} GET", counted.select, counted.get);
     }
-    // The scan of the second store cannot be pushed down, although the session asks for it.
+    // The scan of the second store cannot be pushed down, although the session's setting requires it.
     for warning in query.warnings() {
         println!("warning: {warning}");
     }
 
-    // The same without running it: each operator that has a choice, and its alternatives.
+    // EXPLAIN does not run the query. It lists each operator that has a choice, with its alternatives.
     let explanation = engine.explain(sql).await?;
     for decision in &explanation.decisions {
         println!("{}: {}", decision.operator, decision.strategy().unwrap_or("left to DataFusion"));

@@ -1,4 +1,4 @@
-//! Names that a query gives in its list of columns, and that its WHERE does not know.
+//! Hints for aliases of the SELECT list that a WHERE clause uses.
 
 use std::ops::ControlFlow;
 
@@ -8,7 +8,7 @@ use datafusion::sql::sqlparser::ast::{Select, SelectItem, Visit, Visitor};
 
 use crate::error::Told;
 
-/// An error about a name that is such an alias, with what helps; any other as it is.
+/// Adds a hint to an error about a name that is such an alias; other errors are unchanged.
 pub(crate) fn explained(statement: &Statement, error: DataFusionError) -> DataFusionError {
     let DataFusionError::SchemaError(schema, _) = error.find_root() else { return error };
     let SchemaError::FieldNotFound { field, .. } = schema.as_ref() else { return error };
@@ -26,7 +26,7 @@ pub(crate) fn explained(statement: &Statement, error: DataFusionError) -> DataFu
     .into()
 }
 
-/// Whether a query of a statement gives a column this name.
+/// Returns whether a query of the statement has a column with this alias.
 fn gives(statement: &Statement, name: &str) -> bool {
     struct Aliases<'a>(&'a str);
 

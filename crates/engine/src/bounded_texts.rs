@@ -1,5 +1,5 @@
-//! REPEAT, LPAD and RPAD make texts of a length that a statement says, and no more than memory has room for: what a
-//! function makes of a batch is allocated at once, and an allocation that fails ends the process.
+//! Limits the texts that REPEAT, LPAD and RPAD make. Their length is an argument, and the result of a batch is
+//! allocated at once; a failed allocation would end the process.
 
 use std::sync::Arc;
 
@@ -13,10 +13,10 @@ use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDF};
 use crate::guards::wrapped::{Change, changed};
 use crate::{ErrorKind, Told};
 
-/// The most bytes that a function makes of a batch.
+/// The maximum number of bytes that a function returns for a batch.
 const MOST: i128 = 512 << 20;
 
-/// The functions of a session that are bounded, with their bounds.
+/// Returns limited versions of the functions of a session that need a limit.
 pub(crate) fn bounded(functions: &[Arc<ScalarUDF>]) -> Vec<Arc<ScalarUDF>> {
     let bounded = functions.iter().filter_map(|function| {
         let bound = match function.name() {
@@ -29,18 +29,18 @@ pub(crate) fn bounded(functions: &[Arc<ScalarUDF>]) -> Vec<Arc<ScalarUDF>> {
     bounded.collect()
 }
 
-/// What the second argument says.
+/// The meaning of the second argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Bound {
-    /// How often the text is repeated.
+    /// The number of repetitions of the text.
     Repeated,
-    /// How many characters it is filled up to.
+    /// The number of characters after padding.
     Padded,
 }
 
 impl Change for Bound {
     fn invoke(self, inner: &ScalarUDF, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        // What has no length is for the function to refuse.
+        // The function itself refuses other arguments.
         let bytes = self.bytes(&args).unwrap_or(0);
         if bytes > MOST {
             let message = format!(
@@ -63,7 +63,7 @@ impl Bound {
         let count = numbers(count, |array| Some(Arc::clone(array)))?;
         let of_each = match self {
             Self::Repeated => lengths(text)?,
-            // A character has four bytes at most, and no more than the text that fills.
+            // A character has at most four bytes, and at most as many as the padding text.
             Self::Padded => match others {
                 [] => Int64Array::from(vec![1]),
                 [fill, ..] => lengths(fill)?,
@@ -88,7 +88,7 @@ fn lengths(text: &ColumnarValue) -> Option<Int64Array> {
     numbers(text, |array| length(array).ok())
 }
 
-/// A number of each row, or one for all.
+/// Returns a number for each row, or one for all rows.
 fn numbers(
     value: &ColumnarValue,
     of: impl FnOnce(&ArrayRef) -> Option<ArrayRef>,

@@ -1,4 +1,4 @@
-//! What is in a store, as folders and objects.
+//! Lists the contents of a store as folders and objects.
 
 use chrono::{DateTime, Utc};
 use datafusion::datasource::listing::ListingTableUrl;
@@ -10,21 +10,21 @@ use crate::{Engine, Result};
 /// A folder or an object, under its full URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Entry {
-    /// `s3://bucket/prefix/`: something whose key goes on after a slash.
+    /// A folder, `s3://bucket/prefix/`: there are keys that continue after the slash.
     Folder(String),
     /// An object.
     Object {
-        /// `s3://bucket/key`.
+        /// The URL: `s3://bucket/key`.
         url: String,
-        /// Its size.
+        /// The size in bytes.
         bytes: u64,
-        /// When it was last modified.
+        /// The time of the last modification.
         modified: DateTime<Utc>,
     },
 }
 
 impl Entry {
-    /// Its URL.
+    /// Returns the URL.
     #[must_use]
     pub fn url(&self) -> &str {
         match self {
@@ -33,13 +33,12 @@ impl Entry {
     }
 }
 
-/// Folders and objects whose URL begins so, up to the next slash, in the order of their URLs, and no more
-/// than `most`: of `s3://bucket/a` those of the bucket whose name begins with `a`, of `s3://bucket/a/` what
-/// is in the folder.
+/// Lists at most `most` folders and objects whose URLs begin with `url`, up to the next slash, in the order of their
+/// URLs. `s3://bucket/a` lists names in the bucket that begin with `a`; `s3://bucket/a/` lists the folder.
 ///
 /// # Errors
 ///
-/// If the URL is none of a bucket, or it cannot be listed.
+/// If the URL has no bucket, or the bucket cannot be listed.
 pub async fn browse(engine: &Engine, url: &str, most: usize) -> Result<Vec<Entry>> {
     Ok(list(engine, url, most).await?)
 }

@@ -1,4 +1,4 @@
-//! Settings of an engine.
+//! The builder of an engine.
 
 use std::fmt;
 use std::num::NonZeroU32;
@@ -24,7 +24,7 @@ use crate::store::S3Stores;
 use crate::url_tables::UrlTables;
 use crate::{Engine, Result, session};
 
-/// Builds an [`Engine`]. Defaults of its store are those of [`EndpointBuilder`].
+/// Builds an [`Engine`]. The defaults of its store are those of [`EndpointBuilder`].
 #[derive(Debug, Clone, Default)]
 pub struct EngineBuilder {
     store: EndpointBuilder,
@@ -37,7 +37,7 @@ pub struct EngineBuilder {
     further: Option<Further>,
 }
 
-/// What a session is to have beside what is ours.
+/// The caller's additions to a session builder.
 #[derive(Clone)]
 struct Further(Arc<dyn Fn(SessionStateBuilder) -> SessionStateBuilder + Send + Sync>);
 
@@ -48,88 +48,88 @@ impl fmt::Debug for Further {
 }
 
 impl EngineBuilder {
-    /// See [`EndpointBuilder::endpoint`].
+    /// Sets the store's URL; see [`EndpointBuilder::endpoint`].
     #[must_use]
     pub fn endpoint(self, url: impl Into<String>) -> Self {
         Self { store: self.store.endpoint(url), ..self }
     }
 
-    /// See [`EndpointBuilder::credentials`].
+    /// Sets an access key; see [`EndpointBuilder::credentials`].
     #[must_use]
     pub fn credentials(self, id: impl Into<String>, secret: impl Into<String>) -> Self {
         Self { store: self.store.credentials(id, secret), ..self }
     }
 
-    /// See [`EndpointBuilder::connect`].
+    /// Sets all options of the connection; see [`EndpointBuilder::connect`].
     #[must_use]
     pub fn connect(self, options: ConnectOptions) -> Self {
         Self { store: self.store.connect(options), ..self }
     }
 
-    /// See [`EndpointBuilder::profile`].
+    /// Sets the capabilities of the store; see [`EndpointBuilder::profile`].
     #[must_use]
     pub fn profile(self, profile: EndpointProfile) -> Self {
         Self { store: self.store.profile(profile), ..self }
     }
 
-    /// See [`EndpointBuilder::prices`].
+    /// Sets the price book; see [`EndpointBuilder::prices`].
     #[must_use]
     pub fn prices(self, prices: PriceBook) -> Self {
         Self { store: self.store.prices(prices), ..self }
     }
 
-    /// See [`EndpointBuilder::hardware`].
+    /// Sets the hardware that predictions assume; see [`EndpointBuilder::hardware`].
     #[must_use]
     pub fn hardware(self, hardware: HardwareProfile) -> Self {
         Self { store: self.store.hardware(hardware), ..self }
     }
 
-    /// How tables are read until `SET sluice.scan` says otherwise.
+    /// Sets the initial strategy for reading tables, which `SET sluice.scan` changes.
     #[must_use]
     pub fn scan(mut self, scan: Scan) -> Self {
         self.scan = scan;
         self
     }
 
-    /// The most memory that joins, sorts and aggregates may use, in bytes; unlimited by default.
+    /// Limits the memory of joins, sorts and aggregates, in bytes; unlimited by default.
     #[must_use]
     pub fn memory_limit(mut self, bytes: usize) -> Self {
         self.memory_limit = Some(bytes);
         self
     }
 
-    /// The number of partitions of a query; by default the number of cores.
+    /// Sets the number of partitions of a query; by default the number of cores.
     #[must_use]
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = Some(threads.max(1));
         self
     }
 
-    /// The number of machines like this one that queries run on, each paid by the hour, as predictions of its store
-    /// assume; by default what the hardware profile says.
+    /// Sets the number of machines like this one that run queries, each paid by the hour, for predictions of its
+    /// store. The default is that of the hardware profile.
     #[must_use]
     pub fn machines(mut self, machines: NonZeroU32) -> Self {
         self.machines = Some(machines);
         self
     }
 
-    /// The runtime on which objects are written and uploads aborted; by default, that of the query.
-    /// With one of its own, uploads can be aborted while operators keep every other thread busy.
+    /// Sets the runtime on which objects are written and uploads aborted; by default, that of the query. With a
+    /// separate runtime, uploads can be aborted while operators keep every other thread busy.
     #[must_use]
     pub fn write_runtime(mut self, runtime: Handle) -> Self {
         self.write_runtime = Some(runtime);
         self
     }
 
-    /// A folder in which statistics of objects are kept for engines to come; by default they are
-    /// forgotten with the engine. It is made when it is needed.
+    /// Sets a folder that keeps statistics of objects for later engines. By default they are lost with the engine.
+    /// The folder is created when it is needed.
     #[must_use]
     pub fn statistics_folder(mut self, folder: impl Into<PathBuf>) -> Self {
         self.statistics = Some(folder.into());
         self
     }
 
-    /// Adds to the engine's session, after all that is ours: a planner around the engine's, or functions.
+    /// Adds to the engine's session after its own additions, for example a planner around the engine's, or functions.
     #[must_use]
     pub fn session(
         mut self,
@@ -139,7 +139,7 @@ impl EngineBuilder {
         self
     }
 
-    /// Builds the engine. Nothing is sent yet: the first query notices an unreachable endpoint.
+    /// Builds the engine. No request is sent yet, so that an unreachable endpoint fails only the first query.
     ///
     /// # Errors
     ///

@@ -1,5 +1,6 @@
-//! Calls that DataFusion plans as others. It leaves clauses of aggregates out where a function is none: `upper(a) FILTER
-//! (WHERE b)` would be `upper(a)` of all rows. And it takes `first_value()` for one with an argument, and panics.
+//! Refuses calls that DataFusion plans incorrectly. It ignores the clauses of aggregates in scalar functions:
+//! `upper(a) FILTER (WHERE b)` would be `upper(a)` of all rows. It also panics on `first_value()` without an
+//! argument.
 
 use std::ops::ControlFlow;
 
@@ -12,11 +13,11 @@ use datafusion::sql::sqlparser::ast::{
 
 use crate::error::{ErrorKind, Told};
 
-/// Looks for them.
+/// Checks the calls of a statement.
 ///
 /// # Errors
 ///
-/// If there is one, with its name.
+/// If there is such a call; the message contains its name.
 pub(crate) fn check(state: &SessionState, statement: &Statement) -> Result<()> {
     let mut calls = Calls { state };
     let found = match statement {
@@ -62,7 +63,7 @@ impl Visitor for Calls<'_> {
     }
 }
 
-/// What is said of a call without the value that it is of.
+/// Returns the error for a call that lacks its argument.
 fn without_value(call: &Function) -> Option<Told> {
     let name = call.name.to_string().to_lowercase();
     let FunctionArguments::List(list) = &call.args else { return None };
@@ -74,7 +75,7 @@ fn without_value(call: &Function) -> Option<Told> {
     })
 }
 
-/// The clause of aggregates that a call has.
+/// Returns the clause of aggregates that a call has, if any.
 fn clause(call: &Function) -> Option<&'static str> {
     let list = match &call.args {
         FunctionArguments::List(list) => Some(list),

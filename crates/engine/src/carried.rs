@@ -1,7 +1,7 @@
-//! What sessions carry in their configuration, so that rules and plans find it, and SET cannot change.
+//! Extensions of a session's configuration that rules and plans can read, and SET cannot change.
 
-/// Makes a type an extension of the configuration without options. `$refusal` says so of the one that was
-/// to be SET.
+/// Makes a type an extension of the configuration without options. `$refusal` is the error message for an option that
+/// the user tries to SET.
 macro_rules! carried {
     ($type:ty, $prefix:literal, $refusal:literal) => {
         impl ::datafusion::common::config::ConfigExtension for $type {

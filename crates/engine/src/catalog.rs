@@ -1,4 +1,4 @@
-//! Formats of tables in a store: DataFusion's, with statistics that can be relied on.
+//! File formats of tables in a store: DataFusion's, with statistics that can be relied on.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -39,7 +39,7 @@ use crate::statistics::footers::{self, Budget};
 use crate::statistics::table;
 use crate::{ErrorKind, Told};
 
-/// Makes [`S3Format`]s of a kind: `STORED AS CSV` and `*.csv`, for example.
+/// Creates [`S3Format`]s of one kind, for example for `STORED AS CSV` and `*.csv`.
 #[derive(Debug)]
 pub struct S3FormatFactory {
     inner: Arc<dyn FileFormatFactory>,
@@ -47,8 +47,8 @@ pub struct S3FormatFactory {
 }
 
 impl S3FormatFactory {
-    /// CSV, JSON, the other names of JSON with an object per line, and Parquet. Their formats take
-    /// their options from the statement and the session.
+    /// Returns factories for CSV, JSON, the other names of JSON with an object per line, and Parquet. Their formats
+    /// take their options from the statement and the session.
     #[must_use]
     pub fn all() -> Vec<Arc<dyn FileFormatFactory>> {
         let csv: Arc<dyn FileFormatFactory> = Arc::new(CsvFormatFactory::new());
@@ -79,7 +79,7 @@ impl S3FormatFactory {
     }
 }
 
-/// The bytes of the shortest Parquet file: its mark twice, and the length of a footer.
+/// The minimum size of a Parquet file in bytes: the magic number twice, and the length of the footer.
 const LEAST_PARQUET: u64 = 12;
 
 impl FileFormatFactory for S3FormatFactory {
@@ -112,21 +112,21 @@ impl GetExt for S3FormatFactory {
     }
 }
 
-/// DataFusion's CSV, JSON or Parquet with statistics of ours. Joins, and with them everything that a
-/// join can push down, are planned by these.
+/// DataFusion's CSV, JSON or Parquet format with our own statistics. Join order, and so everything that a join can
+/// push down, depends on these statistics.
 ///
-/// Of text: bytes from the listing, and what is remembered of the objects or seen in samples of a few
-/// ([`table`]). Of Parquet: those of the footer, of so many objects as a [`Budget`] allows, without the promise that the least and the greatest of
-/// floating-point numbers are exact. The footer leaves NaN out and says -0.0 for 0.0, and DataFusion
-/// answers MIN and MAX from what is exact.
+/// For text, they are the sizes of the listing, and values that were stored for the objects or seen in samples of a
+/// few of them ([`table`]). For Parquet, they come from the footers of at most as many objects as a [`Budget`]
+/// allows. The least and the greatest floating-point number are marked inexact, because footers leave NaN out and
+/// store -0.0 for 0.0, and DataFusion answers MIN and MAX from exact values.
 #[derive(Debug)]
 pub struct S3Format {
     inner: Arc<dyn FileFormat>,
-    /// Options of CSV that DataFusion does not have.
+    /// CSV options that DataFusion does not have.
     csv: CsvOptions,
     extension: &'static str,
     footers: Arc<Budget>,
-    /// The columns that the folders of its table are named by, where listings have them as text.
+    /// The columns that name the folders of the table; empty if listings return no such columns as text.
     partitions: Partitions,
 }
 
@@ -153,7 +153,7 @@ impl FileFormat for S3Format {
         if !self.is_text() {
             return self.infer_from_footers(state, store, objects).await;
         }
-        // Folders of this machine are listed in no order.
+        // Local folders are listed in no particular order.
         let mut objects = objects.to_vec();
         objects.sort_by(|one, other| one.location.cmp(&other.location));
         let objects = objects.as_slice();
@@ -183,7 +183,7 @@ impl FileFormat for S3Format {
             let statistics = panics::footer(object, footer).await?;
             return Ok(vouched(statistics, state, store, &declared, object).await);
         }
-        // Once all objects are listed, `table` and `footers` know more.
+        // Once all objects are listed, `table` and `footers` add more.
         let mut statistics = Statistics::new_unknown(&table_schema);
         let bytes = usize::try_from(object.size).unwrap_or(usize::MAX);
         statistics.total_byte_size = Precision::Inexact(bytes);
@@ -214,7 +214,7 @@ impl FileFormat for S3Format {
         if self.is_text() || !self.footers.allows(object) {
             return Ok(FileMeta::new(self.infer_stats(state, store, table_schema, object).await?));
         }
-        // One look at the footer.
+        // The footer is read once for both.
         let declared = Arc::clone(&table_schema);
         let footer = self.inner.infer_stats_and_ordering(state, store, table_schema, object);
         let mut meta = panics::footer(object, footer).await?;
@@ -262,7 +262,7 @@ impl FileFormat for S3Format {
             }
             .into());
         }
-        // A row that has no value is written into a folder of its own.
+        // A row without a value is written into its own folder.
         let nullable = conf.output_schema.fields().iter().map(|field| {
             let may_be_null = field.is_nullable() || self.partitions.has(field.name());
             Arc::new(field.as_ref().clone().with_nullable(may_be_null))
@@ -284,7 +284,7 @@ impl FileFormat for S3Format {
 }
 
 impl S3Format {
-    /// The same format of a table whose folders are named by columns, which its listings have as text.
+    /// Returns this format for a table whose folders are named by `partitions`, which its listings return as text.
     pub(crate) fn over_listing(&self, partitions: Partitions) -> Self {
         Self {
             inner: Arc::clone(&self.inner),
@@ -295,8 +295,8 @@ impl S3Format {
         }
     }
 
-    /// The same format, by which a look at an object tells its columns from a few records; nothing if the whole
-    /// object would be fetched for that.
+    /// Returns this format with schema inference from a few records, to look at one object; none if that would fetch
+    /// the whole of a large object.
     pub(crate) fn looking_at(&self, object: &ObjectMeta) -> Option<Self> {
         const RECORDS: usize = 100;
         const LARGEST_ARRAY: u64 = 16 << 20;
@@ -312,7 +312,7 @@ impl S3Format {
         Some(looking)
     }
 
-    /// The schema of objects whose footers tell it; an error is about the first that is at fault.
+    /// Infers the schema of objects from their footers; an error is about the first bad object in the order of names.
     async fn infer_from_footers(
         &self,
         state: &dyn Session,
@@ -326,7 +326,7 @@ impl S3Format {
             let footer = self.inner.infer_schema(state, store, objects);
             return panics::footer(object, footer).await;
         }
-        // DataFusion's own merge takes a column for NOT NULL that some of the objects do not have.
+        // DataFusion's own merge declares a column NOT NULL even if some objects lack it.
         let mut footers = Vec::with_capacity(objects.len());
         for object in objects {
             let footer = self.inner.infer_schema(state, store, std::slice::from_ref(object));
@@ -344,12 +344,12 @@ impl S3Format {
         Ok(Arc::new(columns.into_schema()))
     }
 
-    /// Refuses objects at a location that are too short for the format. Those without a byte are left out beside
-    /// others, as those of text are, which the note says that this returns.
+    /// Refuses objects at a location that are too short for the format. Empty files beside others are left out, like
+    /// empty text files, and the returned note lists them.
     ///
     /// # Errors
     ///
-    /// If there is such an object, with its name.
+    /// If there is an object that is too short; the message contains its name.
     pub(crate) fn check_sizes<'a>(
         &self,
         location: &ListingTableUrl,
@@ -360,7 +360,7 @@ impl S3Format {
         }
         let objects: Vec<&ObjectMeta> = objects.into_iter().collect();
         let are_empty = objects.iter().all(|object| object.size == 0);
-        // Markers of folders have no byte, either.
+        // Folder markers are empty objects, too.
         let is_file = |object: &ObjectMeta| {
             let name = object.location.as_ref().to_ascii_lowercase();
             object.size > 0 || !location.is_collection() || are_empty && name.ends_with(".parquet")
@@ -390,12 +390,12 @@ impl S3Format {
         }
     }
 
-    /// What text stands for which values.
+    /// Returns the options that convert text to values.
     pub(crate) fn values(&self) -> &Values {
         &self.csv.values
     }
 
-    /// The format and the store by which the text of objects is read.
+    /// Returns the format and the store that read the objects as plain UTF-8 text.
     pub(crate) fn text_of(
         &self,
         store: &Arc<dyn ObjectStore>,
@@ -411,12 +411,12 @@ impl S3Format {
         (Arc::new(plain), recoding.read_from(Arc::clone(store), compression))
     }
 
-    /// DataFusion's format, if it is CSV.
+    /// Returns DataFusion's format, if it is CSV.
     pub(crate) fn csv(&self) -> Option<&CsvFormat> {
         self.inner.downcast_ref::<CsvFormat>()
     }
 
-    /// Whether it is CSV or JSON.
+    /// Returns whether the format is CSV or JSON.
     fn is_text(&self) -> bool {
         self.inner.is::<CsvFormat>() || self.inner.is::<JsonFormat>()
     }

@@ -1,9 +1,9 @@
 //! DELETE, UPDATE and TRUNCATE of a table in memory.
 //!
-//! DataFusion carries them out while it plans (so that EXPLAIN changes the table), and takes conditions out of the
-//! optimized plan of their rows: one that is never true, or that has a subquery, is lost, and all rows change. Here
-//! such a statement writes the table anew: a query marks the rows that the condition is TRUE for, and a sink leaves
-//! them out, or takes their new values.
+//! DataFusion executes these statements during planning, so that EXPLAIN changes the table. It also takes the
+//! condition from the optimized plan, which has lost conditions that are never true, or contain a subquery; all rows
+//! then change. Here such a statement rewrites the table: a query marks the rows for which the condition is TRUE, and
+//! a sink removes them or stores their new values.
 
 use std::fmt;
 use std::sync::Arc;
@@ -27,14 +27,14 @@ use futures::TryStreamExt;
 
 use crate::error::{ErrorKind, Told};
 
-/// The column that marks the rows which change.
+/// The column that marks the rows to change.
 const CHANGED: &str = "__changed";
 
-/// Makes the changes of tables in memory ones that a sink carries out.
+/// Rewrites changes of tables in memory as writes to a sink.
 ///
 /// # Errors
 ///
-/// If the rows to change depend on another table than by a subquery.
+/// If another table decides about the rows, other than in a subquery.
 pub(crate) fn by_sink(plan: LogicalPlan) -> Result<LogicalPlan> {
     plan.transform_up(|node| match node {
         LogicalPlan::Dml(dml) => changed(dml),
@@ -100,7 +100,7 @@ fn changed(dml: DmlStatement) -> Result<Transformed<LogicalPlan>> {
     Ok(Transformed::yes(LogicalPlan::Dml(dml)))
 }
 
-/// Whether these are the rows of one table, maybe by another name.
+/// Returns whether a plan returns all rows of one table, possibly under an alias.
 fn is_table(plan: &LogicalPlan) -> bool {
     match plan {
         LogicalPlan::TableScan(_) => true,
@@ -109,12 +109,12 @@ fn is_table(plan: &LogicalPlan) -> bool {
     }
 }
 
-/// A table that is written anew, from its rows with a mark on those that change.
+/// A table that is rewritten from its rows, with a mark on those that change.
 #[derive(Debug)]
 struct Rewritten {
     table: Arc<dyn TableProvider>,
     name: String,
-    /// Whether marked rows stay.
+    /// True if marked rows are kept, as in UPDATE.
     keeps: bool,
     /// The table's columns and the mark.
     schema: SchemaRef,
@@ -122,7 +122,7 @@ struct Rewritten {
 
 impl Rewritten {
     fn new(table: Arc<dyn TableProvider>, name: String, keeps: bool) -> Self {
-        // A NULL for a column that is NOT NULL is found when the rows are written.
+        // A NULL for a NOT NULL column is detected when the rows are written.
         let nullable = |field: &Arc<Field>| Arc::new(field.as_ref().clone().with_nullable(true));
         let mut fields: Vec<_> = table.schema().fields().iter().map(nullable).collect();
         fields.push(Arc::new(Field::new(CHANGED, DataType::Boolean, true)));
@@ -174,14 +174,14 @@ impl TableProvider for Rewritten {
     }
 }
 
-/// Takes the rows that the table is to have.
+/// The sink for the new rows of the table.
 #[derive(Debug)]
 struct Rows {
     table: Arc<dyn TableProvider>,
     name: String,
     keeps: bool,
     schema: SchemaRef,
-    /// What the table had when the rows were planned.
+    /// The content of the table when the statement was planned.
     before: Vec<Vec<RecordBatch>>,
 }
 
@@ -193,7 +193,7 @@ impl DisplayAs for Rows {
 }
 
 impl Rows {
-    /// The rows that stay of some, as the table has them, and how many of them change.
+    /// Returns the remaining rows of a batch, without the mark, and the number of rows that change.
     fn kept(&self, batch: &RecordBatch) -> Result<(RecordBatch, usize)> {
         let last = batch.num_columns().saturating_sub(1);
         let mark: &BooleanArray = batch.column(last).as_boolean();
@@ -255,7 +255,7 @@ impl DataSink for Rows {
     }
 }
 
-/// Whether these are the very same rows.
+/// Returns whether two lists have the same batches, by pointer.
 fn same(now: &[RecordBatch], before: &[RecordBatch]) -> bool {
     now.len() == before.len()
         && now.iter().zip(before).all(|(now, before)| {

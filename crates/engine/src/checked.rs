@@ -1,4 +1,4 @@
-//! Whole objects are compared with the checksums that their store has of them.
+//! Compares whole objects with the checksums that their store has.
 
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,20 +16,20 @@ use crate::datasource::many_ranges::AskedRanges;
 use crate::layered::ReadLayer;
 use crate::silence::Hearing;
 
-/// The most bytes of an object that is read whole for a sample, so that its checksum tells about it.
+/// The maximum size in bytes of an object that a sample reads whole, so that its checksum can be compared.
 const SAMPLE_BYTES: u64 = 512 << 10;
 
-/// What is known of the answers about an object that one GET leads to: object stores ask again for the rest
-/// of an answer that breaks off. An extension of the GET's requests.
+/// The state of all requests that one GET leads to. Object stores request the rest of an answer that breaks off. It
+/// is an extension of the GET's requests.
 #[derive(Debug, Default)]
 pub(crate) struct Conversation {
     pub(crate) hearing: Arc<Hearing>,
-    /// That of the whole object, if the first answer offers one.
+    /// The checksum of the whole object, if the first answer offers one.
     pub(crate) checksum: OnceLock<Checksum>,
 }
 
-/// GETs of samples, from which more is concluded than a query would notice to be wrong. An extension of
-/// these GETs.
+/// Counts the GETs of samples, and those whose bytes are certain to be correct. A query would not notice wrong
+/// conclusions from a damaged sample. It is an extension of these GETs.
 #[derive(Debug, Default)]
 pub(crate) struct Samples {
     asked: AtomicUsize,
@@ -37,13 +37,13 @@ pub(crate) struct Samples {
 }
 
 impl Samples {
-    /// Whether all of them were answered with the bytes that the store has, for sure.
+    /// Returns whether all GETs were answered with bytes that are certain to be correct.
     pub(crate) fn are_vouched(&self) -> bool {
         self.vouched.load(Ordering::Relaxed) >= self.asked.load(Ordering::Relaxed)
     }
 }
 
-/// Bytes are not those of the checksum.
+/// The error for bytes that do not match the checksum.
 #[derive(Debug)]
 pub(crate) struct Damaged {
     object: Path,
@@ -59,16 +59,17 @@ impl fmt::Display for Damaged {
 
 impl std::error::Error for Damaged {}
 
-/// Whole objects are read with their checksums. Of ranges no store offers any.
+/// A layer that compares whole objects with their checksums. Stores offer no checksums of ranges.
 #[derive(Debug)]
 pub(crate) struct Checked {
-    /// The same store, which asks for checksums.
+    /// The same store, with a header that requests checksums.
     pub(crate) asking: Arc<dyn ObjectStore>,
-    /// Whether no byte can be damaged on the way, as with TLS.
+    /// True if bytes cannot be damaged in transit, as with TLS.
     pub(crate) secure: bool,
 }
 
-/// A stream that ends with an error if its bytes are not those of a checksum, and otherwise tells samples.
+/// Returns a stream that ends with an error if its bytes do not match a checksum. If they match, the sample is
+/// counted as correct.
 fn checked(
     stream: BoxStream<'static, Result<Bytes>>,
     object: Path,
@@ -124,7 +125,7 @@ impl ReadLayer for Checked {
         let is_small_sample = samples.is_some() && meta.size <= SAMPLE_BYTES;
         let mut stream = checked(result.into_stream(), location.clone(), checksum, samples);
         if is_small_sample {
-            // Who takes a sample would not read to the end.
+            // A sample would not be read to its end otherwise.
             let all: Vec<Bytes> = stream.try_collect().await?;
             stream = futures::stream::iter(all.into_iter().map(Ok)).boxed();
         }

@@ -4,7 +4,7 @@ use aws_smithy_checksums::ChecksumAlgorithm;
 use aws_smithy_checksums::http::HttpChecksum;
 use http::{HeaderMap, HeaderValue};
 
-/// Asks for it.
+/// The header that requests a checksum.
 pub(crate) const MODE: (&str, &str) = ("x-amz-checksum-mode", "ENABLED");
 
 /// A checksum of the bytes of a whole object.
@@ -15,8 +15,8 @@ pub(crate) struct Checksum {
 }
 
 impl Checksum {
-    /// The one of an answer that is the fastest to compute. One of the checksums of its parts, as
-    /// `COMPOSITE` ones are, is none of its bytes.
+    /// Returns the checksum of an answer that is the fastest to compute. `COMPOSITE` checksums are skipped, because
+    /// they are computed from the checksums of the object's parts, not from its bytes.
     pub(crate) fn offered(headers: &HeaderMap) -> Option<Self> {
         use ChecksumAlgorithm as A;
         let composite = headers.get("x-amz-checksum-type").is_some_and(|it| it == "COMPOSITE");
@@ -29,17 +29,17 @@ impl Checksum {
         offered.next()
     }
 
-    /// The name of its algorithm, as `crc64nvme`.
+    /// Returns the name of the algorithm, such as `crc64nvme`.
     pub(crate) fn name(&self) -> &'static str {
         self.algorithm.as_str()
     }
 
-    /// Begins to compute that of bytes that arrive.
+    /// Begins to compute the checksum of arriving bytes.
     pub(crate) fn begin(&self) -> Box<dyn HttpChecksum> {
         self.algorithm.into_impl()
     }
 
-    /// Whether that of all bytes is this one.
+    /// Returns whether the checksum of all bytes equals this one.
     pub(crate) fn is(&self, computed: Box<dyn HttpChecksum>) -> bool {
         computed.header_value() == self.value
     }
@@ -56,7 +56,7 @@ mod tests {
         Checksum::offered(&headers.collect())
     }
 
-    /// Of `123456789`, as catalogues of CRCs and the definitions of SHA have them.
+    /// The checksums of `123456789`, from catalogues of CRCs and the definitions of SHA.
     const OF_DIGITS: [(&str, &str); 5] = [
         ("x-amz-checksum-crc64nvme", "rosUhgp5mIg="),
         ("x-amz-checksum-crc32c", "4waSgw=="),

@@ -1,4 +1,4 @@
-//! Requests that complete an object only where none is.
+//! Adds the condition to requests that complete an object only if there is none.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -10,8 +10,8 @@ use object_store::{PutMode, PutOptions};
 use crate::layered::ReadLayer;
 use crate::staging::only_new::OnlyNew;
 
-/// Leaves the condition to the [`Completions`] of the requests: the object store would not repeat a request whose
-/// answer is lost.
+/// Removes the condition before the object store, which would not retry a conditional request after a lost answer.
+/// [`Completions`] adds it to the requests.
 #[derive(Debug)]
 pub(crate) struct Unconditional;
 
@@ -24,12 +24,12 @@ impl ReadLayer for Unconditional {
     }
 }
 
-/// The uploads of a bucket that are to become new objects, by their paths.
+/// The multipart uploads of a bucket that must create new objects, by their paths.
 #[derive(Debug, Default)]
 pub(crate) struct Completions(Mutex<HashMap<String, OnlyNew>>);
 
 impl Completions {
-    /// Puts the condition on a request that would complete a new object, and returns that object.
+    /// Adds the condition to a request that would complete a new object, and returns that object.
     pub(crate) fn condition(&self, request: &mut HttpRequest) -> Option<OnlyNew> {
         let query = request.uri().query().unwrap_or_default();
         let has = |name: &str| {
@@ -92,7 +92,7 @@ mod tests {
         check(Method::POST, "http://h/b/other?uploadId=u", false, false);
         check(Method::POST, "http://h/b/k?uploadId=u", false, true);
         check(Method::POST, "http://h/b/k?uploadId=u", false, true);
-        // The next upload may replace it.
+        // The next upload may replace the object.
         check(Method::POST, "http://h/b/k?uploads=", false, false);
         check(Method::POST, "http://h/b/k?uploadId=v", false, false);
         check(Method::POST, "http://h/b/k?uploads=", true, false);

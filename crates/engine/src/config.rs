@@ -1,4 +1,4 @@
-//! The options of a session, set in code or by `SET sluice.…`.
+//! Options of a session, set in code or by `SET sluice.…`.
 
 use std::any::Any;
 use std::fmt;
@@ -13,7 +13,7 @@ pub use crate::idle_timeout::IdleTimeout;
 use crate::index::location::IndexLocation;
 use crate::switch::{Delta, SwitchTarget};
 
-/// An option whose values are the strategies of an operator, or `auto`: the cost model's choice.
+/// Declares an option whose values are the strategies of an operator, or `auto` for the cost model's choice.
 macro_rules! strategies {
     (
         $(#[$about:meta])*
@@ -26,9 +26,9 @@ macro_rules! strategies {
         }
 
         impl $name {
-            /// The option.
+            /// The full name of the option.
             pub const OPTION: &'static str = $option;
-            /// Its values.
+            /// The values of the option, as SQL writes them.
             pub const WORDS: &'static [&'static str] = &[$($word),+];
         }
 
@@ -65,83 +65,83 @@ macro_rules! strategies {
 }
 
 strategies! {
-    /// How tables in the store are read.
+    /// The strategy for reading a table in the store.
     Scan, "sluice.scan":
-    /// Whichever of the others the cost model predicts to be better.
+    /// The cost model picks one of the other strategies.
     #[default]
     Auto = "auto",
-    /// Whole objects are fetched and filtered here.
+    /// Fetch whole objects with GET and filter them locally.
     Get = "get",
-    /// The store filters, projects and aggregates, wherever it can.
+    /// Push filters, columns and aggregates down to the store, if it supports them.
     Select = "select",
-    /// An index leads to the records that are fetched and filtered here, wherever there is one.
+    /// Look matching records up in an index, if there is one, and fetch and filter only these.
     Index = "index",
 }
 
 strategies! {
-    /// Where aggregates without GROUP BY are computed.
+    /// The place where aggregates without GROUP BY are computed.
     Aggregate, "sluice.aggregate":
-    /// Wherever the cost model predicts it to be better.
+    /// The cost model picks one of the other places.
     #[default]
     Auto = "auto",
-    /// In the store, wherever it computes them exactly.
+    /// Compute in the store, if the result is exact.
     Store = "store",
-    /// Here.
+    /// Compute locally.
     Here = "here",
 }
 
 strategies! {
-    /// What becomes of the keys of a join's build side.
+    /// The strategy for sending keys of a join's build side to the store.
     Join, "sluice.join":
-    /// They are sent to the store wherever the cost model predicts it to be better.
+    /// The cost model picks one of the other strategies.
     #[default]
     Auto = "auto",
-    /// The tables are fetched whole.
+    /// Fetch the tables whole.
     Baseline = "baseline",
-    /// The store filters and projects each table by itself.
+    /// Let the store filter and project each table on its own.
     Filtered = "filtered",
-    /// The store also filters the probe side by the keys, wherever it can.
+    /// Let the store also filter the probe side by the keys of the build side, if possible.
     Bloom = "bloom",
 }
 
 strategies! {
-    /// How the best rows of a table are found: ORDER BY with LIMIT.
+    /// The strategy for ORDER BY with LIMIT.
     TopK, "sluice.top_k":
-    /// Whichever of the others the cost model predicts to be better.
+    /// The cost model picks one of the other strategies.
     #[default]
     Auto = "auto",
-    /// All rows are sorted here, of whole objects.
+    /// Fetch whole objects and sort all rows locally.
     Server = "server",
-    /// All rows are sorted here, of those and with the columns that the store sends.
+    /// Let the store filter and project, and sort the returned rows locally.
     Filtered = "filtered",
-    /// A sample tells which rows need not be sent.
+    /// Read a sample first, and skip the rows that the sample excludes.
     Sampling = "sampling",
-    /// The same, but of what the sample leaves, only the sort columns are sent; with them it is known
-    /// which rows are in the answer, and these are sent.
+    /// Sample like `sampling`, then fetch only the sort columns of the remaining rows. These determine the rows of
+    /// the answer, which are fetched last.
     Late = "late",
 }
 
 strategies! {
-    /// Where aggregates with GROUP BY, and DISTINCT, are computed.
+    /// The place where aggregates with GROUP BY, and DISTINCT, are computed.
     GroupBy, "sluice.group_by":
-    /// Wherever the cost model predicts it to be better.
+    /// The cost model picks one of the other places.
     #[default]
     Auto = "auto",
-    /// Here, over whole objects.
+    /// Fetch whole objects and group locally.
     Server = "server",
-    /// Here, over the rows and columns that the store sends.
+    /// Let the store filter and project, and group the returned rows locally.
     Filtered = "filtered",
-    /// In the store, wherever it computes them exactly, by a CASE for each group and aggregate, or by a
-    /// statement for each group where it has no CASE or does not tell groups apart exactly.
+    /// Aggregate in the store, if the result is exact, by one CASE per group and aggregate. Stores that have no CASE,
+    /// or that do not separate groups exactly, get one statement per group.
     Case = "case",
-    /// In the store, wherever it computes them exactly: by a GROUP BY of its own if it has one, else
-    /// as with `case`.
+    /// Aggregate in the store, if the result is exact, by the store's own GROUP BY. Stores without one are used as in
+    /// `case`.
     S3 = "s3",
-    /// The largest groups in the store, the others here.
+    /// Aggregate the largest groups in the store, the others locally.
     Hybrid = "hybrid",
 }
 
-/// The values of an option that names strategies; none of any other.
+/// Returns the values of an option that names strategies; none for any other option.
 #[must_use]
 pub fn words(option: &str) -> &'static [&'static str] {
     let all = [
@@ -161,7 +161,7 @@ fn no_strategy(option: &str, given: &str, words: &[&str]) -> DataFusionError {
     DataFusionError::Configuration(format!("{option} is '{given}', but must be {others} or {last}"))
 }
 
-/// What a choice among strategies minimises: the cost model's objective as an option.
+/// The quantity that a choice among strategies minimises: the cost model's objective as an option.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Objective(pub sluicegate_costmodel::Objective);
 
@@ -198,16 +198,16 @@ impl ConfigField for Objective {
     }
 }
 
-/// How many partitions of a table are asked for at a time: 1 to [`Partitions::MOST`].
+/// The number of partitions of a table that are read at a time, 1 to [`Partitions::MOST`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Partitions(usize);
 
 impl Partitions {
-    /// The most. Each may have two requests under way, and stores say that they are busy before many
-    /// more than that.
+    /// The maximum. Each partition may have two requests in flight, and stores report that they are busy at few more
+    /// than that.
     pub const MOST: usize = 256;
 
-    /// The number.
+    /// Returns the number.
     #[must_use]
     pub const fn get(self) -> usize {
         self.0
@@ -251,12 +251,12 @@ impl ConfigField for Partitions {
     }
 }
 
-/// The share of the rows that filters are taken to pass.
+/// The share of the rows that filters are assumed to pass.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Selectivity(Option<f64>);
 
 impl Selectivity {
-    /// The share, 0 to 1; none if statistics are to tell it.
+    /// Returns the share, 0 to 1; none if statistics determine it.
     #[must_use]
     pub const fn assumed(self) -> Option<f64> {
         self.0
@@ -300,51 +300,62 @@ impl ConfigField for Selectivity {
 }
 
 config_namespace! {
-    /// Options under the prefix `sluice`.
+    /// The options under the prefix `sluice`.
     pub struct SluiceOptions {
-        /// How tables in the store are read: 'auto', 'get', 'select' or 'index'
+        /// The strategy for reading tables in the store: 'auto', 'get', 'select' or 'index'
         pub scan: Scan, default = Scan::Auto
 
-        /// Where index objects are: empty for the folder .sluice-index of the data's bucket, or a URL such as 's3://bucket/folder/'
+        /// The folder of index objects: a URL such as 's3://bucket/folder/', or empty for .sluice-index in the data's
+        /// bucket
         pub index_location: IndexLocation, default = IndexLocation::default()
 
-        /// The most ranges of an object that an index scan asks for by one request, up to 1000, where the store answers several; 1: one by one
+        /// The maximum number of ranges of an object that an index scan requests at once, up to 1000, if the store
+        /// supports several ranges in a request; 1: one request per range
         pub ranges_per_request: usize, default = 256
 
-        /// What 'auto' minimises: 'time', 'dollars', or the bill plus what an hour of waiting is worth, such as '12 dollars per hour'
+        /// The quantity that 'auto' minimises: 'time', 'dollars', or dollars plus a price for waiting, such as '12
+        /// dollars per hour'
         pub objective: Objective, default = Objective::default()
 
-        /// The share of a table's rows that predictions take its filters to pass, 0 to 1; 'auto': what statistics and indexes tell
+        /// The share of a table's rows that predictions assume its filters to pass, 0 to 1; 'auto': estimated from
+        /// statistics and indexes
         pub selectivity: Selectivity, default = Selectivity::default()
 
-        /// Where aggregates without GROUP BY are computed: 'auto', 'store' or 'here'
+        /// The place where aggregates without GROUP BY are computed: 'auto', 'store' or 'here'
         pub aggregate: Aggregate, default = Aggregate::Auto
 
-        /// Whether keys of a join's build side go to the store: 'auto', 'baseline' (the tables are fetched), 'filtered' (without keys) or 'bloom' (with them)
+        /// The use of the keys of a join's build side: 'auto', 'baseline' (tables are fetched whole), 'filtered' (the
+        /// store filters tables without keys) or 'bloom' (keys are sent to the store)
         pub join: Join, default = Join::Auto
 
-        /// The most keys of a join that are found out for a table where the join does not list them; of more, only the least and the greatest are sent
+        /// The maximum number of distinct keys of a join that are collected to filter another table, if the join does
+        /// not list them; beyond it, only the least and the greatest key are sent
         pub join_keys: usize, default = 2_000_000
 
-        /// Whether each key of a join goes to a table by itself, and also to tables that are joined there by the same key
+        /// If true, the keys of a join also filter tables that are joined to its probe side by the same key
         pub transfer: bool, default = true
 
-        /// How ORDER BY with LIMIT finds its rows: 'auto', 'server' (the table is fetched), 'filtered' (the store filters it), 'sampling' (a sample tells which rows need not be sent) or 'late' (then, sort columns first, and the rows of the answer last)
+        /// The strategy for ORDER BY with LIMIT: 'auto', 'server' (the table is fetched), 'filtered' (the store
+        /// filters it), 'sampling' (a sample excludes rows) or 'late' (a sample excludes rows, then the sort columns
+        /// are fetched, then the rows of the answer)
         pub top_k: TopK, default = TopK::Auto
 
-        /// Where aggregates with GROUP BY are computed: 'auto', 'server', 'filtered', 'case', 's3' or 'hybrid'
+        /// The strategy for aggregates with GROUP BY: 'auto', 'server', 'filtered', 'case', 's3' or 'hybrid'
         pub group_by: GroupBy, default = GroupBy::Auto
 
-        /// How many rows of an object, or of a range of it, are looked at to find groups for the store to aggregate
+        /// The number of rows of an object, or of a range of it, that are sampled to find groups for the store to
+        /// aggregate
         pub group_by_sample: usize, default = 4096
 
-        /// An object is split among parallel Select requests of at least this many bytes each
+        /// The minimum number of bytes of each of the parallel Select requests that an object is split among
         pub range_bytes: usize, default = 8 * 1024 * 1024
 
-        /// How many partitions of a table are asked for at the same time by Select, 1 to 256, as far as it has objects or ranges, and at least as many as queries have here
+        /// The minimum number of partitions of a table that Select reads in parallel, 1 to 256, as far as there are
+        /// objects or ranges; the number of partitions of a query, if it is larger
         pub select_partitions: Partitions, default = Partitions::default()
 
-        /// How long a store may say nothing, 100ms to 1h, such as '30s', until a query fails; after half of that the request is sent once more; 'auto': what the endpoint was connected with, by default 30s
+        /// The time that a store may be silent before a query fails, 100ms to 1h, such as '30s'; the request is
+        /// retried once after half of it; 'auto': the endpoint's own setting, by default 30s
         pub idle_timeout: IdleTimeout, default = IdleTimeout::default()
 
         /// The switch that prunes rows on their way: 'off', 'tofino1', 'tofino2', 'paper' or a target file
@@ -353,19 +364,22 @@ config_namespace! {
         /// The allowed probability of a wrong answer through randomized pruning; 0 allows deterministic pruning only
         pub switch_delta: Delta, default = Delta::default()
 
-        /// Seed of the switch's random choices: hashes, fingerprints, rows
+        /// The seed of the switch's random choices: hashes, fingerprints, rows
         pub switch_seed: u64, default = 1
 
-        /// Whether workers evaluate the predicates of WHERE that the switch cannot evaluate, and send the results
+        /// If true, workers evaluate the predicates of WHERE that the switch cannot evaluate, and send the results
         pub switch_workers: bool, default = false
 
-        /// Packets after which a worker bypasses the program if fewer than 1 % of them were pruned, except with one batch in 64; 0: it never does
+        /// The number of packets after which a worker bypasses the program if fewer than 1 % of them were pruned,
+        /// except with one batch in 64; 0: never
         pub switch_patience: u64, default = 16_384
 
-        /// Whether EXPLAIN ANALYZE also counts what a switch without limits would forward, and what workers would ship without a switch; keeps all keys in memory
+        /// If true, EXPLAIN ANALYZE also counts what a switch without limits would forward, and what workers would
+        /// ship without a switch; keeps all keys in memory
         pub switch_opt: bool, default = false
 
-        /// Whether rows cross the query's programs packed into one, packet by packet, as on the switch itself: slower, and with the same outcome
+        /// If true, rows cross the query's programs packed into one, packet by packet, as on the switch itself:
+        /// slower, with the same outcome
         pub switch_packed: bool, default = false
     }
 }
@@ -374,8 +388,8 @@ impl ConfigExtension for SluiceOptions {
     const PREFIX: &'static str = "sluice";
 }
 
-/// Not by DataFusion's macro for extensions, which lists the options without their prefix, so that
-/// `SHOW sluice.scan` does not find it.
+/// DataFusion's macro for extensions is not used because it lists the options without their prefix, so that `SHOW
+/// sluice.scan` would not find them.
 impl ExtensionOptions for SluiceOptions {
     fn as_any(&self) -> &dyn Any {
         self
@@ -397,7 +411,8 @@ impl ExtensionOptions for SluiceOptions {
             return config_err!("there is no option {name}; there are {}", names.join(", "));
         };
         ConfigField::set(self, key, value).map_err(|error| match error {
-            // Ours say what is expected; those of plain numbers and booleans do not.
+            // Errors of our own types already contain the expected values; those of plain numbers and booleans do
+            // not.
             DataFusionError::Configuration(_) | DataFusionError::External(_) => error,
             _ => {
                 let flag = matches!(entry.value.as_deref(), Some("true" | "false"));
@@ -417,13 +432,13 @@ impl ExtensionOptions for SluiceOptions {
 }
 
 impl SluiceOptions {
-    /// Whether an option, by its full name, is one of these: `sluice.scan`.
+    /// Returns whether a full name, such as `sluice.scan`, is one of these options.
     #[must_use]
     pub fn has(name: &str) -> bool {
         name.strip_prefix(Self::PREFIX).is_some_and(|rest| rest.starts_with('.'))
     }
 
-    /// Sets an option, by its full name, to its default.
+    /// Resets an option, given by its full name, to its default.
     ///
     /// # Errors
     ///
@@ -465,7 +480,7 @@ impl Visit for Entries {
 }
 
 impl SluiceOptions {
-    /// The options of a session; the defaults if the session has none.
+    /// Returns the options of a session, or the defaults if the session has none.
     #[must_use]
     pub fn of(options: &ConfigOptions) -> Self {
         options.extensions.get::<Self>().cloned().unwrap_or_default()

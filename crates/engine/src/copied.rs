@@ -1,19 +1,19 @@
-//! COPY to a name that says how the object is compressed, or that its fields are separated by tabs.
+//! COPY to a file whose name implies a compression or tabs between fields.
 
 use datafusion::sql::parser::CopyToStatement;
 use datafusion::sql::sqlparser::ast::Value;
 
 use crate::url_tables::{COMPRESSIONS, TABS};
 
-/// Says in the statement what the name of its target does: `x.csv.gz` is CSV compressed by gzip, as it is when it is
-/// read. What the statement says itself stays.
+/// Adds the options that the name of the target implies. `x.csv.gz` is CSV compressed by gzip, as it is when it is
+/// read. Options of the statement take precedence.
 pub(crate) fn as_named(copy: &mut CopyToStatement) {
     let name = copy.target.rsplit('/').next().unwrap_or_default().to_ascii_lowercase();
     let Named { end, format: by_name, compression } = Named::of(&name);
     if compression.is_none() && end != TABS {
         return;
     }
-    // Parquet is compressed within.
+    // Parquet compresses its pages itself.
     let by_name = by_name.filter(|format| ["CSV", "JSON"].contains(format));
     let stored_as = copy.stored_as.as_deref().or(by_name).map(str::to_ascii_uppercase);
     let Some(format) = stored_as.filter(|format| format != "PARQUET" && format != "ARROW") else {
@@ -28,16 +28,16 @@ pub(crate) fn as_named(copy: &mut CopyToStatement) {
     copy.stored_as = Some(format);
 }
 
-/// What the name of a file says.
+/// The properties that the name of a file implies.
 struct Named<'a> {
-    /// How it ends, without the end of a compression.
+    /// The file extension, without that of a compression.
     end: &'a str,
     format: Option<&'static str>,
     compression: Option<&'static str>,
 }
 
 impl<'a> Named<'a> {
-    /// Of a name in lower case.
+    /// Parses a name in lower case.
     fn of(name: &'a str) -> Self {
         let compression = COMPRESSIONS.iter().find(|(suffix, _)| name.ends_with(suffix));
         let stem = compression.and_then(|(suffix, _)| name.strip_suffix(suffix)).unwrap_or(name);
@@ -53,7 +53,7 @@ impl<'a> Named<'a> {
     }
 }
 
-/// What a user should know of a file whose name says another format than its statement.
+/// Returns a note on a file whose extension differs from the format of its statement.
 pub(crate) fn unlike_name(copy: &CopyToStatement) -> Option<String> {
     let file = copy.target.rsplit('/').next().unwrap_or_default();
     let name = file.to_ascii_lowercase();
@@ -68,11 +68,11 @@ pub(crate) fn unlike_name(copy: &CopyToStatement) -> Option<String> {
     })
 }
 
-/// Compressions of Parquet that need a level, with the usual one.
+/// The compressions of Parquet that need a level, with the usual one.
 const LEVELS: [(&str, &str); 3] =
     [("zstd", "zstd(3)"), ("gzip", "gzip(6)"), ("brotli", "brotli(5)")];
 
-/// Gives a compression of Parquet the usual level, if the statement names none.
+/// Adds the usual level to a compression of Parquet that has none.
 pub(crate) fn with_level(copy: &mut CopyToStatement) {
     let is_parquet = match &copy.stored_as {
         Some(format) => format.eq_ignore_ascii_case("parquet"),
@@ -89,7 +89,7 @@ pub(crate) fn with_level(copy: &mut CopyToStatement) {
     }
 }
 
-/// Adds an option of the format, unless it is there.
+/// Adds an option of the format, unless it is already set.
 fn say(copy: &mut CopyToStatement, option: &str, value: &str) {
     let is_it = |name: &String| {
         let name = name.to_ascii_lowercase();

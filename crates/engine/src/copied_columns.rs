@@ -1,4 +1,4 @@
-//! Columns that COPY cannot write.
+//! Refuses columns that COPY cannot write.
 
 use std::collections::HashSet;
 
@@ -9,21 +9,22 @@ use datafusion::logical_expr::dml::CopyTo;
 
 use crate::{ErrorKind, Told};
 
-/// The option that has the columns which partition the objects written in them, too.
+/// The option that also writes partition columns into the objects.
 const KEEPS: &str = "execution.keep_partition_by_columns";
 
-/// What is said of a COPY that leaves no column to be written.
+/// The message for a COPY without any column to write.
 pub(crate) const NONE_LEFT: &str =
     "all columns are those that partition the objects, and none is left to be written in them";
 
-/// The way out of that.
+/// The hint for a COPY without any column to write.
 pub(crate) const LEAVE_ONE: &str = "Leave one out of PARTITIONED BY (…).";
 
-/// Looks whether what is written has columns, each of which has a name of its own.
+/// Checks that COPY writes at least one column, and that all names are different.
 ///
 /// # Errors
 ///
-/// If it has none, or two have the same name: it could not be read back.
+/// If there is no column, or two have the same name, because the result could not be read back. If Parquet cannot
+/// store a column.
 pub(crate) fn check(copy: &CopyTo, options: &ConfigOptions) -> Result<()> {
     let columns = copy.input.schema().fields();
     let mut names = HashSet::new();
@@ -46,16 +47,16 @@ pub(crate) fn check(copy: &CopyTo, options: &ConfigOptions) -> Result<()> {
     Ok(())
 }
 
-/// Whether the columns which partition the objects are written in them, too.
+/// Returns whether partition columns are also written into the objects.
 pub(crate) fn keeps_partitions(copy: &CopyTo, options: &ConfigOptions) -> bool {
     copy.options.get(KEEPS).map_or(
         options.execution.keep_partition_by_columns,
-        // What is neither is refused when it is planned.
+        // Planning refuses other values.
         |said| !said.eq_ignore_ascii_case("false"),
     )
 }
 
-/// Refuses what Parquet has no type for here.
+/// Refuses intervals, which cannot be written to Parquet.
 fn check_intervals(copy: &CopyTo) -> Result<()> {
     if copy.file_type.get_ext() != "parquet" {
         return Ok(());

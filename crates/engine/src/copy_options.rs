@@ -1,5 +1,5 @@
-//! `COPY … TO '…' (FORMAT parquet, COMPRESSION zstd)`: options as PostgreSQL and DuckDB have them, as DataFusion's
-//! parser knows them: `STORED AS PARQUET OPTIONS (…)`.
+//! `COPY … TO '…' (FORMAT parquet, COMPRESSION zstd)`: converts options in the syntax of PostgreSQL and DuckDB to
+//! that of DataFusion's parser, `STORED AS PARQUET OPTIONS (…)`.
 
 use std::fmt::Write;
 
@@ -10,7 +10,7 @@ use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
 
 use crate::error::{ErrorKind, Told};
 
-/// The names of an option, and what it is called in OPTIONS.
+/// The names of each option, and its name in OPTIONS.
 const OPTIONS: [(&[&str], &str); 11] = [
     (&["header", "has_header"], "format.has_header"),
     (&["delimiter", "delim", "sep"], "format.delimiter"),
@@ -25,16 +25,16 @@ const OPTIONS: [(&[&str], &str); 11] = [
     (&["append"], "append"),
 ];
 
-/// What an option is called in OPTIONS.
+/// Returns the name of an option in OPTIONS.
 pub(crate) fn called(name: &str) -> Option<&'static str> {
     OPTIONS.iter().find(|(names, _)| names.contains(&name)).map(|(_, option)| *option)
 }
 
-/// The tokens of COPY with its options as DataFusion's parser knows them; none if it has no such options.
+/// Returns the tokens of COPY with its options in DataFusion's syntax; none if it has no options in parentheses.
 ///
 /// # Errors
 ///
-/// If there is no option of a name, or it has no such value.
+/// If there is no option of a name, or it does not have one value.
 pub(crate) fn understood(tokens: &[TokenWithSpan]) -> Result<Option<Vec<TokenWithSpan>>> {
     let Some((with, open, close)) = place(tokens) else { return Ok(None) };
     let mut written = Written::default();
@@ -49,7 +49,7 @@ pub(crate) fn understood(tokens: &[TokenWithSpan]) -> Result<Option<Vec<TokenWit
     Ok(Some(before.iter().cloned().chain(ours).chain(behind.iter().cloned()).collect()))
 }
 
-/// Where the options begin, with WITH or without it, and their parentheses.
+/// Returns the indexes of the first token of the options, which may be WITH, and of their parentheses.
 fn place(tokens: &[TokenWithSpan]) -> Option<(usize, usize, usize)> {
     let words: Vec<usize> = (0..tokens.len())
         .filter(|at| !matches!(tokens[*at].token, Token::Whitespace(_) | Token::EOF))
@@ -113,7 +113,7 @@ struct Item {
     values: Vec<String>,
 }
 
-/// The options between two parentheses.
+/// Parses the options between two parentheses.
 fn items(tokens: &[TokenWithSpan]) -> Vec<Item> {
     let mut items: Vec<Item> = Vec::new();
     let mut depth = 0_usize;
@@ -146,7 +146,7 @@ fn items(tokens: &[TokenWithSpan]) -> Vec<Item> {
     items
 }
 
-/// The clauses that options become.
+/// The clauses that replace the options.
 #[derive(Debug, Default)]
 struct Written {
     format: Option<String>,
@@ -247,7 +247,7 @@ mod tests {
                 "(FORMAT csv, PARTITION_BY (year, \"Month\"))",
                 "STORED AS CSV PARTITIONED BY (\"year\", \"Month\")",
             ),
-            // A token is shown with its quote as it is.
+            // The token shows its quote unescaped.
             ("(NULL 'it''s')", "OPTIONS ('format.null_value' 'it's')"),
         ] {
             let sql = format!("explain COPY (select ')' from t) TO 's3://b/x' {options}");

@@ -1,4 +1,4 @@
-//! What was asked of the stores, counted where the requests are made.
+//! Counters of requests and bytes, incremented where requests are sent.
 
 use std::iter::Sum;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use sluicegate_costmodel::{Bytes, RequestCounts, Requests, Work};
 
 use crate::timeline::{OpenRequest, Timeline};
 
-/// What is counted.
+/// A set of counts of requests and bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts<T> {
     /// `GetObject` requests, ranged or whole.
@@ -23,28 +23,28 @@ pub struct Counts<T> {
     pub put: T,
     /// `SelectObjectContent` requests, retries included.
     pub select: T,
-    /// How many of those repeated an earlier one.
+    /// Select requests that repeated an earlier one.
     pub retries: T,
-    /// How many requests, of any kind, were given up because the store said nothing for long.
+    /// Requests of any kind that timed out because the store was silent.
     pub silences: T,
-    /// How many statements the store stopped because they took longer than it allows.
+    /// Statements that the store stopped because they exceeded its time limit.
     pub overdue: T,
-    /// Objects or ranges that were read here because the store could not answer a statement.
+    /// Objects or ranges that were read locally because the store could not answer a statement.
     pub fallbacks: T,
     /// Bytes of GET answers.
     pub got_bytes: T,
     /// Bytes of PUT requests.
     pub put_bytes: T,
-    /// Bytes that Select read, as the store says.
+    /// Bytes that Select read, as reported by the store.
     pub scanned_bytes: T,
-    /// Bytes that Select read after decompression, as the store says.
+    /// Bytes that Select read after decompression, as reported by the store.
     pub processed_bytes: T,
-    /// Bytes of records that Select sent, as the store says.
+    /// Bytes of records that Select returned, as reported by the store.
     pub returned_bytes: T,
     /// Bytes of Select answers that arrived: records and the frames around them.
     pub received_bytes: T,
-    /// Nanoseconds of the store's cores: not counted, but modelled from the bytes that were scanned and
-    /// the statements that did, because no store says it.
+    /// Nanoseconds of the store's cores. No store reports them, so they are modelled from the scanned bytes and the
+    /// statements.
     pub store_nanos: T,
 }
 
@@ -52,7 +52,7 @@ pub struct Counts<T> {
 pub type Counted = Counts<u64>;
 
 impl<T> Counts<T> {
-    /// Each count with its name.
+    /// Returns each count with its name.
     #[must_use]
     pub fn named(&self) -> [(&'static str, &T); 16] {
         [
@@ -75,7 +75,7 @@ impl<T> Counts<T> {
         ]
     }
 
-    /// Each pair of counts as one.
+    /// Combines each pair of counts.
     fn zip<U, V>(&self, other: &Counts<U>, f: impl Fn(&T, &U) -> V) -> Counts<V> {
         Counts {
             get: f(&self.get, &other.get),
@@ -98,49 +98,48 @@ impl<T> Counts<T> {
     }
 }
 
-/// Requests and bytes since the counters were made: those of an endpoint, or of one query there.
+/// Requests and bytes since the counters were made, for one endpoint or for one query there.
 ///
-/// Every HTTP exchange is counted where it is sent, so retries, pages of a listing and merged
-/// ranges are counted as what went over the wire.
+/// Every HTTP exchange is counted where it is sent, so retries, pages of a listing and merged ranges are counted as
+/// they went over the wire.
 #[derive(Debug, Default)]
 pub struct Counters {
     counts: Counts<AtomicU64>,
-    /// Counters to which everything is added that is added here.
+    /// Counters that also receive every increment.
     total: Option<Arc<Counters>>,
-    /// Where requests are written down, if somebody wants to know.
+    /// The record of requests, if it is kept.
     timeline: Option<Arc<Timeline>>,
 }
 
-/// The kinds of requests that are told apart.
+/// The kinds of requests that are counted separately.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RequestKind {
-    /// `GetObject`
+    /// `GetObject` requests.
     Get,
-    /// `HeadObject`, `HeadBucket`
+    /// `HeadObject` and `HeadBucket` requests.
     Head,
-    /// `ListObjects`
+    /// `ListObjects` requests.
     List,
-    /// Anything that writes
+    /// Requests that write or delete.
     Put,
-    /// `SelectObjectContent`
+    /// `SelectObjectContent` requests.
     Select,
 }
 
 impl Counters {
-    /// Counters that start at 0 and whose counts are added to `total` as well.
+    /// Returns counters that start at 0 and add their increments to `total` as well.
     #[must_use]
     pub fn part_of(total: Arc<Self>) -> Self {
         Self { total: Some(total), ..Self::default() }
     }
 
-    /// The same, which also writes every request down.
+    /// Returns these counters with a record of every request in `timeline`.
     #[must_use]
     pub fn on(self, timeline: Arc<Timeline>) -> Self {
         Self { timeline: Some(timeline), ..self }
     }
 
-    /// A request about an object that begins now, if requests are written down; `object` is asked for
-    /// only then.
+    /// Records the start of a request about `object`, if requests are recorded. `object` is not called otherwise.
     #[must_use]
     pub fn open(&self, kind: RequestKind, object: impl FnOnce() -> String) -> Option<OpenRequest> {
         Some(self.timeline.as_ref()?.open(kind, object()))
@@ -154,7 +153,7 @@ impl Counters {
         }
     }
 
-    /// Counts a request.
+    /// Counts one request of a kind.
     pub fn request(&self, kind: RequestKind) {
         self.add(
             |counts| match kind {
@@ -178,23 +177,23 @@ impl Counters {
         self.add(|counts| &counts.put_bytes, bytes);
     }
 
-    /// Counts a request that a store left without an answer, or without the rest of one.
+    /// Counts a request that timed out because the store was silent.
     pub fn silence(&self) {
         self.add(|counts| &counts.silences, 1);
     }
 
-    /// Counts a part of an object that was read here after all.
+    /// Counts a part of an object that was read locally after a statement failed.
     pub fn fallback(&self) {
         self.add(|counts| &counts.fallbacks, 1);
     }
 
-    /// Adds how long a Select call is modelled to have kept cores of the store busy.
+    /// Adds the modelled time that a Select call kept cores of the store busy.
     pub fn store_time(&self, time: Duration) {
         let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         self.add(|counts| &counts.store_nanos, nanos);
     }
 
-    /// Counts what one Select call did, its retries and checks included.
+    /// Counts one Select call, its retries and checks included.
     pub fn select(&self, call: &SelectCounts) {
         self.add(|counts| &counts.select, call.requests);
         self.add(|counts| &counts.retries, call.retries);
@@ -207,7 +206,7 @@ impl Counters {
         self.add(|counts| &counts.received_bytes, call.bytes_received);
     }
 
-    /// Counts what was asked elsewhere, by another process, under the [name](Counts::named) of a count.
+    /// Adds requests or bytes of another process to the count of this [name](Counts::named).
     pub fn elsewhere(&self, name: &str, n: u64) {
         let index = self.counts.named().iter().position(|(it, _)| *it == name);
         if let Some(index) = index {
@@ -215,7 +214,7 @@ impl Counters {
         }
     }
 
-    /// Reads the counters.
+    /// Returns the current counts.
     #[must_use]
     pub fn read(&self) -> Counted {
         self.counts.zip(&self.counts, |counter, _| counter.load(Ordering::Relaxed))
@@ -229,25 +228,25 @@ impl Sum for Counted {
 }
 
 impl Counted {
-    /// What was counted after an earlier reading.
+    /// Returns the increase since an earlier reading.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         self.zip(earlier, |now, then| now.saturating_sub(*then))
     }
 
-    /// All requests.
+    /// Returns the number of all requests.
     #[must_use]
     pub fn requests(&self) -> u64 {
         self.get + self.head + self.list + self.put + self.select
     }
 
-    /// Bytes of payload that came over the link.
+    /// Returns the number of payload bytes that came over the link.
     #[must_use]
     pub fn link_bytes(&self) -> u64 {
         self.got_bytes + self.received_bytes
     }
 
-    /// As work that a price book can price; `wall` is the time it took.
+    /// Returns the counts as work for a price book; `wall` is the elapsed time.
     #[must_use]
     pub fn work(&self, wall: Duration) -> Work {
         Work {

@@ -1,4 +1,4 @@
-//! The headers of CSV files whose table declares its columns.
+//! Headers of CSV files whose table declares its columns.
 
 use datafusion::catalog::Session;
 use datafusion::common::Result;
@@ -13,18 +13,18 @@ use crate::csv_dialect::{self, headers};
 use crate::external_tables::objects_read;
 use crate::notes::Notes;
 
-/// The columns that a table declares of its files.
+/// Returns the declared columns without partition columns.
 fn declared(command: &CreateExternalTable) -> Vec<String> {
     let names = command.schema.fields().iter().map(|field| field.name());
     names.filter(|name| !command.table_partition_cols.contains(name)).cloned().collect()
 }
 
-/// The same command with an option that its files have no header, if it declares columns and the first file begins
-/// with a row; nothing if it has a header, or options say.
+/// Adds the option for files without a header, if the table declares columns and its first file begins with a row of
+/// values. Returns none if the file has a header, or the command sets the option.
 ///
 /// # Errors
 ///
-/// If the location cannot be listed, or the file not be read.
+/// If the location cannot be listed, or the file cannot be read.
 pub(crate) async fn without_header(
     state: &dyn Session,
     command: &CreateExternalTable,

@@ -1,7 +1,7 @@
-//! Declared columns by the names that files have: with the same capitals, or with others if only one is meant.
+//! Matches declared columns to names in files: exactly, or ignoring case if that is unique.
 //!
-//! SQL writes a name without quotes in lower case, and so `CREATE EXTERNAL TABLE t (Id INT)` declares `id`, which no
-//! file with `Id` would have. Columns of CSV are found by their places.
+//! SQL converts a name without quotes to lower case, so `CREATE EXTERNAL TABLE t (Id INT)` declares `id`, and a file
+//! with `Id` would not have that column. CSV columns are found by position instead.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -15,15 +15,15 @@ use object_store::{ObjectMeta, ObjectStore};
 use crate::catalog::S3Format;
 use crate::{ErrorKind, Told};
 
-/// How many objects are looked into where the first does not have all declared columns.
+/// The maximum number of objects that are inspected if the first lacks a declared column.
 const MOST: usize = 8;
 
-/// What declared columns are called in the files of a table that has them by name, where that is something else: the
-/// names of the files, each with the declared one.
+/// Maps names of columns in the files to declared names, if they differ. The files are those of a table that finds
+/// columns by name.
 ///
 /// # Errors
 ///
-/// If several columns may be meant.
+/// If several columns match a declared name.
 pub(crate) async fn in_files(
     state: &dyn Session,
     table: &ListingTable,
@@ -56,12 +56,12 @@ pub(crate) async fn in_files(
     Ok(called)
 }
 
-/// Whether two names are the same but for capitals.
+/// Returns whether two names are equal, ignoring case.
 pub(crate) fn is_same(one: &str, other: &str) -> bool {
     one == other || one.to_lowercase() == other.to_lowercase()
 }
 
-/// The columns of an object; none if it cannot be read, which a query says.
+/// Returns the columns of an object; none if it cannot be read, which a later query reports.
 async fn names(
     state: &dyn Session,
     format: &S3Format,
@@ -74,7 +74,7 @@ async fn names(
     fields.map(|field| field.name().clone()).collect()
 }
 
-/// An error about a name that may mean two columns.
+/// Returns the error for a name that matches two columns.
 pub(crate) fn ambiguous(name: &str, one: &str, other: &str) -> DataFusionError {
     Told {
         kind: ErrorKind::Plan,

@@ -1,4 +1,4 @@
-//! Columns that CREATE TABLE declares twice.
+//! Refuses columns that CREATE TABLE declares twice.
 
 use std::collections::HashSet;
 
@@ -8,11 +8,11 @@ use datafusion::sql::sqlparser::ast::Statement as Sql;
 
 use crate::error::{ErrorKind, Told};
 
-/// Looks for them.
+/// Checks the columns of CREATE TABLE.
 ///
 /// # Errors
 ///
-/// If there is one, with its name.
+/// If a column is declared twice; the message contains its name.
 pub(crate) fn check(statement: &Statement) -> Result<()> {
     let columns = match statement {
         Statement::Statement(statement) => match statement.as_ref() {

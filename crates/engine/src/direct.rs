@@ -1,4 +1,4 @@
-//! The client that follows no redirect, for object stores.
+//! The HTTP client of object stores, which follows no redirect.
 
 use std::io;
 use std::time::Duration;
@@ -19,7 +19,7 @@ struct DirectService {
     direct: Direct,
 }
 
-/// A client whose connections are made within a time, and one that sends from another runtime if there is one.
+/// Returns a client that limits the time of connecting, and one that sends from `runtime`, if it is given.
 pub(crate) fn direct(
     connect_timeout: Duration,
     runtime: Option<&Handle>,
@@ -47,7 +47,7 @@ impl HttpService for DirectService {
     }
 }
 
-/// Whether a request deletes, which may be done twice. Object stores do not count on it.
+/// Returns whether a request deletes, and can therefore be repeated. Object stores do not assume that.
 fn deletes(request: &HttpRequest) -> bool {
     let mut parameters = request.uri().query().unwrap_or_default().split('&');
     match *request.method() {
@@ -57,8 +57,9 @@ fn deletes(request: &HttpRequest) -> bool {
     }
 }
 
-/// What object stores decide by whether to send a request again: always, if the store has not seen it; if the connection
-/// broke, only what may be done twice. A conditional PUT, for one, would meet its own object.
+/// Returns the kind of error by which object stores decide about a retry. A request that the store has not seen is
+/// always retried. If the connection broke, only requests that can be repeated are: a repeated conditional PUT, for
+/// example, would fail because of its own object.
 fn kind(error: &NotSent, repeatable: bool) -> HttpErrorKind {
     match error {
         NotSent { late: true, .. } => HttpErrorKind::Timeout,
@@ -84,7 +85,7 @@ mod tests {
         client.execute(request).await.unwrap_err().kind()
     }
 
-    /// A store that hangs up may have done what it was asked for.
+    /// A store that closes the connection may have executed the request.
     #[tokio::test]
     async fn a_request_that_may_have_been_seen_is_sent_again_if_that_does_no_harm() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -96,7 +97,7 @@ mod tests {
                 let mut request = [0; 4096];
                 let read = connection.read(&mut request).await.unwrap();
                 assert!(read > 0);
-                // Without an answer, or amid its head.
+                // The connection closes before the answer, or within its head.
                 let head = ["", "HTTP/1.1 200 OK\r\ncontent-"][begun % 2];
                 connection.write_all(head.as_bytes()).await.unwrap();
             }

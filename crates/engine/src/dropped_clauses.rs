@@ -1,4 +1,4 @@
-//! What the parser knows and DataFusion leaves out of the plan, or takes for something else, without a word.
+//! Refuses clauses that the parser accepts, but DataFusion silently ignores or misinterprets.
 
 use std::ops::ControlFlow;
 
@@ -14,11 +14,11 @@ use datafusion::sql::sqlparser::ast::{
 use crate::error::{ErrorKind, Told};
 use crate::foreign_statements::instead_of;
 
-/// Looks for it.
+/// Checks a statement.
 ///
 /// # Errors
 ///
-/// If there is such a thing: the answer would be that of another query.
+/// If it has such a clause, because its result would be that of another statement.
 pub(crate) fn check(statement: &Statement) -> Result<()> {
     let found = match statement {
         Statement::Statement(statement) => match (statement.as_ref(), instead_of(statement)) {
@@ -56,7 +56,7 @@ pub(crate) fn check(statement: &Statement) -> Result<()> {
     }
 }
 
-/// A column that another system would number or compute, or whose text it would compare by another order.
+/// Refuses columns that would be numbered or computed, or compared by a collation, in another system.
 fn ignored(columns: &[ColumnDef]) -> ControlFlow<Told> {
     for option in columns.iter().flat_map(|column| &column.options) {
         match &option.option {
@@ -93,7 +93,7 @@ const NUMBERED: (&str, &str) = (
     "Number them in a query: row_number() OVER (ORDER BY …).",
 );
 
-/// Whether a statement defines or sets something, and has no physical plan.
+/// Returns whether a statement defines or sets something, and has no physical plan.
 fn is_definition(statement: &Sql) -> bool {
     matches!(
         statement,
@@ -113,7 +113,7 @@ fn defines() -> ControlFlow<Told> {
     )
 }
 
-/// Visits the queries of a statement, whichever it is.
+/// Visits the queries of any statement.
 pub(crate) fn visit<V: Visitor>(statement: &Statement, visitor: &mut V) -> ControlFlow<V::Break> {
     match statement {
         Statement::Statement(statement) => statement.visit(visitor),
@@ -126,7 +126,7 @@ pub(crate) fn visit<V: Visitor>(statement: &Statement, visitor: &mut V) -> Contr
     }
 }
 
-/// Refuses a clause, with what there is instead.
+/// Refuses a clause, with a hint on the alternative.
 fn refuse(clause: &str, instead: &str) -> ControlFlow<Told> {
     ControlFlow::Break(Told {
         kind: ErrorKind::Unsupported,
@@ -236,8 +236,9 @@ impl Visitor for Dropped {
         }
     }
 
-    /// A date without quotes is a difference of numbers, which is compared with the days since 1970; a format without `%`
-    /// is the same text for every date.
+    /// Refuses dates without quotes, which are differences of numbers that are compared with the days since 1970.
+    /// Refuses formats without `%`, which give the same text for every date. Also refuses intervals with a range of
+    /// units, texts with N, and `*` in aggregates.
     fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<Told> {
         match expr {
             Expr::Interval(interval) if interval.last_field.is_some() => {
@@ -282,7 +283,7 @@ impl Visitor for Dropped {
     }
 }
 
-/// A text or a negative number among what rows are ordered by.
+/// Returns the error for a text or a negative number in ORDER BY.
 fn ordering_constant(order: &OrderBy) -> Option<Told> {
     let OrderByKind::Expressions(keys) = &order.kind else { return None };
     let told = |message, hint| Told { kind: ErrorKind::Plan, message, hint: Some(hint) };
@@ -302,7 +303,7 @@ fn ordering_constant(order: &OrderBy) -> Option<Told> {
     })
 }
 
-/// `count(DISTINCT *)`, which would be 1, and `*` as the argument of another aggregate.
+/// Returns the error for `count(DISTINCT *)`, which would be 1, or for `*` as the argument of another aggregate.
 fn star(expr: &Expr) -> Option<Told> {
     let Expr::Function(function) = expr else { return None };
     let FunctionArguments::List(list) = &function.args else { return None };
@@ -329,7 +330,8 @@ fn star(expr: &Expr) -> Option<Told> {
     })
 }
 
-/// Whether the first of two joined tables is called `positional`, without AS: the parser takes the word for a name.
+/// Returns whether the left table of a join has the alias `positional` without AS, because the parser takes the
+/// keyword of POSITIONAL JOIN for a name.
 fn is_positional(tables: &TableWithJoins) -> bool {
     let joined = tables.joins.iter().map(|join| &join.relation);
     let mut before_a_join =
@@ -345,13 +347,14 @@ fn is_positional(tables: &TableWithJoins) -> bool {
     })
 }
 
-/// A join that pairs every row with every other where other systems ask for a condition; and what to write instead.
+/// The name of a join that pairs every row with every other, although other systems require a condition; and the
+/// hint.
 const WITHOUT_CONDITION: (&str, &str) = (
     "JOIN without ON or USING",
     "Say which rows belong together: JOIN u ON t.id = u.id; or CROSS JOIN u for every pair of rows.",
 );
 
-/// Whether tables are joined without a condition. What makes its rows from the row beside it needs none.
+/// Returns whether tables are joined without a condition. Table functions and lateral subqueries need none.
 fn is_without_condition(tables: &TableWithJoins) -> bool {
     tables.joins.iter().any(|join| {
         let is_inner = matches!(
@@ -369,7 +372,7 @@ fn is_without_condition(tables: &TableWithJoins) -> bool {
     })
 }
 
-/// Functions that write or read a date by a format, or by the first of several that fits.
+/// Functions that format or parse a date; some accept several formats.
 const FORMATTING: [&str; 9] = [
     "to_char",
     "date_format",
@@ -382,7 +385,7 @@ const FORMATTING: [&str; 9] = [
     "to_unixtime",
 ];
 
-/// Patterns of PostgreSQL and others, and those of strftime, the longer ones first.
+/// Format patterns of PostgreSQL and others, with those of strftime, the longer ones first.
 const PATTERNS: [(&str, &str); 16] = [
     ("yyyy", "%Y"),
     ("month", "%B"),
@@ -402,7 +405,7 @@ const PATTERNS: [(&str, &str); 16] = [
     ("am", "%p"),
 ];
 
-/// A format without any `%`, with the one that may be meant.
+/// Returns the error for a format without any `%`, with an equivalent format.
 fn format_of_others(call: &Function) -> Option<Told> {
     let name = call.name.0.last()?.as_ident()?.value.to_ascii_lowercase();
     let FunctionArguments::List(arguments) = &call.args else { return None };
@@ -440,7 +443,7 @@ fn is_comparison(op: &BinaryOperator) -> bool {
     matches!(op, Op::Eq | Op::NotEq | Op::Lt | Op::LtEq | Op::Gt | Op::GtEq)
 }
 
-/// Numbers that are subtracted and written as the year, month and day of a date.
+/// Returns the date that subtracted numbers look like: the year, month and day.
 fn date(expr: &Expr) -> Option<String> {
     let minus = |expr| match expr {
         &Expr::BinaryOp { ref left, op: BinaryOperator::Minus, ref right } => Some((left, right)),

@@ -14,31 +14,31 @@ use crate::datasource::format::TableFormat;
 use crate::datasource::statement::Statement;
 use crate::endpoint_builder::EndpointBuilder;
 
-/// A connected store. Plans hold its name only; a session's
-/// [`Endpoints`](crate::endpoints::Endpoints) say which endpoint that is.
+/// A connected store. Plans contain only its name, which a session's [`Endpoints`](crate::endpoints::Endpoints)
+/// resolve.
 #[derive(Debug, Clone)]
 pub struct Endpoint {
     /// The name that plans show.
     pub name: String,
     pub(crate) profile: Arc<EndpointProfile>,
-    /// Sends Select statements.
+    /// The client for Select statements.
     pub client: Client,
-    /// Counts what is sent, by whichever way.
+    /// The counters of all requests to the store.
     pub counters: Arc<Counters>,
-    /// What its work costs.
+    /// The prices of the store's work.
     pub prices: PriceBook,
     /// The machine and the link that predictions assume.
     pub hardware: HardwareProfile,
 }
 
 impl Endpoint {
-    /// Settings of a new endpoint.
+    /// Returns a builder with the default settings.
     #[must_use]
     pub fn builder() -> EndpointBuilder {
         EndpointBuilder::default()
     }
 
-    /// Predicts for so many machines like the client, each of them paid by the hour.
+    /// Makes predictions for this many machines like the client, each of them paid by the hour.
     pub(crate) fn run_on(&mut self, machines: NonZeroU32) {
         let before = self.hardware.client.machines;
         self.hardware.client.machines = machines;
@@ -46,17 +46,17 @@ impl Endpoint {
         self.prices.compute.per_hour = hour * f64::from(machines.get()) / f64::from(before.get());
     }
 
-    /// What may be sent.
+    /// Returns the capabilities of the store.
     #[must_use]
     pub fn profile(&self) -> &EndpointProfile {
         &self.profile
     }
 
-    /// The request for a file of a format, or for the bytes `start .. end` of it.
+    /// Returns the request for a file of a format, or for the bytes `start .. end` of the file.
     ///
-    /// A whole file is asked for as one with line breaks in quotes, which it may have although its
-    /// table does not say so. A store that cannot read such files takes the table at its word
-    /// (`'format.newlines_in_values'`), as DataFusion does where it splits a file.
+    /// The request for a whole file allows line breaks in quotes, which it may contain even if its table does not
+    /// declare them. For a store that cannot read such files, the table's declaration is used
+    /// (`'format.newlines_in_values'`), as DataFusion does when it splits a file.
     #[must_use]
     pub fn request(
         &self,
@@ -74,11 +74,11 @@ impl Endpoint {
         request
     }
 
-    /// Whether a statement about files of a format may be sent.
+    /// Checks that the store accepts a statement about files of a format.
     ///
     /// # Errors
     ///
-    /// What the profile does not allow, or what the store refused before.
+    /// The reason from the profile, or the store's earlier refusal.
     pub fn takes(&self, statement: &Statement, format: &TableFormat) -> Result<(), Why> {
         let request = self.request(statement, format, None);
         let allowed = self.profile().allows(&statement.query);

@@ -1,4 +1,4 @@
-//! Settings of an endpoint.
+//! The builder of an endpoint.
 
 use std::sync::Arc;
 
@@ -10,10 +10,10 @@ use crate::counters::Counters;
 use crate::endpoint::Endpoint;
 use crate::{Result, hardware};
 
-/// Makes an [`Endpoint`].
+/// Builds an [`Endpoint`].
 ///
-/// What is not set comes from the usual places of AWS: environment variables, then the profile
-/// files, then the machine's role.
+/// Settings that are missing come from the usual places of AWS: environment variables, then the profile files, then
+/// the machine's role.
 #[derive(Debug, Clone)]
 pub struct EndpointBuilder {
     name: Option<String>,
@@ -36,59 +36,59 @@ impl Default for EndpointBuilder {
 }
 
 impl EndpointBuilder {
-    /// The name that plans show; without one, that of the profile.
+    /// Sets the name that plans show; by default, that of the profile.
     #[must_use]
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());
         self
     }
 
-    /// The store's URL, such as `http://127.0.0.1:9000`.
+    /// Sets the store's URL, such as `http://127.0.0.1:9000`.
     #[must_use]
     pub fn endpoint(mut self, url: impl Into<String>) -> Self {
         self.connect.endpoint = Some(url.into());
         self
     }
 
-    /// An access key.
+    /// Sets an access key.
     #[must_use]
     pub fn credentials(mut self, id: impl Into<String>, secret: impl Into<String>) -> Self {
         self.connect.credentials = Some(Credentials::new(id, secret));
         self
     }
 
-    /// Everything about the connection at once.
+    /// Sets all options of the connection at once.
     #[must_use]
     pub fn connect(mut self, options: ConnectOptions) -> Self {
         self.connect = options;
         self
     }
 
-    /// What the store may be sent, and which of its answers are exact. The default is `aws`,
-    /// which is careful, or, with an endpoint, [`EndpointProfile::unknown`]: everything is read
-    /// with GET, because no two kinds of stores answer alike.
+    /// Sets the capabilities of the store, and which of its answers are exact. The default is `aws`, which is
+    /// careful. With an endpoint it is [`EndpointProfile::unknown`], which reads everything with GET, because
+    /// different kinds of stores give different answers.
     #[must_use]
     pub fn profile(mut self, profile: EndpointProfile) -> Self {
         self.profile = Some(profile);
         self
     }
 
-    /// What the store's work costs. The default is PushdownDB's: us-east-1 in 2020.
+    /// Sets the prices of the store's work. The default is PushdownDB's price book: us-east-1 in 2020.
     #[must_use]
     pub fn prices(mut self, prices: PriceBook) -> Self {
         self.prices = prices;
         self
     }
 
-    /// The machine and the link that predictions assume. The default is `local-1gbit` for a store on
-    /// this machine, `aws-in-region` for AWS, and `remote-1gbit` for any other.
+    /// Sets the machine and the link that predictions assume. The default is `local-1gbit` for a store on this
+    /// machine, `aws-in-region` for AWS, and `remote-1gbit` for any other store.
     #[must_use]
     pub fn hardware(mut self, hardware: HardwareProfile) -> Self {
         self.hardware = Some(hardware);
         self
     }
 
-    /// Connects. Nothing is sent yet: the first query finds out whether the store can be reached.
+    /// Connects. No request is sent yet; the first query fails if the store cannot be reached.
     ///
     /// # Errors
     ///

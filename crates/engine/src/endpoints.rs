@@ -11,11 +11,11 @@ use datafusion::execution::object_store::ObjectStoreUrl;
 use crate::carried::carried;
 use crate::endpoint::Endpoint;
 
-/// The endpoints of a session. Plans hold the name of an endpoint; rules and operators look it up
-/// here, so a plan carries no connection and no credentials.
+/// The endpoints of a session. Plans contain the name of an endpoint; rules and operators look it up here, so a plan
+/// contains no connection and no credentials.
 ///
-/// It is part of the session's configuration, under a prefix without settings, because rules,
-/// sources and task contexts can all read that. Clones share one registry.
+/// It is part of the session's configuration, under a prefix without settings, because rules, sources and task
+/// contexts can all read that. Clones share one registry.
 #[derive(Debug, Clone, Default)]
 pub struct Endpoints {
     registry: Arc<RwLock<Registry>>,
@@ -39,8 +39,7 @@ enum Owner {
 }
 
 impl Endpoints {
-    /// A registry with one endpoint, which serves every bucket that is not assigned to another
-    /// store.
+    /// Makes a registry with one endpoint, which serves every bucket that is not assigned to another store.
     #[must_use]
     pub fn new(default: Arc<Endpoint>) -> Self {
         let name = default.name.clone();
@@ -52,7 +51,7 @@ impl Endpoints {
         Self { registry: Arc::new(RwLock::new(registry)) }
     }
 
-    /// The endpoints of a session, if it has any.
+    /// Returns the endpoints of a session, if it has any.
     #[must_use]
     pub fn of(options: &ConfigOptions) -> Option<&Self> {
         options.extensions.get::<Self>()
@@ -79,7 +78,7 @@ impl Endpoints {
         Ok(())
     }
 
-    /// Puts another endpoint in the place of the one of a name, for all of its buckets.
+    /// Replaces the endpoint of a name for all of its buckets.
     pub(crate) fn replace(&self, name: &str, endpoint: Arc<Endpoint>) {
         let mut registry = self.registry.write().unwrap_or_else(PoisonError::into_inner);
         for owner in registry.buckets.values_mut() {
@@ -100,7 +99,7 @@ impl Endpoints {
         registry.buckets.insert(bucket.to_owned(), Owner::Foreign);
     }
 
-    /// The endpoint of a name.
+    /// Returns the endpoint of a name.
     ///
     /// # Errors
     ///
@@ -116,7 +115,7 @@ impl Endpoints {
         })
     }
 
-    /// The endpoint that serves a bucket, if it is one of ours.
+    /// Returns the endpoint that serves a bucket, if it is one of ours.
     #[must_use]
     pub fn bucket(&self, bucket: &str) -> Option<Arc<Endpoint>> {
         let registry = self.registry.read().unwrap_or_else(PoisonError::into_inner);
@@ -128,14 +127,14 @@ impl Endpoints {
         registry.by_name.get(name?).cloned()
     }
 
-    /// The endpoint that serves a store URL such as `s3://bucket/`, if it is one of ours.
+    /// Returns the endpoint that serves a store URL such as `s3://bucket/`, if it is one of ours.
     #[must_use]
     pub fn serving(&self, url: &ObjectStoreUrl) -> Option<Arc<Endpoint>> {
         self.bucket(bucket_of(url)?)
     }
 
-    /// The same endpoints, of which predictions are for one machine: for a query that stays here, where there are
-    /// several.
+    /// Returns a copy of the endpoints that predicts for one machine, for queries that run locally although there are
+    /// workers.
     #[must_use]
     pub fn on_one_machine(&self) -> Self {
         let registry = self.registry.read().unwrap_or_else(PoisonError::into_inner);
@@ -149,7 +148,7 @@ impl Endpoints {
         Self { registry: Arc::new(RwLock::new(Registry { by_name, buckets, default })) }
     }
 
-    /// All endpoints, by name.
+    /// Returns all endpoints, by name.
     #[must_use]
     pub fn all(&self) -> Vec<Arc<Endpoint>> {
         let registry = self.registry.read().unwrap_or_else(PoisonError::into_inner);
@@ -157,7 +156,7 @@ impl Endpoints {
     }
 }
 
-/// The bucket of a store URL, if its scheme is `s3`.
+/// Returns the bucket of a store URL, if its scheme is `s3`.
 #[must_use]
 pub fn bucket_of(url: &ObjectStoreUrl) -> Option<&str> {
     url.as_str().strip_prefix("s3://").map(|rest| rest.trim_end_matches('/'))

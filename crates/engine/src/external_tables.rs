@@ -1,5 +1,5 @@
-//! CREATE EXTERNAL TABLE: DataFusion's tables of files, with notes or corrections where DataFusion
-//! would silently ignore something.
+//! CREATE EXTERNAL TABLE: DataFusion's tables of files, with notes or corrections where DataFusion would silently
+//! ignore something.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -110,11 +110,11 @@ impl TableProviderFactory for ExternalTables {
     }
 }
 
-/// The columns that the folders of a table are named by: those that it declares, else those that all objects have.
+/// Returns the partition columns of a table: the declared ones, or else those that the folders of all objects name.
 ///
 /// # Errors
 ///
-/// If one of them is no column of those declared, or a location cannot be listed.
+/// If the table declares its columns, but not a partition column, or a location cannot be listed.
 async fn partitions(state: &dyn Session, command: &CreateExternalTable) -> Result<Partitions> {
     let declared = &command.table_partition_cols;
     if !declared.is_empty() {
@@ -151,8 +151,8 @@ async fn partitions(state: &dyn Session, command: &CreateExternalTable) -> Resul
     Ok(Partitions::new(as_text))
 }
 
-/// The same URL, of which DataFusion takes nothing for the end of the names of objects that is escaped: it looks for
-/// that in keys.
+/// Escapes the dots of a URL's last segment if the segment is escaped. DataFusion would otherwise take the escaped
+/// end of the name for a file extension, and look for it in keys, which are not escaped.
 fn without_escaped_end(url: &str) -> String {
     match url.rsplit_once('/') {
         Some((folder, name)) if url.contains("://") && name.contains('%') => {
@@ -162,7 +162,7 @@ fn without_escaped_end(url: &str) -> String {
     }
 }
 
-/// The same command about the columns of the files alone. If it declares none of them, they are inferred.
+/// Returns the command without its partition columns. If no other columns are declared, they are inferred.
 fn of_files(command: &CreateExternalTable, partitions: &Partitions) -> Result<CreateExternalTable> {
     let schema = command.schema.inner();
     let fields = schema.fields().iter().filter(|field| !partitions.has(field.name()));
@@ -171,7 +171,7 @@ fn of_files(command: &CreateExternalTable, partitions: &Partitions) -> Result<Cr
     Ok(CreateExternalTable { schema, table_partition_cols: Vec::new(), ..command.clone() })
 }
 
-/// The same session, in which DataFusion does not look for columns in the names of folders.
+/// Returns the session with DataFusion's inference of partition columns turned off.
 fn without_inferred_partitions(state: &dyn Session) -> Option<SessionState> {
     let mut state = state.as_any().downcast_ref::<SessionState>()?.clone();
     let options = state.config_mut().options_mut();
@@ -179,7 +179,7 @@ fn without_inferred_partitions(state: &dyn Session) -> Option<SessionState> {
     Some(state)
 }
 
-/// The same table with columns by the names that its files have.
+/// Renames the columns of a table to the names in its files.
 fn called_as_in_files(
     state: &dyn Session,
     command: &CreateExternalTable,
@@ -217,16 +217,16 @@ fn called_as_in_files(
         .with_column_defaults(command.column_defaults.clone()))
 }
 
-/// A table of files with text in the columns that are computed of it.
+/// A table of files that reads computed columns as text.
 pub(crate) struct AsText {
     pub(crate) files: ListingTable,
-    /// By which options they are computed.
+    /// The options that compute values from the text.
     pub(crate) values: Values,
-    /// The columns of the files, without those of partitions, with the types that they have when they are computed.
+    /// The columns of the files, without partition columns, with their computed types.
     pub(crate) columns: Schema,
 }
 
-/// The same table with text in the columns that are computed of it; nothing if there is none.
+/// Returns the table with text in its computed columns; none if it computes no column from text.
 pub(crate) fn as_text(
     state: &dyn Session,
     table: &ListingTable,
@@ -242,7 +242,7 @@ pub(crate) fn as_text(
     let columns = schema.fields().iter().filter(|field| !partitions.has(field.name()));
     let columns: Vec<Arc<Field>> = columns.map(Arc::clone).collect();
     let columns = Schema::new_with_metadata(columns, schema.metadata().clone());
-    // Text has another order than what it stands for.
+    // Text sorts differently from the values that it stands for.
     let options = options.clone().with_file_sort_order(Vec::new());
     let config = ListingTableConfig::new_with_multi_paths(table.table_paths().clone())
         .with_listing_options(options)
@@ -252,7 +252,7 @@ pub(crate) fn as_text(
     Ok(Some(AsText { files, values, columns }))
 }
 
-/// Refuses folders of which DataFusion would read objects of other formats, too.
+/// Refuses folders in which DataFusion would also read objects of other formats.
 ///
 /// # Errors
 ///
@@ -264,7 +264,7 @@ async fn check_folders(state: &dyn Session, command: &CreateExternalTable) -> Re
         other => other,
     };
     for location in command.locations.iter().filter(|location| location.ends_with('/')) {
-        // Of folders on this machine, it reads objects by their names.
+        // In local folders, DataFusion selects objects by their names.
         let folder = ListingTableUrl::parse(as_url(location)?)?;
         let ignored = session.config_options().execution.listing_table_ignore_subdirectory;
         let mut there = below(session, command, location).await?;
@@ -277,7 +277,8 @@ async fn check_folders(state: &dyn Session, command: &CreateExternalTable) -> Re
     Ok(())
 }
 
-/// Why the columns of a folder cannot be told, if it has no objects, or none of the table's kind.
+/// Explains why the columns of a folder cannot be inferred. Returns none unless the folder has no objects, or none
+/// that the table reads.
 async fn no_columns(
     state: &dyn Session,
     command: &CreateExternalTable,
@@ -334,7 +335,7 @@ async fn no_columns(
     )))
 }
 
-/// The objects with data below a folder, also in its subfolders.
+/// Lists the objects with data below a folder, including subfolders.
 async fn below(
     session: &SessionState,
     command: &CreateExternalTable,
@@ -349,8 +350,8 @@ async fn below(
     Ok(there)
 }
 
-/// The same command with the compression, and the tabs between fields, that the names of its objects say and the
-/// command does not; nothing if they say none.
+/// Adds the compression and the tab delimiter that object names imply, unless the command sets these options. Returns
+/// none if nothing is added.
 async fn as_named(
     state: &dyn Session,
     command: &CreateExternalTable,
@@ -375,7 +376,7 @@ async fn as_named(
     let tabs = format!(".{TABS}");
     let mut named = command.clone();
     for (suffix, compression) in [("", "")].iter().chain(&COMPRESSIONS) {
-        // An object that is named need not be called by its format.
+        // A single object may have any extension before its compression suffix.
         let of_format = if in_folder { format!(".{kind}{suffix}") } else { (*suffix).to_owned() };
         let has_tabs = kind == "csv" && all_end(&format!("{tabs}{suffix}"));
         let says_compression = !suffix.is_empty() && (has_tabs || all_end(&of_format));
@@ -389,7 +390,7 @@ async fn as_named(
     Ok((named.options != command.options).then_some(named))
 }
 
-/// There is no object of the name that a location is.
+/// Returns the error for a location without an object of its name.
 fn no_object(location: &str) -> DataFusionError {
     if !location.contains(['*', '?', '[']) {
         return nothing_at(location);
@@ -402,11 +403,12 @@ fn no_object(location: &str) -> DataFusionError {
     .into()
 }
 
-/// Looks whether objects are in folders of the partitions that the table declares: DataFusion reads no others.
+/// Checks that objects are in folders of the declared partitions, because DataFusion reads no others. Notes those
+/// that are not.
 ///
 /// # Errors
 ///
-/// If none is.
+/// If none of the objects is in such a folder.
 fn check_partitions(
     command: &CreateExternalTable,
     (location, folder): (&str, &ListingTableUrl),
@@ -455,12 +457,12 @@ fn check_partitions(
     Ok(())
 }
 
-/// A note on a table of which there is nothing.
+/// Returns a note on a table whose objects are all empty.
 pub(crate) fn without_bytes(location: &str) -> String {
     format!("what is at {location} has no bytes: as a table, it has neither columns nor rows")
 }
 
-/// Those of the objects at a location that its table reads.
+/// Returns the objects at a location that its table reads.
 pub(crate) fn objects_read(
     state: &dyn Session,
     table: &ListingTable,
@@ -475,8 +477,8 @@ pub(crate) fn objects_read(
     there.iter().filter(is_read).cloned().collect()
 }
 
-/// Looks at what the table will read, and whether a listing of its indexes is worth it. Returns these and the objects
-/// that it reads. The listing is the one that DataFusion made for the table, and is cached.
+/// Checks the objects of the table, and decides whether a listing of its indexes pays. Returns this decision and the
+/// objects that the table reads. The listing is the cached one that DataFusion made for the table.
 ///
 /// # Errors
 ///
@@ -553,15 +555,14 @@ async fn look(
 pub(crate) const SUBFOLDERS: &str =
     "datafusion.execution.listing_table_ignore_subdirectory = false";
 
-/// The same session, in which a location has all objects below it. Folders of partitions belong to
-/// it either way.
+/// Returns the session with locations that include all objects below them. Partition folders are always included.
 pub(crate) fn with_subfolders(state: &SessionState) -> SessionState {
     let mut state = state.clone();
     state.config_mut().options_mut().execution.listing_table_ignore_subdirectory = false;
     state
 }
 
-/// A note on objects in subfolders.
+/// Returns a note on objects in subfolders.
 pub(crate) fn in_subfolders(location: &str, objects: &[&Path]) -> String {
     format!(
         "objects in subfolders of {location} are not read: {}; SET {SUBFOLDERS} to read them",
@@ -569,12 +570,12 @@ pub(crate) fn in_subfolders(location: &str, objects: &[&Path]) -> String {
     )
 }
 
-/// Whether a name is that of an object beside the data, such as `_SUCCESS` or `.part.crc`.
+/// Returns whether a name is that of an auxiliary object, such as `_SUCCESS` or `.part.crc`.
 pub(crate) fn is_hidden(path: &Path) -> bool {
     path.filename().is_some_and(|name| name.starts_with(['_', '.']))
 }
 
-/// The type of a partition column that is inferred from folders' names.
+/// Returns the type of a partition column that is inferred from folders' names.
 pub(crate) fn inferred_partition_type() -> DataType {
     DataType::Dictionary(Box::new(DataType::UInt16), Box::new(DataType::Utf8))
 }

@@ -1,5 +1,5 @@
-//! Tables of files, as DataFusion lists them: what is named must be there, indexes are listed beside, and columns are
-//! called as the table has them ([`TableColumns`]).
+//! Tables of files, listed by DataFusion. An object that is named must exist, indexes are listed at the same time,
+//! and columns have the names of the table ([`TableColumns`]).
 
 use std::sync::Arc;
 
@@ -29,31 +29,31 @@ use crate::listed::Listed;
 use crate::notes::Notes;
 use crate::table_columns::TableColumns;
 
-/// A table of files. DataFusion takes what is no longer at a location that does not end in `/` for an
-/// empty folder, and answers as if the object had no rows; here it must be there.
+/// A table of files. If the object at a location without a trailing `/` no longer exists, DataFusion takes the
+/// location for an empty folder and returns no rows; this table fails instead.
 #[derive(Debug)]
 pub(crate) struct FilesTable {
-    /// The table without the columns of folders.
+    /// The table without partition columns.
     table: ListingTable,
-    /// What is listed, with those columns as text.
+    /// The table that is listed, with partition columns as text.
     listing: ListingTable,
     columns: TableColumns,
-    /// Those that name an object.
+    /// The locations that name one object.
     named: Vec<ListingTableUrl>,
-    /// Which objects below its locations are its own, if not all are.
+    /// The selection of objects below the locations; none if all belong to the table.
     listed: Option<Listed>,
     indexes: Foreseen,
-    /// Whether its columns were declared, rather than told by its files.
+    /// True if the columns were declared, false if they were inferred from the files.
     is_declared: bool,
 }
 
 impl FilesTable {
-    /// Below a location, indexes are listed at the same time as the objects if those are such that this
-    /// is worth it. `table` has the columns of its files only.
+    /// Creates the table. Indexes below a location are listed together with its objects, if `indexes` expects that to
+    /// pay. `table` has only the columns of its files.
     ///
     /// # Errors
     ///
-    /// If there can be no such table.
+    /// If the listing table cannot be made.
     pub(crate) fn new(
         state: &dyn Session,
         table: ListingTable,
@@ -70,23 +70,23 @@ impl FilesTable {
         Ok(Self { table, listing, columns, named, listed, indexes, is_declared })
     }
 
-    /// The same with columns that were declared, if they were.
+    /// Sets whether the columns were declared.
     pub(crate) fn declared(self, is_declared: bool) -> Self {
         Self { is_declared, ..self }
     }
 
-    /// The same with only these of the objects below its locations.
+    /// Limits the table to a selection of the objects below its locations.
     pub(crate) fn listed(self, listed: Option<Listed>) -> Self {
         Self { listed, ..self }
     }
 
-    /// Whether its files are JSON.
+    /// Returns whether the files are JSON.
     pub(crate) fn is_json(&self) -> bool {
         ["json", "ndjson", "jsonl"].contains(&self.table.options().format.get_ext().as_str())
     }
 
-    /// The same plan, which compares the headers of CSV objects with the table's columns when it opens them, unless
-    /// they were compared before.
+    /// Makes the plan compare the headers of CSV objects with the table's columns when it opens them, unless they
+    /// were compared before.
     fn expecting_headers(
         &self,
         state: &dyn Session,
@@ -104,7 +104,7 @@ impl FilesTable {
         })
     }
 
-    /// The same plan, which reads files of this machine in the order of their names.
+    /// Makes the plan read local files in the order of their names.
     fn in_order(
         state: &dyn Session,
         plan: Arc<dyn ExecutionPlan>,
@@ -113,15 +113,17 @@ impl FilesTable {
         with_scans(plan, |scan| in_order_of_names(scan, least_cut))
     }
 
+    /// Checks that every location that names an object has one.
+    ///
     /// # Errors
     ///
-    /// If the plan has no file of a location, and there is none either.
+    /// If the plan reads no file of such a location, and no object is there.
     async fn are_there(&self, state: &dyn Session, plan: &Arc<dyn ExecutionPlan>) -> Result<()> {
         for location in &self.named {
             if reads(plan, location)? {
                 continue;
             }
-            // Or a filter on partitions has left it out.
+            // A filter on partitions may also have removed the file.
             let store = state.runtime_env().object_store(location)?;
             let mut objects = location.list_all_files(state, store.as_ref(), "").await?;
             if objects.try_next().await?.is_none() {
@@ -132,7 +134,7 @@ impl FilesTable {
     }
 }
 
-/// Whether a plan reads a file of the location.
+/// Returns whether a plan reads a file of the location.
 fn reads(plan: &Arc<dyn ExecutionPlan>, location: &ListingTableUrl) -> Result<bool> {
     let mut found = false;
     each_file(plan, |object| {
@@ -142,7 +144,7 @@ fn reads(plan: &Arc<dyn ExecutionPlan>, location: &ListingTableUrl) -> Result<bo
     Ok(found)
 }
 
-/// The same scan of JSON, which notes keys that are no columns.
+/// Makes scans of JSON note keys that are not columns.
 fn noting_keys(
     state: &dyn Session,
     plan: Arc<dyn ExecutionPlan>,
@@ -153,8 +155,8 @@ fn noting_keys(
     }
 }
 
-/// The same scan of files of this machine, which a folder lists in any order, in that of their names; nothing of
-/// another scan. Those that are too small to be cut, all of them together, are read one after the other.
+/// Sorts the files of a local scan by name, because folders are listed in any order; returns none for any other scan.
+/// If all files together are too small to be split, they are read one after the other.
 fn in_order_of_names(scan: &FileScanConfig, least_cut: u64) -> Option<FileScanConfig> {
     let files = || scan.file_groups.iter().flat_map(FileGroup::iter);
     let is_here = scan.object_store_url.as_str().starts_with("file:");
@@ -173,7 +175,7 @@ fn in_order_of_names(scan: &FileScanConfig, least_cut: u64) -> Option<FileScanCo
     Some(FileScanConfigBuilder::from(scan.clone()).with_file_groups(groups).build())
 }
 
-/// The same plan with other scans of files, where there is to be another one.
+/// Replaces the file scans of a plan for which `other` returns a new one.
 fn with_scans(
     plan: Arc<dyn ExecutionPlan>,
     other: impl Fn(&FileScanConfig) -> Option<FileScanConfig>,
@@ -193,7 +195,7 @@ fn with_scans(
     .data()
 }
 
-/// Hands on the files that a plan reads, until told to stop.
+/// Calls `see` for each file that a plan reads, until it returns [`TreeNodeRecursion::Stop`].
 fn each_file(
     plan: &Arc<dyn ExecutionPlan>,
     mut see: impl FnMut(&ObjectMeta) -> TreeNodeRecursion,

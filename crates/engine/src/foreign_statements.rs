@@ -1,4 +1,4 @@
-//! Statements and clauses of other systems that are refused as a whole, with what there is instead.
+//! Refuses statements and clauses of other systems, with hints on the alternative.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use datafusion::sql::sqlparser::ast::{
     Value,
 };
 
-/// What is not supported, and what there is instead.
+/// The name of an unsupported statement or clause, and a hint on the alternative.
 type Instead = (Cow<'static, str>, Cow<'static, str>);
 
 const ALONE: &str =
@@ -22,7 +22,7 @@ const FOLDERS: &str = "CREATE EXTERNAL TABLE … PARTITIONED BY (a) LOCATION 's3
 const TEXTS: &str =
     "Leave it out: texts are UTF-8. read_csv('…', encoding => 'latin-1') reads other encodings.";
 
-/// What to say of a statement that is not supported; none if it may be.
+/// Returns the name and the hint for an unsupported statement; none for other statements.
 pub(crate) fn instead_of(statement: &Sql) -> Option<Instead> {
     let (what, instead) = match statement {
         Sql::CreateFunction(_) => (
@@ -54,7 +54,7 @@ fn is_null(values: &[Expr]) -> bool {
     matches!(values, [Expr::Value(value)] if value.value == Value::Null)
 }
 
-/// The clause of CREATE TABLE that is not supported.
+/// Returns the name and the hint for an unsupported clause of CREATE TABLE.
 fn clause_of_table(table: &CreateTable) -> Option<Instead> {
     let (clause, instead): (Cow<'static, str>, _) = match &table.table_options {
         CreateTableOptions::None if table.comment.is_some() => ("COMMENT".into(), LEAVE_OUT),
@@ -74,7 +74,7 @@ fn clause_of_table(table: &CreateTable) -> Option<Instead> {
     Some((format!("{clause} of CREATE TABLE").into(), instead.into()))
 }
 
-/// What an option is called.
+/// Returns the name of an option.
 fn name(option: &SqlOption) -> Cow<'static, str> {
     match option {
         SqlOption::Comment(_) => "COMMENT".into(),

@@ -1,7 +1,8 @@
-//! `FROM t WHERE …`: queries without SELECT, which want all columns.
+//! `FROM t WHERE …`: queries without SELECT, which return all columns.
 //!
-//! The parser knows `FROM t` alone, and no options of COPY in parentheses ([`copy_options`]). Where it refuses a statement, `SELECT *` is put before each FROM that begins a
-//! query without SELECT, and the statement is parsed again; places in errors stay those of the text.
+//! The parser supports only `FROM t`, and no options of COPY in parentheses ([`copy_options`]). If it refuses a
+//! statement, `SELECT *` is inserted before each FROM that begins a query without SELECT, and the statement is parsed
+//! again. Places in errors still refer to the original text.
 
 use datafusion::common::config::Dialect;
 use datafusion::common::{DataFusionError, Result, not_impl_err};
@@ -23,7 +24,7 @@ use crate::spellings;
 ///
 /// # Errors
 ///
-/// If it is not one, with the keyword that may have been meant.
+/// If the text is not one statement. The error suggests a keyword in place of a mistyped one.
 pub(crate) fn parse(state: &SessionState, sql: &str) -> Result<Statement> {
     let limit = state.config_options().sql_parser.recursion_limit.get();
     nesting::check(sql, limit)?;
@@ -67,13 +68,13 @@ fn parsed(state: &SessionState, sql: &str) -> Result<Statement> {
         None => return Err(error),
     };
     only_one(state, tokens).map_err(|second| {
-        // What was added is not what the user wrote.
+        // The error must not be about the inserted text.
         let is_ours = second.to_string().contains("found: SELECT at");
         if is_ours { error } else { second }
     })
 }
 
-/// The one statement that tokens are.
+/// Parses tokens as exactly one statement.
 fn only_one(state: &SessionState, tokens: Vec<TokenWithSpan>) -> Result<Statement> {
     let limit = state.config_options().sql_parser.recursion_limit.get();
     let mut statements = DFParserBuilder::new(tokens)
@@ -87,23 +88,23 @@ fn only_one(state: &SessionState, tokens: Vec<TokenWithSpan>) -> Result<Statemen
     }
 }
 
-/// A query between two parentheses, or parts of it between set operators.
+/// A query between two parentheses, or one operand of set operators.
 #[derive(Debug, Default)]
 struct Query {
-    /// Where its FROM is, if it comes first and no SELECT has followed.
+    /// The index of its FROM, if that comes first and no SELECT has followed.
     from: Option<usize>,
-    /// Whether SELECT or another FROM was there, so that no FROM can be the first.
+    /// True after SELECT or another FROM, so that no later FROM can be the first.
     begun: bool,
-    /// Whether it begins with WITH, so that its FROM may follow a parenthesis.
+    /// True if it begins with WITH, so that its FROM may follow a parenthesis.
     with: bool,
 }
 
-/// The tokens with SELECT wherever it was left out; none if it never was.
+/// Inserts SELECT wherever it is missing; none if it never is.
 fn completed(tokens: Vec<TokenWithSpan>) -> Option<Vec<TokenWithSpan>> {
     let mut outer: Vec<Query> = Vec::new();
     let mut query = Query::default();
     let mut missing: Vec<usize> = Vec::new();
-    // The two words or signs before, the last one first.
+    // The two previous tokens, the last one first.
     let mut before: [Option<&Token>; 2] = [None, None];
     for (index, TokenWithSpan { token, .. }) in tokens.iter().enumerate() {
         match token {
@@ -152,7 +153,8 @@ fn completed(tokens: Vec<TokenWithSpan>) -> Option<Vec<TokenWithSpan>> {
     Some(completed)
 }
 
-/// Whether FROM begins a query after these: `extract(year FROM d)` and `a IS DISTINCT FROM b` have others.
+/// Returns whether FROM begins a query after these tokens, unlike in `extract(year FROM d)` and `a IS DISTINCT FROM
+/// b`.
 fn may_begin(before: [Option<&Token>; 2], with: bool) -> bool {
     let [Some(last), earlier] = before else { return true };
     match last {

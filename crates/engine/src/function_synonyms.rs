@@ -1,4 +1,4 @@
-//! Functions of other systems that are one of DataFusion's by another name, or with another argument, or an operator.
+//! Functions of other systems that DataFusion has under another name, with other arguments, or as an operator.
 
 use datafusion::sql::sqlparser::ast::helpers::attached_token::AttachedToken;
 use datafusion::sql::sqlparser::ast::{
@@ -6,10 +6,10 @@ use datafusion::sql::sqlparser::ast::{
     Ident, ObjectName, Value,
 };
 
-/// Parts of a date or a time stamp, which `date_part` takes by name.
+/// Parts of a date or a time stamp that `date_part` accepts by name.
 const PARTS: [&str; 8] = ["year", "quarter", "month", "week", "day", "hour", "minute", "second"];
 
-/// Names, and what the same function is called here.
+/// Names in other systems, and DataFusion's names.
 const NAMES: [(&str, &str); 5] = [
     ("len", "length"),
     ("mid", "substr"),
@@ -18,8 +18,8 @@ const NAMES: [(&str, &str); 5] = [
     ("variance", "var"),
 ];
 
-/// Second names of aggregates. DataFusion names the column of such a call without its FILTER, like that of a call that has
-/// none.
+/// Second names of aggregates. DataFusion leaves FILTER out of the column name of such a call, so that it equals that
+/// of a call without FILTER.
 const AGGREGATES: [(&str, &str); 7] = [
     ("covar", "covar_samp"),
     ("mean", "avg"),
@@ -30,14 +30,14 @@ const AGGREGATES: [(&str, &str); 7] = [
     ("var_sample", "var"),
 ];
 
-/// The name of a function as it is looked up, unless it is in quotes.
+/// Returns the name of a function in lower case, unless it is in quotes.
 fn typed(call: &Function) -> Option<String> {
     let [name] = call.name.0.as_slice() else { return None };
     let name = name.as_ident().filter(|name| name.quote_style.is_none())?;
     Some(name.value.to_ascii_lowercase())
 }
 
-/// Makes a call one of a function that there is: `year(d)` is `date_part('year', d)`.
+/// Renames a call to an existing function: `year(d)` becomes `date_part('year', d)`.
 pub(crate) fn rename(call: &mut Function) {
     let Some(typed) = typed(call) else { return };
     let FunctionArguments::List(list) = &mut call.args else { return };
@@ -51,7 +51,8 @@ pub(crate) fn rename(call: &mut Function) {
     }
 }
 
-/// What a call means that is no function here: `if(c, a, b)` is CASE, and `mod(a, b)` is `a % b`.
+/// Returns the expression for a call that has no equivalent function: `if(c, a, b)` becomes CASE, `mod(a, b)` becomes
+/// `a % b`.
 pub(crate) fn operator(call: &Function) -> Option<Expr> {
     let typed = typed(call)?;
     let FunctionArguments::List(list) = &call.args else { return None };

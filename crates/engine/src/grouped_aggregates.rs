@@ -1,4 +1,4 @@
-//! Aggregates in GROUP BY: written there, or named by their place or their alias in the list of columns.
+//! Refuses aggregates in GROUP BY, written there, or referenced by their position or alias in the SELECT list.
 
 use std::ops::ControlFlow;
 
@@ -12,16 +12,17 @@ use datafusion::sql::sqlparser::ast::{
 use crate::dropped_clauses::visit;
 use crate::error::{ErrorKind, Told};
 
-/// Looks for them.
+/// Checks the GROUP BY clauses of a statement.
 ///
 /// # Errors
 ///
-/// If there is one.
+/// If one contains an aggregate.
 pub(crate) fn check(state: &SessionState, statement: &Statement) -> Result<()> {
     found(Groups { state, by_alias: false }, statement).map_or(Ok(()), |told| Err(told.into()))
 }
 
-/// An error about a column that there would be twice, if GROUP BY names an aggregate by its alias; any other as it is.
+/// Replaces an error about a duplicate column if GROUP BY names an aggregate by its alias; other errors are
+/// unchanged.
 pub(crate) fn explained(
     state: &SessionState,
     statement: &Statement,
@@ -44,7 +45,7 @@ fn found(mut groups: Groups<'_>, statement: &Statement) -> Option<Told> {
 
 struct Groups<'a> {
     state: &'a SessionState,
-    /// Whether a name is looked up among the aliases of SELECT: a column of a table comes before these.
+    /// True if names are looked up among the aliases of SELECT. Columns of tables take precedence over aliases.
     by_alias: bool,
 }
 
@@ -77,7 +78,7 @@ impl Visitor for Groups<'_> {
     }
 }
 
-/// The column of SELECT that a key of GROUP BY names by its place, or by its alias.
+/// Returns the expression in the SELECT list that a key of GROUP BY references by position, or by alias.
 fn meant<'a>(key: &Expr, columns: &'a [SelectItem], by_alias: bool) -> Option<&'a Expr> {
     let of = |item: &'a SelectItem| match item {
         SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } => Some(expr),
@@ -87,7 +88,7 @@ fn meant<'a>(key: &Expr, columns: &'a [SelectItem], by_alias: bool) -> Option<&'
         Expr::Value(value) => {
             let Value::Number(digits, _) = &value.value else { return None };
             let place = digits.parse::<usize>().ok()?.checked_sub(1)?;
-            // A star stands for as many columns as there are.
+            // A star stands for an unknown number of columns.
             columns.get(..=place)?.iter().map(of).collect::<Option<Vec<_>>>()?.pop()
         }
         Expr::Identifier(name) if by_alias => {
@@ -101,11 +102,11 @@ fn meant<'a>(key: &Expr, columns: &'a [SelectItem], by_alias: bool) -> Option<&'
     }
 }
 
-/// Whether an expression has an aggregate that is of its query, and of no window.
+/// Returns whether an expression has an aggregate, outside of windows and subqueries.
 fn has_aggregate(state: &SessionState, expr: &Expr) -> bool {
     struct Aggregates<'a> {
         state: &'a SessionState,
-        /// How many sub-queries are around.
+        /// The number of enclosing subqueries.
         depth: usize,
     }
 

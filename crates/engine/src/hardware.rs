@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use sluicegate_costmodel::HardwareProfile;
 
-/// The profile for a store at this URL, named after what is known of it: `local-1gbit` on this machine,
-/// `aws-in-region` for AWS, `remote-1gbit` for any other store. EXPLAIN names it with every prediction;
-/// `sluice calibrate` measures a better one.
+/// Returns the profile for a store at this URL: `local-1gbit` on this machine, `aws-in-region` for AWS,
+/// `remote-1gbit` for any other store. EXPLAIN names it with every prediction; `sluice calibrate` measures a better
+/// one.
 pub(crate) fn assumed(endpoint: Option<&str>) -> HardwareProfile {
     let host = endpoint.map_or(Host::Aws, host);
     let name = match host {
@@ -25,13 +25,13 @@ pub(crate) fn assumed(endpoint: Option<&str>) -> HardwareProfile {
     hardware
 }
 
-/// A core's time for a statement of a store on the same machine, whatever it scans, and for any other request: the
-/// client's part and the store's, as measured with our server over 5,000 objects of 25 bytes (2026-11, two cores,
-/// 0.9 ms and 0.4 ms).
+/// The core time of a statement to a store on the same machine, independent of the scanned bytes. It covers the
+/// client's and the store's part, as measured with our server over 5,000 objects of 25 bytes (2026-11, two cores: 0.9
+/// ms a statement, and 0.4 ms for any other request).
 const STATEMENT: Duration = Duration::from_micros(900);
 const REQUEST: Duration = Duration::from_micros(400);
 
-/// Where a store is.
+/// The place of a store.
 enum Host {
     Here,
     Aws,

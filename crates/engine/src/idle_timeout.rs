@@ -1,4 +1,4 @@
-//! How long stores may say nothing, as an option.
+//! The option for the time that stores may be silent.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,27 +7,27 @@ use std::time::Duration;
 use datafusion::common::config::{ConfigField, Visit};
 use datafusion::common::{DataFusionError, Result, config_err};
 
-/// How long a store may say nothing, before an answer begins and between its parts, until a query fails;
-/// after half of that the request is sent once more. [`IdleTimeout::LEAST`] to [`IdleTimeout::MOST`], or
-/// what each endpoint was connected with
+/// The time that a store may be silent, before an answer begins and between its parts, until a query fails. After
+/// half of it, the request is retried once. The range is [`IdleTimeout::LEAST`] to [`IdleTimeout::MOST`]; the default
+/// is the setting of each endpoint
 /// ([`ConnectOptions::idle_timeout`](sluicegate_client::ConnectOptions::idle_timeout)).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct IdleTimeout(Option<Duration>);
 
 impl IdleTimeout {
-    /// The least.
+    /// The minimum.
     pub const LEAST: Duration = Duration::from_millis(100);
-    /// The most.
+    /// The maximum.
     pub const MOST: Duration = Duration::from_secs(3600);
 
-    /// The time; none if it is that of the endpoint.
+    /// Returns the time; none if each endpoint's own setting applies.
     #[must_use]
     pub const fn get(self) -> Option<Duration> {
         self.0
     }
 }
 
-/// A number with its unit: `500ms`, `30s`, `1.5min`, `1h`.
+/// Parses a number with its unit: `500ms`, `30s`, `1.5min`, `1h`.
 fn time(text: &str) -> Option<Duration> {
     let unit = text.find(|c: char| c.is_ascii_alphabetic())?;
     let (number, unit) = text.split_at(unit);

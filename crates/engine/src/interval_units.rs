@@ -1,5 +1,5 @@
-//! INTERVAL with a unit that there is not, or with none: the parser takes the unit for the name of a column, and
-//! DataFusion the number for seconds.
+//! Refuses INTERVAL with an unknown unit or none. The parser takes an unknown unit for the name of a column, and
+//! DataFusion takes the number for seconds.
 
 use std::ops::ControlFlow;
 
@@ -11,11 +11,11 @@ use datafusion::sql::sqlparser::tokenizer::{Location, Span, Token, Tokenizer};
 
 use crate::error::{ErrorKind, Told, are_similar};
 
-/// Looks for such intervals.
+/// Checks the intervals of a statement.
 ///
 /// # Errors
 ///
-/// If there is one, with the unit that may be meant.
+/// If there is such an interval. The hint contains a similar unit.
 pub(crate) fn check(sql: &str, statement: &Statement) -> Result<()> {
     let mut units = Units { sql };
     let found = match statement {
@@ -33,7 +33,7 @@ pub(crate) fn check(sql: &str, statement: &Statement) -> Result<()> {
     }
 }
 
-/// The units, as they are written of one and of several.
+/// The units, in singular and plural.
 const UNITS: [&str; 13] = [
     "YEAR",
     "QUARTER",
@@ -50,7 +50,7 @@ const UNITS: [&str; 13] = [
     "CENTURY",
 ];
 
-/// Words that may follow an interval and are no name for it.
+/// Words that may follow an interval and are no alias.
 const FOLLOWS: [&str; 24] = [
     "AND",
     "AS",
@@ -108,7 +108,7 @@ impl Visitor for Units<'_> {
     }
 }
 
-/// The number that is the value of an interval, as it is written, and where it is.
+/// Returns the value of an interval if it is a number, as written, and its place.
 fn number(value: &Expr) -> Option<(String, Span)> {
     match value {
         Expr::Value(value) => match &value.value {
@@ -126,7 +126,7 @@ fn number(value: &Expr) -> Option<(String, Span)> {
     }
 }
 
-/// The word that follows a place.
+/// Returns the word after a place.
 fn word_after(sql: &str, span: Span) -> Option<String> {
     if span.end == Location::empty() {
         return None;
@@ -143,7 +143,7 @@ fn word_after(sql: &str, span: Span) -> Option<String> {
     }
 }
 
-/// The unit that a word is similar to.
+/// Returns the unit that is similar to a word.
 fn meant(word: &str) -> Option<&'static str> {
     let word = word.to_ascii_uppercase();
     let short =

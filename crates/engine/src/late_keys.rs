@@ -1,4 +1,4 @@
-//! Keys of JSON that come after the records that tell the columns, and so are none.
+//! Hints for keys of JSON that first appear after the sampled records, and therefore are no columns.
 
 use datafusion::common::{DataFusionError, SchemaError, TableReference};
 use datafusion::prelude::SessionContext;
@@ -7,15 +7,14 @@ use crate::error::Error;
 use crate::files_table::FilesTable;
 use crate::sql;
 
-/// An error of planning a statement; if it is about a column that there is not, and the statement reads JSON, it
-/// says how far keys are looked for.
+/// Adds a hint to an error about an unknown column if the statement reads JSON; other errors are unchanged.
 pub(crate) async fn told(context: &SessionContext, sql: &str, error: Error) -> Error {
     let is_missing = matches!(
         error.datafusion().find_root(),
         DataFusionError::SchemaError(error, _)
             if matches!(error.as_ref(), SchemaError::FieldNotFound { .. })
     );
-    // `ORDER BY ALL` names no column.
+    // The error of `ORDER BY ALL` names no column.
     if !is_missing || !error.to_string().starts_with("No field named") {
         return error;
     }
@@ -31,7 +30,7 @@ pub(crate) async fn told(context: &SessionContext, sql: &str, error: Error) -> E
     error
 }
 
-/// Whether a table is one of JSON, as far as that is known without asking the store.
+/// Returns whether a table is known to be JSON, without a request to the store.
 async fn is_json(context: &SessionContext, table: TableReference) -> bool {
     let name = table.table().to_ascii_lowercase();
     if name.starts_with("read_") || name.contains(['/', '.']) {

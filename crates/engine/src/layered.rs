@@ -1,4 +1,4 @@
-//! Stores that do something to what is read, and leave all else to the store below.
+//! Object stores that change reads or listings, and pass everything else on to the store below.
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use object_store::{
 };
 use url::Url;
 
-/// What is done to GETs, and which objects are listed.
+/// A layer that changes GETs and selects the objects of listings.
 #[async_trait]
 pub(crate) trait ReadLayer: fmt::Debug + Send + Sync + 'static {
     /// Reads an object of the store below, or a part of it.
@@ -32,22 +32,22 @@ pub(crate) trait ReadLayer: fmt::Debug + Send + Sync + 'static {
         inner.get_opts(location, options).await
     }
 
-    /// Which objects are listed.
+    /// Returns the filter for objects in listings.
     fn lists(&self) -> Arc<dyn Fn(&Path) -> bool + Send + Sync> {
         Arc::new(|_| true)
     }
 
-    /// How an object is written in one request.
+    /// Changes the options of a write in one request.
     fn writes(&self, options: PutOptions) -> PutOptions {
         options
     }
 
-    /// The folder in which all is that is listed below a prefix, if that is another one.
+    /// Returns the folder that contains all listed objects below a prefix; none if that is the prefix itself.
     fn lists_within(&self, _prefix: Option<&Path>) -> Option<Path> {
         None
     }
 
-    /// What the store is called.
+    /// Formats the name of the store.
     ///
     /// # Errors
     ///
@@ -57,7 +57,7 @@ pub(crate) trait ReadLayer: fmt::Debug + Send + Sync + 'static {
     }
 }
 
-/// A store whose GETs pass a layer.
+/// A store whose GETs and listings pass a layer.
 #[derive(Debug)]
 pub(crate) struct Layered<L> {
     inner: Arc<dyn ObjectStore>,
@@ -65,7 +65,7 @@ pub(crate) struct Layered<L> {
 }
 
 impl<L: ReadLayer> Layered<L> {
-    /// A store above another one.
+    /// Puts a layer above a store.
     pub(crate) fn new(inner: Arc<dyn ObjectStore>, layer: L) -> Self {
         Self { inner, layer }
     }
@@ -84,7 +84,7 @@ pub(crate) struct LayeredStores<F> {
 }
 
 impl<F> LayeredStores<F> {
-    /// Layers above the stores of a registry.
+    /// Puts layers above the stores of a registry.
     pub(crate) fn new(inner: &Arc<dyn ObjectStoreRegistry>, above: F) -> Self {
         Self { inner: Arc::clone(inner), above }
     }
@@ -118,7 +118,7 @@ where
     }
 }
 
-/// What is to be listed of a listing.
+/// Filters a listing.
 fn listed(
     there: BoxStream<'static, Result<ObjectMeta>>,
     lists: Arc<dyn Fn(&Path) -> bool + Send + Sync>,

@@ -1,15 +1,15 @@
-//! From SQL text to record batches, with the work moved to where the data is.
+//! Runs SQL over S3 stores and moves work to where the data is.
 //!
-//! [`Engine`] is a DataFusion session whose tables are in an S3 store. If the store supports S3
-//! Select, scans send it their filters, columns and aggregates; if it does not, or if a GET is
-//! cheaper, the same query reads the objects. The answer is the same either way.
+//! [`Engine`] is a DataFusion session whose tables are in an S3 store. If the store supports S3 Select, scans push
+//! their filters, columns and aggregates down to it. If the store does not, or if a GET is cheaper, the same query
+//! reads the objects. The answer is the same either way.
 //!
 //! ```no_run
 //! # #[tokio::main]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! use sluicegate_engine::{EndpointProfile, Engine};
 //!
-//! // What may be pushed down depends on the store; without a profile everything is read with GET.
+//! // The profile lists what may be pushed down; without one, everything is read with GET.
 //! let builder = Engine::builder().endpoint("http://127.0.0.1:9000");
 //! let engine = builder.profile(EndpointProfile::sluice()).build().await?;
 //! let batches = engine.collect("SELECT count(*) FROM 's3://bucket/file.csv'").await?;
@@ -19,30 +19,31 @@
 //! # }
 //! ```
 //!
-//! Where to look:
+//! Entry points:
 //!
-//! - [`Engine::plan`] returns a [`Query`], which counts its own requests and bytes and says which
-//!   settings it could not follow; [`Engine::query`], [`Engine::collect`] and [`Engine::stream`]
+//! - [`Engine::plan`] returns a [`Query`], which counts its own requests and bytes and lists the
+//!   settings that it could not follow; [`Engine::query`], [`Engine::collect`] and [`Engine::stream`]
 //!   return only its rows.
-//! - [`Engine::explain`] lists, for every scan, aggregate and ORDER BY … LIMIT, the possible ways to run it with their
+//! - [`Engine::explain`] lists, for every scan, aggregate and ORDER BY … LIMIT, the possible ways to run it with
+//!   their
 //!   predicted numbers, and why the others are not possible ([`choice`]).
-//! - `ANALYZE TABLE t` reads a table to know its values better when queries are planned
+//! - `ANALYZE TABLE t` reads a table and stores statistics about its values for the planner
 //!   ([`statistics`]).
 //! - [`Engine::register_endpoint`] adds a further store for buckets of its own.
 //! - [`with_pushdown`] adds the rules to a DataFusion session that you already have.
 //! - [`config`] has the options that SQL sets with `SET sluice.…`.
 //! - [`guards`] lists where DataFusion's answers are wrong and ours differ.
-//! - [`Error`] has a kind, a sentence and mostly a hint, also where a query fails while it runs.
+//! - [`Error`] has a kind, a sentence and usually a hint, also if a query fails while it runs.
 //!
-//! Chains of up to 2,000 operators are planned and run recursively, so the threads that poll an engine's futures and
-//! streams, and those of a worker, need stacks of [`STACK_BYTES`] for them; Tokio's have 2 MiB otherwise:
+//! Chains of up to 2,000 operators are planned and run recursively. The threads that poll the futures and streams of
+//! an engine or a worker therefore need stacks of [`STACK_BYTES`]; Tokio's default is 2 MiB:
 //!
 //! ```
 //! let threads = tokio::runtime::Builder::new_multi_thread()
 //!     .enable_all()
 //!     .thread_stack_size(sluicegate_engine::STACK_BYTES)
 //!     .build()?;
-//! // `block_on` polls on the thread that calls it: spawn what queries.
+//! // `block_on` polls on the calling thread, whose stack is smaller: spawn the work.
 //! threads.block_on(threads.spawn(async { /* … */ }))?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -207,18 +208,18 @@ use self::staging::Uploads;
 use self::statistics::analyze::{Analysis, Analyze};
 use self::store::S3Stores;
 use self::url_tables::UrlTables;
-// What callers need to set an engine up and to read its answers, so that they need not name the
+// Callers need these types to set an engine up and to read its answers. The re-exports save them a dependency on the
 // crates below.
 pub use sluicegate_client::{ConnectOptions, Credentials};
 pub use sluicegate_costmodel::{HardwareProfile, Objective, PriceBook};
 pub use sluicegate_s3select::profile::EndpointProfile;
 
-/// The stack of a thread that plans or runs queries, so that no statement that is answered overflows it. At the limit, 2,000
-/// operators that follow one another take some 9 MiB where crates are optimised, as do 500 parts of UNION, and several times
-/// as much where they are not. Pages that are not used take no memory.
+/// The stack size of a thread that plans or runs queries, in bytes. It is large enough for every statement that is
+/// accepted. At the limit, 2,000 consecutive operators take some 9 MiB if crates are optimised, as do 500 branches of
+/// UNION, and several times as much if they are not. Unused pages take no memory.
 pub const STACK_BYTES: usize = 64 << 20;
 
-/// SQL over S3 stores: one, and those that are registered for buckets of their own.
+/// Runs SQL over S3 stores: a main one, and those that are registered for certain buckets.
 #[derive(Clone)]
 pub struct Engine {
     context: SessionContext,
@@ -229,18 +230,18 @@ pub struct Engine {
     stores: Arc<S3Stores>,
     /// The catalogs, without the tables that are named by their URL.
     catalogs: Arc<dyn CatalogProviderList>,
-    /// The bytes that the last ANALYZE TABLE has to read.
+    /// The number of bytes that the last ANALYZE TABLE has to read.
     analyzing: Arc<AtomicU64>,
 }
 
 impl Engine {
-    /// Settings for a new engine.
+    /// Returns a builder with the default settings.
     #[must_use]
     pub fn builder() -> EngineBuilder {
         EngineBuilder::default()
     }
 
-    /// Plans one statement: text → logical plan → physical plan. What comes back has not run,
+    /// Plans one statement, from text through the logical to the physical plan. The returned DataFrame has not run,
     /// except that DDL, SET and ANALYZE TABLE take effect.
     ///
     /// # Errors
@@ -250,22 +251,21 @@ impl Engine {
         Ok(self.plan(sql).await?.into_frame())
     }
 
-    /// Plans one statement, as [`Engine::query`] does, and keeps what belongs to it: the counters of
-    /// its requests and its warnings.
+    /// Plans one statement like [`Engine::query`], and keeps the counters of its requests and its warnings.
     ///
     /// # Errors
     ///
-    /// As for [`Engine::query`].
+    /// Those of [`Engine::query`].
     pub async fn plan(&self, sql: &str) -> Result<Query> {
         self.planned(sql, QueryCounters::default(), Journal::of_warnings()).await
     }
 
-    /// The same, for a query that is to be shown when it has run: it keeps what was decided, and when
-    /// each of its requests was sent, for [`Query::profile`]. Start it with [`Query::start`].
+    /// Plans one statement like [`Engine::plan`], and records its decisions and the time of each request for
+    /// [`Query::profile`]. Start the query with [`Query::start`].
     ///
     /// # Errors
     ///
-    /// As for [`Engine::query`].
+    /// Those of [`Engine::query`].
     pub async fn profile(&self, sql: &str) -> Result<Query> {
         self.planned(sql, QueryCounters::with_timeline(), Journal::default()).await
     }
@@ -306,7 +306,7 @@ impl Engine {
             LogicalPlan::Statement(Statement::ResetVariable(reset))
                 if config::SluiceOptions::has(&reset.variable) =>
             {
-                // DataFusion resets no options but its own.
+                // DataFusion resets only its own options.
                 let state = self.context.state_ref();
                 let mut state = state.write();
                 let extensions = &mut state.config_mut().options_mut().extensions;
@@ -323,7 +323,7 @@ impl Engine {
                 let done = done.map_err(|error| option_values::of_setting(&name, &value, error));
                 Ok(DataFrame::new(session.state(), done?.into_parts().1))
             }
-            // These change the engine's session. EXECUTE finds a query there, which is this one.
+            // These statements change the engine's session. EXECUTE must find this query there.
             LogicalPlan::Statement(_)
             | LogicalPlan::Ddl(DdlStatement::CreateFunction(_) | DdlStatement::DropFunction(_)) => {
                 let (_, plan) = self.context.execute_logical_plan(plan).await?.into_parts();
@@ -333,9 +333,8 @@ impl Engine {
         }
     }
 
-    /// The session as one query sees it: the same catalogs, settings, memory and caches, but the
-    /// requests through its object stores are that query's, and so are the warnings of its plan,
-    /// and it lists what is there now.
+    /// Returns the session of one query. It shares catalogs, settings, memory and caches with the engine. Requests
+    /// through its object stores and warnings of its plan belong to the query, and it lists objects anew.
     fn session_of(
         &self,
         counters: &Arc<QueryCounters>,
@@ -353,13 +352,13 @@ impl Engine {
         Ok(UrlTables::enable(builder, &self.catalogs))
     }
 
-    /// A session for a part of a plan that was made elsewhere, as DataFusion's own with this engine's stores,
-    /// functions, memory and caches. What it asks of the stores counts in `counters`, and it reads the objects
-    /// in `versions`, to which those of the plan are noted before it runs.
+    /// Returns a session for a part of a plan that was made elsewhere. It is DataFusion's own with this engine's
+    /// stores, functions, memory and caches. `counters` counts its requests to the stores. It reads the versions of
+    /// objects in `versions`, into which the caller puts those of the plan before it runs.
     ///
     /// # Errors
     ///
-    /// If DataFusion lacks the rule that ours stand by.
+    /// If DataFusion lacks the rule next to which ours are inserted.
     pub fn session_of_part(
         &self,
         builder: SessionStateBuilder,
@@ -379,7 +378,7 @@ impl Engine {
         Ok(builder.with_config(config).with_runtime_env(Arc::new(runtime)))
     }
 
-    /// The engine's runtime, through whose stores a query's requests count as its own.
+    /// Returns the engine's runtime with stores that count requests for one query.
     fn runtime_of(
         &self,
         counters: &Arc<QueryCounters>,
@@ -399,28 +398,27 @@ impl Engine {
     ///
     /// # Errors
     ///
-    /// As for [`Engine::query`], and whatever goes wrong while it runs.
+    /// Those of [`Engine::query`], and those of the run.
     pub async fn collect(&self, sql: &str) -> Result<Vec<RecordBatch>> {
         self.plan(sql).await?.collect().await
     }
 
-    /// Runs a statement and returns its rows as they arrive. Dropping the stream ends the query.
+    /// Runs a statement and returns its rows as they arrive. Dropping the stream cancels the query.
     ///
     /// # Errors
     ///
-    /// As for [`Engine::query`]; what goes wrong while it runs is an item of the stream.
+    /// Those of [`Engine::query`]; an error of the run is an item of the stream.
     pub async fn stream(&self, sql: &str) -> Result<BoxStream<'static, Result<RecordBatch>>> {
         let rows = self.plan(sql).await?.start().await?;
         Ok(rows.map_err(Error::from).boxed())
     }
 
-    /// What a statement would send to the stores, and the predicted numbers. Nothing runs and nothing
-    /// is defined, not even by `CREATE TABLE … AS SELECT`, whose query is explained; so are those
-    /// of INSERT, COPY and EXECUTE.
+    /// Explains what a statement would send to the stores, with predicted numbers. Nothing runs and nothing is
+    /// defined. For `CREATE TABLE … AS SELECT`, INSERT, COPY and EXECUTE, their query is explained.
     ///
     /// # Errors
     ///
-    /// As for [`Engine::query`].
+    /// Those of [`Engine::query`].
     pub async fn explain(&self, sql: &str) -> Result<Explanation> {
         match explain::explain(self, sql).await {
             Ok(explanation) => Ok(explanation),
@@ -428,9 +426,9 @@ impl Engine {
         }
     }
 
-    /// Whether a statement only defines a name or sets an option, as `CREATE EXTERNAL TABLE`,
-    /// `CREATE VIEW`, `PREPARE`, `DROP` and `SET` do. Such a statement costs next to nothing, and
-    /// those after it may need it before they can be explained.
+    /// Returns whether a statement only defines a name or sets an option, like `CREATE EXTERNAL TABLE`, `CREATE
+    /// VIEW`, `PREPARE`, `DROP` and `SET`. Such a statement costs next to nothing, and later statements may need it
+    /// before they can be explained.
     ///
     /// # Errors
     ///
@@ -443,12 +441,12 @@ impl Engine {
         Ok(explain::is_definition(&statement))
     }
 
-    /// Whether a statement reads rows and does nothing else: it can run as often as one likes. INSERT, COPY,
-    /// CREATE TABLE AS and ANALYZE TABLE also write, and EXPLAIN does not give the rows of its query.
+    /// Returns whether a statement reads rows and has no other effect, so that it can be repeated. INSERT, COPY,
+    /// CREATE TABLE AS and ANALYZE TABLE also write, and EXPLAIN does not return the rows of its query.
     ///
     /// # Errors
     ///
-    /// As for [`Engine::is_definition`].
+    /// Those of [`Engine::is_definition`].
     pub async fn only_reads(&self, sql: &str) -> Result<bool> {
         if Analyze::parse(sql)?.is_some() {
             return Ok(false);
@@ -457,61 +455,60 @@ impl Engine {
         Ok(explain::only_reads(&statement))
     }
 
-    /// What was asked of all endpoints so far, by all queries; [`Query::counted`] is for one query.
+    /// Returns the requests and bytes of all queries so far, over all endpoints; [`Query::counted`] is for one query.
     #[must_use]
     pub fn counted(&self) -> Counted {
         self.endpoints.all().iter().map(|endpoint| endpoint.counters.read()).sum()
     }
 
-    /// The bytes that the last ANALYZE TABLE has to read, or had; [`Engine::counted`] tells how many
-    /// it did read.
+    /// Returns the number of bytes that the last ANALYZE TABLE has to read in total; [`Engine::counted`] includes
+    /// those that it did read.
     #[must_use]
     pub fn analyzing(&self) -> u64 {
         self.analyzing.load(Ordering::Relaxed)
     }
 
-    /// What a user should know about the statements so far, such as objects that a table does not
-    /// read. Each note is returned once.
+    /// Returns notes for the user about the statements so far, such as objects that a table does not read. Each note
+    /// is returned once.
     #[must_use]
     pub fn take_notes(&self) -> Vec<String> {
         self.notes.take()
     }
 
-    /// Aborts what statements are writing, and waits until that is done; the statements fail. For
-    /// a process that is about to end. Those that had written everything and were about to make it visible
-    /// are waited for; returns how many they were.
+    /// Aborts the writes of running statements and waits until they are aborted; the statements fail. Call this
+    /// before the process ends. Statements that have written everything and are about to make it visible complete;
+    /// their number is returned.
     pub async fn abort_writes(&self) -> usize {
         self.uploads.abort_all().await
     }
 
-    /// The DataFusion session.
+    /// Returns the DataFusion session.
     #[must_use]
     pub fn context(&self) -> &SessionContext {
         &self.context
     }
 
-    /// The store that serves every bucket that is not registered for another one.
+    /// Returns the store that serves every bucket that is not registered for another one.
     #[must_use]
     pub fn endpoint(&self) -> &Arc<Endpoint> {
         &self.endpoint
     }
 
-    /// All stores of the engine.
+    /// Returns all stores of the engine.
     #[must_use]
     pub fn endpoints(&self) -> &Endpoints {
         &self.endpoints
     }
 
-    /// Connects a further store, under a name of its own, for some buckets. From now on `s3://`
-    /// URLs of these buckets mean that store; nothing about it is sent to the engine's first one.
+    /// Connects a further store, under its own name, for some buckets. From now on `s3://` URLs of these buckets are
+    /// sent to that store, and never to the engine's main one.
     ///
-    /// A store of another kind is registered with DataFusion, by its URL:
+    /// To add a store of another kind, register it with DataFusion by its URL:
     /// `engine.context().register_object_store(…)`. It is read with GET.
     ///
     /// # Errors
     ///
-    /// If the settings are unusable, there is an endpoint of this name, or one of the buckets was
-    /// registered before.
+    /// If the settings are unusable, there is an endpoint of this name, or one of the buckets is already registered.
     pub async fn register_endpoint(
         &self,
         name: impl Into<String>,
@@ -524,23 +521,23 @@ impl Engine {
         Ok(endpoint)
     }
 
-    /// Takes the endpoint of another engine in the place of its own, such as one of a store that did not answer
-    /// before. Tables and settings stay; queries from now on ask the new one.
+    /// Replaces the main endpoint by that of another engine, for example after a store did not answer. Tables and
+    /// settings stay; later queries send their requests to the new endpoint.
     pub fn adopt_endpoint(&mut self, other: &Self) {
         self.endpoints.replace(&self.endpoint.name, Arc::clone(&other.endpoint));
         self.endpoint = Arc::clone(&other.endpoint);
     }
 
-    /// The memory pool, the disk manager and the object stores.
+    /// Returns the memory pool, the disk manager and the object stores.
     #[must_use]
     pub fn runtime_env(&self) -> Arc<RuntimeEnv> {
         self.context.runtime_env()
     }
 }
 
-/// The caches of a session with an empty one for listings, unless the user says with
-/// `datafusion.runtime.list_files_cache_ttl` how old a listing may be: DataFusion would otherwise
-/// never list a table again, and so never see that its objects have changed.
+/// Returns the caches of a session with an empty one for listings. If `datafusion.runtime.list_files_cache_ttl`
+/// limits the age of a listing, the shared cache is used. Otherwise DataFusion would never list a table again, and so
+/// never notice that its objects have changed.
 fn listing_anew(runtime: &RuntimeEnv) -> datafusion::common::Result<Arc<CacheManager>> {
     let caches = &runtime.cache_manager;
     match caches.get_list_files_cache_ttl() {
@@ -549,7 +546,7 @@ fn listing_anew(runtime: &RuntimeEnv) -> datafusion::common::Result<Arc<CacheMan
     }
 }
 
-/// The same caches but for an empty one for listings, which nobody else uses.
+/// Returns the same caches with an unshared, empty one for listings.
 fn with_own_listings(caches: &CacheManager) -> datafusion::common::Result<Arc<CacheManager>> {
     CacheManager::try_new(&CacheManagerConfig {
         file_statistics_cache: caches.get_file_statistic_cache(),

@@ -1,5 +1,5 @@
-//! Which objects of a folder are a table's: not those that programs leave beside the data, such as `_SUCCESS`,
-//! `.part.crc` and `_committed_1`; and of a pattern, such as `*/*.csv`, those that it matches.
+//! Selects the objects of a folder that belong to a table. Auxiliary objects such as `_SUCCESS`, `.part.crc` and
+//! `_committed_1` do not. With a pattern such as `*/*.csv`, only matching objects do.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -20,41 +20,41 @@ use crate::layered::{LayeredStores, ReadLayer};
 use crate::url_tables::{COMPRESSIONS, TABS};
 use crate::with_own_listings;
 
-/// As in a shell: only `**` matches several folders.
+/// Patterns match as in a shell: only `**` spans several folders.
 const AS_IN_A_SHELL: MatchOptions = MatchOptions {
     case_sensitive: true,
     require_literal_separator: true,
     require_literal_leading_dot: false,
 };
 
-/// Which objects below a location are a table's.
+/// The objects below a location that belong to a table.
 #[derive(Debug, Clone)]
 pub(crate) enum Listed {
-    /// All but hidden ones whose names do not say that they are of a kind of tables.
+    /// All objects, except hidden ones whose extension is not that of this kind of table.
     OfKind(Arc<str>),
-    /// Those that a pattern matches.
+    /// The objects that a pattern matches.
     Matching(Arc<Matching>),
 }
 
-/// Patterns of names below a folder, of which one is to match.
+/// Patterns of names below a folder; an object matches if one of them does.
 #[derive(Debug)]
 pub(crate) struct Matching {
     /// The folder's URL.
     url: String,
     folder: Path,
     patterns: Vec<Pattern>,
-    /// Whether folders are a matter of the patterns, rather than of the session.
+    /// True if the patterns decide about subfolders; false if the session's setting does.
     says_folders: bool,
-    /// The folder below in which all of them are, if there is one.
+    /// The subfolder that contains all matching objects, if there is one.
     within: Option<Path>,
 }
 
-/// The caches of a query for each pattern, with a listing of its own: DataFusion's keep listings by their folder, and
-/// other patterns list other objects of it.
+/// The caches of a query, one per pattern, each with its own listings. DataFusion's cache stores listings by folder,
+/// but different patterns list different objects of the same folder.
 #[derive(Default)]
 pub(crate) struct PatternCaches(Mutex<HashMap<Patterns, Arc<CacheManager>>>);
 
-/// A store and the patterns of names in it.
+/// A store's URL and the patterns of names in it.
 type Patterns = (String, Vec<Pattern>);
 
 impl fmt::Debug for PatternCaches {
@@ -74,17 +74,17 @@ impl PatternCaches {
 }
 
 impl Listed {
-    /// What a folder has that is named by its URL, for a kind of tables.
+    /// Selects the objects of a folder, named by its URL, for a kind of table.
     pub(crate) fn of_kind(kind: &str) -> Self {
         Self::OfKind(kind.into())
     }
 
-    /// What a pattern matches, and the folder that it begins in; none of a location without a pattern. DataFusion
-    /// itself lets `*` match folders, too, or takes the first of them for a file.
+    /// Selects the objects that match a location's glob, and returns the folder in which the glob begins; none
+    /// without a glob. DataFusion itself lets `*` span folders, or takes the first folder for a file.
     ///
     /// # Errors
     ///
-    /// If the folder is no location.
+    /// If the folder is no valid location.
     pub(crate) fn matching(location: &ListingTableUrl) -> Result<Option<(Self, ListingTableUrl)>> {
         let Some(pattern) = location.get_glob().clone() else { return Ok(None) };
         let folder = ListingTableUrl::parse(location.as_str())?;
@@ -96,11 +96,11 @@ impl Listed {
         Ok(Some((Self::Matching(Arc::new(matching)), folder)))
     }
 
-    /// What a folder has whose names end in one of these ways.
+    /// Selects the objects of a folder whose names have one of these ends.
     ///
     /// # Errors
     ///
-    /// If there is no pattern of such names.
+    /// If an end cannot be made a pattern.
     pub(crate) fn ending(location: &ListingTableUrl, ends: &[String]) -> Result<Self> {
         let pattern = |end: &String| Pattern::new(&format!("**/*{}", Pattern::escape(end)));
         let patterns: std::result::Result<_, _> = ends.iter().map(pattern).collect();
@@ -115,12 +115,12 @@ impl Listed {
         })))
     }
 
-    /// The same objects of a folder that is named by columns, `year=2023/month=1/`, as those of the folder above these;
-    /// nothing of another location.
+    /// Moves the selection from a folder such as `year=2023/month=1/` to the folder above its partition folders, so
+    /// that the columns are found. The selected objects are the same. Returns none for any other location.
     ///
     /// # Errors
     ///
-    /// If there is no such location or pattern.
+    /// If the location or a pattern is invalid.
     pub(crate) fn above_columns(
         location: &ListingTableUrl,
         listed: Option<&Self>,
@@ -157,7 +157,7 @@ impl Listed {
         Ok(Some((Self::Matching(Arc::new(matching)), folder)))
     }
 
-    /// Whether an object below the location is one of them.
+    /// Returns whether an object below the location is selected.
     pub(crate) fn has(&self, path: &Path) -> bool {
         match self {
             Self::OfKind(kind) => !is_beside(path, kind),
@@ -174,11 +174,11 @@ impl Listed {
         }
     }
 
-    /// A session in which listings have only these.
+    /// Returns a session whose listings contain only the selected objects.
     ///
     /// # Errors
     ///
-    /// If there can be no cache for listings.
+    /// If no cache for listings can be made.
     pub(crate) fn session(&self, state: &SessionState) -> Result<SessionState> {
         let runtime = state.runtime_env();
         let listed = self.clone();
@@ -202,12 +202,12 @@ impl Listed {
     }
 }
 
-/// Whether a name is hidden, and does not say that the object is of a kind.
+/// Returns whether an object is auxiliary: its name is hidden and does not have the extension of this kind.
 fn is_beside(path: &Path, kind: &str) -> bool {
     is_hidden(path) && !says_kind(path, kind)
 }
 
-/// Whether the name of an object says that it is of a kind of tables, compressed or not.
+/// Returns whether an object's name has the extension of a kind of table, compressed or not.
 pub(crate) fn says_kind(path: &Path, kind: &str) -> bool {
     let name = path.as_ref().to_ascii_lowercase();
     let stem = COMPRESSIONS.iter().find_map(|(suffix, _)| name.strip_suffix(suffix));
@@ -219,7 +219,7 @@ pub(crate) fn says_kind(path: &Path, kind: &str) -> bool {
     }
 }
 
-/// Listings have only these.
+/// Limits listings to the selected objects.
 #[derive(Debug)]
 struct Lists(Listed);
 
@@ -282,7 +282,7 @@ mod tests {
         check("s3://b/|*/a.csv", &["t/a.csv", "u/a.csv"]);
         check("s3://b/t/|*", &["t/a.csv"]);
         check("s3://b/t/|*.csv", &["t/a.csv"]);
-        // The folders of columns are looked for from above.
+        // Partition folders are selected from the folder above them.
         let wide = |url: &str| {
             let (folder, glob) = url.split_once('|').unwrap();
             let location = ListingTableUrl::parse(folder).unwrap();

@@ -1,4 +1,4 @@
-//! Locations as users write them, and the URLs that DataFusion takes them for.
+//! Converts locations that users write to URLs for DataFusion.
 
 use std::borrow::Cow;
 use std::env;
@@ -10,18 +10,18 @@ use url::Url;
 
 use crate::{ErrorKind, Told};
 
-/// The URL of a location. DataFusion reads the path of a URL as percent-encoded, without what follows `?`
-/// or `#`, and without spaces at its end; a key in a bucket is written as it is, here as everywhere else.
+/// Returns the URL of a location. DataFusion decodes percent-encoding in URLs, drops what follows `?` or `#`, and
+/// trims spaces. Keys in buckets are literal here, so these characters are escaped.
 ///
 /// # Errors
 ///
-/// If the URL's rules would make another key of the one that is written, or the URL may have a secret in it.
+/// If URL normalization would change the key, or if the URL may contain a secret.
 pub(crate) fn as_url(location: &str) -> Result<Cow<'_, str>> {
     const ESCAPES: [(char, &str); 4] = [('%', "%25"), ('?', "%3F"), ('#', "%23"), (' ', "%20")];
     check(location)?;
     let escapes = match location.split_once("://") {
         Some(("s3", _)) => ESCAPES.as_slice(),
-        // The path of a file's URL is percent-encoded already, but for its spaces.
+        // The path of a file's URL is already percent-encoded, except for its spaces.
         Some(("file", _)) => &ESCAPES[3..],
         _ => &[],
     };
@@ -33,11 +33,11 @@ pub(crate) fn as_url(location: &str) -> Result<Cow<'_, str>> {
     Ok(Cow::Owned(escaped))
 }
 
-/// A location in which `~/` at the beginning is the user's folder, as in a shell, which does not look into quotes.
+/// Expands a leading `~/` to the user's home folder, which a shell does not do within quotes.
 ///
 /// # Errors
 ///
-/// If the environment names no such folder.
+/// If the environment has no home folder.
 pub(crate) fn at_home(location: &str) -> Result<Cow<'_, str>> {
     let Some(rest) = location.strip_prefix("~/") else { return Ok(Cow::Borrowed(location)) };
     match env::var("HOME") {
@@ -53,12 +53,12 @@ pub(crate) fn at_home(location: &str) -> Result<Cow<'_, str>> {
     }
 }
 
-/// Refuses to read a location of this machine that is there and is neither a file nor a folder: opening a pipe, or
-/// reading a device, may never end.
+/// Refuses to read a local path that is neither a file nor a folder, because opening a pipe or reading a device may
+/// never end.
 ///
 /// # Errors
 ///
-/// If it is none.
+/// If the path exists, and is such a pipe, socket or device.
 pub(crate) fn check_readable(location: &str) -> Result<()> {
     let path = match location.split_once("://") {
         None => PathBuf::from(location),
@@ -73,21 +73,22 @@ pub(crate) fn check_readable(location: &str) -> Result<()> {
             format!("`{}` is a pipe, a socket or a device", path.display()),
             "Save its text in a file, and name that.",
         )),
-        // What is not there is told by whoever reads it.
+        // The reader reports a missing path.
         _ => Ok(()),
     }
 }
 
-/// Refuses to write to a device or a pipe of this machine: objects appear when they are complete, by a new name.
+/// Refuses to write to a local device or pipe, because complete files are moved to their final names. Also refuses
+/// patterns.
 ///
 /// # Errors
 ///
-/// If it is one.
+/// If the location is a device, a pipe or a pattern.
 pub(crate) fn check_writable(location: &str) -> Result<()> {
     let path = location.strip_prefix("file://").unwrap_or(location);
     let there = fs::metadata(path);
     let is_other = there.is_ok_and(|there| !there.is_file() && !there.is_dir());
-    // DataFusion would take it for a pattern, and write, or replace, what matches.
+    // DataFusion would take the name for a pattern, and write or replace the files that match.
     if !path.contains("://") && path.contains(['*', '?', '[']) {
         return Err(refused(
             format!("`{path}` is a pattern, and COPY writes one name"),
@@ -116,7 +117,7 @@ fn check(location: &str) -> Result<()> {
     let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
     if scheme != "s3" {
         let without = host.rsplit_once('@').map(|(_, host)| host);
-        // A `?` alone may stand for any letter of a file's name.
+        // A `?` alone may be a wildcard in a file name.
         let asks = path.split_once('?').is_some_and(|(_, query)| query.contains('='));
         if without.is_none() && !asks {
             return Ok(());
@@ -148,11 +149,11 @@ fn check(location: &str) -> Result<()> {
     }
 }
 
-/// Refuses a name of a bucket that has more in it, such as a password, which is not repeated.
+/// Refuses the name of a bucket that may contain a secret, such as a password. The error does not repeat the name.
 ///
 /// # Errors
 ///
-/// If it has an `@` or a `:`.
+/// If the name has an `@` or a `:`.
 pub(crate) fn check_bucket(name: &str) -> Result<()> {
     if !name.contains(['@', ':']) {
         return Ok(());

@@ -1,4 +1,5 @@
-//! Answers that are none: redirects to elsewhere, pages of listings that cannot be whole, and answers without an end.
+//! Invalid answers of stores: redirects to another host, pages of listings that cannot be complete, and endless
+//! answers.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -12,35 +13,35 @@ use percent_encoding::percent_decode_str;
 
 use crate::object_names::unescaped;
 
-/// What is read of an error: S3 says it in a document of some hundred bytes.
+/// The bytes of an error answer that are read. S3 sends a document of some hundred bytes.
 const ERROR_BYTES: usize = 64 << 10;
-/// The longest answer that is held in memory as a whole: a page of 1,000 keys of 1,024 characters, each written as a
-/// reference, takes less than a third.
+/// The maximum size in bytes of an answer that is held in memory as a whole. A page of 1,000 keys of 1,024
+/// characters, each written as a reference, takes less than a third.
 const DOCUMENT_BYTES: usize = 32 << 20;
 
-/// How many pages of a listing may have nothing in them, one after the other. Stores pass over removed objects.
+/// The number of consecutive empty pages after which a listing fails. Stores skip removed objects.
 const EMPTY_PAGES: u32 = 1000;
-/// The most objects of a listing, of which each takes some hundred bytes of memory.
+/// The maximum number of objects of a listing; each takes some hundred bytes of memory.
 const LISTED: u64 = 20_000_000;
 
-/// What is wrong with an answer.
+/// The fault of an invalid answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Misanswer {
-    /// It names another place to ask.
+    /// The answer redirects to another place.
     Redirect(StatusCode),
-    /// It is no page of a listing.
+    /// The answer is not a page of a listing.
     NoListing,
-    /// A page says that there is another one, and not where.
+    /// A page announces another one, but has no token for it.
     NoToken,
-    /// A page says that it is the next one itself.
+    /// A page has its own token as that of the next page.
     SameToken,
-    /// The pages of a listing come again.
+    /// The pages of a listing repeat.
     Cycle,
-    /// Page after page of a listing has nothing in it.
+    /// Too many consecutive pages of a listing are empty.
     EmptyPages,
     /// A listing has more objects than are held in memory.
     TooMany,
-    /// It does not end.
+    /// The document is longer than the limit.
     Endless,
 }
 
@@ -87,13 +88,13 @@ impl std::error::Error for Misanswer {}
 
 impl From<Misanswer> for HttpError {
     fn from(misanswer: Misanswer) -> Self {
-        // Not asked again.
+        // This kind of error is not retried.
         Self::new(HttpErrorKind::Unknown, misanswer)
     }
 }
 
-/// An answer that says what a request may be told: no redirect, no other version of the object than the one asked
-/// for, and no error without an end.
+/// Checks the answer to a request. It may be no redirect to another place. A different version than the requested one
+/// becomes a 412 answer, and the body of an error is cut.
 ///
 /// # Errors
 ///
@@ -112,7 +113,7 @@ pub(crate) async fn usable(
             && asked != "*"
             && bare(asked) != bare(found)
         {
-            // As a store answers that heeds `If-Match`.
+            // A store that supports `If-Match` answers like this.
             let mut changed = HttpResponse::new(HttpResponseBody::from(Bytes::new()));
             *changed.status_mut() = StatusCode::PRECONDITION_FAILED;
             return Ok(changed);
@@ -137,13 +138,13 @@ fn bare(e_tag: &str) -> &str {
     e_tag.trim_start_matches("W/").trim_matches('"')
 }
 
-/// The version that a request asks for.
+/// Returns the version in a request's `If-Match` header.
 pub(crate) fn asked_version(request: &HttpRequest) -> Option<String> {
     let value = request.headers().get(header::IF_MATCH)?;
     Some(value.to_str().ok()?.to_owned())
 }
 
-/// All of a document.
+/// Reads a document as a whole.
 ///
 /// # Errors
 ///
@@ -158,33 +159,33 @@ pub(crate) async fn document(body: HttpResponseBody) -> Result<Bytes, HttpError>
     }
 }
 
-/// The listings of a bucket that go on, by what was asked for and the token of the page that comes next.
+/// The unfinished listings of a bucket, keyed by the request's parameters and the token of the next page.
 #[derive(Debug, Default)]
 pub(crate) struct Listings(Mutex<HashMap<(String, String), Tokens>>);
 
-/// How many listings are known at a time. Those that were given up leave an entry each.
+/// The maximum number of listings that are tracked. Abandoned listings leave an entry each.
 const MOST_LISTINGS: usize = 4096;
 
-/// The tokens of one listing, of which one is remembered: each that is twice, four times, … as far as the one before,
-/// so that a cycle of any length meets it (Brent's algorithm).
+/// The state of one listing. One token is remembered: each new one is twice as many pages after the last, so that a
+/// cycle of any length is found (Brent's algorithm).
 #[derive(Debug, Clone)]
 struct Tokens {
     remembered: String,
-    /// How many pages followed that one, and how many may until another one is remembered.
+    /// The number of pages since the remembered token, and the number after which another is remembered.
     passed: u64,
     most: u64,
-    /// How many pages up to here have nothing in them.
+    /// The number of consecutive empty pages up to here.
     empty: u32,
-    /// How many objects and folders the pages have.
+    /// The number of objects and folders of all pages.
     listed: u64,
 }
 
 impl Listings {
-    /// Whether a page of a listing, for this request, can be part of one that is whole.
+    /// Checks that a page, the answer to `request`, can be part of a complete listing.
     ///
     /// # Errors
     ///
-    /// What it cannot be.
+    /// The fault of the page, if it has one.
     pub(crate) fn check(&self, request: &Uri, page: &[u8]) -> Result<(), Misanswer> {
         let Some((this, next)) = check_page(request, page)? else { return Ok(()) };
         let parameters = request.query().unwrap_or_default().split('&');
@@ -219,14 +220,14 @@ impl Listings {
     }
 }
 
-/// How many objects and folders a page has.
+/// Returns the number of objects and folders of a page.
 fn entries(page: &[u8]) -> u64 {
     let page = String::from_utf8_lossy(page);
     let count = |element: &str| page.matches(element).count() as u64;
     count("<Contents>") + count("<CommonPrefixes>")
 }
 
-/// The token of a page of a listing, if it is not the first, and that of the next one; nothing if there is no next one.
+/// Returns the tokens of this page, none for the first, and of the next page; none if there is no next page.
 fn check_page(request: &Uri, page: &[u8]) -> Result<Option<(Option<String>, String)>, Misanswer> {
     let page = String::from_utf8_lossy(page);
     if root(&page) != Some("ListBucketResult") {
@@ -246,7 +247,7 @@ fn check_page(request: &Uri, page: &[u8]) -> Result<Option<(Option<String>, Stri
     }
 }
 
-/// The name of a document's outermost element, without a prefix.
+/// Returns the name of a document's root element, without its prefix.
 fn root(xml: &str) -> Option<&str> {
     let mut rest = xml.trim_start_matches('\u{feff}').trim_start();
     loop {
@@ -261,7 +262,7 @@ fn root(xml: &str) -> Option<&str> {
     Some(name.rsplit_once(':').map_or(name, |(_, name)| name))
 }
 
-/// The text of the first such element. Keys cannot hold one: they are escaped.
+/// Returns the text of the first element of a name. Keys cannot contain tags, because they are escaped.
 fn element<'a>(xml: &'a str, name: &str) -> Option<&'a str> {
     let (_, rest) = xml.split_once(&format!("<{name}>"))?;
     Some(rest.split_once(&format!("</{name}>"))?.0)
@@ -303,7 +304,7 @@ mod tests {
         check("&continuation-token=a%2B%26&prefix=x", &more("a+&amp;"), Err(Misanswer::SameToken));
     }
 
-    /// However new each token is.
+    /// Every page has a new token.
     #[test]
     fn a_listing_has_an_end() {
         let given_up = |pages: u32, page: &dyn Fn(u32) -> String| {
@@ -327,7 +328,7 @@ mod tests {
         assert_eq!(given_up(2 * EMPTY_PAGES, &object), None);
         let empty = given_up(2 * EMPTY_PAGES, &|_| String::new());
         assert_eq!(empty, Some((EMPTY_PAGES, Misanswer::EmptyPages)));
-        // Pages with something in them begin anew.
+        // A page with an entry resets the count.
         let some = |number: u32| match number % (EMPTY_PAGES - 1) {
             0 => "<CommonPrefixes><Prefix>p/</Prefix></CommonPrefixes>".to_owned(),
             _ => String::new(),
@@ -340,7 +341,8 @@ mod tests {
 
     #[test]
     fn pages_do_not_come_again() {
-        // The token of the page after this many; how many pages are asked for until the cycle is noticed, if it is.
+        // `next` returns the token that follows a token; the result is the number of pages until the cycle is
+        // noticed, if it is.
         let pages_of = |listings: &Listings, prefix: &str, next: &dyn Fn(u32) -> u32| {
             let mut token = None;
             (1..200_u32).find(|_| {
@@ -356,7 +358,7 @@ mod tests {
             })
         };
         let listings = Listings::default();
-        // Two listings of the same, and one of others.
+        // Two listings have the same parameters, one has others.
         for prefix in ["x", "x", "y"] {
             assert_eq!(pages_of(&listings, prefix, &|token| token + 1), None);
         }
@@ -391,7 +393,7 @@ mod tests {
             let usable = usable(asked, answer(206, &[("etag", found)], "x")).await.unwrap();
             assert_eq!(usable.status(), expected, "{asked:?} {found}");
         }
-        // A store may not say.
+        // Stores may leave the version out.
         assert_eq!(usable(Some("a"), answer(200, &[], "x")).await.unwrap().status(), 200);
     }
 
@@ -400,7 +402,7 @@ mod tests {
         let away = answer(307, &[("location", "http://elsewhere/bucket/key")], "");
         let error = usable(None, away).await.unwrap_err().to_string();
         assert!(error.contains("redirects to another place (307"), "{error}");
-        // AWS says so of a bucket in another region, and that is said elsewhere.
+        // AWS answers like this for a bucket in another region, which is reported elsewhere.
         assert_eq!(usable(None, answer(301, &[], "x")).await.unwrap().status(), 301);
         let long: &'static str = "é".repeat(ERROR_BYTES).leak();
         let cut = usable(None, answer(403, &[], long)).await.unwrap();

@@ -1,6 +1,6 @@
-//! Types that DataFusion makes fit where other systems refuse, with an answer that nobody means: a date beside a number
-//! is compared with the days since 1970, as a number is that is cast to a date, RANGE takes a number from a text, `^` drops
-//! fractions, and the length of a list is that of its text.
+//! Refuses types that DataFusion coerces, with a result that nobody expects, where other systems fail. A date and a
+//! number are compared as days since 1970, and a number is cast to a date in the same way. RANGE subtracts a number
+//! from a text. `^` drops fractions, and the length of a list is that of its text.
 
 use arrow::datatypes::DataType;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
@@ -14,11 +14,11 @@ use datafusion::logical_expr::{
 
 use crate::error::{ErrorKind, Told};
 
-/// Looks for them in a plan as it is before the optimizer.
+/// Checks the expressions of a plan before it is optimized.
 ///
 /// # Errors
 ///
-/// If there is one, with what to write instead.
+/// If there are such types. The hint contains an alternative.
 pub(crate) fn check(plan: &LogicalPlan) -> Result<()> {
     plan.apply_with_subqueries(|node| {
         let mut schema = DFSchema::empty();
@@ -60,7 +60,7 @@ fn check_expression(expr: &Expr, schema: &DFSchema) -> Result<()> {
     }
 }
 
-/// Refuses a text or a number beside AND or OR: `name LIKE 'a%' OR 'b%'`, `id = 1 OR 2`.
+/// Refuses a text or a number as an operand of AND or OR: `name LIKE 'a%' OR 'b%'`, `id = 1 OR 2`.
 fn shortened(left: &Expr, op: Operator, right: &Expr) -> Result<()> {
     let is_constant = |expr: &Expr| {
         matches!(expr, Expr::Literal(value, _)
@@ -90,7 +90,7 @@ fn shortened(left: &Expr, op: Operator, right: &Expr) -> Result<()> {
     .into())
 }
 
-/// The last condition of a chain of AND or OR.
+/// Returns the last condition of a chain of AND or OR.
 fn last(expr: &Expr) -> &Expr {
     match expr {
         Expr::BinaryExpr(BinaryExpr { op: Operator::And | Operator::Or, right, .. }) => last(right),
@@ -98,7 +98,7 @@ fn last(expr: &Expr) -> &Expr {
     }
 }
 
-/// Refuses `1 < id < 3`, in which true or false would be compared with 3.
+/// Refuses `1 < id < 3`, in which a boolean would be compared with 3.
 fn chained(left: &Expr, op: Operator, right: &Expr, schema: &DFSchema) -> Result<()> {
     let Expr::BinaryExpr(BinaryExpr { left: first, op: before, right: middle }) = left else {
         return Ok(());
@@ -121,7 +121,7 @@ fn chained(left: &Expr, op: Operator, right: &Expr, schema: &DFSchema) -> Result
     .into())
 }
 
-/// An expression as it may be typed, without the tables of its columns.
+/// Formats an expression in SQL, without the tables of its columns.
 fn in_words(expr: &Expr) -> String {
     match expr {
         Expr::Literal(value, _) if value.data_type().is_string() => {
@@ -134,9 +134,9 @@ fn in_words(expr: &Expr) -> String {
     }
 }
 
-/// Refuses a date beside a number.
+/// Refuses comparisons of a date with a number.
 fn compared(left: &Expr, right: &Expr, schema: &DFSchema) -> Result<()> {
-    // What has no type is refused elsewhere.
+    // Expressions without a type are refused elsewhere.
     let (Ok(l), Ok(r)) = (left.get_type(schema), right.get_type(schema)) else { return Ok(()) };
     let is_date = |kind: &DataType| matches!(kind, DataType::Date32 | DataType::Date64);
     let (date, number) = match (is_date(&l), is_date(&r)) {
@@ -155,7 +155,7 @@ fn compared(left: &Expr, right: &Expr, schema: &DFSchema) -> Result<()> {
     .into())
 }
 
-/// Refuses functions of texts of a list, which DataFusion would write as text first.
+/// Refuses text functions over a list, which DataFusion would convert to text first.
 fn text_of_list(call: &ScalarFunction, schema: &DFSchema) -> Result<()> {
     let (name, instead) = match call.func.name() {
         "character_length" => ("length", "array_length"),
@@ -200,7 +200,7 @@ fn symbol(op: Operator) -> &'static str {
     }
 }
 
-/// Refuses the bits of a number with a fraction, which would be dropped.
+/// Refuses bitwise operators on a number with a fraction, which would be dropped.
 fn of_bits(left: &Expr, op: Operator, right: &Expr, schema: &DFSchema) -> Result<()> {
     let has_fraction = |expr: &&Expr| {
         let kind = expr.get_type(schema);
@@ -225,7 +225,7 @@ fn of_bits(left: &Expr, op: Operator, right: &Expr, schema: &DFSchema) -> Result
     .into())
 }
 
-/// Refuses a number that is to be a date.
+/// Refuses casts of a number to a date.
 fn number_as_date(expr: &Expr, into: &DataType, schema: &DFSchema) -> Result<()> {
     let is_date = matches!(into, DataType::Date32 | DataType::Date64);
     let is_number = || expr.get_type(schema).is_ok_and(|it| it.is_numeric());
@@ -244,7 +244,7 @@ fn number_as_date(expr: &Expr, into: &DataType, schema: &DFSchema) -> Result<()>
     .into())
 }
 
-/// Refuses RANGE with a distance from a text.
+/// Refuses RANGE with an offset if the rows are ordered by a text or a boolean.
 fn range(window: &WindowFunction, schema: &DFSchema) -> Result<()> {
     let frame = &window.params.window_frame;
     let has_distance = |bound: &WindowFrameBound| match bound {
@@ -274,7 +274,7 @@ fn range(window: &WindowFunction, schema: &DFSchema) -> Result<()> {
     .into())
 }
 
-/// An expression for a reader: columns without their tables, literals without their types.
+/// Formats an expression: columns without their tables, literals without their types.
 fn short(expr: &Expr) -> String {
     match expr {
         Expr::Column(Column { name, .. }) => name.clone(),

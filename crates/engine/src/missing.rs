@@ -1,4 +1,4 @@
-//! What is said where a URL or a path leads to nothing.
+//! Errors and hints for a URL or a path without an object or file.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use datafusion::common::DataFusionError;
 use crate::error::{ErrorKind, Told, are_similar};
 use crate::url_tables::TABS;
 
-/// There is no object, or no file, at a URL, a path or a pattern of them.
+/// Returns the error for a URL, path or pattern without any object or file.
 pub(crate) fn nothing_at(url: &str) -> DataFusionError {
     if let Some(told) = broken_link(url) {
         return told.into();
@@ -22,14 +22,14 @@ pub(crate) fn nothing_at(url: &str) -> DataFusionError {
     .into()
 }
 
-/// A path of this machine that is a symbolic link without a file behind it; or a link in the path is.
+/// Returns the error for a local path that is a broken symbolic link, or contains one.
 pub(crate) fn broken_link(path: &str) -> Option<Told> {
     if !is_here(path) {
         return None;
     }
     let path = path.strip_prefix("file://").unwrap_or(path);
     let links = Path::new(path).ancestors().filter(|it| it.is_symlink());
-    // The outermost one is at fault.
+    // The outermost link is broken.
     let (link, error) = links.filter_map(|it| Some((it, it.metadata().err()?))).last()?;
     let target = link.read_link().ok()?;
     let behind = match error.kind() {
@@ -48,7 +48,7 @@ pub(crate) fn broken_link(path: &str) -> Option<Told> {
     })
 }
 
-/// The name of a file or an object does not say which format it has.
+/// Returns the error for a file or object whose name does not imply a format.
 pub(crate) fn unknown_format(name: &str) -> Told {
     let end = name.rsplit('/').next().and_then(|last| Some(last.rsplit_once('.')?.1));
     let end = end.map(str::to_ascii_lowercase).unwrap_or_default();
@@ -89,18 +89,18 @@ fn unreadable(name: &str, what: &str, hint: &str) -> Told {
     }
 }
 
-/// How the names of files of tables end.
+/// The file extensions of tables.
 pub(crate) const ENDS: [&str; 7] = ["csv", TABS, "json", "jsonl", "ndjson", "parquet", "arrow"];
 
-/// What makes a name a pattern.
+/// The characters that make a name a pattern.
 const GLOB: [char; 3] = ['*', '?', '['];
 
-/// Whether a URL or a path is of this machine.
+/// Returns whether a URL or a path is local.
 fn is_here(url: &str) -> bool {
     !url.contains("://") || url.starts_with("file://")
 }
 
-/// What to check or to write instead of a URL, or a path, with nothing at it.
+/// Returns a hint for a URL or path without an object or file.
 pub(crate) fn hint(url: &str) -> String {
     if let Some((open, close)) = url.find('{').zip(url.rfind('}'))
         && open < close
@@ -125,7 +125,7 @@ pub(crate) fn hint(url: &str) -> String {
     }
 }
 
-/// Which file may be meant by a path that leads nowhere.
+/// Suggests an existing file for a missing one.
 fn of_file(path: &str) -> String {
     let meant = with_slash(path).or_else(|| neighbour(path));
     match meant {
@@ -134,7 +134,7 @@ fn of_file(path: &str) -> String {
     }
 }
 
-/// Where a path begins, if that is not the root.
+/// Names the folder at which a relative path begins.
 fn place(path: &str) -> String {
     match std::env::current_dir() {
         Ok(folder) if !path.starts_with('/') => {
@@ -144,13 +144,13 @@ fn place(path: &str) -> String {
     }
 }
 
-/// The same path from the root, if that is there.
+/// Returns the path with a leading slash, if that exists.
 fn with_slash(path: &str) -> Option<String> {
     let rooted = format!("/{path}");
     (!path.starts_with('/') && path.contains('/') && Path::new(&rooted).exists()).then_some(rooted)
 }
 
-/// A file of the same folder whose name is nearly the same.
+/// Returns a file in the same folder with a similar name.
 fn neighbour(path: &str) -> Option<String> {
     let (folder, name) = path.split_at(path.rfind('/').map_or(0, |slash| slash + 1));
     let looked_at = if folder.is_empty() { "." } else { folder };

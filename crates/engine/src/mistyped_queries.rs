@@ -1,4 +1,4 @@
-//! Errors of planning that a look at the statement explains: a name of WITH that its own query reads.
+//! Explains planning errors from the statement: a query of WITH that reads itself without RECURSIVE.
 
 use std::ops::ControlFlow;
 
@@ -9,7 +9,7 @@ use datafusion::sql::sqlparser::ast::{Ident, ObjectName, Query, Visit, Visitor};
 use crate::dropped_clauses::visit;
 use crate::error::{ErrorKind, Told};
 
-/// An error with what the statement has that leads to it; any other as it is.
+/// Replaces an error whose cause is found in the statement; other errors are unchanged.
 pub(crate) fn explained(statement: &Statement, error: DataFusionError) -> DataFusionError {
     let text = error.find_root().strip_backtrace();
     let named = text.split_once("table 'datafusion.public.");
@@ -55,7 +55,7 @@ fn is_name(ident: &Ident, name: &str) -> bool {
     }
 }
 
-/// Whether a query names a table.
+/// Returns whether a query reads a table of this name.
 fn reads(query: &Query, name: &str) -> bool {
     struct Reads<'a>(&'a str);
 

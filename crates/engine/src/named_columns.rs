@@ -1,12 +1,12 @@
-//! The names of columns that a statement stores: those of the text that was typed, as an answer shows them, and not
-//! the planner's, which has the types of literals and the tables of columns in them.
+//! Names the columns that a statement stores after the text that was typed, as in the answer of a query. The
+//! planner's names would contain the types of literals and the tables of columns.
 
 use datafusion::sql::parser::{CopyToSource, Statement};
 use datafusion::sql::sqlparser::ast::{
     Expr, Ident, Query, Select, SelectItem, SetExpr, Statement as Sql,
 };
 
-/// Names the computed columns of COPY, CREATE TABLE … AS and CREATE VIEW that have no name.
+/// Names the computed columns of COPY, CREATE TABLE … AS and CREATE VIEW that have no alias.
 pub(crate) fn name(statement: &mut Statement) {
     match statement {
         Statement::CopyTo(copy) => {
@@ -34,7 +34,7 @@ fn of_query(query: &mut Query) {
     }
 }
 
-/// The SELECT whose columns name those of a query.
+/// Returns the SELECT that names the columns of a query.
 fn first(body: &mut SetExpr) -> Option<&mut Select> {
     match body {
         SetExpr::Select(select) => Some(select),

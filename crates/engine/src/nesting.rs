@@ -1,11 +1,11 @@
-//! How deep a statement nests.
+//! Limits the nesting of statements.
 //!
-//! DataFusion's parser gives up at `datafusion.sql_parser.recursion_limit`. Where it only tries one way to read a CASE, a
-//! NOT or a CAST, it takes that for a syntax error, or tries both ways at each level, which takes for ever. So levels are
-//! counted before a statement is parsed. A sub-query among expressions is three, because DataFusion walks those that are
-//! nested in one another twice as often with each: twenty of them took ten seconds. CAST, ARRAY[…], `a.b[…]` and INTERVAL
-//! are three, because the parser reads them twice where an error is within them, and what they hold twice as often with
-//! each.
+//! DataFusion's parser stops at `datafusion.sql_parser.recursion_limit`. While it tries one of two ways to read a
+//! CASE, a NOT or a CAST, it takes that for a syntax error. It then tries the other way at each level, which takes
+//! exponential time. Levels are therefore counted before a statement is parsed. A sub-query in an expression counts
+//! as three levels, because DataFusion visits nested ones twice as often with each level: twenty of them took ten
+//! seconds. CAST, ARRAY[…], `a.b[…]` and INTERVAL count as three, because the parser reads them twice if there is an
+//! error within them, and their content twice as often with each level.
 
 use datafusion::common::Result;
 use datafusion::sql::sqlparser::dialect::GenericDialect;
@@ -15,15 +15,15 @@ use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
 use crate::error::{ErrorKind, Told};
 use crate::sql::Part;
 
-/// Levels that the parser takes for the statement itself, and for the operands of the innermost expression, which may be
-/// of operators of every strength.
+/// The levels that the parser uses for the statement itself, and for the operands of the innermost expression, which
+/// may be in operators of every strength.
 const OTHERS: usize = 10;
 
-/// Refuses a statement that nests deeper than the parser follows, given its limit.
+/// Refuses a statement that nests deeper than the parser's limit allows.
 ///
 /// # Errors
 ///
-/// That it is nested too deeply.
+/// If the statement nests too deeply.
 pub(crate) fn check(sql: &str, limit: usize) -> Result<()> {
     let most = limit.saturating_sub(OTHERS);
     if openers(sql) <= most || levels(sql, most) <= most {
@@ -32,10 +32,10 @@ pub(crate) fn check(sql: &str, limit: usize) -> Result<()> {
     Err(too_deep(most).into())
 }
 
-/// How many levels something is that the parser may read twice.
+/// The number of levels of an expression that the parser may read twice.
 const READ_TWICE: usize = 3;
 
-/// What is said of a statement that the parser gave up.
+/// Returns the error for a statement at which the parser reached its limit.
 pub(crate) fn given_up(limit: usize) -> Told {
     too_deep(limit.saturating_sub(OTHERS))
 }
@@ -55,9 +55,9 @@ fn too_deep(most: usize) -> Told {
     }
 }
 
-/// No fewer than the levels, counted in the text.
+/// Returns an upper bound of the levels, from a fast scan of the text.
 fn openers(sql: &str) -> usize {
-    /// What a parenthesis is at most: operators of seven strengths may be before it, and a query in it.
+    /// The maximum levels of a parenthesis: operators of seven strengths may precede it, and a query may begin in it.
     const MOST: usize = 10;
     let signs = sql.bytes().map(|byte| match byte {
         b'(' | b'[' | b'{' => MOST,
@@ -73,7 +73,7 @@ fn openers(sql: &str) -> usize {
     signs.sum::<usize>() + words.sum::<usize>()
 }
 
-/// Words that an operand follows, so that a sign behind them is its own. Others may be names.
+/// Keywords after which an operand follows, so that a `-` or `+` is its sign. Other words may be names.
 const EXPECTING: [Keyword; 20] = [
     Keyword::ALL,
     Keyword::AND,
@@ -97,10 +97,11 @@ const EXPECTING: [Keyword; 20] = [
     Keyword::WHERE,
 ];
 
-/// What is open at a place in a statement.
+/// The open levels at a place in a statement.
 #[derive(Debug, Default)]
 struct Open {
-    /// How many levels each parenthesis and each CASE is: itself, and the operators whose operand it is in; with these.
+    /// For each parenthesis and CASE, its levels (itself and the operators whose operand it is in), and these
+    /// operators.
     around: Vec<(usize, Vec<Pending>)>,
     sum: usize,
     /// Operators whose right operand is not complete, each stronger than the one before.
@@ -111,11 +112,11 @@ struct Open {
 #[derive(Debug, Clone, Copy)]
 struct Pending {
     strength: usize,
-    /// Whether it has no left operand.
+    /// True if it has no left operand.
     is_prefix: bool,
 }
 
-/// NOT binds as AND does, and a sign more strongly than any operator.
+/// NOT binds like AND, and a sign more strongly than any operator.
 const NOT: Pending = Pending { strength: 2, is_prefix: true };
 const SIGN: Pending = Pending { strength: 8, is_prefix: true };
 
@@ -137,7 +138,7 @@ impl Open {
         }
     }
 
-    /// Counts a parenthesis as more, because a query begins in it.
+    /// Adds levels to a parenthesis in which a query begins.
     fn add(&mut self, more: usize) {
         if let Some((levels, _)) = self.around.last_mut() {
             *levels += more;
@@ -153,18 +154,18 @@ impl Open {
     }
 }
 
-/// The most levels that are open at one place, up to the first that are more than `most`.
+/// Returns the maximum number of open levels. Counting stops when it exceeds `most`.
 fn levels(sql: &str, most: usize) -> usize {
-    // What cannot be split into words is for the parser to refuse.
+    // The parser refuses text that cannot be split into tokens.
     let Ok(tokens) = Tokenizer::new(&GenericDialect {}, sql).tokenize() else { return 0 };
     let mut open = Open::default();
     let (mut deepest, mut after_operand, mut after_period) = (0, false, false);
-    // How many levels more a parenthesis is in which a query begins, if the last token opened one.
+    // The additional levels of a parenthesis if a query begins in it; none unless the last token opened one.
     let (mut of_query, mut names_table) = (None, false);
     let mut before = Before::default();
     for token in tokens.iter().filter(|token| !matches!(token, Token::Whitespace(_))) {
         let keyword = match token {
-            // Behind a period, it is the name of a column.
+            // After a period, the word is the name of a column.
             Token::Word(word) if word.quote_style.is_none() && !after_period => word.keyword,
             _ => Keyword::NoKeyword,
         };
@@ -219,11 +220,11 @@ fn levels(sql: &str, most: usize) -> usize {
     deepest
 }
 
-/// What comes before a parenthesis.
+/// The tokens before a parenthesis.
 #[derive(Debug)]
 struct Before {
     keyword: Keyword,
-    /// Whether the word is behind a period.
+    /// True if the word follows a period.
     is_field: bool,
 }
 
@@ -234,7 +235,7 @@ impl Default for Before {
 }
 
 impl Before {
-    /// Whether the parser may read twice what a parenthesis begins.
+    /// Returns whether the parser may read the content of a parenthesis twice.
     fn is_read_twice(&self, opening: &Token, is_field: bool) -> bool {
         match opening {
             Token::LParen => matches!(self.keyword, Keyword::CAST | Keyword::TRY_CAST),
@@ -248,7 +249,7 @@ impl Before {
 mod tests {
     use super::*;
 
-    /// Levels are not counted at each of so many places once they are too many.
+    /// Counting stops at the limit; otherwise it would take quadratic time here.
     #[test]
     fn counting_ends_at_the_limit() {
         assert_eq!(levels(&"- ".repeat(200_000), 40), 41);

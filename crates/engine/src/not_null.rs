@@ -1,4 +1,4 @@
-//! INSERT of NULL into a column that is NOT NULL: DataFusion's errors call the column `column1`, or by its number.
+//! INSERT of NULL into a NOT NULL column. DataFusion's errors call the column `column1`, or use its number.
 
 use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::expr::{Alias, Cast, TryCast};
@@ -6,11 +6,11 @@ use datafusion::logical_expr::{Expr, LogicalPlan, WriteOp};
 
 use crate::error::{ErrorKind, Told};
 
-/// Looks for a NULL that an INSERT writes out, or leaves out, for such a column.
+/// Checks for a NULL that an INSERT writes to a NOT NULL column, as a literal or by omission.
 ///
 /// # Errors
 ///
-/// If there is one, with the name of the column.
+/// If there is one; the message contains the name of the column.
 pub(crate) fn check(plan: &LogicalPlan) -> Result<()> {
     let LogicalPlan::Dml(insert) = plan else { return Ok(()) };
     let (WriteOp::Insert(_), LogicalPlan::Projection(given)) = (&insert.op, &*insert.input) else {
@@ -35,7 +35,7 @@ pub(crate) fn check(plan: &LogicalPlan) -> Result<()> {
     Ok(())
 }
 
-/// Whether an expression is NULL, or a column of VALUES that has one.
+/// Returns whether an expression is NULL, or a column of VALUES with a NULL.
 fn is_null(expr: &Expr, input: &LogicalPlan) -> bool {
     match expr {
         Expr::Alias(Alias { expr, .. })

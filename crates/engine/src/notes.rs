@@ -1,20 +1,20 @@
-//! What a user should know about a statement that succeeds.
+//! Notes for the user about statements that succeed.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 
-/// How many notes are kept; the oldest go first.
+/// The maximum number of notes that are kept; the oldest are dropped first.
 const KEPT: usize = 100;
 
-/// Sentences for the user, such as which objects a table does not read. The engine collects them, and
-/// its caller shows them.
+/// Sentences for the user, such as the objects that a table does not read. The engine collects them, and its caller
+/// shows them.
 #[derive(Debug, Default)]
 pub struct Notes {
     kept: Mutex<VecDeque<String>>,
 }
 
 impl Notes {
-    /// Adds a sentence, unless it is there already.
+    /// Adds a sentence, unless it is already present.
     pub fn add(&self, note: String) {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.contains(&note) {
@@ -26,14 +26,14 @@ impl Notes {
         kept.push_back(note);
     }
 
-    /// Takes the notes that were added since the last call, the oldest first.
+    /// Removes and returns the notes that were added since the last call, the oldest first.
     #[must_use]
     pub fn take(&self) -> Vec<String> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner).drain(..).collect()
     }
 }
 
-/// Up to three names, and how many more there are: `a, b, c and 4 more`.
+/// Formats up to three names, and the number of the others: `a, b, c and 4 more`.
 pub(crate) fn some_of<T: std::fmt::Display>(names: &[T]) -> String {
     const SHOWN: usize = 3;
     let shown: Vec<String> = names.iter().take(SHOWN).map(|name| format!("`{name}`")).collect();

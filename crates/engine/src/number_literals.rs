@@ -1,5 +1,5 @@
-//! Numbers that the parser takes for something else: `0b11` is a 0 by the name of `b11` to it, and `0x1F` is bytes.
-//! `123abc`, which would be 123 by the name of `abc`, is refused, as in PostgreSQL.
+//! Numbers that the parser misreads: it reads `0b11` as 0 with the alias `b11`, and `0x1F` as bytes. `123abc`, which
+//! it reads as 123 with the alias `abc`, is refused as in PostgreSQL.
 
 use datafusion::common::Result;
 use datafusion::sql::sqlparser::dialect::GenericDialect;
@@ -7,7 +7,7 @@ use datafusion::sql::sqlparser::tokenizer::{Location, Span, Token, TokenWithSpan
 
 use crate::error::{ErrorKind, Told};
 
-/// The tokens of a statement with such numbers as numbers; `tokens` if it has none.
+/// Returns the tokens of a statement with such numbers replaced by plain ones; `tokens` if there are none.
 ///
 /// # Errors
 ///
@@ -21,7 +21,7 @@ pub(crate) fn read(
     }
     let tokens = match tokens {
         Some(tokens) => tokens,
-        // What cannot be split into words is for the parser to refuse.
+        // The parser refuses text that cannot be split into tokens.
         None => match Tokenizer::new(&GenericDialect {}, sql).tokenize_with_location() {
             Ok(tokens) => tokens,
             Err(_) => return Ok(None),
@@ -76,7 +76,7 @@ fn refused(number: &str, letters: &str, place: Location) -> Told {
     }
 }
 
-/// Whether digits, which no letter comes before, are followed by one.
+/// Returns whether a letter follows digits that no letter precedes.
 fn has_letter_behind_number(sql: &str) -> bool {
     let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
     let mut before = b' ';
@@ -94,7 +94,7 @@ fn has_letter_behind_number(sql: &str) -> bool {
     false
 }
 
-/// Whether `0x1F` is written, and not `x'1F'`, which is one longer.
+/// Returns whether the source is `0x1F` rather than `x'1F'`, which is one character longer.
 fn is_number(digits: &str, span: Span) -> bool {
     let written = span.end.column.saturating_sub(span.start.column);
     usize::try_from(written) == Ok("0x".len() + digits.len())

@@ -1,15 +1,15 @@
-//! Pages of a listing without the objects that cannot be named.
+//! Removes objects that cannot be named from the pages of a listing.
 //!
-//! S3 allows keys that `object_store` cannot express as a path, such as `.`, `a//b` and `/a`, and
-//! its listing then fails as a whole; or that it takes for others, such as `a/` for `a`. A page is looked through before it is parsed, and such
-//! objects are taken out, so that one of them does not break queries about others.
+//! S3 allows keys that `object_store` cannot express as a path, such as `.`, `a//b` and `/a`, which make its listing
+//! fail as a whole. It takes others for different keys, such as `a/` for `a`. Such objects are removed from a page
+//! before it is parsed, so that one of them does not break queries about others.
 
 use std::borrow::Cow;
 
 use bytes::Bytes;
 use object_store::path::Path;
 
-/// A page without unnameable objects and folders, and their keys.
+/// Returns a page without objects and folders that cannot be named, and their keys.
 pub(crate) fn nameable(page: Bytes) -> (Bytes, Vec<String>) {
     let Ok(text) = std::str::from_utf8(&page) else { return (page, Vec::new()) };
     let (mut kept, mut skipped) = (String::new(), Vec::new());
@@ -31,25 +31,25 @@ pub(crate) fn nameable(page: Bytes) -> (Bytes, Vec<String>) {
     (Bytes::from(kept), skipped)
 }
 
-/// Whether a path names this key. A `/` at the end is that of a folder, or of its marker, which is
-/// empty; a path without it is another object's.
+/// Returns whether a path can name a key. A `/` at the end is that of a folder, or of its marker, which is empty; the
+/// path without it is another object's.
 fn is_nameable(key: &str) -> bool {
     let key = key.strip_suffix('/').unwrap_or(key);
     !key.is_empty() && Path::parse(key).is_ok_and(|path| path.as_ref() == key)
 }
 
-/// An element of a page, and the key or prefix in it as it is written there.
+/// An element of a page, with its key or prefix as it is written there.
 struct Entry<'a> {
     start: usize,
     end: usize,
     key: &'a str,
-    /// Whether it is an object that is not empty.
+    /// True if it is an object that is not empty.
     has_data: bool,
 }
 
 fn next_entry(text: &str, from: usize) -> Option<Entry<'_>> {
-    // Searched for apart, the one that comes later would be searched for again from every entry before
-    // it: for a page without folders, through all of it for each object.
+    // Both elements are searched for together. In a page without folders, a separate search for folders would scan
+    // the rest of the page for each object.
     let mut start = from;
     let (close, name) = loop {
         start += text[start..].find("<Co")?;
@@ -69,7 +69,7 @@ fn next_entry(text: &str, from: usize) -> Option<Entry<'_>> {
     Some(Entry { start, end, key, has_data })
 }
 
-/// Text with XML's references replaced.
+/// Replaces XML references in a text.
 pub(crate) fn unescaped(text: &str) -> Cow<'_, str> {
     if !text.contains('&') {
         return Cow::Borrowed(text);
@@ -155,7 +155,7 @@ mod tests {
             &["a//b", "/c", "/", "e//"],
         );
         check(&["a&amp;/&#x2e;/b", "a&#46;b"], &[], (&["a&#46;b"], &[]), &["a&/./b"]);
-        // What only begins as an entry does.
+        // Elements that begin with the same letters are not entries.
         let page = "<Code/><Contents><Key>.</Key><Size>1</Size></Contents><Comment/>";
         let (rest, names) = nameable(Bytes::from(page));
         assert_eq!((&rest[..], names), (&b"<Code/><Comment/>"[..], vec![".".to_owned()]));

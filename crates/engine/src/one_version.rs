@@ -1,4 +1,4 @@
-//! Objects that stay the same throughout a query.
+//! Pins the versions of objects during a query.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -24,10 +24,10 @@ use crate::datasource::many_ranges::AskedRanges;
 use crate::endpoints::bucket_of;
 use crate::parts;
 
-/// A store for one query, in which every object has one version: the one that the query saw first,
-/// in a listing or by reading. Reading another one fails. Without it, the ranges of an object that
-/// is replaced while it is read would be answered from different versions, and ranges that were
-/// planned for the old length would leave out the rest of the new one.
+/// A store for one query that pins the version of every object: the version that the query saw first, in a listing or
+/// by reading. Reading another version fails. Without this store, the ranges of an object that is replaced while it
+/// is read would come from different versions, and ranges that were planned for the old length would miss the rest of
+/// the new object.
 #[derive(Debug)]
 pub(crate) struct OneVersionStore {
     inner: Arc<dyn ObjectStore>,
@@ -35,27 +35,27 @@ pub(crate) struct OneVersionStore {
 }
 
 impl OneVersionStore {
-    /// The same store, of which so much has been seen.
+    /// Pins the versions of `seen`, to which later ones are added.
     pub(crate) fn new(inner: Arc<dyn ObjectStore>, seen: Arc<Seen>) -> Self {
         Self { inner, seen }
     }
 }
 
-/// The versions of objects that a query reads, of all buckets. Who runs a part of a plan that was made elsewhere
-/// begins with those that the plan is about, and not with what is there when it reads.
+/// The versions of the objects that a query reads, for all buckets. A part of a plan that was made elsewhere begins
+/// with the versions of the plan, which may differ from those in the store.
 #[derive(Debug, Default)]
 pub struct Versions(Mutex<HashMap<String, Arc<Seen>>>);
 
 impl Versions {
-    /// Those of the objects of a bucket.
+    /// Returns the versions of the objects of a bucket.
     pub(crate) fn of(&self, bucket: &str) -> Arc<Seen> {
         let mut buckets = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(buckets.entry(bucket.to_owned()).or_default())
     }
 
-    /// Notes the versions of the files that the scans of a plan are about, as their listing said.
+    /// Records the versions of the files that the scans of a plan read, as listed.
     pub fn note(&self, plan: &Arc<dyn ExecutionPlan>) {
-        // Nothing in it fails.
+        // The closure never fails.
         let _ = plan.apply(|node| {
             let files = parts::files_of(node.as_ref());
             let bucket = files.and_then(|files| bucket_of(&files.object_store_url));
@@ -74,12 +74,12 @@ impl Versions {
 #[derive(Debug, Default)]
 pub(crate) struct Seen(Mutex<HashMap<Path, (String, u64)>>);
 
-/// What is seen of an object, beside what was seen of it before.
+/// The result of comparing an object with an earlier version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Noted {
     Same,
     OtherVersion,
-    /// The version is the same: one of the sizes was damaged on its way.
+    /// The version is the same, so one of the sizes was damaged in transit.
     OtherSize,
 }
 
@@ -89,13 +89,13 @@ impl Seen {
         seen.get(location).map(|(tag, _)| tag.clone())
     }
 
-    /// Notes what is seen for the first time, and compares all else with it.
+    /// Records an object that is seen for the first time, or compares it with the recorded version.
     fn note(&self, object: &ObjectMeta) -> Noted {
         let Some(tag) = &object.e_tag else { return Noted::Same };
         let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let new = || (tag.clone(), object.size);
         let (first, size) = seen.entry(object.location.clone()).or_insert_with(new);
-        // Some stores quote in headers but not in listings.
+        // Some stores quote tags in headers but not in listings.
         match first.trim_matches('"') == tag.trim_matches('"') {
             true if *size == object.size => Noted::Same,
             true => Noted::OtherSize,
@@ -108,7 +108,7 @@ impl Seen {
     }
 }
 
-/// Whether a web server has answered: stores say which version of an object they answer with.
+/// Returns whether an answer comes from a web server. Stores send the version of an object.
 fn is_page(result: &GetResult) -> bool {
     let kind = result.attributes.get(&Attribute::ContentType);
     result.meta.e_tag.is_none() && kind.is_some_and(|kind| kind.starts_with("text/html"))
@@ -120,8 +120,8 @@ impl fmt::Display for OneVersionStore {
     }
 }
 
-/// The bytes of a range of none, which a store refuses to send. DataFusion asks for the columns of row groups
-/// without rows.
+/// Returns the answer to a GET of an empty range, which a store would refuse. DataFusion requests the columns of row
+/// groups without rows.
 fn nothing(location: &Path, options: &GetOptions) -> Option<GetResult> {
     let Some(GetRange::Bounded(range)) = &options.range else { return None };
     let meta = ObjectMeta {
@@ -164,13 +164,13 @@ impl ObjectStore for OneVersionStore {
         if let Some(nothing) = nothing(location, &options) {
             return Ok(nothing);
         }
-        // What a HEAD says is compared when the object is read.
+        // The answer to a HEAD is compared when the object is read.
         let free = options.head || options.version.is_some() || options.if_match.is_some();
         if !free {
             options.if_match = self.seen.tag(location);
         }
         let first_read = !free && options.if_match.is_none();
-        // The size of an answer in parts is not the object's.
+        // The size in an answer with several ranges is not that of the object.
         let in_parts = options.extensions.get::<AskedRanges>().is_some();
         let result = self.inner.get_opts(location, options).await?;
         if is_page(&result) {
@@ -274,7 +274,7 @@ mod tests {
         put(inner.as_ref(), "newer").await;
         for store in [&listed, &read, &headed] {
             changed(get(store, 0).await);
-            // A second look does not make the new version the right one.
+            // Another listing or HEAD does not accept the new version.
             store.list(None).try_collect::<Vec<_>>().await.unwrap();
             store.head(&Path::from("a")).await.unwrap();
             changed(get(store, 3).await);

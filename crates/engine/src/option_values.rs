@@ -1,4 +1,4 @@
-//! Options of formats and settings of the session whose values are not taken: which one, and what it may be.
+//! Errors for invalid values of format options and session settings: the name, and the allowed values.
 
 use std::collections::HashMap;
 
@@ -12,10 +12,10 @@ use crate::error::are_similar;
 use crate::settings_meant;
 use crate::{ErrorKind, Told};
 
-/// What the names of a format's options begin with, where a table is created or written.
+/// The prefix of a format's options when a table is created or written.
 const PREFIX: &str = "format.";
 
-/// The format of options by the name of a table's format; nothing if it has none.
+/// Returns the format whose options a table's format has; none if it has no options.
 fn file_type(format: &str) -> Option<ConfigFileType> {
     match format {
         "csv" => Some(ConfigFileType::CSV),
@@ -25,11 +25,11 @@ fn file_type(format: &str) -> Option<ConfigFileType> {
     }
 }
 
-/// Looks whether a format takes the value of an option, which the user called `typed`.
+/// Checks that a format accepts the value of an option, which the user wrote as `typed`.
 ///
 /// # Errors
 ///
-/// If it does not, or there is no such option: which one it is, and what may be written instead.
+/// If it does not, or there is no such option. The error names the option and the allowed values.
 pub(crate) fn check(format: &str, (option, value): (&str, &str), typed: &str) -> Result<()> {
     if let Some(checked) = csv_options::check(option, value).filter(|_| format == "csv") {
         return checked;
@@ -54,7 +54,7 @@ pub(crate) fn check(format: &str, (option, value): (&str, &str), typed: &str) ->
     Err(refused(wrong(&format!("option `{typed}`"), value, &words), None))
 }
 
-/// The option that is meant by a name that COPY of other systems has, or one that is similar.
+/// Returns the option that corresponds to a name from COPY of other systems, or a similar name.
 fn meant(typed: &str, names: &[String]) -> Option<String> {
     let typed = typed.to_ascii_lowercase();
     let short = typed.strip_prefix(PREFIX).unwrap_or(&typed);
@@ -65,11 +65,11 @@ fn meant(typed: &str, names: &[String]) -> Option<String> {
     names.iter().find(|name| are_similar(name.trim_start_matches(PREFIX), short)).cloned()
 }
 
-/// Looks whether a format takes all options of a statement.
+/// Checks that a format accepts all options of a statement.
 ///
 /// # Errors
 ///
-/// As of [`check`], for the first of them in the order of their names.
+/// Those of [`check`], for the first such option in the order of names.
 pub(crate) fn check_all(format: &str, options: &HashMap<String, String>) -> Result<()> {
     let mut sorted: Vec<(&String, &String)> = options.iter().collect();
     sorted.sort_unstable();
@@ -78,14 +78,14 @@ pub(crate) fn check_all(format: &str, options: &HashMap<String, String>) -> Resu
     })
 }
 
-/// An error of SET, which says what is set to what.
+/// Converts an error of SET into one that names the setting and the value.
 pub(crate) fn of_setting(name: &str, value: &str, error: DataFusionError) -> DataFusionError {
     let words = words(&error);
     if is_unknown(&words) {
         let hint = settings_meant::hint(name, "SET");
         return refused(format!("there is no setting `{name}`"), Some(hint));
     }
-    // Those of our own say it already, or must not repeat the value.
+    // Our own errors already do so, or must not repeat the value.
     let is_told =
         matches!(error.find_root(), DataFusionError::External(error) if error.is::<Told>());
     if is_told || words.starts_with(name) {
@@ -94,11 +94,11 @@ pub(crate) fn of_setting(name: &str, value: &str, error: DataFusionError) -> Dat
     refused(wrong(name, value, &words), None)
 }
 
-/// Looks whether a setting can have a value that DataFusion takes and fails with later.
+/// Refuses a value of a setting that DataFusion accepts, and fails with later.
 ///
 /// # Errors
 ///
-/// If it cannot: what it may be.
+/// If the setting cannot have the value. The error contains the allowed values.
 pub(crate) fn check_setting(name: &str, value: &str) -> Result<()> {
     const TIME_ZONE: &str = "datafusion.execution.time_zone";
     const PIECEWISE: &str = "datafusion.optimizer.enable_piecewise_merge_join";
@@ -124,10 +124,10 @@ fn refused(message: String, hint: Option<String>) -> DataFusionError {
     Told { kind: ErrorKind::Setting, message, hint }.into()
 }
 
-/// The words of the library that does not take a value, the last cause first.
+/// Returns the message of the library that refuses a value, the last cause first.
 fn words(error: &DataFusionError) -> String {
     match error {
-        // Whoever reads it is told so.
+        // The caller adds this context itself.
         DataFusionError::Context(context, inner)
             if context.starts_with("Error setting config ") =>
         {
@@ -142,7 +142,7 @@ fn words(error: &DataFusionError) -> String {
     }
 }
 
-/// Whether an option or a setting is not known, by these words.
+/// Returns whether a message is about an unknown option or setting.
 fn is_unknown(words: &str) -> bool {
     let words = words.to_ascii_lowercase();
     words.starts_with("there is no option ")
@@ -159,7 +159,7 @@ fn wrong(what: &str, value: &str, words: &str) -> String {
     }
 }
 
-/// What a value must be, by the words of the library that refuses it.
+/// Returns the allowed values, from the message of the library that refuses one.
 fn allowed(words: &str) -> Option<String> {
     const TYPES: [(&str, &str); 8] = [
         (" as bool", "true or false"),
@@ -168,7 +168,7 @@ fn allowed(words: &str) -> Option<String> {
         (" as u32", "a whole number from 0"),
         (" as i32", "a whole number"),
         (" as f64", "a number"),
-        // Characters are read as their bytes.
+        // Characters are parsed as bytes.
         (" as u8", ONE_CHARACTER),
         ("key is empty", ONE_CHARACTER),
     ];

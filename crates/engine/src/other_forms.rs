@@ -1,4 +1,4 @@
-//! Forms of SQL that mean the same as others, and that DataFusion does not plan as they are.
+//! Rewrites forms of SQL that DataFusion does not plan as equivalent ones that it does.
 
 use std::ops::ControlFlow;
 
@@ -12,8 +12,8 @@ use datafusion::sql::sqlparser::ast::{
 use crate::function_synonyms;
 use crate::guards;
 
-/// Writes them as DataFusion plans them: FETCH FIRST, GROUP BY (), LIKE … ESCAPE, SET TIME ZONE; `x REGEXP p` and
-/// `x RLIKE p` are `x ~ p`, and an element of `array_agg(x)`, which has none at 0, is one of any list.
+/// Rewrites FETCH FIRST, GROUP BY (), LIKE … ESCAPE and SET TIME ZONE. `x REGEXP p` and `x RLIKE p` become `x ~ p`.
+/// The element 0 of `array_agg(x)` becomes that of a list, which is NULL.
 pub(crate) fn rewrite(statement: &mut Statement) {
     if let Statement::Statement(statement) = statement
         && let Sql::Set(set) = statement.as_mut()
@@ -75,8 +75,8 @@ impl VisitorMut for Forms {
     }
 }
 
-/// `OVER (ORDER BY (SELECT NULL))`, by which others say that any order will do, is ordered by the constant. DataFusion
-/// cannot sort by a subquery alone.
+/// Replaces `OVER (ORDER BY (SELECT NULL))`, which means any order, by an order by the constant. DataFusion cannot
+/// sort by a subquery alone.
 fn any_order(call: &mut Function) {
     let Some(WindowType::WindowSpec(window)) = &mut call.over else { return };
     for by in &mut window.order_by {
@@ -90,7 +90,7 @@ fn any_order(call: &mut Function) {
     }
 }
 
-/// `FETCH FIRST n ROWS ONLY` is `LIMIT n`.
+/// Replaces `FETCH FIRST n ROWS ONLY` by `LIMIT n`.
 fn fetch(query: &mut Query) {
     let Some(fetch) = &query.fetch else { return };
     if fetch.with_ties || fetch.percent {
@@ -112,7 +112,7 @@ fn fetch(query: &mut Query) {
     query.fetch = None;
 }
 
-/// `GROUP BY ()` is the one group of all rows, as is `GROUPING SETS (())`.
+/// Replaces `GROUP BY ()`, the single group of all rows, by `GROUPING SETS (())`.
 fn group_by(select: &mut Select) {
     if let GroupByExpr::Expressions(keys, _) = &mut select.group_by
         && let [key @ Expr::Tuple(_)] = keys.as_mut_slice()
@@ -122,7 +122,7 @@ fn group_by(select: &mut Select) {
     }
 }
 
-/// The pattern of LIKE with backslashes for the escape character that it names.
+/// Returns the pattern of LIKE with backslashes in place of its escape character.
 fn with_backslashes(pattern: &Expr, escape: Option<&ValueWithSpan>) -> Option<Expr> {
     let escape = escape?.value.clone().into_string()?;
     let mut characters = escape.chars();
@@ -138,7 +138,7 @@ fn with_backslashes(pattern: &Expr, escape: Option<&ValueWithSpan>) -> Option<Ex
     let mut characters = pattern.chars();
     while let Some(character) = characters.next() {
         let is_escaped = Some(character) == escape;
-        // Nothing behind it: DataFusion's own message is about the backslash.
+        // If nothing follows, the pattern is unchanged: DataFusion's own message is about the backslash.
         let character = if is_escaped { characters.next()? } else { character };
         if character == '\\' || (is_escaped && matches!(character, '%' | '_')) {
             other.push('\\');
@@ -148,7 +148,7 @@ fn with_backslashes(pattern: &Expr, escape: Option<&ValueWithSpan>) -> Option<Ex
     Some(Expr::Value(Value::SingleQuotedString(other).into()))
 }
 
-/// `SET TIME ZONE 'Europe/Berlin'` is `SET TIME ZONE = 'Europe/Berlin'`.
+/// Replaces `SET TIME ZONE 'Europe/Berlin'` by `SET TIME ZONE = 'Europe/Berlin'`.
 fn time_zone(set: &mut Set) {
     if let Set::SetTimeZone { local: false, value } = set {
         *set = Set::SingleAssignment {
@@ -160,7 +160,8 @@ fn time_zone(set: &mut Set) {
     }
 }
 
-/// `array_element(array_agg(x), 0)` for `array_agg(x)[0]`, which DataFusion makes `nth_value(x, 0)`.
+/// Returns `array_element(array_agg(x), 0)` for `array_agg(x)[0]`, which DataFusion would convert to `nth_value(x,
+/// 0)`.
 fn element_of_array_agg(root: &Expr, access: Option<&AccessExpr>) -> Option<Expr> {
     let Some(AccessExpr::Subscript(Subscript::Index { index })) = access else { return None };
     let Expr::Value(value) = index else { return None };

@@ -1,4 +1,5 @@
-//! Fields of structs of the query around a subquery: `e.u.name`, which DataFusion reads only as `e.u['name']` there.
+//! Fields of structs of an outer query in a subquery: `e.u.name`, which DataFusion supports there only as
+//! `e.u['name']`.
 
 use std::collections::HashSet;
 use std::ops::ControlFlow;
@@ -11,11 +12,10 @@ use datafusion::sql::sqlparser::ast::{
 
 use crate::guards::{normal, visit};
 
-/// How DataFusion refuses such a field; the column follows.
+/// DataFusion's error for such a field; the column follows.
 const REFUSED: &str = "Nested identifiers are not yet supported for OuterReferenceColumn ";
 
-/// Writes the fields of a column as subscripts by which a statement could not be planned. Returns whether there was
-/// one.
+/// Rewrites the fields of the column in an error as subscripts. Returns whether there was one.
 pub(crate) fn index(statement: &mut Statement, error: &DataFusionError) -> bool {
     let root = error.find_root().to_string();
     let Some((_, column)) = root.split_once(REFUSED) else { return false };
@@ -51,13 +51,13 @@ impl VisitorMut for Tables {
 struct Fields {
     column: Column,
     tables: HashSet<String>,
-    /// How many queries are around.
+    /// The number of enclosing queries.
     queries: usize,
     found: bool,
 }
 
 impl Fields {
-    /// How many parts of a name are the column: it alone, or behind its table.
+    /// Returns the number of parts of a name that are the column: one, or two with its table.
     fn column_parts(&self, parts: &[Ident]) -> Option<usize> {
         let is = |part: &Ident, name: &str| normal(part) == name;
         let table = self.column.relation.as_ref().map(|table| table.table());

@@ -1,4 +1,4 @@
-//! Panics become errors: Parquet's reader panics over some damaged files, which are nobody's bug here.
+//! Turns panics into errors. The Parquet reader panics on some damaged files, which is no bug of this crate.
 
 use std::any::Any;
 use std::future::Future;
@@ -11,13 +11,13 @@ use futures::{FutureExt, StreamExt};
 use object_store::ObjectMeta;
 use parquet::errors::ParquetError;
 
-/// The message of a panic, which is all that is known of it.
+/// Returns the message of a panic.
 fn message(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message")
 }
 
-/// Something panicked that was done.
+/// Returns the error for a panic in `what`.
 pub(crate) fn error(what: &str, panic: &(dyn Any + Send)) -> DataFusionError {
     exec_datafusion_err!(
         "{what} panicked: {}; a corrupt Parquet object can cause this, anything else is a bug to report",
@@ -25,11 +25,11 @@ pub(crate) fn error(what: &str, panic: &(dyn Any + Send)) -> DataFusionError {
     )
 }
 
-/// Does some work; if it panics, it fails.
+/// Runs some work and turns a panic into an error.
 ///
 /// # Errors
 ///
-/// Those of the work, and that it panicked.
+/// Those of the work, and its panic.
 pub(crate) async fn caught<T>(what: &str, work: impl Future<Output = Result<T>>) -> Result<T> {
     let done = AssertUnwindSafe(work).catch_unwind().await;
     done.unwrap_or_else(|panic| Err(error(what, panic.as_ref())))
@@ -47,7 +47,7 @@ pub(crate) async fn footer<T>(
     named(&format!("the footer of `{}`", object.location), work).await
 }
 
-/// Reads an object of Parquet in the same way.
+/// Reads a Parquet object; errors and panics of the reader name the object.
 ///
 /// # Errors
 ///
@@ -66,7 +66,7 @@ async fn named<T>(what: &str, work: impl Future<Output = Result<T>>) -> Result<T
     };
     match AssertUnwindSafe(work).catch_unwind().await {
         Err(panic) => match message(panic.as_ref()) {
-            // The reader takes ranges of the object by what is written in it, such as the length of a footer.
+            // The reader requests ranges that come from the object itself, such as the length of the footer.
             why if why.starts_with("range start must not be greater than end") => {
                 about("it names bytes outside of the object")
             }
@@ -80,7 +80,7 @@ async fn named<T>(what: &str, work: impl Future<Output = Result<T>>) -> Result<T
     }
 }
 
-/// The rows of a stream; where it panics, it ends with an error.
+/// Returns the rows of a stream; a panic ends it with an error.
 pub(crate) fn caught_rows(rows: SendableRecordBatchStream) -> SendableRecordBatchStream {
     let schema = rows.schema();
     let rows = AssertUnwindSafe(rows).catch_unwind();

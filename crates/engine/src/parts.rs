@@ -1,4 +1,4 @@
-//! Leaves of a plan in parts, each for a machine of its own.
+//! Divides the leaves of a plan among several machines.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -19,25 +19,25 @@ use crate::physical_plan::switch_drain::SwitchDrainExec;
 use crate::physical_plan::switch_prune::SwitchPruneExec;
 use crate::physical_plan::top_k_sample::TopKSampleExec;
 
-/// The least bytes for which a file is read in parts by several machines, unless
+/// The minimum size in bytes of a part of a file that a machine reads, unless
 /// `datafusion.optimizer.repartition_file_min_size` is less.
 const LEAST_BYTES: usize = 1 << 20;
 
-/// The bytes of the files that a leaf is about, as the listing says; `None` if it is not about files.
+/// Returns the size in bytes of the files that a leaf reads, as listed; `None` if it reads no files.
 #[must_use]
 pub fn bytes(leaf: &dyn ExecutionPlan) -> Option<u64> {
     let files = files_of(leaf)?.file_groups.iter().flat_map(FileGroup::iter);
     Some(files.map(PartitionedFile::effective_size).sum())
 }
 
-/// A leaf that is about files as so many, which together are about the same files, each of them in one.
-/// All have the same number of partitions, some of which may be empty; each has `partitions`, and as many as
-/// the leaf, if there are files or parts of files enough: a machine asks for as much at a time as one alone
-/// does. `None` if it is not about files, or if which partition a row is in means something.
+/// Divides a leaf that reads files into `parts` leaves, each of which reads some of the files or ranges. All have the
+/// same number of partitions, some of which may be empty. If there are enough files or ranges, each has at least
+/// `partitions` and as many as the leaf, so that a machine reads as much at a time as a single one would. `None` if
+/// the leaf reads no files, or if its output partitioning is fixed.
 ///
 /// # Errors
 ///
-/// If the source does not take the parts.
+/// If the source does not accept the parts.
 pub fn divide(
     leaf: &Arc<dyn ExecutionPlan>,
     parts: usize,
@@ -57,7 +57,7 @@ pub fn divide(
     let split = split.as_ref().and_then(|it| it.downcast_ref::<FileScanConfig>());
     let mut groups = split.unwrap_or(config).file_groups.clone();
     if groups.len() < wanted && !ordered {
-        // One after the other they would all be one machine's.
+        // A group whose files are read one after the other would be given to a single machine.
         groups = groups.iter().flat_map(FileGroup::iter).cloned().map(one_file).collect();
     }
     let shares = shares(groups, parts, if ordered { usize::MAX } else { each });
@@ -68,8 +68,8 @@ fn one_file(file: PartitionedFile) -> FileGroup {
     FileGroup::new(vec![file])
 }
 
-/// Groups of files for so many machines: about the same bytes for each, and the same number of groups, which
-/// are put together where there are more than `most`.
+/// Distributes groups of files among machines: about the same bytes for each, and the same number of groups. If a
+/// machine has more than `most` groups, they are merged.
 fn shares(mut groups: Vec<FileGroup>, machines: usize, most: usize) -> Vec<Vec<FileGroup>> {
     let size = |group: &FileGroup| group.iter().map(PartitionedFile::effective_size).sum::<u64>();
     groups.sort_by_key(|group| std::cmp::Reverse(size(group)));
@@ -91,7 +91,7 @@ fn shares(mut groups: Vec<FileGroup>, machines: usize, most: usize) -> Vec<Vec<F
     shares
 }
 
-/// At most so many groups, of about the same number of files.
+/// Merges groups into at most `most` of them, with about the same number of files each.
 fn together(groups: Vec<FileGroup>, most: usize) -> Vec<FileGroup> {
     let most = most.max(1);
     if groups.len() <= most {
@@ -104,7 +104,7 @@ fn together(groups: Vec<FileGroup>, most: usize) -> Vec<FileGroup> {
     joined.into_iter().map(FileGroup::new).collect()
 }
 
-/// The files that a leaf is about.
+/// Returns the files that a leaf reads.
 pub(crate) fn files_of(leaf: &dyn ExecutionPlan) -> Option<&FileScanConfig> {
     if let Some(aggregate) = leaf.downcast_ref::<S3AggregateExec>() {
         return Some(aggregate.config());
@@ -115,7 +115,7 @@ pub(crate) fn files_of(leaf: &dyn ExecutionPlan) -> Option<&FileScanConfig> {
     as_scan(leaf)
 }
 
-/// The same leaf about other files.
+/// Replaces the files that a leaf reads.
 fn with_files(
     leaf: &Arc<dyn ExecutionPlan>,
     groups: Vec<FileGroup>,
@@ -132,7 +132,7 @@ fn with_files(
     Some(if ours { S3Scan::node(config) } else { DataSourceExec::from_data_source(config) })
 }
 
-/// Whether all rows that cross a node have to do so in one process: it remembers them.
+/// Returns whether all rows through a node must pass it in one process, because the node has state.
 #[must_use]
 pub fn in_one_process(node: &dyn ExecutionPlan) -> bool {
     node.is::<TopKSampleExec>()
@@ -142,26 +142,26 @@ pub fn in_one_process(node: &dyn ExecutionPlan) -> bool {
         || node.is::<StagedWriteExec>()
 }
 
-/// Whether rows of the plan cross a switch.
+/// Returns whether a node is a switch.
 #[must_use]
 pub fn is_switch(node: &dyn ExecutionPlan) -> bool {
     node.is::<SwitchExec>()
 }
 
-/// Whether a switch drops rows there.
+/// Returns whether a switch drops rows at a node.
 #[must_use]
 pub fn is_pruned_by_switch(node: &dyn ExecutionPlan) -> bool {
     node.is::<SwitchPruneExec>()
 }
 
-/// Whether nothing may come between a node and its input.
+/// Returns whether a node needs its input as its direct child.
 #[must_use]
 pub fn needs_its_scan(node: &dyn ExecutionPlan) -> bool {
     node.is::<TopKSampleExec>()
 }
 
-/// A leaf without the keys of joins that it would wait for in vain: those whose filters are not `known`, by
-/// their identities. Also tells how many it is left without. `None` if it waits for no others.
+/// Removes filters by keys of joins for which a leaf would wait in vain: those whose identities are not `known`.
+/// Returns the leaf and the number of removed filters; `None` if there are none.
 #[must_use]
 pub fn without_unknown_keys(
     leaf: &Arc<dyn ExecutionPlan>,

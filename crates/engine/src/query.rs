@@ -1,4 +1,4 @@
-//! One query, and what it asks of the stores.
+//! One query with counters of its requests to the stores.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -22,27 +22,26 @@ use crate::picture::Picture;
 use crate::picture::scan::config;
 use crate::timeline::{Recorded, Timeline};
 
-/// A planned query with counters of its own. Clones share them.
+/// A planned query with its own counters. Clones share the counters.
 #[derive(Clone)]
 pub struct Query {
     frame: DataFrame,
     counters: Arc<QueryCounters>,
     journal: Journal,
-    /// The plan that runs.
+    /// The plan that runs; empty until [`Query::start`].
     plan: Arc<OnceLock<Arc<dyn ExecutionPlan>>>,
 }
 
-/// What a query did, to be shown: see [`Engine::profile`](crate::Engine::profile).
+/// A record of a finished or running query for display: see [`Engine::profile`](crate::Engine::profile).
 #[derive(Debug, Clone)]
 pub struct Profile {
-    /// The plan that ran; none if the statement did all of its work when it was planned, or did not get
-    /// so far.
+    /// The plan that ran; none if the statement did all of its work when it was planned, or did not get so far.
     pub plan: Option<Arc<dyn ExecutionPlan>>,
-    /// The decisions about its operators, with what was predicted.
+    /// The decisions about its operators, with the predictions.
     pub decisions: Vec<Decision>,
-    /// The plan as a picture, with what was counted.
+    /// The plan as a picture, with the counts of the run.
     pub picture: Picture,
-    /// Its requests in time.
+    /// The requests of the query with their times.
     pub recorded: Recorded,
 }
 
@@ -51,17 +50,17 @@ impl Query {
         Self { frame, counters, journal, plan: Arc::default() }
     }
 
-    /// The same with another plan, for which nothing is counted yet.
+    /// Replaces the plan, for which nothing is counted yet.
     pub(crate) fn with_plan(self, plan: LogicalPlan) -> Self {
         let (state, _) = self.frame.into_parts();
         Self { frame: DataFrame::new(state, plan), plan: Arc::default(), ..self }
     }
 
-    /// Starts the query. Dropping the stream ends it.
+    /// Starts the query. Dropping the stream cancels it.
     ///
     /// # Errors
     ///
-    /// If it cannot be planned; what goes wrong while it runs is an item of the stream.
+    /// If it cannot be planned; an error of the run is an item of the stream.
     pub async fn start(&self) -> datafusion::common::Result<SendableRecordBatchStream> {
         let context = Arc::new(self.frame.task_ctx());
         let frame = self.frame.clone();
@@ -70,12 +69,12 @@ impl Query {
         if let Some(timeline) = self.counters.timeline() {
             timeline.planned();
         }
-        // Whoever starts it twice sees the first run.
+        // If the query is started twice, the plan of the first run is kept.
         let _ = self.plan.set(Arc::clone(&plan));
         Ok(panics::caught_rows(execute_stream(plan, context)?))
     }
 
-    /// What the query did so far, if it has a timeline.
+    /// Returns a record of the query so far; none without a timeline.
     #[must_use]
     pub fn profile(&self) -> Option<Profile> {
         let recorded = self.counters.timeline()?.read();
@@ -85,12 +84,12 @@ impl Query {
         Some(Profile { plan, decisions, picture: picture.unwrap_or_default(), recorded })
     }
 
-    /// The same query, of which no more than so many rows are asked for, if its rows come as they are read;
-    /// nothing if it sorts, groups or joins them, or has a limit of its own.
+    /// Returns a query that reads at most this many rows of this one. Returns none if the query sorts, groups or
+    /// joins, or has a limit of its own, because then its rows do not come as they are read.
     ///
     /// # Errors
     ///
-    /// None of today's plans that read rows refuses a limit.
+    /// If the plan cannot take a limit; no plan that reads rows refuses one today.
     pub fn first(&self, rows: usize) -> Result<Option<Self>> {
         if !comes_as_read(self.frame.logical_plan()) {
             return Ok(None);
@@ -99,8 +98,8 @@ impl Query {
         Ok(Some(Self { frame, plan: Arc::default(), ..self.clone() }))
     }
 
-    /// How many bytes the files have that the running query reads, as the listing said; none before it runs.
-    /// A query may read less, or some of them again.
+    /// Returns the total size in bytes, as listed, of the files that the running query reads; none before it runs. A
+    /// query may read fewer bytes, or some of them twice.
     #[must_use]
     pub fn bytes_to_read(&self) -> Option<u64> {
         let mut bytes = 0;
@@ -112,14 +111,14 @@ impl Query {
         counted.is_ok().then_some(bytes)
     }
 
-    /// How many bytes the objects and files have that the query wrote, as COPY and INSERT do; 0 until all of
-    /// them are there.
+    /// Returns the size in bytes of the objects and files that the query wrote, as COPY and INSERT do; 0 until all of
+    /// them are written.
     #[must_use]
     pub fn bytes_written(&self) -> u64 {
         self.counters.written.load(Ordering::Relaxed)
     }
 
-    /// Runs the query and keeps its answer in memory.
+    /// Runs the query and returns all of its rows.
     ///
     /// # Errors
     ///
@@ -128,43 +127,43 @@ impl Query {
         Ok(panics::caught("the query", self.frame.clone().collect()).await?)
     }
 
-    /// The query as a DataFrame. Whatever runs it counts here.
+    /// Returns the query as a DataFrame; its runs are counted by this query.
     #[must_use]
     pub fn frame(&self) -> &DataFrame {
         &self.frame
     }
 
-    /// The counters of the query, which go on counting whatever runs it.
+    /// Returns the counters of the query, which are shared with its runs.
     #[must_use]
     pub fn counters(&self) -> &Arc<QueryCounters> {
         &self.counters
     }
 
-    /// The query as a DataFrame, without its counters.
+    /// Converts the query into a DataFrame, without its counters.
     #[must_use]
     pub fn into_frame(self) -> DataFrame {
         self.frame
     }
 
-    /// What the query asked of the stores so far: listings and samples while it was planned,
-    /// everything that its nodes sent, and what was read here because a store could not answer.
+    /// Returns the requests and bytes of the query so far: listings and samples of the planning, all requests of its
+    /// nodes, and local reads after a store could not answer.
     #[must_use]
     pub fn counted(&self) -> Counted {
         self.counters.read()
     }
 
-    /// The same for each endpoint that was asked, by its name.
+    /// Returns the requests and bytes of the query so far for each endpoint, by the endpoint's name.
     #[must_use]
     pub fn counted_by_endpoint(&self) -> BTreeMap<String, Counted> {
         self.counters.by_endpoint()
     }
 
-    /// The settings that the query does not follow, each with the operator and the reason: `scan of
-    /// s3://bucket/t.csv: sluice.scan = 'select' is not followed: the store has no S3 Select`; and stores
-    /// that let it wait for nothing, or stopped its statements.
+    /// Returns warnings. Most are settings that the query does not follow, each with the operator and the reason:
+    /// `scan of s3://bucket/t.csv: sluice.scan = 'select' is not followed: the store has no S3 Select`. Others are
+    /// stores that stayed silent, or that stopped statements.
     ///
-    /// Operators are chosen when the query starts to run; before that there are no warnings. What
-    /// EXPLAIN shows is not repeated here.
+    /// Operators are chosen when the query starts to run; before that there are no warnings. Reasons that EXPLAIN
+    /// shows are not repeated here.
     #[must_use]
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = self.journal.warnings();
@@ -192,7 +191,7 @@ impl Query {
     }
 }
 
-/// Whether rows are put out as they are read, all of them.
+/// Returns whether a plan outputs all rows in the order and at the time they are read.
 fn comes_as_read(plan: &LogicalPlan) -> bool {
     match plan {
         LogicalPlan::TableScan(scan) => scan.fetch.is_none(),
@@ -203,7 +202,7 @@ fn comes_as_read(plan: &LogicalPlan) -> bool {
     }
 }
 
-/// The bytes of a file, or of a part of one.
+/// Returns the number of bytes of a file, or of its range.
 fn size_of_part(file: &PartitionedFile) -> u64 {
     match &file.range {
         Some(range) => u64::try_from(range.end - range.start).unwrap_or(0),
@@ -217,31 +216,31 @@ impl fmt::Debug for Query {
     }
 }
 
-/// Counters of one query, one set for each endpoint that it asks; what they count is part of the
-/// endpoints' totals. An extension of the query's session configuration, and so of its tasks.
+/// Counters of one query, one set for each endpoint that it uses. Their counts are also added to the endpoints'
+/// totals. They are an extension of the query's session configuration, and so of its tasks.
 #[derive(Debug, Default)]
 pub struct QueryCounters {
     endpoints: Mutex<BTreeMap<String, Arc<Counters>>>,
-    /// The bytes of the objects and files that it wrote.
+    /// The number of bytes of the objects and files that the query wrote.
     written: AtomicU64,
     timeline: Option<Arc<Timeline>>,
 }
 
 impl QueryCounters {
-    /// Counters that also write every request down.
+    /// Returns counters that also record the time of every request.
     #[must_use]
     pub fn with_timeline() -> Self {
         Self { timeline: Some(Arc::default()), ..Self::default() }
     }
 
-    /// Where requests are written down, if they are.
+    /// Returns the record of requests, if there is one.
     #[must_use]
     pub fn timeline(&self) -> Option<&Arc<Timeline>> {
         self.timeline.as_ref()
     }
 
-    /// Where a task counts what it asks of an endpoint: in its query, if it belongs to one, and in
-    /// the endpoint's total.
+    /// Returns the counters for a task's requests to an endpoint: those of its query, which also count in the
+    /// endpoint's total, or the endpoint's own if the task has no query.
     #[must_use]
     pub fn of_task(context: &TaskContext, endpoint: &Endpoint) -> Arc<Counters> {
         match context.session_config().get_extension::<Self>() {
@@ -250,14 +249,14 @@ impl QueryCounters {
         }
     }
 
-    /// Counts the bytes of what a task has written, if it belongs to a query.
+    /// Adds the bytes that a task has written to its query's count, if it has a query.
     pub(crate) fn wrote(context: &TaskContext, bytes: u64) {
         if let Some(query) = context.session_config().get_extension::<Self>() {
             query.written.fetch_add(bytes, Ordering::Relaxed);
         }
     }
 
-    /// The counters of an endpoint.
+    /// Returns the query's counters for an endpoint.
     #[must_use]
     pub fn at(&self, endpoint: &Endpoint) -> Arc<Counters> {
         let mut endpoints = self.endpoints.lock().unwrap_or_else(PoisonError::into_inner);
@@ -271,13 +270,13 @@ impl QueryCounters {
         Arc::clone(endpoints.entry(endpoint.name.clone()).or_insert_with(new))
     }
 
-    /// What was asked of all endpoints.
+    /// Returns the sum over all endpoints.
     #[must_use]
     pub fn read(&self) -> Counted {
         self.by_endpoint().into_values().sum()
     }
 
-    /// What was asked of each endpoint, by its name.
+    /// Returns the counts of each endpoint, by the endpoint's name.
     #[must_use]
     pub fn by_endpoint(&self) -> BTreeMap<String, Counted> {
         let endpoints = self.endpoints.lock().unwrap_or_else(PoisonError::into_inner);

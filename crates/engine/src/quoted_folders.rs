@@ -1,4 +1,4 @@
-//! `FROM 'folder'`: a folder of this machine that is named without a slash.
+//! `FROM 'folder'`: a local folder that is named without a slash.
 
 use std::ops::ControlFlow;
 
@@ -7,7 +7,7 @@ use datafusion::execution::SessionState;
 use datafusion::sql::parser::{CopyToSource, Statement};
 use datafusion::sql::sqlparser::ast::{Ident, ObjectName, TableFactor, VisitMut, VisitorMut};
 
-/// Adds the slash to the names of folders in `'…'`, unless a table has the name.
+/// Adds a slash to the names of folders in `'…'`, unless a table has the name.
 pub(crate) fn with_slash(state: &SessionState, statement: &mut Statement) {
     let mut folders = Folders { state };
     let _ = match statement {

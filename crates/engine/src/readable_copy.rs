@@ -1,13 +1,13 @@
-//! What COPY writes as CSV can be read back by its URL.
+//! Makes CSV that COPY writes readable by its URL.
 
 use arrow::datatypes::DataType;
 use datafusion::logical_expr::dml::CopyTo;
 
-/// What a look at a file takes for delimiters or quotes, beside commas.
+/// The characters, besides commas, that CSV detection takes for delimiters or quotes.
 const SUSPICIOUS: [char; 4] = [';', '\t', '|', '\''];
 
-/// Has text quoted where a look at the file would find other delimiters: without a second column, no comma
-/// speaks against them.
+/// Quotes text if CSV detection would find another delimiter in it: in a file with one column, there are no commas to
+/// prevent that.
 pub(crate) fn quote_text(copy: &mut CopyTo) {
     let schema = copy.input.schema();
     let [column] = schema.fields().as_ref() else { return };

@@ -24,13 +24,12 @@ use crate::struct_fields;
 use crate::type_of::type_of;
 use crate::uuid_text;
 
-/// Adds everything of ours to a session that is being built: the endpoints, the options under
-/// `sluice`, the optimizer rules, the CSV and JSON formats with statistics, the reasons in
-/// EXPLAIN.
+/// Adds the engine to a session that is being built: the endpoints, the options under `sluice`, the optimizer rules,
+/// the CSV and JSON formats with statistics, and the reasons in EXPLAIN.
 ///
-/// The buckets' object stores are the runtime's: give the builder a [`RuntimeEnv`] with an
-/// [`S3Stores`](crate::store::S3Stores) registry of the same endpoints. With another registry,
-/// every bucket that `endpoints` says it serves must be the same there.
+/// The object stores of the buckets belong to the runtime. Give the builder a [`RuntimeEnv`] with an
+/// [`S3Stores`](crate::store::S3Stores) registry of the same endpoints. With another registry, every bucket of
+/// `endpoints` must be the same store there.
 ///
 /// ```no_run
 /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
@@ -54,7 +53,7 @@ use crate::uuid_text;
 ///
 /// # Errors
 ///
-/// If the builder's rules lack the one that ours stand by.
+/// If the builder's rules lack the one next to which ours are inserted.
 pub fn with_pushdown(
     builder: SessionStateBuilder,
     endpoints: &Endpoints,
@@ -74,7 +73,7 @@ pub fn with_pushdown(
         config.options_mut().extensions.insert(KnownStatistics::default());
     }
     hand_on_more_keys(config.options_mut());
-    // Of two formats with the same name, the first is registered.
+    // If two formats have the same name, the first one is registered.
     let mut formats = S3FormatFactory::all();
     let theirs = builder.file_formats().take();
     formats.extend(theirs.unwrap_or_else(SessionStateDefaults::default_file_formats));
@@ -98,18 +97,18 @@ pub fn with_pushdown(
         .with_file_formats(formats))
 }
 
-/// The most bytes of a build side's keys that are handed on to the other side, and the most distinct
-/// keys of a partition. DataFusion makes a literal of each before anybody knows whether sending them pays,
-/// and lists of literals are copied for each file: three microseconds a key here, and some 300 bytes that no
-/// memory pool counts. Of more, whole numbers are counted out if that is predicted to pay, in a sixth of the
-/// time and at 64 bytes each ([`Countable`](crate::datasource::keys::Countable)). Of texts there are bounds
-/// then, unless the session raises DataFusion's option.
+/// The maximum bytes of a build side's keys that a join lists for the probe side, and the maximum distinct keys of a
+/// partition. DataFusion makes a literal of each key before it is known whether sending the keys pays, and copies the
+/// list of literals for each file: three microseconds a key here, and some 300 bytes that no memory pool counts. If
+/// there are more keys, whole numbers are collected if that is predicted to pay, in a sixth of the time and at 64
+/// bytes each ([`Countable`](crate::datasource::keys::Countable)). Texts are then reduced to their bounds, unless the
+/// session raises DataFusion's option.
 const KEYS: (usize, usize) = (16 << 20, LISTED_KEYS);
 
-/// The most distinct keys that a join lists.
+/// The maximum number of distinct keys that a join lists.
 pub(crate) const LISTED_KEYS: usize = 8_192;
 
-/// Has joins hand on more keys than DataFusion's defaults, unless the user has settings of their own.
+/// Raises DataFusion's limits for the keys of joins, unless the user has changed them.
 fn hand_on_more_keys(options: &mut ConfigOptions) {
     let defaults = ConfigOptions::new().optimizer;
     let ours = &mut options.optimizer;
@@ -123,21 +122,21 @@ fn hand_on_more_keys(options: &mut ConfigOptions) {
     }
 }
 
-/// The configuration of our own sessions.
+/// Returns the configuration of our own sessions.
 #[must_use]
 pub fn config() -> SessionConfig {
     SessionConfig::new()
         .with_information_schema(true)
-        // Ten more than the levels that a statement may nest.
+        // This is ten more than the levels that a statement may nest.
         .set_usize("datafusion.sql_parser.recursion_limit", 60)
         .with_option_extension(SluiceOptions::default())
 }
 
-/// A session builder with DataFusion's features and ours.
+/// Returns a session builder with DataFusion's features and ours.
 ///
 /// # Errors
 ///
-/// If DataFusion no longer has the rule that ours stand by.
+/// If DataFusion no longer has the rule next to which ours are inserted.
 pub fn builder(
     config: SessionConfig,
     runtime: Arc<RuntimeEnv>,

@@ -1,11 +1,11 @@
-//! Settings that there are not, and the one that may be meant.
+//! Hints for unknown settings.
 
 use datafusion::common::config::{ConfigOptions, ExtensionOptions};
 
 use crate::config::SluiceOptions;
 use crate::error::are_similar;
 
-/// What settings are called elsewhere, and what sets the same here.
+/// Names of settings in other systems, and their equivalents here.
 const KNOWN: [(&[&str], &str, &str); 5] = [
     (
         &["threads", "num_threads", "max_threads", "worker_threads", "parallelism"],
@@ -22,7 +22,7 @@ const KNOWN: [(&[&str], &str, &str); 5] = [
     (&["strategy", "pushdown"], "sluice.scan", " The argument --scan sets it, too."),
 ];
 
-/// What to do about a setting that there is not, in SHOW, SET or RESET.
+/// Returns a hint for an unknown setting in SHOW, SET or RESET.
 pub(crate) fn hint(name: &str, verb: &str) -> String {
     let lower = name.to_ascii_lowercase();
     let last = lower.rsplit('.').next().unwrap_or_default();
@@ -36,7 +36,7 @@ pub(crate) fn hint(name: &str, verb: &str) -> String {
     }
 }
 
-/// The setting that a name is similar to, or is the last word of.
+/// Returns the setting that is similar to a name, or ends with it.
 fn nearest(name: &str, last: &str) -> Option<String> {
     let ours = SluiceOptions::default().entries();
     let theirs = ConfigOptions::new().entries();
@@ -44,7 +44,7 @@ fn nearest(name: &str, last: &str) -> Option<String> {
     let end = |known: &str| known.rsplit('.').next().unwrap_or_default().to_owned();
     let is_whole = |known: &&String| are_similar(known, name);
     let is_end = |known: &&String| end(known) == last;
-    // `batchsize` without its underscore, too.
+    // This also matches `batchsize`, without its underscore.
     let is_near = |known: &&String| last.len() > 3 && are_similar(&end(known), last);
     let found = names.iter().find(is_whole).or_else(|| names.iter().find(is_end));
     found.or_else(|| names.iter().find(is_near)).cloned()

@@ -1,4 +1,4 @@
-//! `TIMESTAMP '2026-01-01 10:00'`: seconds may be left out of a time, which Arrow's parser does not allow.
+//! `TIMESTAMP '2026-01-01 10:00'`: times without seconds, which Arrow's parser refuses.
 
 use std::sync::Arc;
 
@@ -11,8 +11,8 @@ use datafusion::optimizer::AnalyzerRule;
 use datafusion::optimizer::utils::NamePreserver;
 use sluicegate_client::text_times::with_seconds;
 
-/// Completes text that becomes a time stamp: literals, casts of them, what columns of time stamps are compared with,
-/// and arguments of `to_timestamp`. It comes after the rule that adds casts.
+/// Completes text that becomes a time stamp: literals, casts of literals, literals that are compared with time
+/// stamps, and arguments of `to_timestamp`. The rule runs after the one that adds casts.
 #[derive(Debug)]
 pub(crate) struct ShortTimes;
 
@@ -57,7 +57,7 @@ fn is_time(data_type: &DataType) -> bool {
     matches!(data_type, DataType::Timestamp(_, _))
 }
 
-/// Adds the seconds to a literal, if that is what it lacks.
+/// Adds the seconds to a literal without them. Returns whether the literal was changed.
 fn complete_text(expr: &mut Expr) -> bool {
     let Expr::Literal(
         ScalarValue::Utf8(Some(text))
@@ -73,7 +73,7 @@ fn complete_text(expr: &mut Expr) -> bool {
     true
 }
 
-/// The rule, as sessions take it.
+/// Returns the rule for a session.
 pub(crate) fn rule() -> Arc<dyn AnalyzerRule + Send + Sync> {
     Arc::new(ShortTimes)
 }

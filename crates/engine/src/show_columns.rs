@@ -1,5 +1,5 @@
-//! SHOW COLUMNS and SHOW FIELDS: what DESCRIBE shows, with types as SQL names them. DataFusion looks for a table of that
-//! name in `information_schema`, where files and URLs are not.
+//! SHOW COLUMNS and SHOW FIELDS return the rows of DESCRIBE, with SQL names of types. DataFusion looks for the table
+//! in `information_schema`, which contains no files and URLs.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use datafusion::sql::sqlparser::ast::Statement as Sql;
 use crate::sql_types::sql_type;
 use crate::summarize::after_comments;
 
-/// The DESCRIBE that SHOW COLUMNS stands for; nothing if a statement is another one.
+/// Returns the DESCRIBE that replaces SHOW COLUMNS; none for other statements.
 pub(crate) fn query(statement: &Statement) -> Option<String> {
     let Statement::Statement(statement) = statement else { return None };
     let Sql::ShowColumns { extended: false, full: false, show_options } = statement.as_ref() else {
@@ -25,8 +25,8 @@ pub(crate) fn query(statement: &Statement) -> Option<String> {
     place.parent_name.as_ref().map(|name| format!("DESCRIBE {name}"))
 }
 
-/// The query whose columns are asked for, if the statement is DESCRIBE of a call: `DESCRIBE read_csv('t.csv')`, which the
-/// parser does not know.
+/// Returns the query whose columns `DESCRIBE read_csv('t.csv')` lists; none for other statements. The parser does not
+/// support calls in DESCRIBE.
 pub(crate) fn of_call(sql: &str) -> Option<String> {
     let sql = after_comments(sql);
     let (word, of) = sql.split_once(char::is_whitespace)?;
@@ -38,21 +38,21 @@ pub(crate) fn of_call(sql: &str) -> Option<String> {
     (is_described && is_call).then(|| format!("SELECT * FROM {of}"))
 }
 
-/// The plan that shows the columns of a query.
+/// Returns a plan that lists the columns of a query.
 ///
 /// # Errors
 ///
-/// If it has none.
+/// If the query has no columns.
 pub(crate) fn columns(schema: &Schema) -> Result<LogicalPlan> {
     let names = ["column_name", "data_type", "is_nullable"];
     shown(schema, names.map(str::to_owned).to_vec())
 }
 
-/// The plan of a statement; that of DESCRIBE has types as SQL names them.
+/// Replaces the plan of DESCRIBE by one with SQL names of types; other plans are unchanged.
 ///
 /// # Errors
 ///
-/// None that is known.
+/// No error is known.
 pub(crate) fn described(plan: LogicalPlan) -> Result<LogicalPlan> {
     let LogicalPlan::DescribeTable(described) = &plan else { return Ok(plan) };
     if described.schema.fields().is_empty() {
@@ -62,7 +62,7 @@ pub(crate) fn described(plan: LogicalPlan) -> Result<LogicalPlan> {
     shown(&described.schema, names.collect())
 }
 
-/// A row for each column, under these names.
+/// Returns a plan with a row for each column, and these column names.
 fn shown(schema: &Schema, names: Vec<String>) -> Result<LogicalPlan> {
     let row = |field: &Arc<Field>| -> Vec<Expr> {
         let nullable = if field.is_nullable() { "YES" } else { "NO" };

@@ -1,11 +1,11 @@
-//! SHOW TABLES: those of the user, by a pattern or all; the views of the system only if their schema is named.
+//! SHOW TABLES lists the tables of the user, all or by a pattern; views of the system only if their schema is named.
 
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{
     ShowStatementFilter, ShowStatementFilterPosition, Statement as Sql,
 };
 
-/// The query that SHOW TABLES stands for; nothing if a statement is another one.
+/// Returns the query that replaces SHOW TABLES; none for other statements.
 pub(crate) fn query(statement: &Statement) -> Option<String> {
     let Statement::Statement(statement) = statement else { return None };
     let Sql::ShowTables { extended: false, full: false, show_options, .. } = statement.as_ref()

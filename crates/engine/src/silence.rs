@@ -1,4 +1,4 @@
-//! Answers may take as long as they need, but not be silent for long.
+//! A time-out for silence: answers may take as long as they need, but may not pause for long.
 
 use std::error::Error as _;
 use std::fmt;
@@ -14,8 +14,8 @@ use tokio::time::timeout;
 
 use crate::counters::Counters;
 
-/// Whether a store that is asked for an object, by however many requests, still says something new. One
-/// that is silent is asked once more; if it says nothing then either, it is given up.
+/// The state of a store's answers about one object, over any number of requests. After the first silence the request
+/// is sent once more; if the store is silent again before new data comes, the object is given up.
 #[derive(Debug, Default)]
 pub(crate) struct Hearing {
     tried: AtomicBool,
@@ -23,7 +23,7 @@ pub(crate) struct Hearing {
 }
 
 impl Hearing {
-    /// Whether the store was given up.
+    /// Returns true if the store was silent twice in a row.
     pub(crate) fn is_over(&self) -> bool {
         self.over.load(Ordering::Relaxed)
     }
@@ -32,7 +32,7 @@ impl Hearing {
         self.tried.store(false, Ordering::Relaxed);
     }
 
-    /// The store says nothing; whether to ask again.
+    /// Records a silence; returns true if the request may be sent again.
     fn silent(&self) -> bool {
         let again = !self.tried.swap(true, Ordering::Relaxed);
         self.over.store(!again, Ordering::Relaxed);
@@ -40,7 +40,7 @@ impl Hearing {
     }
 }
 
-/// A store has said nothing for too long.
+/// The error for a store that was silent for too long.
 #[derive(Debug)]
 pub(crate) struct Silence {
     object: String,
@@ -57,34 +57,35 @@ impl fmt::Display for Silence {
 impl std::error::Error for Silence {}
 
 impl Silence {
-    /// Whether a request failed because of one, and is worth being sent again.
+    /// Returns whether a request failed because of a silence and may be sent again.
     pub(crate) fn passes(error: &HttpError) -> bool {
         error.kind() == HttpErrorKind::Timeout
             && error.source().is_some_and(|source| source.is::<Self>())
     }
 }
 
-/// Listens to what a store answers about an object.
+/// Applies the time-out to the answers about an object.
 #[derive(Debug, Clone)]
 pub(crate) struct Listener {
-    /// How long the store may say nothing, to two requests in a row.
+    /// The time that the store may be silent, over two requests in a row.
     pub(crate) limit: Duration,
     pub(crate) hearing: Arc<Hearing>,
-    /// Counts silences.
+    /// The counters that count silences.
     pub(crate) counters: Arc<Counters>,
-    /// As `s3://bucket/key`.
+    /// The URL of the object: `s3://bucket/key`.
     pub(crate) object: String,
-    /// Whether who asks again asks for the rest only. Otherwise half an answer is nothing new.
+    /// True if a repeated request continues where the last one stopped. Otherwise a partial answer does not count as
+    /// new data.
     pub(crate) continues: bool,
 }
 
 impl Listener {
-    /// An answer that fails if the store says nothing for half of the time-out, or until it begins for
-    /// another time.
+    /// Returns an answer that fails if the store is silent for half of the time-out. `beginning` replaces this limit
+    /// for the time until the answer begins.
     ///
     /// # Errors
     ///
-    /// Those of the answer, and a timeout, after which the object stores ask for the rest.
+    /// Those of the answer, and a timeout after a first silence, after which the object stores request the rest.
     pub(crate) async fn heard(
         self,
         answer: impl Future<Output = Result<HttpResponse, HttpError>>,
@@ -109,12 +110,12 @@ impl Listener {
                     Err(_) => Some((Err(listener.silence()), None)),
                 }
             });
-            // Who has seen the end may ask again.
+            // A fused stream may be polled after its end.
             HttpResponseBody::new(StreamBody::new(Box::pin(frames.fuse())))
         }))
     }
 
-    /// The store says nothing.
+    /// Counts a silence and returns its error: a timeout if the request may be sent again.
     fn silence(&self) -> HttpError {
         self.counters.silence();
         let kind = match self.hearing.silent() {
@@ -124,7 +125,7 @@ impl Listener {
         self.error(kind)
     }
 
-    /// What is said of a store that was given up.
+    /// Returns the error for a store that was given up.
     pub(crate) fn given_up(&self) -> HttpError {
         self.error(HttpErrorKind::Unknown)
     }
@@ -144,7 +145,7 @@ mod tests {
 
     const NEVER: Duration = Duration::from_secs(3600);
 
-    /// An answer whose parts, of a byte each, come after such pauses.
+    /// Returns an answer whose parts, one byte each, come after these pauses.
     async fn paused(pauses: Vec<Duration>) -> Result<HttpResponse, HttpError> {
         let frames = futures::stream::unfold(pauses.into_iter(), |mut pauses| async {
             sleep(pauses.next()?).await;
@@ -168,7 +169,7 @@ mod tests {
     #[tokio::test]
     async fn an_answer_may_be_slow_but_not_silent() {
         let (limit, pause) = (Duration::from_secs(4), Duration::from_millis(300));
-        // Longer than half the limit in all.
+        // The pauses together are longer than half the limit.
         let slow = listener(limit).heard(paused(vec![pause; 8]), None).await.unwrap();
         assert_eq!(slow.into_body().bytes().await.unwrap(), "xxxxxxxx");
         let ended = listener(limit).heard(paused(Vec::new()), None).await.unwrap();
@@ -191,7 +192,7 @@ mod tests {
         let listener = listener(Duration::from_millis(100));
         let error = listener.clone().heard(mute(), None).await.unwrap_err();
         assert!(Silence::passes(&error) && !listener.hearing.is_over(), "{error}");
-        // Something new, then a head and nothing more.
+        // First comes new data, then only a head.
         let answer = paused(vec![Duration::ZERO, NEVER]);
         let told = listener.clone().heard(answer, None).await.unwrap();
         let error = told.into_body().bytes().await.unwrap_err();
@@ -201,7 +202,7 @@ mod tests {
         assert!(!Silence::passes(&error) && listener.hearing.is_over(), "{error}");
         assert_eq!(error.to_string(), listener.given_up().to_string());
         assert_eq!(listener.counters.read().silences, 3);
-        // A beginning may have a limit of its own.
+        // The time until the answer begins may have its own limit.
         let late = async {
             sleep(Duration::from_millis(300)).await;
             paused(Vec::new()).await

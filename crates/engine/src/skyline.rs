@@ -1,14 +1,12 @@
 //! SKYLINE OF in SQL: `SELECT * FROM hotels QUALIFY skyline(rating, -price) OVER ()`.
 //!
-//! `skyline(x, y, …)` is a window function: TRUE for the rows of its window that no other row
-//! dominates, that is, none is at least as great in every argument and greater in one. Negate an
-//! argument that should be small. Equal rows do not dominate each other; a row with a NULL is neither
-//! dominated nor dominates. `PARTITION BY` gives a skyline for each group; an order or a frame makes
-//! no difference.
+//! `skyline(x, y, …)` is a window function. It is TRUE for the rows of its window that no other row dominates: none
+//! is at least as great in every argument and greater in one. Negate an argument that should be small. Equal rows do
+//! not dominate each other; a row with a NULL is neither dominated nor dominates. `PARTITION BY` returns a skyline
+//! for each group; an order or a frame has no effect.
 //!
-//! It is a window function because that says exactly which rows compete (those that WHERE lets
-//! through), needs no new syntax, and works the same with a switch and without. Recognising the
-//! `NOT EXISTS` form of dominance would serve fewer queries.
+//! A window function defines exactly which rows compete (those that pass WHERE), needs no new syntax, and works the
+//! same with a switch and without. Recognising the `NOT EXISTS` form of dominance would serve fewer queries.
 
 use std::sync::Arc;
 
@@ -22,10 +20,10 @@ use datafusion::logical_expr::{
 };
 use datafusion::physical_expr::PhysicalExpr;
 
-/// The function's name.
+/// The name of the function.
 pub(crate) const NAME: &str = "skyline";
 
-/// The window function, to be registered with a session.
+/// Returns the window function, to be registered with a session.
 #[must_use]
 pub fn skyline() -> Arc<WindowUDF> {
     let signature = Signature::variadic_any(Volatility::Immutable);
@@ -70,7 +68,7 @@ impl PartitionEvaluator for Evaluator {
         let complete = |row: &usize| values.iter().all(|column| !column.is_null(*row));
         let mut order: Vec<usize> = (0..rows).filter(complete).collect();
         let ranks = values.iter().map(ranks).collect::<Result<Vec<_>>>()?;
-        // Whoever dominates a row has a greater sum of ranks.
+        // A row that dominates another has a greater sum of ranks.
         let sum = |row: usize| ranks.iter().map(|rank| u64::from(rank[row])).sum::<u64>();
         order.sort_by_cached_key(|row| std::cmp::Reverse(sum(*row)));
         let mut kept = vec![true; rows];
@@ -90,7 +88,7 @@ impl PartitionEvaluator for Evaluator {
     }
 }
 
-/// For each row how many different values of the column are less: the order of SQL, in a number.
+/// Returns the rank of each row: the number of different smaller values in the column, in the order of SQL.
 fn ranks(column: &ArrayRef) -> Result<Vec<u32>> {
     let converter = RowConverter::new(vec![SortField::new(column.data_type().clone())])?;
     let rows = converter.convert_columns(&[Arc::clone(column)])?;

@@ -1,12 +1,12 @@
-//! What other systems write and the parser does not know, as tokens that it knows.
+//! Converts spellings of other systems to tokens that the parser supports.
 //!
-//! `1_000` is a number of PostgreSQL 16 and DuckDB, and `x ISNULL` and `x NOTNULL` are older than the standard's
-//! `x IS NULL`. Places in errors stay those of the text.
+//! `1_000` is a number in PostgreSQL 16 and DuckDB, and `x ISNULL` and `x NOTNULL` are older than the standard's `x
+//! IS NULL`. Places in errors refer to the original text.
 
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::tokenizer::{Span, Token, TokenWithSpan, Tokenizer};
 
-/// The tokens of a statement as the parser knows them; none if it knows the text as it is.
+/// Returns the converted tokens of a statement; none if nothing needs to be converted.
 pub(crate) fn respelled(sql: &str) -> Option<Vec<TokenWithSpan>> {
     if !has_grouped_digits(sql) && !has_word(sql, "ISNULL") && !has_word(sql, "NOTNULL") {
         return None;
@@ -15,12 +15,12 @@ pub(crate) fn respelled(sql: &str) -> Option<Vec<TokenWithSpan>> {
     let count = tokens.len();
     let mut respelled: Vec<TokenWithSpan> = Vec::with_capacity(count);
     let mut is_new = false;
-    // Whether an operand may end with the last token that is no space.
+    // True if an operand may end with the last token that is no space.
     let mut is_operand = false;
     let mut tokens = tokens.into_iter().peekable();
     while let Some(TokenWithSpan { token, span }) = tokens.next() {
         let follows_operand = is_operand;
-        // `1_000.5`: what the parser takes for a name behind a number keeps the point from it.
+        // `1_000.5`: the parser takes `_000` for a name, so the point and the digits after it are a separate number.
         if let (
             Token::Number(places, _),
             Some(TokenWithSpan { token: Token::Number(number, _), .. }),
@@ -74,7 +74,7 @@ fn keyword(word: &str, span: Span) -> TokenWithSpan {
     TokenWithSpan::new(Token::make_keyword(word), span)
 }
 
-/// The digits of `_000_000`; none if it is anything else.
+/// Returns the digits of `_000_000`; none for other words.
 fn grouped(word: &str) -> Option<String> {
     let groups = word.strip_prefix('_')?.split('_');
     let is_number =
@@ -86,11 +86,11 @@ fn is_space(token: &Token) -> bool {
     matches!(token, Token::Whitespace(_))
 }
 
-/// Whether an operand may end with a token, so that a word behind it is no name of a column of its own.
+/// Returns whether an operand may end with a token, so that a following word is no column.
 fn ends_operand(token: &Token) -> bool {
     use datafusion::sql::sqlparser::keywords::Keyword as K;
     match token {
-        // A name, NULL and END are the ends of operands; other keywords come before one.
+        // Names, NULL and END end an operand; other keywords precede one.
         Token::Word(word) => {
             word.quote_style.is_some()
                 || !matches!(
@@ -122,7 +122,7 @@ fn ends_operand(token: &Token) -> bool {
     }
 }
 
-/// Whether a digit, `_` and a digit follow one another.
+/// Returns whether a text contains a digit, `_` and a digit in sequence.
 fn has_grouped_digits(sql: &str) -> bool {
     let is_grouped =
         |three: &[u8]| three[0].is_ascii_digit() && three[1] == b'_' && three[2].is_ascii_digit();

@@ -1,4 +1,4 @@
-//! From SQL text to a logical plan.
+//! Plans SQL text, up to the logical plan.
 
 use std::ops::ControlFlow;
 
@@ -48,16 +48,16 @@ use crate::{ErrorKind, Told};
 ///
 /// # Errors
 ///
-/// If the text is not one statement, or names what does not exist.
+/// If the text is not one statement, or names something that does not exist.
 pub(crate) async fn logical_plan(state: &SessionState, sql: &str) -> Result<LogicalPlan> {
     Ok(Box::pin(plan_of(state, sql)).await?.0)
 }
 
-/// The same, with what it does about objects that are there already, if it is COPY.
+/// Plans a statement like [`logical_plan`], and also returns how COPY treats existing objects.
 ///
 /// # Errors
 ///
-/// As for [`logical_plan`].
+/// Those of [`logical_plan`].
 pub(crate) async fn plan_of(state: &SessionState, sql: &str) -> Result<(LogicalPlan, Existing)> {
     if depth(sql) > MAX_DEPTH {
         return plan_err!(
@@ -82,7 +82,7 @@ pub(crate) async fn plan_of(state: &SessionState, sql: &str) -> Result<(LogicalP
     planned(state, statement).await
 }
 
-/// The tables that a statement names; a URL and a call of a function that reads objects are names, too.
+/// Returns the tables that a statement names. URLs and calls of functions that read objects count as names.
 ///
 /// # Errors
 ///
@@ -130,7 +130,7 @@ async fn planned(
                 wrong_drop::check(state, &plan).await?;
                 return Ok((show_columns::described(plan)?, existing));
             }
-            // Each time, a name is put into quotes that had none.
+            // Each iteration quotes one more name.
             Err(error) if unquoted_names::quote(&mut statement, &error)? => {}
             Err(error) if outer_fields::index(&mut statement, &error) => {}
             Err(error) => {
@@ -142,8 +142,7 @@ async fn planned(
     }
 }
 
-/// Reads the options and the target of a statement about files as users write them. Returns what COPY does
-/// about what is there.
+/// Converts the options and the target of a COPY or CREATE EXTERNAL TABLE. Returns how COPY treats existing objects.
 fn prepare(state: &SessionState, statement: &mut Statement) -> Result<Existing> {
     match statement {
         Statement::CopyTo(copy) => {
@@ -153,7 +152,7 @@ fn prepare(state: &SessionState, statement: &mut Statement) -> Result<Existing> 
             if let Some(format) = &copy.stored_as
                 && state.get_file_format_factory(&format.to_lowercase()).is_none()
             {
-                // It would be as if nothing had been said.
+                // DataFusion would silently ignore an unknown format.
                 let told = Told {
                     kind: ErrorKind::Plan,
                     message: format!("COPY cannot write the format `{format}`"),
@@ -177,7 +176,7 @@ fn prepare(state: &SessionState, statement: &mut Statement) -> Result<Existing> 
             }
             table.table_partition_cols.iter_mut().for_each(unquote);
             with_tabs(&mut table.options);
-            // DataFusion's planner reads this one by itself.
+            // DataFusion's planner reads this option on its own.
             let compression = table.options.iter().find_map(|(name, value)| match value {
                 Value::SingleQuotedString(text) => {
                     let name = name.to_ascii_lowercase();
@@ -195,7 +194,7 @@ fn prepare(state: &SessionState, statement: &mut Statement) -> Result<Existing> 
     }
 }
 
-/// The name of a column as it is: DataFusion's parser leaves the quotes of PARTITIONED BY ("Year") in it.
+/// Removes the quotes that DataFusion's parser leaves in the names of PARTITIONED BY ("Year").
 fn unquote(name: &mut String) {
     let inner = name.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
     if let Some(inner) = inner {
@@ -203,7 +202,7 @@ fn unquote(name: &mut String) {
     }
 }
 
-/// Makes calls of functions that read objects names of tables.
+/// Replaces calls of functions that read objects by names of tables.
 fn name_files(statement: &mut Statement) {
     match statement {
         Statement::Statement(statement) => name_calls(statement),
@@ -217,7 +216,7 @@ fn name_files(statement: &mut Statement) {
     }
 }
 
-/// Reads `'\t'`, which SQL takes for two characters, as a tab where an option is one character.
+/// Converts `'\t'`, which SQL reads as two characters, into a tab for options that take one character.
 fn with_tabs(options: &mut [(String, Value)]) {
     for (name, value) in options {
         let read = match value {
@@ -230,18 +229,18 @@ fn with_tabs(options: &mut [(String, Value)]) {
     }
 }
 
-/// Every operator in `1 + 1 + 1 …` nests the expression one level deeper, and so do UNION and JOIN
-/// with plans. The parser does not limit that, and whatever recurses over the outcome would overflow
-/// the stack, which ends the process.
+/// The maximum depth of chains of operators. Every operator in `1 + 1 + 1 …` nests the expression one level deeper,
+/// and so do UNION and JOIN with plans. The parser has no limit for that. Recursive functions over the result would
+/// overflow the stack and end the process.
 const MAX_DEPTH: usize = 2000;
 
-/// How deep chains of operators nest, about.
+/// Returns the approximate depth of chains of operators.
 fn depth(sql: &str) -> usize {
     // An operator and an operand take two bytes.
     if sql.len() / 2 <= MAX_DEPTH {
         return 0;
     }
-    // What cannot be split into words is for the parser to refuse.
+    // The parser refuses text that cannot be split into tokens.
     let Ok(tokens) = Tokenizer::new(&GenericDialect {}, sql).tokenize() else { return 0 };
     let mut outer: Vec<Chains> = Vec::new();
     let mut chains = Chains::default();
@@ -266,20 +265,20 @@ fn depth(sql: &str) -> usize {
     deepest
 }
 
-/// Between two parentheses, the expressions so far.
+/// The expressions so far, between two parentheses.
 #[derive(Debug, Clone, Copy, Default)]
 struct Chains {
-    /// The depth of what ends in the last operator of each strength and lies left of it, with the
-    /// operator itself; 0 if there is none. What is stronger is its right operand.
+    /// For each strength, the depth of the last operator with all that is left of it; 0 if there is none. Stronger
+    /// operators are in its right operand.
     depths: [usize; OPERAND + 1],
-    /// The deepest expression that is complete, such as an item of a list.
+    /// The depth of the deepest complete expression, such as an item of a list.
     complete: usize,
-    /// Operators outside the parentheses whose right operand this is.
+    /// The number of operators outside the parentheses whose right operand these are.
     around: usize,
 }
 
 impl Chains {
-    /// The depth of operators of this strength and stronger ones.
+    /// Returns the depth of operators of at least this strength.
     fn tree(&self, strength: usize) -> usize {
         let pending = self.depths[strength..].iter().rev().filter(|depth| **depth > 0);
         pending.fold(0, |right, depth| (right + 1).max(*depth))
@@ -294,7 +293,7 @@ impl Chains {
         Self { around: self.around + pending, ..Self::default() }
     }
 
-    /// Operators are left-associative: what is at least as strong becomes the left operand.
+    /// Adds an operator. Operators are left-associative: those that are at least as strong become the left operand.
     fn operator(&mut self, strength: usize) {
         let left = self.tree(strength);
         self.depths[strength] = match strength {
@@ -304,7 +303,7 @@ impl Chains {
         self.depths[strength + 1..].fill(0);
     }
 
-    /// Another expression begins.
+    /// Begins another expression.
     fn next(&mut self) {
         self.complete = self.complete.max(self.tree(OR));
         self.depths[OR..].fill(0);
@@ -315,22 +314,22 @@ const UNION: usize = 0;
 /// Planning takes more stack for an input of a plan than for an operand.
 const PLAN_WEIGHT: usize = 4;
 const OR: usize = 1;
-/// What is in parentheses binds most strongly.
+/// The strength of parentheses, which bind most strongly.
 const OPERAND: usize = 8;
 
-/// What a token does to the nesting.
+/// The effect of a token on nesting.
 pub(crate) enum Part {
     Open,
     Close,
-    /// Another expression begins.
+    /// Begins another expression.
     Next,
-    /// The stronger it binds, the larger.
+    /// An operator of this strength; stronger ones have larger numbers.
     Operator(usize),
     Other,
 }
 
 impl Part {
-    /// What a token does.
+    /// Returns the effect of a token.
     pub(crate) fn of(token: &Token) -> Self {
         match token {
             Token::LParen | Token::LBracket => Self::Open,
@@ -377,14 +376,14 @@ impl Part {
             | Token::SingleQuotedString(_)
             | Token::Period
             | Token::EOF => Self::Other,
-            // Operators of PostgreSQL and others, and whatever looks like one.
+            // These are operators of PostgreSQL and others, and tokens that look like one.
             _ => Self::Operator(4),
         }
     }
 }
 
-/// Makes `FROM t` mean `SELECT * FROM t`, which DataFusion parses and plans as a query without columns, and `SEMI
-/// JOIN` and `ANTI JOIN`, which it does not know without a side, those of the left.
+/// Replaces `FROM t` by `SELECT * FROM t`, because DataFusion plans it as a query without columns. Makes `SEMI JOIN`
+/// and `ANTI JOIN` those of the left side, because DataFusion requires a side.
 fn select_all(statement: &mut Statement) {
     let _ = match statement {
         Statement::Statement(statement) => statement.visit(&mut SelectAll),
@@ -437,7 +436,7 @@ mod tests {
 
     #[track_caller]
     fn check_depth(sql: &str, expected: usize) {
-        // Short texts are not looked into.
+        // Short texts are not measured.
         let padded = format!("{sql} -- {}", "x".repeat(2 * MAX_DEPTH));
         assert_eq!(depth(&padded), expected, "{sql}");
     }

@@ -1,10 +1,10 @@
-//! Types as SQL names them: DataFusion and Arrow have names of their own, `Utf8View`, `Int64`, which nobody types.
+//! SQL names of types, in place of those of DataFusion and Arrow, such as `Utf8View` and `Int64`.
 
 use std::borrow::Cow;
 
 use arrow::datatypes::{DataType, TimeUnit};
 
-/// A type as SQL names it, where it has a name there.
+/// Returns the SQL name of a type, if it has one, or else Arrow's name.
 #[must_use]
 pub fn sql_type(data_type: &DataType) -> Cow<'static, str> {
     let name = match data_type {
@@ -56,7 +56,7 @@ pub fn sql_type(data_type: &DataType) -> Cow<'static, str> {
     name.into()
 }
 
-/// How many digits of a second a unit has.
+/// Returns the number of decimals of a second in a unit.
 fn digits(unit: TimeUnit) -> u8 {
     match unit {
         TimeUnit::Second => 0,
@@ -66,8 +66,8 @@ fn digits(unit: TimeUnit) -> u8 {
     }
 }
 
-/// A text of DataFusion with types as SQL names them, and literals as they are typed: `sum(Utf8)` as `sum(VARCHAR)`, and
-/// `Int64(1)` as `1`. What is in quotes stays.
+/// Replaces type names in a text of DataFusion by SQL names, and literals by their SQL form: `sum(Utf8)` becomes
+/// `sum(VARCHAR)`, and `Int64(1)` becomes `1`. Text in quotes is unchanged.
 #[must_use]
 pub fn readable(text: &str) -> Cow<'_, str> {
     let others = ["Timestamp(", "Time32(", "Time64(", "Interval", "Duration(", "Binary("];
@@ -79,7 +79,7 @@ pub fn readable(text: &str) -> Cow<'_, str> {
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
         let length = match first {
-            // Arrow puts the type of a value that it cannot parse in quotes.
+            // Arrow quotes the type of a value that it cannot parse.
             '\'' if read.ends_with(" as type ") && quoted(rest) > 1 => {
                 let length = quoted(rest);
                 read.push('\'');
@@ -125,7 +125,7 @@ static NAMES: [(&str, DataType); 18] = [
     ("Utf8View", DataType::Utf8),
     ("Date32", DataType::Date32),
     ("Date64", DataType::Date64),
-    // With its digits.
+    // Decimals have their digits in the name.
     ("Decimal", DataType::Null),
 ];
 
@@ -133,15 +133,16 @@ fn is_of_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// The bytes of what is in quotes at the beginning of a text; those of the quote alone if it does not close.
+/// Returns the length in bytes of the quoted part at the beginning of a text; that of the quote alone if it does not
+/// close.
 fn quoted(text: &str) -> usize {
     let quote = text.chars().next().map_or(1, char::len_utf8);
     let end = text[quote..].find(&text[..quote]);
     end.map_or(quote, |end| quote + end + quote)
 }
 
-/// What a word is called if it is a type, or a literal with what is in the parentheses behind it; and how many bytes of
-/// the text behind it that takes.
+/// Returns the SQL form of a type name, or of a literal with the parentheses after it. The number is that of the
+/// bytes that are used after the name.
 fn of_word(word: &str, behind: &str) -> Option<(String, usize)> {
     let inner = behind.strip_prefix('(').and_then(|it| Some(&it[..closing(it)?]));
     let with_inner = |words: String| Some((words, inner.map_or(0, |inner| inner.len() + 2)));
@@ -209,7 +210,7 @@ fn of_word(word: &str, behind: &str) -> Option<(String, usize)> {
     }
 }
 
-/// An interval of Arrow, `IntervalMonthDayNano { months: 14, days: 0, nanoseconds: 500000000 }`, as it may be typed.
+/// Formats an interval of Arrow, `IntervalMonthDayNano { months: 14, days: 0, nanoseconds: 500000000 }`, in SQL.
 fn interval(text: &str) -> Option<String> {
     const UNITS: [(&str, i64); 3] =
         [("hour", 3_600_000_000_000), ("minute", 60_000_000_000), ("second", 1_000_000_000)];
@@ -235,7 +236,7 @@ fn interval(text: &str) -> Option<String> {
         nanos %= of;
     }
     if nanos != 0 {
-        // Parts of a second are of its sign.
+        // Decimals of a second have the sign of the seconds.
         let (seconds, unit) = counts.pop()?;
         let sign = if nanos < 0 { "-" } else { "" };
         let fraction = format!("{:09}", nanos.unsigned_abs());
@@ -252,7 +253,7 @@ fn interval(text: &str) -> Option<String> {
     })
 }
 
-/// Counts of units, but for those of none.
+/// Formats the counts of units that are not zero.
 fn words(counts: &[(i64, &str)]) -> Vec<String> {
     let counts = counts.iter().filter(|(count, _)| *count != 0);
     let words = counts.map(|(count, unit)| {
@@ -262,12 +263,12 @@ fn words(counts: &[(i64, &str)]) -> Vec<String> {
     words.collect()
 }
 
-/// Whether what is behind the name of a type makes it a literal.
+/// Returns whether the text after the name of a type makes it a literal.
 fn is_value(text: &str) -> bool {
     ["NULL", "true", "false"].contains(&text) || text.parse::<f64>().is_ok()
 }
 
-/// Where the parentheses close that have opened before a text.
+/// Returns the index of the parenthesis that closes one before the text.
 fn closing(text: &str) -> Option<usize> {
     let (mut depth, mut at) = (0_usize, 0);
     while let Some(next) = text[at..].chars().next() {
@@ -286,7 +287,7 @@ fn closing(text: &str) -> Option<usize> {
     None
 }
 
-/// A number of so many places behind its point.
+/// Formats a number with this many digits after its point.
 fn decimal(digits: &str, scale: usize) -> String {
     let (sign, digits) = digits.strip_prefix('-').map_or(("", digits), |digits| ("-", digits));
     if scale == 0 {

@@ -40,15 +40,15 @@ use crate::why_refused::WhyRefused;
 
 /// The time a store has to accept a connection before it is considered unreachable.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// The time that a part of an object may take on its way to the store, which is silent until it has it.
+/// The time that one PUT of a part of an object may take; the store is silent until it has received the part.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(600);
-/// How often a failed request is retried, and until when, counted from its beginning: the rest of a large
-/// object may be asked for again at any time.
+/// The maximum number of retries of a failed request. The constant below limits their time, counted from the first
+/// attempt, because the rest of a large object may be requested again at any time.
 const RETRIES: usize = 4;
 const RETRY_TIMEOUT: Duration = Duration::from_secs(24 * 3600);
 
-/// The object store of every URL. Stores for buckets of our endpoints are created on first use; a
-/// store that is registered for a bucket takes precedence over them.
+/// Finds the object store of every URL. Stores for buckets of our endpoints are created on first use; a store that is
+/// registered for a bucket takes precedence over them.
 #[derive(Debug)]
 pub struct S3Stores {
     shared: Arc<Shared>,
@@ -56,13 +56,13 @@ pub struct S3Stores {
     write_runtime: Option<Handle>,
     /// The query that requests are counted for, if any.
     query: Option<Arc<QueryCounters>>,
-    /// The versions of objects that it reads.
+    /// The object versions that the query reads.
     versions: Arc<Versions>,
-    /// How long stores may say nothing, if that is not as their endpoints say.
+    /// The time that stores may be silent; none for the setting of each endpoint.
     idle_timeout: Option<Duration>,
-    /// Those of this machine that its statements made.
+    /// The local folders that the query's statements created.
     folders: Arc<Folders>,
-    /// By the endpoint's name and the bucket's.
+    /// The stores, keyed by the names of endpoint and bucket.
     buckets: Mutex<BTreeMap<(String, String), Arc<dyn ObjectStore>>>,
 }
 
@@ -70,13 +70,12 @@ pub struct S3Stores {
 struct Shared {
     endpoints: Endpoints,
     others: DefaultObjectStoreRegistry,
-    /// One pool of connections for each endpoint, by its name.
+    /// One pool of connections per endpoint, by the endpoint's name.
     http: Mutex<BTreeMap<String, Connections>>,
 }
 
 impl S3Stores {
-    /// Connects to buckets like the Select client of their endpoint: same URL, region and
-    /// credentials.
+    /// Creates stores that connect like the Select client of their endpoint: same URL, region and credentials.
     #[must_use]
     pub fn new(endpoints: Endpoints) -> Self {
         let shared = Shared {
@@ -96,10 +95,9 @@ impl S3Stores {
         }
     }
 
-    /// The same stores, over the same connections, for one query: whoever sends a request through
-    /// them, and in whichever task, it counts as that query's, and sees one version of an object: the one in
-    /// `versions`, or the first that it meets. Stores may say nothing for `idle_timeout`, or for that of their
-    /// endpoint.
+    /// Returns the same stores, over the same connections, for one query. All requests through them count as that
+    /// query's, in whichever task they are sent. They pin one version of each object: the one in `versions`, or the
+    /// first that is read. Stores may be silent for `idle_timeout`, or else for the time-out of their endpoint.
     #[must_use]
     pub fn counted_by(
         &self,
@@ -119,21 +117,21 @@ impl S3Stores {
         }
     }
 
-    /// Says there which objects are left out of listings.
+    /// Adds notes about objects that are left out of listings to `notes`.
     #[must_use]
     pub fn with_notes(mut self, notes: Arc<Notes>) -> Self {
         self.notes = notes;
         self
     }
 
-    /// Sends what writes and deletes from another runtime.
+    /// Sends requests that write or delete from another runtime.
     #[must_use]
     pub fn with_write_runtime(mut self, runtime: Option<Handle>) -> Self {
         self.write_runtime = runtime;
         self
     }
 
-    /// The store of one bucket of an endpoint.
+    /// Returns the store of one bucket of an endpoint.
     fn bucket(&self, endpoint: &Endpoint, name: &str) -> Result<Arc<dyn ObjectStore>> {
         let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
         let key = (endpoint.name.clone(), name.to_owned());
@@ -164,7 +162,7 @@ impl S3Stores {
         Ok(store)
     }
 
-    /// The connections to an endpoint, the same for all queries.
+    /// Returns the connections to an endpoint, which all queries share.
     fn http(&self, endpoint: &Endpoint) -> Connections {
         let mut http = self.shared.http.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = http.get(&endpoint.name) {
@@ -176,7 +174,7 @@ impl S3Stores {
         connections
     }
 
-    /// The endpoint and the bucket of a URL; `None` if neither is ours.
+    /// Returns the endpoint and the bucket of a URL; `None` if no endpoint of ours serves it.
     fn ours(&self, url: &Url) -> Option<(Arc<Endpoint>, String)> {
         let bucket = url.host_str().filter(|_| url.scheme() == "s3")?;
         Some((self.shared.endpoints.bucket(bucket)?, bucket.to_owned()))
@@ -185,7 +183,8 @@ impl S3Stores {
 
 /// The connections to an endpoint: those that read, and those that write and delete.
 ///
-/// They follow no redirect: what another place answers is not the store's, and a session's token is for the store alone.
+/// They follow no redirect, because another host's answer is not the store's, and a session's token is for the store
+/// alone.
 #[derive(Debug, Clone)]
 struct Connections {
     reads: HttpClient,
@@ -193,7 +192,7 @@ struct Connections {
 }
 
 impl Connections {
-    /// The one for a request.
+    /// Returns the client for a request.
     fn of(&self, request: &HttpRequest) -> &HttpClient {
         match kind(request) {
             RequestKind::Put => &self.writes,
@@ -203,7 +202,7 @@ impl Connections {
 }
 
 fn options() -> ClientOptions {
-    // Over a slow link a large object takes as long as it takes: only silence is an error.
+    // Over a slow link a large object may take any time: only silence is an error.
     let options = ClientOptions::new().with_timeout_disabled();
     options.with_connect_timeout(CONNECT_TIMEOUT).with_allow_http(true)
 }
@@ -309,7 +308,7 @@ impl CredentialProvider for SharedCredentials {
     }
 }
 
-/// Hands out an HTTP client that counts.
+/// Makes HTTP clients that count requests.
 #[derive(Debug)]
 struct CountingConnector {
     service: CountingService,
@@ -324,15 +323,15 @@ impl HttpConnector for CountingConnector {
 #[derive(Debug, Clone)]
 struct CountingService {
     bucket: String,
-    /// Whether the bucket is a part of the path of a URL.
+    /// True if URLs contain the bucket in their path.
     path_style: bool,
     http: Connections,
     counters: Arc<Counters>,
     notes: Arc<Notes>,
-    /// Those that go on.
+    /// The listings in progress.
     listings: Arc<Listings>,
     completions: Arc<Completions>,
-    /// How long the store may say nothing.
+    /// The time that the store may be silent.
     idle_timeout: Duration,
 }
 
@@ -349,7 +348,7 @@ impl HttpService for CountingService {
             hearing: Arc::clone(&conversation.hearing),
             counters: Arc::clone(&self.counters),
             object: self.object(&request),
-            // Of an object, the object stores ask for what is missing.
+            // For an object, the object stores request only the missing rest.
             continues: kind(&request) == RequestKind::Get,
         };
         if listener.hearing.is_over() {
@@ -357,7 +356,7 @@ impl HttpService for CountingService {
         }
         loop {
             match self.answer(request.clone(), listener.clone()).await {
-                // A request that writes may have been heard, although nothing was said.
+                // A write may have been executed although no answer came, so only other requests are retried.
                 Err(error) if Silence::passes(&error) && kind(&request) != RequestKind::Put => {}
                 Ok(answer) => {
                     if let Some(only_new) = &only_new
@@ -367,7 +366,7 @@ impl HttpService for CountingService {
                     {
                         only_new.is_not_implemented();
                         if request.method() == http::Method::POST {
-                            // There was no such object just now.
+                            // The object did not exist just now, so the condition can be dropped.
                             continue;
                         }
                         let why = format!("If-None-Match: {condition:?} is not implemented");
@@ -380,7 +379,7 @@ impl HttpService for CountingService {
                     if answer.status() == http::StatusCode::OK
                         && let Some(checksum) = Checksum::offered(answer.headers())
                     {
-                        // What is asked for later is the rest of the first answer.
+                        // Later requests fetch the rest of this first answer.
                         let _ = conversation.checksum.set(checksum);
                     }
                     return Ok(answer);
@@ -392,7 +391,7 @@ impl HttpService for CountingService {
 }
 
 impl CountingService {
-    /// The answer to one request, sent once.
+    /// Sends a request once and returns the answer.
     async fn answer(
         &self,
         request: HttpRequest,
@@ -410,7 +409,7 @@ impl CountingService {
         }
         let uri = request.uri().clone();
         let client = self.http.of(&request);
-        // The store is silent while it is sent bytes.
+        // The store is silent while it receives bytes.
         let beginning = (kind == RequestKind::Put).then_some(WRITE_TIMEOUT);
         let response = listener.heard(client.execute(request), beginning).await?;
         if kind == RequestKind::List && response.status().is_success() {
@@ -438,7 +437,7 @@ impl CountingService {
         }))
     }
 
-    /// What a request is about: `s3://bucket/t/a.csv`.
+    /// Returns the URL of the object that a request is about, such as `s3://bucket/t/a.csv`.
     fn object(&self, request: &HttpRequest) -> String {
         let path = request.uri().path();
         let path = Path::from_url_path(path).map_or_else(|_| path.to_owned(), |it| it.to_string());
@@ -450,7 +449,7 @@ impl CountingService {
         format!("s3://{}/{key}", self.bucket)
     }
 
-    /// A page of a listing without the objects that no path can name.
+    /// Returns a page of a listing without the objects that no path can name.
     async fn nameable(&self, uri: &Uri, page: HttpResponse) -> Result<HttpResponse, HttpError> {
         let (head, body) = page.into_parts();
         let page = document(body).await?;
@@ -467,12 +466,12 @@ impl CountingService {
     }
 }
 
-/// Makes a request ask for what its extension says. The signature does not cover that header.
+/// Adds the ranges of a request's extension as its `Range` header. The signature does not cover that header.
 fn ask_for_ranges(request: &mut HttpRequest) -> Result<(), HttpError> {
     let Some(AskedRanges(ranges)) = request.extensions().get().cloned() else { return Ok(()) };
     let failed = |why| HttpError::new(HttpErrorKind::Unknown, std::io::Error::other(why));
     if request.headers().contains_key("range") {
-        // An answer broke off, and the rest of its body is asked for as if it were the object's.
+        // After a broken answer, the rest of its body is requested as if the body were the object.
         return Err(failed("several ranges are not asked for again in part"));
     }
     let value = ranges.parse().map_err(|_| failed("a header of ranges is not valid"))?;
@@ -499,7 +498,7 @@ mod tests {
     use super::*;
     use crate::staging::only_new::OnlyNew;
 
-    /// A store that implements no conditions, and notes which requests had one.
+    /// A store that implements no conditions, and records which requests had one.
     #[derive(Debug, Clone, Default)]
     struct WithoutConditions(Arc<Mutex<Vec<bool>>>);
 
@@ -541,7 +540,7 @@ mod tests {
         send("POST", "http://h/b/k?uploads=", true).await.unwrap();
         let completed = send("POST", "http://h/b/k?uploadId=u", false).await.unwrap();
         assert_eq!(completed.status(), StatusCode::OK);
-        // Of what is sent in one request, whoever writes looks first.
+        // For a single PUT, the writer checks beforehand that the object does not exist.
         send("PUT", "http://h/b/k", true).await.unwrap_err();
         assert_eq!(*there.0.lock().unwrap(), [false, true, false, true]);
     }

@@ -1,4 +1,4 @@
-//! Fields that a struct does not have, with those that it has.
+//! Errors about missing fields of a struct that list the existing ones.
 
 use std::sync::Arc;
 
@@ -15,10 +15,10 @@ use datafusion::logical_expr::{
 
 use crate::error::{ErrorKind, Told, are_similar};
 
-/// Fields that an error lists, at most.
+/// The maximum number of fields that an error lists.
 const LISTED: usize = 30;
 
-/// Names the fields of a struct where a query takes one that is not there.
+/// Adds a planner that reports the fields of a struct if a query uses a missing one.
 pub(crate) fn planner(builder: &mut SessionStateBuilder) {
     builder.expr_planners().get_or_insert_default().insert(0, Arc::new(Known));
 }
@@ -27,7 +27,7 @@ pub(crate) fn planner(builder: &mut SessionStateBuilder) {
 struct Known;
 
 impl ExprPlanner for Known {
-    /// `column.field`
+    /// Checks `column.field`.
     fn plan_compound_identifier(
         &self,
         field: &Field,
@@ -38,7 +38,7 @@ impl ExprPlanner for Known {
         for name in names {
             let DataType::Struct(fields) = data_type else { break };
             let Some((_, found)) = fields.find(name) else {
-                // DataFusion passes over errors of planners here.
+                // DataFusion ignores errors of planners here, so the error is in the function.
                 let missing = ScalarUDF::new_from_impl(Missing::new(name, &of, fields));
                 let call = ScalarFunction::new_udf(Arc::new(missing), Vec::new());
                 return Ok(PlannerResult::Planned(Expr::ScalarFunction(call)));
@@ -49,7 +49,7 @@ impl ExprPlanner for Known {
         Ok(PlannerResult::Original(Vec::new()))
     }
 
-    /// `column['field']`
+    /// Checks `column['field']`.
     fn plan_field_access(
         &self,
         access: RawFieldAccessExpr,
@@ -67,7 +67,7 @@ impl ExprPlanner for Known {
     }
 }
 
-/// A field that a struct does not have; it has no type.
+/// A function in place of a missing field. It has no type, so that planning fails with the error.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Missing {
     signature: Signature,
@@ -79,11 +79,11 @@ impl Missing {
     fn new(name: &str, of: &str, fields: &Fields) -> Self {
         let mut names: Vec<&str> = fields.iter().map(|field| field.name().as_str()).collect();
         let lower = name.to_lowercase();
-        // Any letter is similar to any other.
+        // Short names are all similar to each other.
         let is_meant = |it: &str| it == lower || lower.len() > 2 && are_similar(it, &lower);
         let meant = names.iter().find(|it| is_meant(&it.to_lowercase()));
         let meant = match meant {
-            // A name without quotes is read in lower case.
+            // A name without quotes is converted to lower case.
             Some(meant) if meant.chars().any(char::is_uppercase) => {
                 format!("Did you mean \"{meant}\", with quotes? ")
             }

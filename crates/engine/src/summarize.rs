@@ -1,14 +1,13 @@
-//! `SUMMARIZE t`: what the columns of a table or of a query are like, a row for each.
+//! `SUMMARIZE t` describes the columns of a table or of a query, with one row for each.
 //!
-//! It is a query of aggregates, written out for the columns that there are, so it is planned, pushed down
-//! and counted like any other.
+//! It is a query of aggregates over the existing columns, so it is planned, pushed down and counted like any other.
 
 use arrow::datatypes::DataType;
 use datafusion::common::DFSchema;
 
 use crate::sql_types::sql_type;
 
-/// The query of what is to be summarized, if the statement is SUMMARIZE.
+/// Returns the query to summarize, if the statement is SUMMARIZE.
 pub(crate) fn table(sql: &str) -> Option<String> {
     const WORD: &str = "summarize";
     let sql = after_comments(sql);
@@ -23,7 +22,7 @@ pub(crate) fn table(sql: &str) -> Option<String> {
     Some(if is_query { of.to_owned() } else { format!("SELECT * FROM {of}") })
 }
 
-/// The text without the spaces and comments before its first word.
+/// Removes spaces and comments before the first word.
 pub(crate) fn after_comments(sql: &str) -> &str {
     let mut rest = sql.trim_start();
     loop {
@@ -37,7 +36,7 @@ pub(crate) fn after_comments(sql: &str) -> &str {
     }
 }
 
-/// The statement that summarizes the rows of a query with these columns.
+/// Returns the statement that summarizes the rows of a query with these columns.
 pub(crate) fn statement(schema: &DFSchema, rows: &str) -> String {
     let structs: Vec<String> =
         schema.fields().iter().map(|field| of_column(field.name(), field.data_type())).collect();
@@ -50,7 +49,7 @@ pub(crate) fn statement(schema: &DFSchema, rows: &str) -> String {
     )
 }
 
-/// What is said of each column.
+/// The columns of the answer.
 const COLUMNS: [&str; 11] = [
     "column_name",
     "column_type",

@@ -1,8 +1,7 @@
-//! What the columns of a table of files are called, in the table and in its files, and those that are in the names of
-//! folders.
+//! The columns of a table of files: their names in the table and in the files, and those that folders name.
 //!
-//! Declared columns are found in files that write them with other capitals, as Spark and DuckDB find them. A column
-//! that is both in the files and in the names of their folders has the value of the folder, as of these.
+//! Declared columns match columns of files that differ in letter case, like in Spark and DuckDB. A column that is
+//! both in the files and in the names of their folders has the value of the folder, also like there.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -24,21 +23,22 @@ use crate::partitions::Partitions;
 /// The columns of a table of files.
 #[derive(Debug, Clone)]
 pub(crate) struct TableColumns {
-    /// Those of the files, by the names that the files have.
+    /// The columns of the files, by their names in the files.
     files: SchemaRef,
     partitions: Partitions,
-    /// Those of the table.
+    /// The columns of the table.
     schema: SchemaRef,
-    /// Which columns of the listing these are.
+    /// The index of each column of the table in the listing.
     places: Vec<usize>,
-    /// What values of CSV are NULL, as a regular expression. DataFusion's reader has none, so it reads text.
+    /// A regular expression for CSV values that are NULL. DataFusion's reader does not support one, so it reads text.
     nulls: Option<String>,
-    /// Whether the listing has the same columns by the same names, in the same places.
+    /// True if the listing has the same columns by the same names, in the same places.
     is_plain: bool,
 }
 
 impl TableColumns {
-    /// Those of files, some of which the table calls otherwise, and of folders.
+    /// Combines the columns of files and of folders. `called` maps names in files to names in the table, if they
+    /// differ.
     pub(crate) fn new(
         files: SchemaRef,
         partitions: Partitions,
@@ -64,27 +64,27 @@ impl TableColumns {
         Self { files, partitions, schema, places, nulls: None, is_plain }
     }
 
-    /// The same, in which values that match a regular expression are NULL.
+    /// Makes values NULL that match a regular expression.
     pub(crate) fn with_nulls(self, nulls: Option<String>) -> Self {
         let is_plain = self.is_plain && nulls.is_none();
         Self { nulls, is_plain, ..self }
     }
 
-    /// Those of the table.
+    /// Returns the columns of the table.
     pub(crate) fn schema(&self) -> SchemaRef {
         Arc::clone(&self.schema)
     }
 
-    /// The names that the files have.
+    /// Returns the names of the columns in the files.
     pub(crate) fn in_files(&self) -> Vec<String> {
         self.files.fields().iter().map(|field| field.name().clone()).collect()
     }
 
-    /// The listing of the files of a table, in which the columns of folders are text.
+    /// Returns the table for listings, in which partition columns are text.
     ///
     /// # Errors
     ///
-    /// If there can be none.
+    /// If no such table can be made.
     pub(crate) fn listing(
         &self,
         state: &dyn Session,
@@ -106,8 +106,8 @@ impl TableColumns {
         Ok(ListingTable::try_new(config)?.with_cache(cache).with_constraints(constraints))
     }
 
-    /// The columns of the files as the listing has them: those that the folders have, too, by names that no query
-    /// has, so that the others keep their places; and text where values are compared with what is NULL.
+    /// Returns the columns of the files for the listing. Those that are also partition columns are renamed, so that
+    /// the others keep their places. With a regular expression for NULL, all are text.
     fn in_listing(&self) -> SchemaRef {
         let fields: Fields = self
             .files
@@ -128,7 +128,7 @@ impl TableColumns {
         Arc::new(Schema::new_with_metadata(fields, self.files.metadata().clone()))
     }
 
-    /// Filters over the table as those over the listing.
+    /// Converts filters over the table into filters over the listing.
     ///
     /// # Errors
     ///
@@ -137,7 +137,7 @@ impl TableColumns {
         self.partitions.over_text(filters)
     }
 
-    /// The columns of the listing that columns of the table are; nothing if they are the same.
+    /// Converts a projection of the table into one of the listing; none if both have the same columns.
     pub(crate) fn projection_of_listing(&self, projection: Option<&[usize]>) -> Option<Vec<usize>> {
         if self.is_plain {
             return None;
@@ -148,11 +148,11 @@ impl TableColumns {
         })
     }
 
-    /// What the listing reads, with the names that the table has.
+    /// Gives the columns of a listing's scan their names and types in the table.
     ///
     /// # Errors
     ///
-    /// If there is no such projection.
+    /// If the projection cannot be made.
     pub(crate) fn called_as_declared(
         &self,
         scan: Arc<dyn ExecutionPlan>,
@@ -192,7 +192,7 @@ impl TableColumns {
         Ok(Arc::new(ProjectionExec::try_new(columns, scan)?))
     }
 
-    /// The value of a text, unless it stands for NULL.
+    /// Returns the expression for the value of a text, which is NULL if the text stands for it.
     fn value(
         &self,
         text: Arc<dyn PhysicalExpr>,
@@ -209,7 +209,7 @@ impl TableColumns {
         Ok(Arc::new(case))
     }
 
-    /// What the table calls the columns that files call otherwise.
+    /// Maps the names of columns in the files to their names in the table, if they differ.
     fn names(&self) -> HashMap<String, String> {
         let files = self.files.fields();
         let pairs = self.places.iter().zip(self.schema.fields());
@@ -220,11 +220,11 @@ impl TableColumns {
             .collect()
     }
 
-    /// The files that INSERT writes, and its rows with the names that the files have.
+    /// Returns the table that INSERT writes to, and its rows with the names of the files.
     ///
     /// # Errors
     ///
-    /// If there are no such files.
+    /// If no such table can be made.
     pub(crate) fn written(
         &self,
         table: &ListingTable,
@@ -255,7 +255,7 @@ impl TableColumns {
     }
 }
 
-/// The same rows with other names of some columns.
+/// Renames some columns of the rows.
 fn renamed(
     rows: Arc<dyn ExecutionPlan>,
     name: impl Fn(&Field) -> Option<String>,

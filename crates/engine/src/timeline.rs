@@ -1,6 +1,6 @@
 //! The requests of one query, each with its time.
 //!
-//! Only a query that is to be shown afterwards has a timeline: any other pays nothing for it.
+//! Only a query that is displayed afterwards has a timeline; other queries have no overhead.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,50 +8,50 @@ use std::time::{Duration, Instant};
 
 use crate::counters::RequestKind;
 
-/// The most requests that are kept one by one.
+/// The maximum number of requests that are recorded one by one.
 const MOST: usize = 2000;
 
-/// What is written down while a query runs.
+/// Records the requests of a query while it runs.
 #[derive(Debug)]
 pub struct Timeline {
     began: Instant,
     kept: Mutex<Recorded>,
 }
 
-/// What was written down.
+/// The recorded requests.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Recorded {
     /// The first requests, in the order in which they ended.
     pub requests: Vec<TimedRequest>,
-    /// The sums of all others, by kind.
+    /// The sums of all other requests, by kind.
     pub others: BTreeMap<RequestKind, Others>,
-    /// When the plan began to run; what was asked before was asked to make it.
+    /// The time at which the plan began to run; earlier requests were part of planning.
     pub planned: Option<Duration>,
 }
 
 /// A request, or a statement with its retries.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TimedRequest {
-    /// What was asked for.
+    /// The kind of request.
     pub kind: RequestKind,
-    /// About which object or listing: `s3://bucket/t/a.csv`.
+    /// The URL of the object or listing: `s3://bucket/t/a.csv`.
     pub object: String,
-    /// From the beginning of the query.
+    /// The start of the request, since the beginning of the query.
     pub start: Duration,
-    /// Until the end of the answer, or until nobody wanted more of it.
+    /// The time until the end of the answer, or until it was dropped.
     pub took: Duration,
-    /// Payload: of the answer, or of what was written.
+    /// The payload in bytes, received or written.
     pub bytes: u64,
-    /// How many were sent.
+    /// The number of requests that were sent, with retries.
     pub requests: u64,
 }
 
-/// The sums of requests that are not kept one by one.
+/// The sums of requests that are not recorded one by one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Others {
-    /// How many were sent.
+    /// The number of requests.
     pub requests: u64,
-    /// Their payload.
+    /// The payload in bytes.
     pub bytes: u64,
 }
 
@@ -62,7 +62,7 @@ impl Default for Timeline {
 }
 
 impl Timeline {
-    /// A request that begins now. It is written down when it is dropped.
+    /// Opens a request that begins now. It is recorded when it is dropped.
     #[must_use]
     pub fn open(self: &Arc<Self>, kind: RequestKind, object: String) -> OpenRequest {
         let start = self.began.elapsed();
@@ -71,13 +71,13 @@ impl Timeline {
         OpenRequest { timeline: Arc::clone(self), request }
     }
 
-    /// The plan begins to run.
+    /// Records that the plan begins to run.
     pub fn planned(&self) {
         let now = self.began.elapsed();
         self.kept().planned.get_or_insert(now);
     }
 
-    /// What was written down so far.
+    /// Returns the requests recorded so far.
     #[must_use]
     pub fn read(&self) -> Recorded {
         self.kept().clone()
@@ -89,7 +89,7 @@ impl Timeline {
 }
 
 impl Recorded {
-    /// Writes a request down.
+    /// Records a request.
     fn add(&mut self, request: TimedRequest) {
         if self.requests.len() < MOST {
             self.requests.push(request);
@@ -100,7 +100,7 @@ impl Recorded {
         others.bytes += request.bytes;
     }
 
-    /// How many requests of a kind were sent, and their payload.
+    /// Returns the number of requests of a kind, and their payload.
     #[must_use]
     pub fn sum(&self, kind: RequestKind) -> Others {
         let mut sum = self.others.get(&kind).copied().unwrap_or_default();
@@ -112,7 +112,7 @@ impl Recorded {
     }
 }
 
-/// A request that is under way.
+/// A request in progress.
 #[derive(Debug)]
 pub struct OpenRequest {
     timeline: Arc<Timeline>,
@@ -120,18 +120,18 @@ pub struct OpenRequest {
 }
 
 impl OpenRequest {
-    /// Some more of its payload.
+    /// Adds bytes to the payload.
     pub fn add(&mut self, bytes: u64) {
         self.request.bytes += bytes;
     }
 
-    /// How many were sent instead of one, and their payload, of which nothing was added yet.
+    /// Sets the number of requests that were sent instead of one, and their payload.
     pub fn counts(&mut self, requests: u64, bytes: u64) {
         self.request.requests = requests;
         self.request.bytes = bytes;
     }
 
-    /// Others that were sent on the way, such as a HEAD to see whether an object is still the same.
+    /// Opens further requests with the same start, such as a HEAD that checks whether an object has changed.
     #[must_use]
     pub fn beside(&self, kind: RequestKind, requests: u64) -> Self {
         let request = TimedRequest { kind, bytes: 0, requests, ..self.request.clone() };

@@ -1,4 +1,4 @@
-//! `typeof(x)`: the type of a value in SQL.
+//! `typeof(x)`: the SQL type of a value.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use datafusion::logical_expr::{
 
 use crate::sql_types::sql_type;
 
-/// The function, to be registered with a session.
+/// Returns the function, to be registered with a session.
 pub(crate) fn type_of() -> Arc<ScalarUDF> {
     let signature = Signature::any(1, Volatility::Immutable);
     Arc::new(ScalarUDF::new_from_impl(TypeOf { signature }))

@@ -1,7 +1,7 @@
-//! Files of one format that are written in different ways, as one table: `.csv` beside `.csv.gz`.
+//! Reads files of one format with different compressions as one table: `.csv` beside `.csv.gz`.
 //!
-//! DataFusion reads one compression in a scan, so each way has a scan of its own, and the rows of all are put together.
-//! Their columns are told as those of files that are written alike.
+//! DataFusion reads one compression per scan, so each has its own scan, and the table is their union. The columns are
+//! merged like those of files with the same compression.
 
 use std::sync::Arc;
 
@@ -21,15 +21,15 @@ use crate::partitions::Partitions;
 use crate::table_functions::Read;
 use crate::url_tables::{Kinds, UrlTables};
 
-/// What a part is called in plans.
+/// The name of a part in plans.
 const PART: &str = "files";
 
-/// Which of the objects at a URL a table has.
+/// The objects at a URL that belong to a part of a table.
 #[derive(Debug, Default)]
 pub(crate) struct Part {
-    /// How their names end; nothing if it has all.
+    /// The end of their names; none if all objects belong to it.
     pub(crate) end: Option<String>,
-    /// Its columns, if other objects beside these tell their types, too.
+    /// The columns with merged types; none if the part's own types are used.
     pub(crate) columns: Option<SchemaRef>,
 }
 
@@ -38,7 +38,7 @@ impl Part {
         self.end.as_ref().is_none_or(|end| path.as_ref().ends_with(end.as_str()))
     }
 
-    /// The columns of its files.
+    /// Returns the columns of the part's files.
     pub(crate) fn typed(&self, files: &SchemaRef, partitions: &Partitions) -> SchemaRef {
         let Some(columns) = &self.columns else { return Arc::clone(files) };
         let fields = columns.fields().iter().filter(|field| !partitions.has(field.name()));
@@ -49,16 +49,16 @@ impl Part {
     }
 }
 
-/// The objects of a URL that are of one format, and written in different ways: `.csv` and `.csv.gz`.
+/// The objects of a URL that have one format, but different compressions: `.csv` and `.csv.gz`.
 pub(crate) struct Parts<'a> {
-    /// How their names end, with the first object that ends so.
+    /// The ends of their names, each with its first object.
     pub(crate) parts: Vec<(String, ObjectMeta)>,
-    /// Those whose names say no format.
+    /// The objects whose names imply no format.
     unknown: Vec<&'a Path>,
 }
 
 impl<'a> Parts<'a> {
-    /// Nothing if the objects are read as one table, or are of several formats.
+    /// Divides objects into parts. Returns none if they are read as one table, or have several formats.
     pub(crate) fn of(
         state: &SessionState,
         objects: &'a [ObjectMeta],
@@ -69,7 +69,7 @@ impl<'a> Parts<'a> {
         let format =
             ["csv", "json"].into_iter().find(|it| kinds.0.iter().all(|(kind, _)| kind.is_of(it)));
         let several = kinds.0.len() > 1 && format.is_some();
-        // A table of one kind whose names end differently has a pattern of its own.
+        // Objects of one kind whose names end differently are read through a pattern instead.
         let ends = kinds.0.iter().map(|(_, ends)| ends.first().filter(|_| ends.len() == 1));
         let ends = ends.collect::<Option<Vec<_>>>().filter(|_| several)?;
         let first = |end: &str| {
@@ -81,7 +81,7 @@ impl<'a> Parts<'a> {
         (!parts.is_empty()).then_some(Self { parts, unknown })
     }
 
-    /// A note on objects that are not read, of so many.
+    /// Returns a note on the objects that are not read, out of `all`.
     pub(crate) fn unknown(&self, url: &str, all: usize) -> Option<String> {
         let ends: Vec<&str> = self.parts.iter().map(|(end, _)| end.as_str()).collect();
         (!self.unknown.is_empty()).then(|| {
@@ -95,11 +95,11 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// The table of all `parts` of a URL, by the ends of their names, each with its first object.
+/// Returns the table of all `parts` of a URL, given by the ends of their names, each with its first object.
 ///
 /// # Errors
 ///
-/// If a part cannot be read, or they have different columns.
+/// If a part cannot be read, or the parts have different columns.
 pub(crate) async fn table(
     tables: &UrlTables,
     url: &str,
@@ -131,7 +131,7 @@ pub(crate) async fn table(
     Ok(Arc::new(ViewTable::new(plan, None)))
 }
 
-/// The columns of all parts.
+/// Merges the columns of all parts.
 fn merged(
     tables: &[Arc<dyn TableProvider>],
     parts: &[(String, ObjectMeta)],

@@ -1,7 +1,7 @@
-//! Names without quotes that no column has in lower case, but one with other capitals.
+//! Unquoted names that match no column in lower case, but one that differs in case.
 //!
-//! SQL reads `SELECT Betrag` as a column `betrag`. If there is none, and only one column is called the same but for
-//! capitals, that one is meant, as in Spark and DuckDB.
+//! SQL converts `SELECT Betrag` to a column `betrag`. If there is none, and only one column has the same name
+//! ignoring case, that column is used, as in Spark and DuckDB.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -13,12 +13,12 @@ use datafusion::sql::sqlparser::ast::{Expr, Ident, VisitMut, VisitorMut};
 use crate::declared_names::{ambiguous, is_same};
 use crate::guards;
 
-/// Puts a name into quotes by which a statement could not be planned, with the capitals of the column that is meant.
-/// Returns whether there was such a name.
+/// Quotes the name in an error about an unknown column, with the letter case of the matching column. Returns whether
+/// there was such a name.
 ///
 /// # Errors
 ///
-/// If two columns may be meant.
+/// If two columns match.
 pub(crate) fn quote(statement: &mut Statement, error: &DataFusionError) -> Result<bool> {
     let DataFusionError::SchemaError(error, _) = error.find_root() else { return Ok(false) };
     let SchemaError::FieldNotFound { field, valid_fields } = error.as_ref() else {
@@ -49,11 +49,11 @@ pub(crate) fn quote(statement: &mut Statement, error: &DataFusionError) -> Resul
 }
 
 struct Quotes<'a> {
-    /// The name as SQL reads it.
+    /// The name in lower case.
     typed: &'a str,
-    /// The table that it is said to be of.
+    /// The table that qualifies the name, if any.
     of: Option<&'a str>,
-    /// The name of the column that is meant.
+    /// The name of the matching column.
     name: &'a str,
     found: bool,
 }

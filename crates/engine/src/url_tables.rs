@@ -45,18 +45,18 @@ use crate::united::{self, Part, Parts};
 pub(crate) const COMPRESSIONS: [(&str, &str); 4] =
     [(".gz", "gzip"), (".bz2", "bzip2"), (".xz", "xz"), (".zst", "zstd")];
 
-/// How the names of CSV end whose fields are separated by tabs.
+/// The file extension of CSV with tabs between fields.
 pub(crate) const TABS: &str = "tsv";
 
-/// Makes a table of the objects that a URL names: one object, a prefix that ends in `/`, or a
-/// glob. Their names say the format and the compression; the schema is inferred.
+/// Makes a table of the objects that a URL names: one object, a prefix that ends in `/`, or a glob. The format and
+/// the compression follow from the objects' names; the schema is inferred.
 #[derive(Debug)]
 pub struct UrlTables {
     session: SessionStore,
 }
 
 impl UrlTables {
-    /// Builds a session with the tables of `catalogs`, in which a URL is a table as well.
+    /// Builds a session with the tables of `catalogs` in which URLs also name tables.
     #[must_use]
     pub fn enable(
         builder: SessionStateBuilder,
@@ -91,8 +91,8 @@ impl UrlTableFactory for UrlTables {
             None => {}
         }
         let url = &*at_home(url)?;
-        // Anything else is an ordinary table name, which may not exist. So is the name of a folder without a
-        // slash: a folder that happens to be called as a table does not take its place.
+        // Anything else is an ordinary table name, which may not exist. The name of a folder needs a slash, so that a
+        // folder does not hide the table of the same name.
         if !url.contains("://") && !is_path(url) {
             return Ok(None);
         }
@@ -101,12 +101,13 @@ impl UrlTableFactory for UrlTables {
 }
 
 impl UrlTables {
-    /// The table of the objects at a URL: as their names say, or as a call does.
+    /// Returns the table of the objects at a URL. The format comes from their names, or from a call such as
+    /// `read_csv`.
     async fn table(&self, url: &str, read: Option<&Read>) -> Result<Arc<dyn TableProvider>> {
         self.table_of(url, read, &Part::default()).await
     }
 
-    /// The same of a part of them.
+    /// Returns the table of a part of the objects at a URL.
     pub(crate) async fn table_of(
         &self,
         url: &str,
@@ -133,7 +134,7 @@ impl UrlTables {
             .await?
             .try_collect()
             .await?;
-        // Folders of this machine are listed in no order.
+        // Local folders are listed in no particular order.
         there.sort_by(|one, other| one.location.cmp(&other.location));
         let is_folder = |object: &ObjectMeta| object.location != *location.prefix();
         if !location.is_collection() && !there.is_empty() && there.iter().all(is_folder) {
@@ -240,20 +241,20 @@ impl UrlTables {
     }
 }
 
-/// The option of JSON that says whether objects are on lines, rather than in an array.
+/// The JSON option that is true for one object per line, and false for an array of objects.
 const LINES: &str = "format.newline_delimited";
 
-/// The option of CSV that says how many lines are passed by.
+/// The CSV option for the number of lines to skip at the start.
 const SKIP: &str = "format.skip";
 
-/// A note on a table of which no line is read.
+/// Returns a note on a table whose lines are all skipped.
 fn skips_all(url: &str, lines: &str) -> String {
     format!(
         "what is at {url} has no more than the {lines} lines that skip passes by: as a table, it has neither columns nor rows"
     )
 }
 
-/// Whether a name is the path of something on this machine, or a pattern of files in a folder that is there.
+/// Returns whether a name is the path of an existing local file or folder, or a pattern in an existing folder.
 fn is_path(name: &str) -> bool {
     if !name.contains(['/', '\\', '.']) {
         return false;
@@ -266,13 +267,13 @@ fn is_path(name: &str) -> bool {
         })
 }
 
-/// Whether the name is one of those that are read.
+/// Returns whether an object is read, by the end of its name.
 fn is_read(path: &Path, extension: &str) -> bool {
     path.as_ref().ends_with(extension)
 }
 
-/// The location of a URL: that of an object whose key has brackets, if there is one, rather than what a glob of
-/// them matches.
+/// Returns the location of a URL. If its brackets are part of an existing object's key, the location is that object
+/// rather than a glob.
 async fn found_location(state: &SessionState, url: &str) -> Result<ListingTableUrl> {
     check_readable(url)?;
     let has_brackets = url.starts_with("s3://") && url.contains('[') && !url.contains(['*', '?']);
@@ -294,7 +295,7 @@ async fn found_location(state: &SessionState, url: &str) -> Result<ListingTableU
     location(url)
 }
 
-/// A URL, with a glob in its path or without. `s3://bucket` is `s3://bucket/`.
+/// Parses a URL with or without a glob in its path. `s3://bucket` becomes `s3://bucket/`.
 fn location(url: &str) -> Result<ListingTableUrl> {
     if let Some(url) = of_bucket(url) {
         return ListingTableUrl::parse(as_url(&url)?);
@@ -318,7 +319,7 @@ fn location(url: &str) -> Result<ListingTableUrl> {
     let plain = segments.iter().take_while(|segment| !is_glob(segment)).count();
     let (prefix, glob) = segments.split_at(plain);
     let prefix = format!("{scheme}://{}/", prefix.join("/"));
-    // As in a shell.
+    // The glob crate negates with `!`; shells also accept `^`.
     let glob = glob.join("/").replace("[^", "[!");
     ListingTableUrl::parse(as_url(&prefix)?)?.with_glob(&glob).map_err(|error| {
         let message = format!("`{glob}` is no pattern: {}", error.strip_backtrace());
@@ -328,13 +329,13 @@ fn location(url: &str) -> Result<ListingTableUrl> {
     })
 }
 
-/// `s3://bucket/` for `s3://bucket`, which names no object; nothing for any other URL.
+/// Returns `s3://bucket/` for `s3://bucket`, which names no object; none for any other URL.
 pub(crate) fn of_bucket(url: &str) -> Option<String> {
     let bucket = url.strip_prefix("s3://")?;
     (!bucket.is_empty() && !bucket.contains(['/', '*', '?', '['])).then(|| format!("{url}/"))
 }
 
-/// What an object's name tells about its format.
+/// The format of an object and its options, as its name implies.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Kind {
     format: String,
@@ -349,12 +350,12 @@ impl Kind {
             .create(state, &self.options.clone().into_iter().collect())
     }
 
-    /// What a name says, and the end of the name that says it, such as `.csv.gz`.
+    /// Returns the kind that a name implies, and the end of the name that implies it, such as `.csv.gz`.
     fn of<'a>(state: &SessionState, path: &'a Path) -> Option<(Self, &'a str)> {
         let name = path.filename()?;
         // ASCII letters keep their length in lower case.
         let lower = name.to_ascii_lowercase();
-        // A space at the end says nothing.
+        // A space at the end is ignored.
         let lower = lower.trim_end();
         let compression = COMPRESSIONS.iter().find(|(suffix, _)| lower.ends_with(suffix));
         let suffix = compression.map_or("", |(suffix, _)| suffix);
@@ -369,7 +370,7 @@ impl Kind {
         Some((kind, &name[stem.len()..]))
     }
 
-    /// Whether it is read as a format: `csv`, `json` or `parquet`.
+    /// Returns whether objects of this kind are read as a format: `csv`, `json` or `parquet`.
     pub(crate) fn is_of(&self, format: &str) -> bool {
         match self.format.as_str() {
             "ndjson" | "jsonl" => format == "json",
@@ -378,11 +379,11 @@ impl Kind {
     }
 }
 
-/// The kinds of objects by their names, each with the ends of the names that say it.
+/// The kinds of a set of objects, each with the ends of the names that imply it.
 pub(crate) struct Kinds<'a>(pub(crate) Vec<(Kind, BTreeSet<&'a str>)>);
 
 impl<'a> Kinds<'a> {
-    /// Those that are wanted, and the objects whose names do not say any of them.
+    /// Returns the kinds that pass `is_wanted`, and the objects whose names imply none of these.
     pub(crate) fn of(
         state: &SessionState,
         objects: &'a [ObjectMeta],
@@ -397,7 +398,7 @@ impl<'a> Kinds<'a> {
                     Some((_, ends)) => drop(ends.insert(end)),
                     None => kinds.push((kind, BTreeSet::from([end]))),
                 },
-                // The marker of a folder is an object, too.
+                // Folder markers are empty objects, too.
                 None if is_hidden(path) || object.size == 0 => {}
                 None => unknown.push(path),
             }
@@ -405,7 +406,7 @@ impl<'a> Kinds<'a> {
         (Self(kinds), unknown)
     }
 
-    /// There is more than one, and a table has only one.
+    /// Returns the error for a table of more than one kind of objects.
     fn several(&self, url: &str) -> DataFusionError {
         let ends: Vec<&str> = self.0.iter().flat_map(|(_, ends)| ends).copied().collect();
         let is_folder = !url.contains(['*', '?', '[']) && !url.ends_with('/');
@@ -427,7 +428,7 @@ impl<'a> Kinds<'a> {
     }
 }
 
-/// Looks whether a table of a format would take objects of another one, by their names, for its own.
+/// Checks that a table of one format would not read objects of another format, judged by their names.
 ///
 /// # Errors
 ///
@@ -449,8 +450,8 @@ pub(crate) fn check_kinds(
     }
 }
 
-/// Looks whether a table of a format would leave out objects of the same format that are written otherwise, such as
-/// compressed ones beside others.
+/// Checks that a table would not leave out objects of its format with other options, such as compressed objects
+/// beside plain ones.
 ///
 /// # Errors
 ///
@@ -470,19 +471,19 @@ pub(crate) fn check_ways(
     }
 }
 
-/// What the names of the objects at a URL say together.
+/// The combined result of the names of the objects at a URL.
 struct Found {
     kind: Kind,
     /// The end of the names of the objects that are read.
     extension: String,
-    /// How those names end, where they end differently: in upper or in lower case, or in a space.
+    /// The ends of these names if they differ, in letter case or by a trailing space.
     ends: Option<Vec<String>>,
-    /// Which objects are not read.
+    /// Notes about objects that are not read.
     notes: Vec<String>,
 }
 
 impl Found {
-    /// `deeper` are those in subfolders, which are not read.
+    /// Combines the names of `objects`. `deeper` are objects in subfolders, which are not read.
     fn new(
         state: &SessionState,
         (url, is_glob): (&str, bool),
@@ -526,7 +527,7 @@ impl Found {
             .filter(|object| object.size > 0 && !is_hidden(&object.location))
             .map(|object| &object.location)
             .collect();
-        // A pattern says itself what it is about.
+        // A glob already defines its subfolders.
         if !deeper.is_empty() && !is_glob {
             notes.push(in_subfolders(url, &deeper));
         }
@@ -543,7 +544,7 @@ impl Found {
         Ok(Self { kind, extension: String::new(), ends, notes })
     }
 
-    /// All objects, whose names do not say that they are what a call takes them for.
+    /// Reads all objects in the format of a call, although none of their names implies it.
     fn all(url: &str, read: &Read, objects: &[&Path]) -> Result<Self> {
         let compression = |path: &Path| {
             let name = path.as_ref().to_ascii_lowercase();

@@ -15,13 +15,13 @@ use datafusion::logical_expr::{
 use datafusion::optimizer::AnalyzerRule;
 use datafusion::optimizer::utils::NamePreserver;
 
-/// The bytes of a UUID.
+/// The type of a UUID's bytes.
 const UUID: DataType = DataType::FixedSizeBinary(16);
 
-/// Where the digits of each part begin, counted from 1, and how many they are.
+/// The start of the digits of each part, counted from 1, and their number.
 const PARTS: [(i64, i64); 5] = [(1, 8), (9, 4), (13, 4), (17, 4), (21, 12)];
 
-/// Writes the cast as functions: `01234567-89ab-cdef-0123-456789abcdef`.
+/// Replaces the cast by functions that write `01234567-89ab-cdef-0123-456789abcdef`.
 #[derive(Debug)]
 struct UuidText;
 
@@ -68,7 +68,7 @@ fn written(expr: Expr, schema: &DFSchema) -> Transformed<Expr> {
     }
 }
 
-/// The rule, as sessions take it.
+/// Returns the rule for a session.
 pub(crate) fn rule() -> Arc<dyn AnalyzerRule + Send + Sync> {
     Arc::new(UuidText)
 }

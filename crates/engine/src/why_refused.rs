@@ -1,4 +1,4 @@
-//! Why a HEAD was refused: its answer has no body that would say so.
+//! Finds the reason why a HEAD was refused, because its answer has no body.
 
 use async_trait::async_trait;
 use object_store::path::Path;
@@ -6,8 +6,8 @@ use object_store::{Error, GetOptions, GetRange, GetResult, ObjectStore, Result};
 
 use crate::layered::ReadLayer;
 
-/// After a HEAD that is refused, one byte of the object is asked for, so that the error has the store's code: a wrong
-/// key, a wrong secret, an expired token and a missing permission all have the same status.
+/// After a refused HEAD, requests one byte of the object, so that the error has the store's code. A wrong key, a
+/// wrong secret, an expired token and a missing permission all have the same status.
 #[derive(Debug)]
 pub(crate) struct WhyRefused;
 
@@ -27,13 +27,13 @@ impl ReadLayer for WhyRefused {
         let one_byte = GetOptions { range: Some(GetRange::Bounded(0..1)), ..GetOptions::default() };
         match inner.get_opts(location, one_byte).await {
             Err(why) if is_refused(&why) => Err(why),
-            // The object may be read, and may not be asked for its size.
+            // The object may be read although HEAD is refused.
             _ => Err(error),
         }
     }
 }
 
-/// Whether a request was refused for its credentials, as far as its status says.
+/// Returns whether the status suggests that a request was refused for its credentials.
 fn is_refused(error: &Error) -> bool {
     match error {
         Error::PermissionDenied { .. } | Error::Unauthenticated { .. } => true,

@@ -1,4 +1,4 @@
-//! Statements that would change a file, or drop it, that is named by its URL or path.
+//! Refuses statements that would change or drop a file that is named by its URL or path.
 
 use datafusion::common::{Result, TableReference};
 use datafusion::execution::SessionState;
@@ -7,11 +7,11 @@ use datafusion::sql::sqlparser::ast::{ObjectName, ObjectType, Statement as Sql, 
 
 use crate::error::{ErrorKind, Told};
 
-/// Looks for it.
+/// Checks a statement.
 ///
 /// # Errors
 ///
-/// If a statement would insert into a file: objects are written as a whole. If it would drop one.
+/// If it would insert into a file, because objects are written as a whole, or drop one.
 pub(crate) fn check(state: &SessionState, statement: &Statement) -> Result<()> {
     let inserted = match statement {
         Statement::Explain(explain) => return check(state, &explain.statement),
@@ -24,7 +24,7 @@ pub(crate) fn check(state: &SessionState, statement: &Statement) -> Result<()> {
         },
         _ => None,
     };
-    // A table may be called by any name that is in quotes.
+    // A table may have any name in quotes.
     let is_table = |name: &String| {
         let schema = state.schema_for_ref(TableReference::bare(name.as_str()));
         schema.is_ok_and(|schema| schema.table_exist(name))
@@ -46,7 +46,7 @@ pub(crate) fn check(state: &SessionState, statement: &Statement) -> Result<()> {
     }
 }
 
-/// The files among what a statement drops.
+/// Returns the files that a statement drops.
 fn dropped(statement: &Statement) -> impl Iterator<Item = String> {
     let names = match statement {
         Statement::Statement(statement) => match statement.as_ref() {
@@ -60,7 +60,7 @@ fn dropped(statement: &Statement) -> impl Iterator<Item = String> {
     names.iter().filter_map(file)
 }
 
-/// Nothing is added to a file.
+/// Returns the error for an INSERT into a file.
 pub(crate) fn refused(file: &str) -> Told {
     let place = if file.is_empty() { "s3://bucket/key" } else { file };
     let what = if file.is_empty() { String::new() } else { format!(" '{file}'") };
@@ -74,7 +74,7 @@ pub(crate) fn refused(file: &str) -> Told {
     }
 }
 
-/// The file that a name is, if it is one.
+/// Returns the file that a name denotes, if it is one.
 fn file(name: &ObjectName) -> Option<String> {
     let [part] = name.0.as_slice() else { return None };
     let name = &part.as_ident()?.value;

@@ -1,21 +1,21 @@
-//! `coalesce` and the like, which DataFusion writes out as CASE, with an argument twice: one within the other, and the
-//! next within that, they double with each level.
+//! Limits the nesting of `coalesce` and similar functions. DataFusion expands them to CASE with an argument twice, so
+//! that nested ones double with each level.
 
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::{Result, plan_err};
 use datafusion::logical_expr::{Expr, LogicalPlan};
 
-/// The functions.
+/// The functions that are expanded.
 const WRITTEN_OUT: [&str; 3] = ["coalesce", "nvl", "nvl2"];
 
-/// How many parts an expression may have when it is written out.
+/// The maximum number of parts of an expanded expression.
 const MOST: f64 = 20_000.0;
 
-/// Looks for expressions that would become too large to plan.
+/// Checks that expanded expressions are not too large to plan.
 ///
 /// # Errors
 ///
-/// If there is one.
+/// If one is too large.
 pub(crate) fn check(plan: &LogicalPlan) -> Result<()> {
     plan.apply_with_subqueries(|node| {
         node.apply_expressions(|expr| {
@@ -36,7 +36,7 @@ fn repeats(expr: &Expr) -> bool {
     matches!(expr, Expr::ScalarFunction(call) if WRITTEN_OUT.contains(&call.func.name()))
 }
 
-/// How many parts an expression has when it is written out.
+/// Returns the number of parts of an expanded expression.
 fn size(expr: &Expr) -> Result<f64> {
     let mut parts = Vec::new();
     expr.apply_children(|child| {

@@ -1,4 +1,4 @@
-//! DROP TABLE of a view, DROP VIEW of a table.
+//! Refuses DROP TABLE of a view, and DROP VIEW of a table.
 
 use datafusion::common::{Result, TableReference};
 use datafusion::execution::SessionState;
@@ -6,12 +6,12 @@ use datafusion::logical_expr::{DdlStatement, LogicalPlan, TableType};
 
 use crate::error::{ErrorKind, Told};
 
-/// Refuses to drop as a table what is a view, and the reverse. DataFusion says that there is none of its name, or, with
-/// IF EXISTS, nothing.
+/// Checks that DROP TABLE drops a table, and DROP VIEW a view. DataFusion reports that the name does not exist, or,
+/// with IF EXISTS, reports nothing.
 ///
 /// # Errors
 ///
-/// Which of the two it is, and how it is dropped.
+/// If the name is of the other kind. The hint contains the correct statement.
 pub(crate) async fn check(state: &SessionState, plan: &LogicalPlan) -> Result<()> {
     let (name, said, if_exists) = match plan {
         LogicalPlan::Ddl(DdlStatement::DropTable(drop)) => (&drop.name, "table", drop.if_exists),
@@ -37,7 +37,7 @@ pub(crate) async fn check(state: &SessionState, plan: &LogicalPlan) -> Result<()
     Err(Told { kind: ErrorKind::Plan, message, hint: Some(hint) }.into())
 }
 
-/// Whether a name is one of a table or of a view, if it is one.
+/// Returns whether a name is that of a table or of a view; none if it does not exist.
 async fn found(state: &SessionState, name: &TableReference) -> Result<Option<&'static str>> {
     let Ok(schema) = state.schema_for_ref(name.clone()) else { return Ok(None) };
     if !schema.table_exist(name.table()) {

@@ -1,4 +1,4 @@
-//! Prices the ways to run an operator and takes the best.
+//! Predicts the cost of each strategy of an operator and picks the best.
 
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::{Result, internal_err};
@@ -10,52 +10,51 @@ use super::{Basis, Decision, Verdict, Why};
 use crate::config::SluiceOptions;
 use crate::endpoint::Endpoint;
 
-/// A way to run an operator.
+/// A strategy to run an operator, possible or not.
 #[derive(Debug, Clone)]
 pub struct Way<T> {
-    /// Its name, as `SET sluice.<operator>` calls it.
+    /// The name of the strategy in `SET sluice.<operator>`.
     pub strategy: &'static str,
-    /// What it would do, or why it is not possible.
+    /// The work of the strategy, or the reason why it is not possible.
     pub offer: Result<Offer<T>, Why>,
 }
 
-/// The work of a way, and how to run it.
+/// The work of a possible strategy, and the means to run it.
 #[derive(Debug, Clone)]
 pub struct Offer<T> {
-    /// What it would ask of each resource.
+    /// The work per resource, in steps.
     pub steps: Steps,
-    /// The statement that the store would be sent, once per request, if any.
+    /// The statement that is sent to the store once per request, if any.
     pub statement: Option<String>,
-    /// What is run: a plan if a rule asks, anything if an operator asks at run time.
+    /// The object that runs the strategy: a plan for a rule, anything else for an operator that decides at run time.
     pub build: T,
 }
 
-/// An operator's question: which way to run.
+/// A choice to be made for one operator.
 #[derive(Debug, Clone)]
 pub struct Question<T> {
-    /// The operator, as `SET sluice.<operator>` calls it.
+    /// The name of the operator in `SET sluice.<operator>`.
     pub operator: &'static str,
-    /// What the operator works on.
+    /// The object of the operator's work, such as a URL or an expression.
     pub subject: String,
-    /// Its ways. Among equally good ones, the first wins.
+    /// The strategies. Among equally good ones, the first wins.
     pub ways: Vec<Way<T>>,
-    /// What the session forces, if it does.
+    /// The strategies that the session forces, if any.
     pub forced: Option<Forced>,
-    /// What else EXPLAIN should say.
+    /// Further remarks for EXPLAIN.
     pub notes: Vec<String>,
 }
 
 /// A setting that forces a strategy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Forced {
-    /// The setting, as a user writes it: `sluice.scan = 'select'`.
+    /// The setting in SQL: `sluice.scan = 'select'`.
     pub setting: String,
-    /// The strategies that follow it; the first that is possible is taken.
+    /// The strategies that follow the setting; the first possible one is taken.
     pub strategies: Vec<&'static str>,
 }
 
-/// Chooses among strategies: by the objective of a session, for the hardware and the prices of an
-/// endpoint.
+/// Chooses among strategies by the objective of a session, for the hardware and the prices of an endpoint.
 #[derive(Debug, Clone, Copy)]
 pub struct Chooser<'a> {
     hardware: &'a HardwareProfile,
@@ -64,7 +63,7 @@ pub struct Chooser<'a> {
 }
 
 impl Forced {
-    /// Says that the setting is not followed: `sluice.scan = 'select' is not followed: the store has
+    /// Returns the message that the setting is not followed: `sluice.scan = 'select' is not followed: the store has
     /// no S3 Select`.
     #[must_use]
     pub fn unmet(&self, why: &Why) -> String {
@@ -73,26 +72,26 @@ impl Forced {
 }
 
 impl<'a> Chooser<'a> {
-    /// For operators over an endpoint. `options` are those of the session: from the planner, or,
-    /// when a query runs, from its task context.
+    /// Returns a chooser for operators over an endpoint. `options` are those of the session: the planner's, or, at
+    /// run time, those of the task context.
     #[must_use]
     pub fn of(endpoint: &'a Endpoint, options: &ConfigOptions) -> Self {
         let objective = SluiceOptions::of(options).objective.into();
         Self { hardware: &endpoint.hardware, prices: &endpoint.prices, objective }
     }
 
-    /// With these constants.
+    /// Returns a chooser with these constants.
     #[must_use]
     pub fn new(hardware: &'a HardwareProfile, prices: &'a PriceBook, objective: Objective) -> Self {
         Self { hardware, prices, objective }
     }
 
-    /// Chooses a way. A forced strategy is taken whatever it costs if it is possible; otherwise the
-    /// best possible way is taken and the decision says why.
+    /// Chooses a strategy. A forced strategy is taken at any cost if it is possible. Otherwise the best possible
+    /// strategy is taken. The decision contains the predictions and the reasons.
     ///
     /// # Errors
     ///
-    /// If no way is possible: an operator must have one that always works.
+    /// If no strategy is possible. Every operator needs one that always works.
     pub fn choose<T>(&self, question: Question<T>) -> Result<(T, Decision)> {
         let Question { operator, subject, ways, forced, mut notes } = question;
         let mut offers = Vec::new();
@@ -153,7 +152,7 @@ impl<'a> Chooser<'a> {
     }
 }
 
-/// The fastest way, if another one was preferred to it because that is about as fast.
+/// Returns the fastest strategy if a cheaper one that is about as fast is preferred to it.
 fn alike(best_first: &[Alternative<usize>]) -> Option<&Alternative<usize>> {
     let (chosen, others) = best_first.split_first()?;
     let fastest = others.iter().min_by_key(|way| way.time.total())?;
@@ -230,7 +229,7 @@ mod tests {
         let (built, decision) = chooser().choose(question(join(), Some(&["baseline"]))).unwrap();
         assert_eq!((built, decision.strategy()), (30, Some("baseline")));
         assert_eq!(decision.unmet, None);
-        // What is forced does not matter to what would be best.
+        // A forced strategy does not change which one is best.
         let (hardware, prices) = (HardwareProfile::paper(), PriceBook::paper());
         let best = decision.repriced(hardware, prices, Objective::Time).unwrap();
         assert_eq!((best.chosen.strategy, best.rejected.len()), ("filtered", 1));
@@ -258,8 +257,8 @@ mod tests {
         assert!(chooser().choose(question(Vec::new(), None)).is_err());
     }
 
-    /// A join that planned for few keys and finds many, decides again with what it knows then. What
-    /// it offers is a closure here, and a plan in rules: the chooser does not care.
+    /// A join that was planned for few keys, and finds many, decides again at run time. Here its strategies build
+    /// closures instead of plans, which the chooser treats alike.
     #[test]
     fn an_operator_may_decide_when_it_runs() {
         let decide = |keys: u64| {

@@ -1,4 +1,4 @@
-//! What was decided about one operator, for EXPLAIN.
+//! The decision about one operator, for EXPLAIN.
 
 use std::fmt;
 
@@ -6,40 +6,40 @@ use sluicegate_costmodel::{Alternative, Choice, HardwareProfile, Objective, Pric
 
 use super::{Basis, Why};
 
-/// What was decided about one operator, and its alternatives.
+/// The decision about one operator, with its alternatives.
 #[derive(Debug, Clone)]
 pub struct Decision {
-    /// The operator, as `SET sluice.<operator>` calls it: `scan`, `aggregate`.
+    /// The name of the operator in `SET sluice.<operator>`: `scan`, `aggregate`.
     pub operator: &'static str,
-    /// What the operator works on: the objects of a scan, an expression.
+    /// The object of the operator's work: the objects of a scan, an expression.
     pub subject: String,
-    /// The index in `ways` of the way that is taken; none if the operator is left to DataFusion.
+    /// The index in `ways` of the chosen strategy; none if the operator is left to DataFusion.
     pub chosen: Option<usize>,
-    /// Whether a setting says that it is taken, whatever it costs.
+    /// True if a setting forces the chosen strategy at any cost.
     pub forced: bool,
-    /// The possible ways, best first, then the impossible ones.
+    /// The possible strategies, best first, then the impossible ones.
     pub ways: Vec<Verdict>,
-    /// The setting that is not followed, with the reason, as a sentence; none if all are.
+    /// A sentence about the setting that is not followed, with the reason; none if all are followed.
     pub unmet: Option<String>,
     /// Further remarks, each a clause.
     pub notes: Vec<String>,
-    /// What the numbers rest on; none if there are no numbers.
+    /// The hardware and prices of the numbers; none if there are no numbers.
     pub basis: Option<Basis>,
 }
 
-/// A way to run an operator, and the verdict on it.
+/// A strategy to run an operator, and the verdict on it.
 #[derive(Debug, Clone)]
 pub struct Verdict {
-    /// Its name, as `SET sluice.<operator>` calls it.
+    /// The name of the strategy in `SET sluice.<operator>`.
     pub strategy: &'static str,
-    /// The statement that the store is sent, once per request; none if it is only read.
+    /// The statement that is sent to the store once per request; none if objects are read with GET.
     pub statement: Option<String>,
-    /// Its predicted numbers, or why it is not possible.
+    /// The predicted numbers, or the reason why the strategy is not possible.
     pub outcome: Result<Alternative<&'static str>, Why>,
 }
 
 impl Decision {
-    /// A decision about an operator that has one other way to run, which is not possible.
+    /// Returns a decision about an operator whose only other strategy is not possible.
     #[must_use]
     pub fn refused(
         operator: &'static str,
@@ -59,20 +59,20 @@ impl Decision {
         }
     }
 
-    /// The strategy that is taken; none if the operator is left to DataFusion.
+    /// Returns the chosen strategy; none if the operator is left to DataFusion.
     #[must_use]
     pub fn strategy(&self) -> Option<&'static str> {
         Some(self.ways.get(self.chosen?)?.strategy)
     }
 
-    /// The predicted numbers of the way that is taken.
+    /// Returns the predicted numbers of the chosen strategy.
     #[must_use]
     pub fn prediction(&self) -> Option<&Alternative<&'static str>> {
         self.ways.get(self.chosen?)?.outcome.as_ref().ok()
     }
 
-    /// The possible ways, compared on this hardware and at these prices, whatever the session forces.
-    /// None if there is no possible way with numbers.
+    /// Compares the possible strategies on this hardware and at these prices, ignoring what the session forces. None
+    /// if no possible strategy has numbers.
     #[must_use]
     pub fn repriced(
         &self,
@@ -84,22 +84,22 @@ impl Decision {
         rechoose(possible, hardware, prices, objective)
     }
 
-    /// The setting that is not followed, with the operator and the reason: `scan of
-    /// s3://bucket/t.csv: sluice.scan = 'select' is not followed: the store has no S3 Select`.
+    /// Returns the setting that is not followed, with the operator and the reason: `scan of s3://bucket/t.csv:
+    /// sluice.scan = 'select' is not followed: the store has no S3 Select`.
     #[must_use]
     pub fn warning(&self) -> Option<String> {
         let unmet = self.unmet.as_ref()?;
         Some(format!("{} of {}: {unmet}", self.operator, self.subject))
     }
 
-    /// The verdict on a strategy.
+    /// Returns the verdict on a strategy.
     #[must_use]
     pub fn way(&self, strategy: &str) -> Option<&Verdict> {
         self.ways.iter().find(|way| way.strategy == strategy)
     }
 }
 
-/// A heading, and a line for each way: `*` is the one that is taken.
+/// Prints a heading, and a line for each strategy; `*` marks the chosen one.
 ///
 /// ```text
 /// scan of s3://bucket/t.csv

@@ -1,4 +1,4 @@
-//! What was decided while a plan was made.
+//! The record of the decisions that were made for a plan.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -7,11 +7,11 @@ use datafusion::common::config::ConfigOptions;
 use super::Decision;
 use crate::carried::carried;
 
-/// Where rules record what they decide.
+/// Records the decisions of rules.
 ///
-/// It travels in the session's options, which is all that a rule is given: EXPLAIN plans with a
-/// journal of everything, an engine's query with one of warnings, any other query with none.
-/// Clones, and clones of the options, share the entries.
+/// The journal is part of the session's options, because rules are given nothing else. EXPLAIN plans with a journal
+/// of all decisions, an engine's query with one of warnings, and any other query with none. Clones, and clones of the
+/// options, share the entries.
 #[derive(Debug, Clone, Default)]
 pub struct Journal {
     entries: Arc<Mutex<Vec<Decision>>>,
@@ -19,31 +19,31 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// A journal that keeps only decisions that do not follow a setting, each once, however often
-    /// the query is planned.
+    /// Returns a journal that keeps only decisions that do not follow a setting, each once, however often the query
+    /// is planned.
     #[must_use]
     pub fn of_warnings() -> Self {
         Self { warnings_only: true, ..Self::default() }
     }
 
-    /// Has the rules that see these options write here.
+    /// Makes the rules that use these options write to this journal.
     pub fn keep(&self, options: &mut ConfigOptions) {
         options.extensions.insert(self.clone());
     }
 
-    /// The journal of the plan that is being made, if there is one.
+    /// Returns the journal of the plan that is being made, if there is one.
     #[must_use]
     pub fn of(options: &ConfigOptions) -> Option<&Self> {
         options.extensions.get::<Self>()
     }
 
-    /// Whether the plan that is being made is explained, so that all reasons are wanted.
+    /// Returns whether the plan in progress is explained, so that all reasons are needed.
     #[must_use]
     pub fn explains(options: &ConfigOptions) -> bool {
         Self::of(options).is_some_and(|journal| !journal.warnings_only)
     }
 
-    /// Records a decision, if the plan that is being made has a journal.
+    /// Records a decision if the plan that is being made has a journal.
     pub fn note(options: &ConfigOptions, decision: impl FnOnce() -> Decision) {
         if let Some(journal) = Self::of(options) {
             journal.write(decision());
@@ -62,19 +62,19 @@ impl Journal {
         entries.push(decision);
     }
 
-    /// Everything recorded so far, in order; the journal is empty afterwards.
+    /// Removes and returns everything recorded so far, in order.
     #[must_use]
     pub fn take(&self) -> Vec<Decision> {
         std::mem::take(&mut *self.entries.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Everything recorded so far, in order.
+    /// Returns everything recorded so far, in order.
     #[must_use]
     pub fn decisions(&self) -> Vec<Decision> {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The warnings of the decisions recorded so far, in order, each once.
+    /// Returns the warnings of the decisions recorded so far, in order, each once.
     #[must_use]
     pub fn warnings(&self) -> Vec<String> {
         let entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
@@ -102,7 +102,7 @@ mod tests {
         Journal::note(&options, || unreachable!("nobody asked"));
         let journal = Journal::default();
         journal.keep(&mut options);
-        // A copy of the options, as planning makes them.
+        // Planning copies the options.
         Journal::note(&options.clone(), decision);
         let written = journal.take();
         assert_eq!(written.len(), 1);

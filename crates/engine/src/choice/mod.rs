@@ -1,15 +1,14 @@
-//! How an operator is run: the possible ways, what each is predicted to take, and why others are
-//! not possible.
+//! Chooses how an operator is run, and records the prediction for each strategy and the reason why others are not
+//! possible.
 //!
-//! An operator of ours asks one [`Question`]: its ways in order of preference, each an [`Offer`]
-//! (what it would ask for, and how it is built) or the reason ([`Why`]) that it is not possible. The
-//! [`Chooser`] prices the offers, follows what the session forces, and returns the way to take and a
-//! [`Decision`]: plain data that EXPLAIN shows. The [`Journal`] of a plan collects the decisions.
+//! An operator of ours builds one [`Question`]. It lists the strategies in order of preference, each with an
+//! [`Offer`] (its work, and how it is built) or the reason ([`Why`]) that it is not possible. The [`Chooser`]
+//! predicts the cost of the offers, follows what the session forces, and returns the strategy to run and a
+//! [`Decision`] for EXPLAIN. The [`Journal`] of a plan collects the decisions.
 //!
-//! Rules ask when they plan ([`crate::optimizer::Choose`]). An operator whose numbers are known only
-//! when it runs asks then, with the same types: in `execute`, `Chooser::of(&endpoint,
-//! context.session_config().options())` is the same chooser, and the question may offer anything
-//! that the operator knows how to run, not plans only.
+//! Rules choose at planning time ([`crate::optimizer::Choose`]). An operator whose numbers become known only at run
+//! time chooses then, with the same types: `Chooser::of(&endpoint, context.session_config().options())` in `execute`
+//! returns the same chooser, and the offers may build anything that the operator can run, not only plans.
 
 mod basis;
 mod chooser;

@@ -1,15 +1,14 @@
-//! Reasons.
+//! The reason why a strategy is not possible.
 
 use std::borrow::Cow;
 use std::fmt;
 
-/// Why a strategy is not possible: a clause without a full stop, such as `the store has no S3
-/// Select`.
+/// The reason why a strategy is not possible: a clause without a full stop, such as `the store has no S3 Select`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Why(Cow<'static, str>);
 
 impl Why {
-    /// This reason.
+    /// Makes a reason of a clause.
     #[must_use]
     pub fn new(clause: impl Into<Cow<'static, str>>) -> Self {
         Self(clause.into())

@@ -1,7 +1,7 @@
-//! A cast to a field.
+//! Encodes a cast to a field.
 //!
-//! DataFusion encodes the type that an expression is cast to, and leaves out whether the field may be NULL
-//! and its metadata. By those a UNION decides whether its inputs look alike, and would cast them again.
+//! DataFusion encodes the type of a cast, but neither whether the field may be NULL nor its metadata. UNION compares
+//! these to decide whether its inputs have the same schema, and would cast them again.
 
 use std::sync::Arc;
 
@@ -16,14 +16,14 @@ use prost::Message;
 
 use super::{body, damaged, with_header};
 
-/// A [`CastExpr`] to a field, of the expression that stands beside it.
+/// A [`CastExpr`] to a field; its input is encoded separately.
 #[derive(Clone, PartialEq, Message)]
 struct CastMessage {
     #[prost(message, optional, tag = "1")]
     field: Option<protobuf::Field>,
 }
 
-/// A cast as bytes, if it is one to a field.
+/// Encodes a cast to a field; returns none for other expressions.
 pub(super) fn encode(
     expr: &Arc<dyn PhysicalExpr>,
     codec: &dyn PhysicalExtensionCodec,
@@ -41,7 +41,7 @@ pub(super) fn encode(
     Ok(Some(PhysicalExprNode { expr_id: expr.expression_id(), expr_type }))
 }
 
-/// The cast that some bytes encode.
+/// Decodes a cast to a field.
 pub(super) fn decode(
     bytes: &[u8],
     inputs: &[Arc<dyn PhysicalExpr>],

@@ -1,4 +1,4 @@
-//! What is inside operators, as bytes.
+//! Encodes and decodes the expressions and inputs of operators.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -20,21 +20,21 @@ use datafusion_proto::protobuf::{PhysicalExprNode, PhysicalPlanNode};
 use super::cast;
 use crate::guards::keep_casts;
 
-/// DataFusion's `DeduplicatingProtoConverter` for plans with operators of ours: of a plan that comes back,
-/// dynamic filters that are shared are shared again. Casts keep the field that they cast to.
+/// DataFusion's `DeduplicatingProtoConverter` for plans with our operators: dynamic filters that are shared in the
+/// encoded plan are shared in the decoded one. Casts keep the field that they cast to.
 ///
-/// DataFusion tells a codec's operator nothing about the scalar subqueries around it, whose results its
-/// expressions may read. Here they are kept while what is inside of their operator is decoded. Of one plan
-/// only: it remembers the plan's expressions.
+/// DataFusion gives the operators of a codec no access to the scalar subqueries around them, whose results their
+/// expressions may read. This converter keeps these results while the inputs of an operator are decoded. Use one
+/// converter per plan, because it stores the plan's expressions.
 #[derive(Default)]
 pub struct Converter {
     known: RefCell<HashMap<u64, Arc<dyn PhysicalExpr>>>,
-    /// The results that may be read where decoding is, the innermost operator's last.
+    /// The scalar subquery results at the current place of decoding, the innermost operator's last.
     results: RefCell<Vec<Option<ScalarSubqueryResults>>>,
 }
 
 impl Converter {
-    /// A context that knows the results around it; an operator of ours makes one that does not.
+    /// Adds the surrounding subquery results to a context that has none, as those of our operators.
     fn within<'a>(&self, context: &PhysicalPlanDecodeContext<'a>) -> PhysicalPlanDecodeContext<'a> {
         let around = self.results.borrow().last().cloned().flatten();
         match (context.scalar_subquery_results(), around) {
@@ -73,7 +73,7 @@ impl PhysicalProtoConverterExtension for Converter {
         let Some(id) = proto.expr_id else { return Ok(parsed) };
         let mut known = self.known.borrow_mut();
         match known.get(&id) {
-            // Derived expressions share what they have learnt with the first.
+            // Derived expressions share the updates of the first one.
             Some(first) => {
                 let children = parsed.children().into_iter().cloned().collect();
                 Arc::clone(first).with_new_children(children)

@@ -1,4 +1,4 @@
-//! Expressions and projections, over columns that must exist.
+//! Encodes and decodes expressions and projections; decoding checks that their columns exist.
 
 use std::sync::Arc;
 

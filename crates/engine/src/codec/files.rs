@@ -1,7 +1,7 @@
-//! The files of a scan, and DataFusion's source for them.
+//! Encodes the files of a scan, and DataFusion's source for them.
 //!
-//! DataFusion encodes its sources, but not the version of an object, its compression, the layout of
-//! JSON, CSV's line end, and limits beyond 32 bits. These stand beside what it encodes.
+//! DataFusion encodes its sources, but not the version of an object, its compression, the layout of JSON, CSV's line
+//! end, and limits beyond 32 bits. These are separate fields of the message.
 
 use std::sync::Arc;
 
@@ -29,54 +29,54 @@ pub(super) struct FilesMessage {
     /// The scan with DataFusion's source, as DataFusion encodes it.
     #[prost(message, optional, tag = "1")]
     scan: Option<PhysicalPlanNode>,
-    /// Of each file, in the order of the groups.
+    /// The version of each file, in the order of the groups.
     #[prost(message, repeated, tag = "2")]
     versions: Vec<VersionMessage>,
-    /// As its extension says it: empty, `.gz`, …
+    /// The compression, by its extension: empty, `.gz`, …
     #[prost(string, tag = "3")]
     compression: String,
-    /// CSV's line end, if it is not any of the usual ones.
+    /// CSV's line end; absent for the usual ones.
     #[prost(uint32, optional, tag = "4")]
     terminator: Option<u32>,
-    /// The layout of a [`NamedSource`]; absent if there is none.
+    /// The layout of a [`NamedSource`]; absent for other sources.
     #[prost(enumeration = "LayoutMessage", optional, tag = "5")]
     layout: Option<i32>,
     #[prost(uint64, optional, tag = "6")]
     limit: Option<u64>,
     #[prost(bool, tag = "7")]
     preserve_order: bool,
-    /// What the store may be asked instead from some file on. Who does not know this reads all files
-    /// with GET, and gets the same rows.
+    /// The statements that may replace GET from some file on. Decoders that ignore this field read all files with
+    /// GET, and get the same rows.
     #[prost(message, optional, tag = "8")]
     pub(super) instead: Option<InsteadMessage>,
-    /// Lines that are left out at the beginning of each file.
+    /// The number of lines that are skipped at the beginning of each file.
     #[prost(uint64, tag = "9")]
     skip: u64,
-    /// The encoding of the text, if it is not UTF-8.
+    /// The encoding of the text; empty for UTF-8.
     #[prost(string, tag = "10")]
     encoding: String,
-    /// What the headers of CSV files have to name, if some are compared when they are opened.
+    /// The names that the headers of CSV files must have; empty if no header is compared.
     #[prost(string, repeated, tag = "11")]
     header: Vec<String>,
-    /// Whether these names were declared.
+    /// True if these names were declared.
     #[prost(bool, tag = "12")]
     is_declared: bool,
-    /// Whether a sample told the types of CSV.
+    /// True if the types of CSV columns were inferred from a sample.
     #[prost(bool, tag = "13")]
     has_sampled_types: bool,
-    /// Whether nothing but a default says that the files have headers.
+    /// True if only a default assumes that the files have headers.
     #[prost(bool, tag = "14")]
     has_header_by_default: bool,
 }
 
-/// The version of an object, as its listing says.
+/// The version of an object, as listed.
 #[derive(Clone, PartialEq, Message)]
 struct VersionMessage {
     #[prost(string, optional, tag = "1")]
     e_tag: Option<String>,
     #[prost(string, optional, tag = "2")]
     version: Option<String>,
-    /// Whether its header is compared with that of the scan.
+    /// True if the file's header is compared with that of the scan.
     #[prost(bool, tag = "3")]
     is_compared: bool,
 }
@@ -140,7 +140,7 @@ impl Decoder<'_> {
         let Some(scan) = &message.scan else {
             return plan_err!("a scan without files in the bytes of a plan");
         };
-        // Nothing of ours lies inside, or hostile bytes could nest without end.
+        // Only these operators are decoded here, because crafted bytes could nest without end otherwise.
         if !matches!(
             scan.physical_plan_type,
             Some(
@@ -202,7 +202,7 @@ impl Decoder<'_> {
     }
 }
 
-/// DataFusion's source with what its encoding leaves out.
+/// Adds to DataFusion's decoded source what its encoding leaves out.
 fn source(
     decoded: &Arc<dyn FileSource>,
     message: &FilesMessage,

@@ -1,5 +1,4 @@
-//! A scan through an index: the scan that reads whole objects, what is looked up, and the index
-//! objects.
+//! Encodes a scan through an index: the scan of whole objects, the filters to look up, and the index objects.
 
 use datafusion::common::{Result, plan_datafusion_err, plan_err};
 use datafusion::datasource::physical_plan::{FileGroup, FileScanConfig, FileScanConfigBuilder};
@@ -24,29 +23,29 @@ pub(super) struct IndexMessage {
     /// The columns whose indexes are used.
     #[prost(message, repeated, tag = "2")]
     columns: Vec<ColumnMessage>,
-    /// Bytes between two records that are read rather than asked around.
+    /// The maximum number of bytes between two records that are read rather than skipped with a separate request.
     #[prost(uint64, tag = "4")]
     gap: u64,
     /// The bucket of the index objects.
     #[prost(string, tag = "5")]
     store: String,
-    /// The bytes that are as dear as a request.
+    /// The number of bytes that cost as much as a request.
     #[prost(uint64, tag = "6")]
     request: u64,
-    /// The most ranges that one request asks for.
+    /// The maximum number of ranges in one request.
     #[prost(uint32, tag = "7")]
     ranges_per_request: u32,
 }
 
 #[derive(Clone, PartialEq, Message)]
 struct ColumnMessage {
-    /// The column, by its place among the table's.
+    /// The index of the column in the table.
     #[prost(uint64, tag = "1")]
     column: u64,
-    /// What is known of the rows that are wanted, over the table's columns.
+    /// A condition on the wanted rows, over the table's columns.
     #[prost(message, optional, tag = "2")]
     filter: Option<protobuf::PhysicalExprNode>,
-    /// The index object of each file, in the order of the groups; without a path if it has none.
+    /// The index object of each file, in the order of the groups; the path is empty for files without one.
     #[prost(message, repeated, tag = "3")]
     objects: Vec<ObjectMessage>,
 }

@@ -1,12 +1,11 @@
-//! Plans as bytes.
+//! Encodes plans as bytes.
 //!
-//! DataFusion encodes its own operators ([`datafusion_proto`]); [`SluiceCodec`] adds ours, a module
-//! for each. What is encoded is what was planned: files in the version that was listed, statements,
-//! expressions, and the *names* of endpoints, which the decoding session must know. No connection
-//! and no credentials.
+//! DataFusion encodes its own operators ([`datafusion_proto`]); [`SluiceCodec`] adds ours, with a module for each.
+//! The bytes contain the plan as it was made: files in the version that was listed, statements, expressions, and the
+//! *names* of endpoints, which the decoding session must have. They contain no connection and no credentials.
 //!
-//! Bytes may come from anywhere. What is not a plan is an error, and so is a plan that the session's
-//! endpoint would answer otherwise than the encoding session's did.
+//! Bytes may come from anywhere. Decoding fails for bytes that are not a plan. It also fails for a plan whose
+//! statements the decoding session's endpoint would answer differently.
 
 mod cast;
 mod converter;
@@ -56,10 +55,10 @@ use crate::physical_plan::switch_prune::SwitchPruneExec;
 use crate::physical_plan::top_k_sample::TopKSampleExec;
 use crate::physical_plan::{ForgetfulExec, StagedWriteExec};
 
-/// The first bytes of an operator or expression of ours, and the version of what follows.
+/// The first bytes of our operators and expressions, with the version of the following message.
 const HEADER: [u8; 7] = *b"sluice\x01";
 
-/// A plan as bytes, operators of DataFusion and of ours.
+/// Encodes a plan of DataFusion's operators and ours.
 ///
 /// # Errors
 ///
@@ -70,22 +69,22 @@ pub fn encode(plan: &Arc<dyn ExecutionPlan>) -> Result<Vec<u8>> {
     physical_plan_to_bytes_with_proto_converter(plan, &SluiceCodec, &converter).map(Vec::from)
 }
 
-/// The plan that some bytes encode, for the session of a task.
+/// Decodes a plan for the session of a task.
 ///
 /// # Errors
 ///
-/// If the bytes are no plan, or the session does not know an endpoint or a function of it.
+/// If the bytes are no plan, or the session lacks an endpoint or a function of the plan.
 pub fn decode(bytes: &[u8], context: &TaskContext) -> Result<Arc<dyn ExecutionPlan>> {
     let converter = Converter::default();
-    // DataFusion trusts the bytes of its own operators, and some that are damaged make it panic.
+    // DataFusion trusts the bytes of its own operators, and panics on some that are damaged.
     let decoded = catch_unwind(AssertUnwindSafe(|| {
         physical_plan_from_bytes_with_proto_converter(bytes, context, &SluiceCodec, &converter)
     }));
     decoded.map_err(|_| plan_datafusion_err!("the bytes of the plan are damaged"))?
 }
 
-/// Encodes our operators, for whoever sends DataFusion's plans over a wire. With a [`Converter`] of ours, also
-/// scans that compute with a scalar subquery can be decoded, and casts keep the field that they cast to.
+/// Encodes our operators, for programs that send DataFusion's plans over a wire. With our [`Converter`], scans that
+/// compute with a scalar subquery can be decoded, too, and casts keep the field that they cast to.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SluiceCodec;
 
@@ -122,35 +121,35 @@ enum Node {
     Forgetful(ForgetfulMessage),
 }
 
-/// A [`ForgetfulExec`].
+/// The message of a [`ForgetfulExec`].
 #[derive(Clone, PartialEq, Message)]
 struct ForgetfulMessage {
     #[prost(bool, tag = "1")]
     keeps_order: bool,
 }
 
-/// A [`StagedWriteExec`].
+/// The message of a [`StagedWriteExec`].
 #[derive(Clone, PartialEq, Message)]
 struct StagedWriteMessage {
-    /// URLs of objects that it removes.
+    /// The URLs of objects that it removes.
     #[prost(string, repeated, tag = "1")]
     replaced: Vec<String>,
-    /// Whether of no rows it writes a file with the columns.
+    /// True if it writes a file with the columns even without rows.
     #[prost(bool, tag = "2")]
     leaves_columns: bool,
-    /// Whether an object may take the place of one of its name.
+    /// True if an object may replace an existing one of its name.
     #[prost(bool, tag = "3")]
     may_replace: bool,
 }
 
-/// What encoding an operator takes: the codec, and DataFusion's converter of what is inside.
+/// The means to encode an operator: the codec, and DataFusion's converter for its inputs and expressions.
 #[derive(Clone, Copy)]
 struct Encoder<'a> {
     codec: &'a SluiceCodec,
     converter: &'a dyn PhysicalProtoConverterExtension,
 }
 
-/// What decoding an operator takes.
+/// The means to decode an operator.
 struct Decoder<'a> {
     context: PhysicalPlanDecodeContext<'a>,
     converter: &'a dyn PhysicalProtoConverterExtension,
@@ -260,19 +259,19 @@ impl PhysicalExtensionCodec for SluiceCodec {
     }
 }
 
-/// A message after the header.
+/// Encodes a message after the header.
 fn with_header(message: &impl Message) -> Vec<u8> {
     let mut bytes = HEADER.to_vec();
     bytes.extend(message.encode_to_vec());
     bytes
 }
 
-/// The operator after the header.
+/// Decodes the operator after the header.
 fn read(bytes: &[u8]) -> Result<NodeMessage> {
     NodeMessage::decode(body(bytes)?).map_err(damaged)
 }
 
-/// What stands after the header.
+/// Returns the bytes after the header.
 fn body(bytes: &[u8]) -> Result<&[u8]> {
     let (name, version) = HEADER.split_at(HEADER.len() - 1);
     let Some(rest) = bytes.strip_prefix(name) else {
@@ -292,7 +291,7 @@ fn damaged(error: prost::DecodeError) -> datafusion::common::DataFusionError {
     plan_datafusion_err!("the bytes of the plan are damaged: {error}")
 }
 
-/// A scan whose source names the object in its errors.
+/// Returns the configuration of a scan whose source names the object in its errors; none for other nodes.
 fn named_scan(node: &dyn ExecutionPlan) -> Option<&FileScanConfig> {
     let config = node.downcast_ref::<DataSourceExec>()?.data_source();
     let config = config.downcast_ref::<FileScanConfig>()?;
@@ -341,7 +340,7 @@ mod tests {
         for field in fields {
             let cast = CastExpr::new_with_target_field(Arc::clone(&column), field, None);
             let inner: Arc<dyn PhysicalExpr> = Arc::new(cast);
-            // Inside of another expression, too.
+            // The cast is within another expression.
             let expr: Arc<dyn PhysicalExpr> = Arc::new(IsNullExpr::new(inner));
             let node = Converter::default().physical_expr_to_proto(&expr, &SluiceCodec).unwrap();
             let decode = PhysicalPlanDecodeContext::new(&context, &SluiceCodec);

@@ -1,4 +1,4 @@
-//! Aggregates that the store computes.
+//! Encodes aggregates that the store computes.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::datasource::s3_select::S3SelectSource;
 use crate::datasource::statement::Statement;
 use crate::physical_plan::s3_aggregate::{S3AggregateExec, StateColumn};
 
-/// An [`S3AggregateExec`].
+/// The message of an [`S3AggregateExec`].
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct AggregateMessage {
     /// The scan whose rows are aggregated.
@@ -28,10 +28,10 @@ pub(super) struct AggregateMessage {
     /// The statement that is sent.
     #[prost(string, tag = "2")]
     sql: String,
-    /// The columns of its answer.
+    /// The columns of the statement's answer.
     #[prost(message, optional, tag = "3")]
     answer: Option<protobuf::Schema>,
-    /// For each column of the partial states, which column of the answer it is.
+    /// The column of the answer for each column of the partial states.
     #[prost(uint32, repeated, tag = "4")]
     states: Vec<u32>,
     /// The partial aggregation that the node replaced.
@@ -87,7 +87,7 @@ impl Decoder<'_> {
     }
 }
 
-/// The statement with a text.
+/// Parses a statement, and checks that the source would send it.
 fn statement(source: &S3SelectSource, sql: &str, answer: Schema) -> Result<Statement> {
     let query = parse(sql).map_err(|error| plan_datafusion_err!("`{sql}`: {error}"))?;
     let Projection::Items(items) = query.projection else {
@@ -107,8 +107,8 @@ fn statement(source: &S3SelectSource, sql: &str, answer: Schema) -> Result<State
     Ok(statement)
 }
 
-/// A partial aggregation over projections over one scan. In anything else hostile bytes could nest
-/// without end, each level decoded anew.
+/// Checks that a partial aggregation is over projections over one scan. Crafted bytes could nest other operators
+/// without end, and each level would be decoded anew.
 pub(super) fn check_chain(partial: &PhysicalPlanNode) -> Result<()> {
     let mut node = match &partial.physical_plan_type {
         Some(PhysicalPlanType::Aggregate(aggregate)) => aggregate.input.as_deref(),

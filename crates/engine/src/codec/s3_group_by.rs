@@ -1,4 +1,4 @@
-//! Aggregates by group that the store computes.
+//! Encodes aggregates by group that the store computes.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use super::select_scan::SelectMessage;
 use super::{Decoder, Encoder};
 use crate::physical_plan::s3_group_by::{Pushed, S3GroupByExec};
 
-/// An [`S3GroupByExec`]. Its statements follow from the aggregation.
+/// The message of an [`S3GroupByExec`]. Its statements follow from the aggregation.
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct GroupByMessage {
     /// The scan whose rows are aggregated.
@@ -22,13 +22,13 @@ pub(super) struct GroupByMessage {
     /// The partial aggregation that the node replaced.
     #[prost(message, optional, tag = "2")]
     partial: Option<PhysicalPlanNode>,
-    /// Whether the store aggregates the largest groups only.
+    /// True if the store aggregates only the largest groups.
     #[prost(bool, tag = "3")]
     largest: bool,
-    /// How many rows of a file are looked at to find its groups.
+    /// The number of rows of a file that are sampled to find its groups.
     #[prost(uint64, tag = "4")]
     sample_rows: u64,
-    /// Whether the store is sent a GROUP BY of its own.
+    /// True if the statement has a GROUP BY clause.
     #[prost(bool, tag = "5")]
     clause: bool,
 }

@@ -1,4 +1,4 @@
-//! A scan through S3 Select: the scan that it replaced, and what it asks.
+//! Encodes a scan through S3 Select: the scan that it replaced, and the content of its statements.
 
 use std::sync::Arc;
 
@@ -13,16 +13,16 @@ use crate::datasource::arriving::{Arriving, ArrivingKeys};
 use crate::datasource::s3_select::{Asked, S3SelectSource, Split};
 use crate::endpoints::resolve;
 
-/// An [`S3Scan`](crate::datasource::s3_scan::S3Scan).
+/// The message of an [`S3Scan`](crate::datasource::s3_scan::S3Scan).
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct SelectMessage {
     /// The scan that reads the same files with GET.
     #[prost(message, optional, tag = "1")]
     files: Option<FilesMessage>,
-    /// The endpoint's name in the session.
+    /// The name of the endpoint in the session.
     #[prost(string, tag = "2")]
     endpoint: String,
-    /// What the scan puts out, over the table's columns.
+    /// The output of the scan, over the table's columns.
     #[prost(message, optional, tag = "3")]
     projection: Option<protobuf::ProjectionExprs>,
     #[prost(message, repeated, tag = "4")]
@@ -33,15 +33,15 @@ pub(super) struct SelectMessage {
     split: Option<SplitMessage>,
     #[prost(uint64, tag = "7")]
     batch_size: u64,
-    /// Filters that are not known before the query runs, over the table's columns.
+    /// Filters that become known while the query runs, over the table's columns.
     #[prost(message, repeated, tag = "8")]
     arriving: Vec<ArrivingMessage>,
-    /// The files of the table that are not among those of the scan.
+    /// The number of files of the table that the scan does not read.
     #[prost(uint64, tag = "9")]
     left_out: u64,
 }
 
-/// How its files are split among statements.
+/// The division of files among statements.
 #[derive(Clone, Copy, PartialEq, Message)]
 pub(super) struct SplitMessage {
     #[prost(uint64, tag = "1")]
@@ -61,21 +61,21 @@ impl SplitMessage {
     }
 }
 
-/// A number of bytes or things on this machine.
+/// Converts a size to this machine's `usize`.
 pub(super) fn size(size: u64) -> Result<usize> {
     usize::try_from(size).map_err(|_| plan_datafusion_err!("a size beyond this machine's"))
 }
 
-/// A filter that is not known before the query runs.
+/// A filter that becomes known while the query runs.
 #[derive(Clone, PartialEq, Message)]
 struct ArrivingMessage {
-    /// Over the table's columns.
+    /// The filter, over the table's columns.
     #[prost(message, optional, tag = "1")]
     filter: Option<protobuf::PhysicalExprNode>,
-    /// Whether it is the keys of a join.
+    /// True if the filter is the keys of a join.
     #[prost(bool, tag = "2")]
     keys: bool,
-    /// How many of them there may be.
+    /// The number of possible keys, if it is known.
     #[prost(double, optional, tag = "3")]
     domain: Option<f64>,
 }
@@ -83,14 +83,14 @@ struct ArrivingMessage {
 /// A filter that the store applies.
 #[derive(Clone, PartialEq, Message)]
 struct FilterMessage {
-    /// Over the table's columns.
+    /// The filter, over the table's columns.
     #[prost(message, optional, tag = "1")]
     here: Option<protobuf::PhysicalExprNode>,
-    /// The condition that is sent. It must be what the decoding session would send: whether rows
-    /// are checked again above the scan was decided by it.
+    /// The condition in the statement. The decoding session must send the same one, because the plan's filter above
+    /// the scan depends on it.
     #[prost(string, tag = "2")]
     there: String,
-    /// Whether nobody checks the rows again.
+    /// True if no filter above the scan checks the rows again.
     #[prost(bool, tag = "3")]
     exact: bool,
 }

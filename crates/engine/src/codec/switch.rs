@@ -1,4 +1,4 @@
-//! The switch, and what crosses it.
+//! Encodes the switch, and the operators that use it.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::physical_plan::switch::SwitchExec;
 use crate::physical_plan::switch_prune::{Side, SwitchPruneExec};
 use crate::switch::SwitchPlan;
 
-/// A [`SwitchExec`].
+/// The message of a [`SwitchExec`].
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct SwitchMessage {
     #[prost(bool, tag = "1")]
@@ -34,19 +34,20 @@ impl SwitchMessage {
     }
 }
 
-/// A [`SwitchDrainExec`](crate::physical_plan::switch_drain::SwitchDrainExec): all that it knows, it knows of the switch below.
+/// The message of a [`SwitchDrainExec`](crate::physical_plan::switch_drain::SwitchDrainExec). It is empty because the
+/// operator gets everything from the switch below it.
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct SwitchDrainMessage {}
 
-/// A [`SwitchPruneExec`].
+/// The message of a [`SwitchPruneExec`].
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct SwitchPruneMessage {
     #[prost(enumeration = "SideMessage", tag = "1")]
     side: i32,
-    /// The program, the fields of its packets, and what it takes of the switch.
+    /// The program, the fields of its packets, and the resources that it needs on the switch.
     #[prost(bytes = "vec", tag = "2")]
     settings: Vec<u8>,
-    /// What the fields hold, over the input's columns.
+    /// The values of the fields, over the input's columns.
     #[prost(message, repeated, tag = "3")]
     exprs: Vec<protobuf::PhysicalExprNode>,
 }

@@ -1,4 +1,4 @@
-//! A scan for ORDER BY … LIMIT that asks a sample first.
+//! Encodes a scan for ORDER BY … LIMIT that reads a sample first.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::datasource::s3_scan::as_select_scan;
 use crate::physical_plan::top_k_sample::TopKSampleExec;
 use crate::sampling::Sampling;
 
-/// A [`TopKSampleExec`]; all expressions are over the table's columns.
+/// The message of a [`TopKSampleExec`]; all expressions are over the table's columns.
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct TopKSampleMessage {
     #[prost(message, repeated, tag = "1")]
@@ -35,7 +35,7 @@ pub(super) struct TopKSampleMessage {
     late: bool,
 }
 
-/// A key of an order.
+/// A sort key.
 #[derive(Clone, PartialEq, Message)]
 struct KeyMessage {
     #[prost(message, optional, tag = "1")]

@@ -1,4 +1,4 @@
-//! A scan that begins with GET: what the store may be asked instead while it runs.
+//! Encodes a scan that begins with GET and may switch to Select while it runs.
 
 use std::sync::Arc;
 
@@ -13,13 +13,13 @@ use super::{Decoder, Encoder};
 use crate::datasource::turning::{Instead, TurningSource};
 use crate::endpoints::resolve;
 
-/// What a [`TurningSource`] has beside the scan with GET.
+/// The Select part of a [`TurningSource`]; the scan with GET is encoded separately.
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct InsteadMessage {
-    /// The endpoint's name in the session.
+    /// The name of the endpoint in the session.
     #[prost(string, tag = "1")]
     endpoint: String,
-    /// Filters that stand above the scan, over the table's columns.
+    /// The filters above the scan, over the table's columns.
     #[prost(message, repeated, tag = "2")]
     filters: Vec<protobuf::PhysicalExprNode>,
     #[prost(message, optional, tag = "3")]
@@ -50,8 +50,8 @@ impl Encoder<'_> {
 }
 
 impl Decoder<'_> {
-    /// The scan that may turn; none if the session's endpoint takes no such statement, so that all
-    /// files are read with GET. The filters stand above the scan, whatever the store makes of them.
+    /// Decodes an adaptive scan. Returns none if the session's endpoint accepts no such statement, so that all files
+    /// are read with GET. The filters remain above the scan in either case.
     pub(super) fn turning(
         &self,
         message: &InsteadMessage,

@@ -1,8 +1,8 @@
-//! The columns that there are, in the error about one that there is not.
+//! Help for names that are not columns.
 
 use datafusion::common::{Column, SchemaError};
 
-/// What helps against a name that is no column, but a function without parentheses or a part of a time.
+/// Returns a hint for a name that is not a column but a function without parentheses, or a part of a time.
 pub(super) fn unlike_column(name: &Column) -> Option<&'static str> {
     if name.relation.is_some() {
         return None;
@@ -25,14 +25,15 @@ pub(super) fn unlike_column(name: &Column) -> Option<&'static str> {
     })
 }
 
-/// What an error says, with each of the columns that there are once: those of ORDER BY are those of SELECT and of the table.
+/// Returns the error's message with each valid column once. The columns of ORDER BY come from both SELECT and the
+/// table.
 pub(super) fn each_once(error: &SchemaError) -> String {
     let SchemaError::FieldNotFound { field, valid_fields } = error else {
         return error.to_string();
     };
     let mut once: Vec<Column> = Vec::with_capacity(valid_fields.len());
     let relation = valid_fields.first().and_then(|valid| valid.relation.as_ref());
-    // Of the columns of one file, its path says nothing.
+    // If all columns are of one file, its path adds nothing.
     let is_of_file = relation.is_some_and(|it| it.table().contains(['/', '.', '(']))
         && valid_fields.iter().all(|valid| valid.relation.as_ref() == relation);
     for valid in valid_fields {

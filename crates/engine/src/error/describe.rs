@@ -1,4 +1,4 @@
-//! What an error says to a user, by its root cause.
+//! Describes an error to a user by its root cause.
 
 use std::borrow::Cow;
 use std::error::Error as StdError;
@@ -29,7 +29,7 @@ use crate::silence::Silence;
 use crate::staging::only_new::Appeared;
 use crate::staging::outcome::UnknownOutcome;
 
-/// An error as a user should read it.
+/// The kind, the message and the hint of an error.
 pub(super) struct Description {
     pub(super) kind: ErrorKind,
     pub(super) message: String,
@@ -42,17 +42,17 @@ impl From<Told> for Description {
     }
 }
 
-/// Whether bytes were not those of the checksum that their store offers.
+/// Returns whether bytes did not match the checksum that the store sent.
 pub(crate) fn is_damage(error: &DataFusionError) -> bool {
     find::<Damaged>(error).is_some()
 }
 
-/// Whether it is the store that failed.
+/// Returns whether the error came from a store.
 pub(crate) fn is_of_store(error: &DataFusionError) -> bool {
     find::<object_store::Error>(error).is_some() || find::<StoreError>(error).is_some()
 }
 
-/// What an error says that is about data and has one way out.
+/// Describes an error of type `E` in the data, which has only one remedy.
 fn data<E: StdError + 'static>(error: &DataFusionError, hint: &'static str) -> Option<Description> {
     let message = find::<E>(error)?.to_string();
     Some(Description { kind: ErrorKind::Data, message, hint: Some(hint.into()) })
@@ -110,7 +110,7 @@ pub(super) fn describe(error: &DataFusionError) -> Description {
             return described;
         }
         if message.starts_with("Divide by zero") {
-            // What is computed of a record, beside reading it.
+            // The error is in an expression over the record rather than in reading it.
             return Description { kind: ErrorKind::Data, message, hint: Some(ZERO.into()) };
         }
         let fields = ["incorrect number of fields", "record "];
@@ -120,11 +120,10 @@ pub(super) fn describe(error: &DataFusionError) -> Description {
             false if bad.is_json() && message.contains("expected { got [") => ARRAY,
             false if message.contains("unexpected leading content before '['") => APART,
             false if bad.is_json() && is_nested(&message) => LEAVE_OUT,
-            // Records on several lines are cut where a part of a file ends. Of a record that is whole, it is the
-            // value that is wrong.
+            // Records that span lines are cut where a part of a file ends. In a complete record, the value is wrong.
             false if bad.is_json() && message.contains(PART) && !message.contains(DECODED) => LINES,
             false if message.contains(TIME_OF_DAY) => TIME,
-            // A part of a file may begin within a value, and then has records of any length.
+            // A part of a file may begin within a value; its records then have any number of fields.
             true if message.contains(PART) => LINE_ENDS_OR_FIELDS,
             true => BAD_FIELDS,
             false if !bad.is_json() && message.contains("Error while parsing value") => {
@@ -152,7 +151,7 @@ pub(super) fn describe(error: &DataFusionError) -> Description {
             hint: Some("Check the room that is left where it is written, and run it again.".into()),
         };
     }
-    // Parquet keeps only the text of what failed below it.
+    // The Parquet reader keeps only the text of its cause.
     if let Some((_, rest)) = message.split_once("Request precondition failure for path ") {
         let object = rest.split_once(": ").map_or(rest, |(object, _)| object);
         let message = format!("`{object}` changed while it was being read");
@@ -179,13 +178,13 @@ pub(super) fn describe(error: &DataFusionError) -> Description {
     Description { kind, message, hint: hint.map(Cow::Borrowed) }
 }
 
-/// Whether a value of a column of JSON is an array or an object where the column has none, or the other way.
+/// Returns whether a JSON value is an array or an object where the column has none, or the other way round.
 fn is_nested(message: &str) -> bool {
     let is_expected = message.contains("expected [ got ") || message.contains("expected { got ");
     is_expected && message.contains("whilst decoding field")
 }
 
-/// What to write instead of a URL that no store is known for.
+/// Returns a hint for a URL that has no store.
 fn instead_of(url: &str) -> &'static str {
     match url.split_once("://") {
         Some(("s3", _)) => "Name an object as s3://bucket/key.",
@@ -202,8 +201,8 @@ fn instead_of(url: &str) -> &'static str {
     }
 }
 
-/// What a user should read. The classes that DataFusion names first (`Error during planning: `) say
-/// no more than [`ErrorKind`].
+/// Returns the message without the classes that DataFusion puts first (`Error during planning: `), because
+/// [`ErrorKind`] has that information.
 fn message(error: &DataFusionError) -> String {
     match error.find_root() {
         DataFusionError::Plan(text)
@@ -222,25 +221,25 @@ fn message(error: &DataFusionError) -> String {
             one_line(text.strip_prefix("Parquet error: ").unwrap_or(&text))
         }
         _ => {
-            // What DataFusion did when it failed is no part of the reason.
+            // The backtrace of DataFusion is no part of the reason.
             let text = error.find_root().strip_backtrace();
-            // What is no bug of DataFusion is not to be reported there.
+            // Users should not report other errors as bugs of DataFusion.
             let (text, _) = text.split_once(INVITATION).unwrap_or((&text, ""));
             one_line(text).trim_end_matches('.').to_owned()
         }
     }
 }
 
-/// How DataFusion ends errors that it takes for its own.
+/// The end of errors that DataFusion takes for its own bugs.
 const INVITATION: &str = "This issue was likely caused by a bug in DataFusion's code";
 
-/// The URL that DataFusion has no object store for, which it reports as a bug of its own.
+/// Returns the URL without an object store, which DataFusion reports as its own bug.
 fn without_store(text: &str) -> Option<&str> {
     let (_, rest) = text.split_once("No suitable object store found for ")?;
     rest.split(". See ").next()
 }
 
-/// What DataFusion and Arrow put before an error's own words.
+/// The classes that DataFusion and Arrow put before an error's message.
 const CLASSES: [&str; 8] = [
     "Cast error",
     "Execution error",
@@ -256,9 +255,9 @@ const DAMAGED: &str = "Run the query again: what was damaged on the way is not d
      is, the store has the object damaged.";
 
 const NO_STORE: &str = "Check the endpoint, and what is between it and this machine.";
-/// What to do where it is not known whether an object was written.
+/// The hint if it is unknown whether an object was written.
 const OUTCOME: &str = "Look whether the object is there before it is written again.";
-/// What to do where an object appeared that a COPY would have replaced.
+/// The hint if an object appeared that COPY may not replace.
 const REPLACES: &str = "OPTIONS (overwrite true) replaces it.";
 const SILENT: &str =
     "Check that the store is up, or wait longer: SET sluice.idle_timeout = '2min'.";
@@ -277,7 +276,7 @@ const TEXT: &str = "Text is in quotes in JSON: write the value so; or declare th
 
 const ZERO: &str = "Make the divisor NULL where it is zero: NULLIF(x, 0).";
 
-/// What comes before an error about a value of a record that is JSON.
+/// The text before an error in a JSON value.
 const DECODED: &str = "whilst decoding field";
 
 const LINES: &str = "Correct the value; or, if records are on several lines, have objects read as a whole: SET \
@@ -309,7 +308,7 @@ const SAME_NAME: &str = "Give one of the columns another name: count(*) AS n.";
 
 const LIKE_TEXT: &str = "LIKE compares texts: CAST(d AS VARCHAR) LIKE '2024%'.";
 
-/// Between the date and the time of day, the text of a timestamp has a T.
+/// The text of a timestamp has a T between date and time of day.
 const LIKE_INSTANT: &str = "LIKE compares texts: CAST(t AS VARCHAR) LIKE '2024-01-31T10%'.";
 
 const SAME_TABLE: &str = "Give the tables names of their own: FROM t AS a JOIN t AS b.";
@@ -319,14 +318,14 @@ const WHOSE: &str = "Say of which table it is: a.id.";
 const COLUMNS: &str = "Check the columns' names; quote a name that has capitals: \"Name\"; a text is between single \
      quotes: 'text'.";
 
-/// Where answers are written.
+/// The hint for a full disk or store where answers are written.
 pub(super) const ROOM: &str = "Free some space, or write elsewhere.";
 
-/// What bounds the size of a file.
+/// The hint for a limit on file sizes.
 const FILE_SIZE: &str = "Raise the limit on the size of files (ulimit -f), or write to another file system: some have a \
      limit of their own.";
 
-/// Where joins, sorts and aggregates spill to.
+/// The hint for a full disk with the spill files of joins, sorts and aggregates.
 const DISK: &str =
     "Free some space in the folder for temporary files, or name another one by TMPDIR.";
 
@@ -338,7 +337,7 @@ fn of_datafusion(root: &DataFusionError) -> (ErrorKind, Option<&'static str>) {
             Some(match error.as_ref() {
                 SchemaError::DuplicateQualifiedField { .. } => SAME_TABLE,
                 SchemaError::DuplicateUnqualifiedField { .. } => SAME_NAME,
-                // Of columns that a query makes; otherwise it is one that the query names.
+                // A qualified field is one that the query computes twice; an unqualified one is a name in the query.
                 SchemaError::AmbiguousReference { field } if field.relation.is_some() => SAME_NAME,
                 SchemaError::AmbiguousReference { .. } => WHOSE,
                 SchemaError::FieldNotFound { field, .. } => unlike_column(field).unwrap_or(COLUMNS),
@@ -354,7 +353,7 @@ fn of_datafusion(root: &DataFusionError) -> (ErrorKind, Option<&'static str>) {
                 "CREATE EXTERNAL TABLE it, or name the object itself: FROM 's3://bucket/file.csv'.",
             ),
         ),
-        // Of tables that are named by their URL.
+        // This error is about a table that is named by its URL.
         DataFusionError::Plan(text) if text.starts_with("there is no object") => {
             (ErrorKind::NotFound, Some(MISSING_KEY))
         }
@@ -401,7 +400,7 @@ fn of_arrow(error: &ArrowError) -> (ErrorKind, Option<&'static str>) {
     }
 }
 
-/// The first error of a type in a chain of causes.
+/// Returns the first error of a type in a chain of causes.
 pub(super) fn find<'a, T: StdError + 'static>(
     error: &'a (dyn StdError + 'static),
 ) -> Option<&'a T> {
@@ -410,12 +409,12 @@ pub(super) fn find<'a, T: StdError + 'static>(
         if let Some(found) = error.downcast_ref::<T>() {
             return Some(found);
         }
-        // DataFusion shares errors among partitions; the sharing hides the chain.
+        // DataFusion shares errors among partitions; a shared error hides its chain.
         if let Some(DataFusionError::Shared(shared)) = error.downcast_ref::<DataFusionError>() {
             next = Some(shared.as_ref());
             continue;
         }
-        // The source of one that wraps another error is the source of that one.
+        // `source` of an `io::Error` skips the error that it wraps.
         if let Some(inner) = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
             next = Some(inner);
             continue;
@@ -433,7 +432,7 @@ pub(super) fn innermost(error: &(dyn StdError + 'static)) -> String {
     one_line(&error.to_string())
 }
 
-/// A text in one line, without the classes of errors that were put into the text of others.
+/// Joins a text into one line and removes the classes of nested errors.
 pub(super) fn one_line(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     match line.rsplit_once(": ") {

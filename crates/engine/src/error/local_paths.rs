@@ -1,10 +1,10 @@
-//! Files of this machine as users name them.
+//! Paths of local files as users write them.
 
 use std::borrow::Cow;
 use std::path::Path;
 
-/// A text in which the paths of files begin with a slash. Object stores name a file as they do an object,
-/// `tmp/a.csv`, and an error that comes from far below does not say of which store it is.
+/// Adds the leading slash to paths of local files. Object stores write the path of a file like a key, `tmp/a.csv`,
+/// and errors from lower layers do not contain the kind of store.
 pub(super) fn rooted(text: &str) -> Cow<'_, str> {
     if !text.split('`').skip(1).step_by(2).any(is_file) {
         return Cow::Borrowed(text);
@@ -16,7 +16,7 @@ pub(super) fn rooted(text: &str) -> Cow<'_, str> {
     Cow::Owned(parts.collect::<Vec<_>>().join("`"))
 }
 
-/// Whether a name is the path of a file of this machine but for the slash at its beginning.
+/// Returns whether a name without a leading slash is the absolute path of a local file.
 fn is_file(name: &str) -> bool {
     let may_be = name.contains('/') && !name.starts_with(['/', '.']) && !name.contains("://");
     may_be && Path::new("/").join(name).is_file() && !Path::new(name).exists()

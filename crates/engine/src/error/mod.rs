@@ -1,4 +1,4 @@
-//! Errors, as a user should read them: their kind, one sentence, and what to do.
+//! Errors for users: their kind, one sentence, and a hint on what to do.
 
 mod columns;
 mod describe;
@@ -22,7 +22,7 @@ pub use self::told::Told;
 use crate::panics;
 use crate::sql_types::readable;
 
-/// Why a query failed, when it was planned or while it ran.
+/// The error of a query, from its planning or its run.
 #[derive(Debug)]
 pub struct Error {
     kind: ErrorKind,
@@ -51,40 +51,39 @@ pub enum ErrorKind {
     Unavailable,
     /// An object was replaced while it was read; the query can be run again.
     Changed,
-    /// A value or an object is unusable: it does not parse, overflows, divides by zero, or is
-    /// damaged.
+    /// A value or an object is unusable: it does not parse, overflows, divides by zero, or is damaged.
     Data,
     /// Memory or disk space ran out.
     Resources,
-    /// A bug.
+    /// A bug in the engine or in DataFusion.
     Internal,
-    /// Anything else.
+    /// Any other failure.
     Other,
 }
 
-/// This crate's result.
+/// The result type of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {
-    /// Of something that panicked, such as `the query`.
+    /// Returns the error for a panic in `what`, such as `the query`.
     #[must_use]
     pub fn panicked(what: &str, panic: &(dyn std::any::Any + Send)) -> Self {
         panics::error(what, panic).into()
     }
 
-    /// The kind of failure.
+    /// Returns the kind of failure.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         self.kind
     }
 
-    /// What to do about it, if that is known.
+    /// Returns a hint on what to do, if there is one.
     #[must_use]
     pub fn hint(&self) -> Option<&str> {
         self.hint.as_deref()
     }
 
-    /// The same with a further sentence on what to do.
+    /// Appends a sentence to the hint.
     pub(crate) fn and_hint(mut self, more: &str) -> Self {
         self.hint = Some(match self.hint {
             Some(hint) => format!("{hint} {more}"),
@@ -93,7 +92,7 @@ impl Error {
         self
     }
 
-    /// The error as DataFusion reports it.
+    /// Returns the error as DataFusion reports it.
     #[must_use]
     pub fn datafusion(&self) -> &DataFusionError {
         &self.source
@@ -138,7 +137,7 @@ mod tests {
     #[track_caller]
     fn check(error: impl Into<DataFusionError>, kind: ErrorKind, hint: Option<&str>) {
         let error = error.into();
-        // However an error is wrapped on its way through operators and partitions.
+        // Operators and partitions wrap errors; a cause that is only text cannot be classified.
         let shared = DataFusionError::Shared(Arc::new(DataFusionError::Context(
             "while aggregating".to_owned(),
             Box::new(DataFusionError::External(error.to_string().into())),
@@ -203,7 +202,7 @@ mod tests {
         let error = ParserError::ParserError("Expected: a statement".to_owned());
         let syntax = DataFusionError::SQL(Box::new(error), None);
         assert_eq!(said(syntax), "syntax error: Expected: a statement");
-        // Nor those of errors that others hold.
+        // Classes of nested errors are removed, too.
         let inner = exec_datafusion_err!("1 bytes came instead of 2");
         let outer = arrow(ArrowError::ExternalError(Box::new(inner)));
         assert_eq!(said(outer), "1 bytes came instead of 2");
@@ -228,7 +227,7 @@ mod tests {
             let error = object_store::Error::Generic { store: "S3", source: text.into() };
             Error::from(DataFusionError::ObjectStore(Box::new(error)))
         };
-        // A HEAD has no body that would say it.
+        // The answer to a HEAD has no body with the code.
         for body in ["<Error><Code>InvalidBucketName</Code></Error>", ""] {
             let error = failed(body);
             assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");

@@ -1,4 +1,4 @@
-//! What stores and their clients say.
+//! Errors of stores and their clients.
 
 use sluicegate_client::{Error as StoreError, Proxy, access_fault, proxy_of};
 
@@ -42,7 +42,7 @@ pub(super) fn of_client(error: &StoreError) -> Description {
     Description { kind, message: error.to_string(), hint: Some(error.hint().into()) }
 }
 
-/// The path of a file or a folder of this machine to which the system refuses access.
+/// Returns the path of a local file or folder to which the system refuses access.
 fn local_refusal(text: &str) -> Option<&str> {
     let (before, _) = text.split_once(": Permission denied")?;
     before.find('/').map(|at| &before[at..])
@@ -75,7 +75,7 @@ pub(super) fn of_object_store(error: &object_store::Error) -> Description {
             format!("`{}` cannot be the name of a bucket", bucket(&text).unwrap_or_default()),
             "Names of buckets have 3 to 63 lowercase letters, digits, dots and hyphens.",
         ),
-        // Of this machine: `Unable to open file /x: Permission denied`
+        // A local error: `Unable to open file /x: Permission denied`
         E::Generic { store: "LocalFileSystem", .. } | E::PermissionDenied { .. }
             if local_refusal(&text).is_some() =>
         {
@@ -117,7 +117,7 @@ pub(super) fn of_object_store(error: &object_store::Error) -> Description {
             format!("{} does not speak TLS", endpoint(&text)),
             "Try http:// instead of https://.",
         ),
-        // The connection that failed was to the proxy.
+        // The failed connection was to the proxy.
         _ if is_unreachable(&text)
             && let Some(Proxy { variable, address }) =
                 request_url(&text).and_then(|url| proxy_of(url.as_str())) =>
@@ -160,12 +160,12 @@ pub(super) fn of_object_store(error: &object_store::Error) -> Description {
     Description { kind, message, hint: Some(hint.into()) }
 }
 
-/// The URL of a failed request.
+/// Returns the URL of a failed request.
 fn request_url(message: &str) -> Option<url::Url> {
     message.split_whitespace().find(|word| word.starts_with("http")).and_then(|it| it.parse().ok())
 }
 
-/// Whether no connection was made.
+/// Returns whether no connection was made.
 fn is_unreachable(message: &str) -> bool {
     ["error sending request", "onnection refused", "dns error"]
         .iter()
@@ -175,7 +175,8 @@ fn is_unreachable(message: &str) -> bool {
 const BUCKET_TWICE: &str =
     "The endpoint names the bucket, too: give it without, as http://host:port.";
 
-/// Whether the bucket of a failed request is in its path, and was in the endpoint already: as its host or as its path.
+/// Returns whether the URL of a failed request contains its bucket twice: in its path, and in the endpoint's host or
+/// path.
 fn has_bucket_twice(message: &str) -> bool {
     let Some(url) = request_url(message) else { return false };
     let mut path = url.path_segments().into_iter().flatten();
@@ -184,7 +185,7 @@ fn has_bucket_twice(message: &str) -> bool {
     is_host.is_some_and(|rest| rest.starts_with('.')) || path.next() == Some(bucket)
 }
 
-/// What became of a request, without how often and how long the library below may try.
+/// Describes a failed request without the retry settings of the object_store crate.
 fn failed(message: &str) -> Option<String> {
     let (_, message) = message.split_once("Error performing ")?;
     let (request, why) = message.split_once(" - ")?;
@@ -203,12 +204,12 @@ fn failed(message: &str) -> Option<String> {
     })
 }
 
-/// The host of a failed request.
+/// Returns the host of a failed request.
 fn host(message: &str) -> Option<String> {
     request_url(message)?.host_str().map(ToOwned::to_owned)
 }
 
-/// The store that a failed request was sent to, without a user or password in its address.
+/// Returns the address of a failed request's store, without user and password.
 fn endpoint(message: &str) -> String {
     match request_url(message).map(|url| url.origin()) {
         Some(origin) if origin.is_tuple() => {
@@ -218,31 +219,31 @@ fn endpoint(message: &str) -> String {
     }
 }
 
-/// Whether a web server answered.
+/// Returns whether the answer is a web page.
 fn is_page(message: &str) -> bool {
     let text = message.to_ascii_lowercase();
     ["<!doctype html", "<html"].iter().any(|start| text.contains(start))
 }
 
-/// The code and the message of a store's answer in XML.
+/// Returns the code and the message of a store's XML answer.
 fn answer(message: &str) -> Option<String> {
     let code = element(message, "Code")?;
     let said = element(message, "Message").map(unescaped);
     Some(said.map_or(code.to_owned(), |said| format!("{code}: {said}")))
 }
 
-/// The text of an element of a store's answer in XML.
+/// Returns the text of an element of a store's XML answer.
 fn element<'a>(message: &'a str, name: &str) -> Option<&'a str> {
     let (_, value) = message.split_once(&format!("<{name}>"))?;
     Some(value.split_once(&format!("</{name}>"))?.0)
 }
 
-/// The bucket in the URL of a failed request, where the bucket is a part of the path.
+/// Returns the bucket of a failed request whose URL has the bucket in its path.
 fn bucket(message: &str) -> Option<String> {
     request_url(message)?.path_segments()?.next().map(ToOwned::to_owned)
 }
 
-/// Whether the bucket of a failed request has a name that S3 allows; yes if that is not known.
+/// Returns whether the bucket of a failed request has a name that S3 allows; true if the bucket is unknown.
 fn has_bucket_name(message: &str) -> bool {
     bucket(message).is_none_or(|name| {
         let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-._".contains(c);

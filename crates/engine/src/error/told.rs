@@ -1,4 +1,4 @@
-//! Errors of other processes, as they are told.
+//! Errors in a form that crosses process boundaries.
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -8,36 +8,36 @@ use serde::{Deserialize, Serialize};
 
 use super::{Error, ErrorKind};
 
-/// Before an error as text.
+/// The mark before an error in a text.
 const MARK: &str = "sluice error: ";
 
-/// What a user is to read of an error, without its cause: it can be sent to another process, as text.
+/// The user-visible part of an error, without its cause. It can be sent to another process as text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Told {
     /// The kind of failure.
     pub kind: ErrorKind,
-    /// One sentence.
+    /// The message, one sentence.
     pub message: String,
-    /// What to do about it, if that is known.
+    /// A hint on what to do, if there is one.
     pub hint: Option<String>,
 }
 
 impl Told {
-    /// What is told of an error.
+    /// Returns the user-visible part of an error.
     #[must_use]
     pub fn of(error: DataFusionError) -> Self {
         let Error { kind, message, hint, .. } = error.into();
         Self { kind, message, hint }
     }
 
-    /// As text, which [`Told::find`] reads.
+    /// Returns a text that [`Told::find`] parses.
     #[must_use]
     pub fn to_text(&self) -> String {
-        // Text and a word have no values that JSON lacks.
+        // Strings and enum names always have a JSON form.
         format!("{MARK}{}", serde_json::to_string(self).unwrap_or_default())
     }
 
-    /// What is told in a text, which may have more before and after it.
+    /// Finds an error in a text, which may have more before and after it.
     #[must_use]
     pub fn find(text: &str) -> Option<Self> {
         let (_, told) = text.split_once(MARK)?;

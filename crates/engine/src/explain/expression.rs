@@ -1,4 +1,4 @@
-//! Expressions as a user would write them.
+//! Formats expressions as a user would write them.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use datafusion::physical_plan::expressions::{
 };
 use datafusion::sql::unparser::Unparser;
 
-/// An expression of a plan in SQL: `reverse(b) = 'y'`, not `reverse(b@1) = y`.
+/// Formats an expression of a plan in SQL: `reverse(b) = 'y'`, not `reverse(b@1) = y`.
 #[must_use]
 pub(crate) fn in_sql(expr: &Arc<dyn PhysicalExpr>) -> String {
     let written = logical(expr).and_then(|expr| {
@@ -23,7 +23,7 @@ pub(crate) fn in_sql(expr: &Arc<dyn PhysicalExpr>) -> String {
     written.unwrap_or_else(|| fmt_sql(expr.as_ref()).to_string())
 }
 
-/// An aggregate in SQL: `count(*)`, not `count(Int64(1))`.
+/// Formats an aggregate in SQL: `count(*)`, not `count(Int64(1))`.
 #[must_use]
 pub(crate) fn aggregate_in_sql(
     aggregate: &AggregateFunctionExpr,
@@ -43,11 +43,11 @@ pub(crate) fn aggregate_in_sql(
     format!("{name}({distinct}{args}){}", filter.unwrap_or_default())
 }
 
-/// A key of ORDER BY in SQL: `price DESC NULLS LAST`.
+/// Formats a key of ORDER BY in SQL: `price DESC NULLS LAST`.
 #[must_use]
 pub(crate) fn key_in_sql(key: &PhysicalSortExpr) -> String {
     let order = if key.options.descending { " DESC" } else { "" };
-    // As SQL has it where nothing is said.
+    // The default order of NULLs in SQL is omitted.
     let nulls = match (key.options.descending, key.options.nulls_first) {
         (true, false) => " NULLS LAST",
         (false, true) => " NULLS FIRST",
@@ -56,8 +56,7 @@ pub(crate) fn key_in_sql(key: &PhysicalSortExpr) -> String {
     format!("{}{order}{nulls}", in_sql(&key.expr))
 }
 
-/// The expression that a plan was made of, or one that means the same; `None` if it is of a kind
-/// that queries have no words for.
+/// Returns a logical expression with the same meaning; `None` if SQL has no form for it.
 fn logical(expr: &Arc<dyn PhysicalExpr>) -> Option<Expr> {
     let boxed = |expr: &Arc<dyn PhysicalExpr>| logical(expr).map(Box::new);
     let all = |exprs: &[Arc<dyn PhysicalExpr>]| exprs.iter().map(logical).collect::<Option<_>>();
@@ -99,7 +98,7 @@ fn logical(expr: &Arc<dyn PhysicalExpr>) -> Option<Expr> {
     })
 }
 
-/// A value without the encoding that only plans have.
+/// Returns a value without its dictionary encoding, which only plans have.
 fn plain(value: &ScalarValue) -> ScalarValue {
     match value {
         ScalarValue::Dictionary(_, value) => plain(value),

@@ -1,4 +1,4 @@
-//! What a query would do, before it does it.
+//! Explains a query before it runs.
 
 mod expression;
 mod planner;
@@ -33,33 +33,32 @@ pub struct Explanation {
     pub plan: Arc<dyn ExecutionPlan>,
     /// The decision about each operator that has a choice, with its alternatives.
     pub decisions: Vec<Decision>,
-    /// What crosses the session's switch, if it has one, in numbers for predictions.
+    /// The traffic through the session's switch, if it has one, in numbers for predictions.
     pub switched: Vec<Switched>,
-    /// What the store refused earlier in this session, and is therefore not sent.
+    /// The statements that the store refused earlier in this session, and that are therefore not sent.
     pub refusals: Vec<KnownRefusal>,
-    /// What planning itself asked for: listings, and looks into objects for their columns and for
-    /// statistics. No estimate includes it.
+    /// The requests of planning itself: listings, and reads for columns and statistics. No estimate includes them.
     pub planning: Counted,
 }
 
-/// Predicted work of a query's scans.
+/// The predicted work of a query's scans.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Estimate {
-    /// Requests and bytes, modelled.
+    /// The modelled requests and bytes.
     pub work: Work,
-    /// Dollars, modelled.
+    /// The modelled cost in dollars.
     pub cost: Dollars,
-    /// Seconds if the scans ran one after the other, modelled.
+    /// The modelled time if the scans ran one after the other.
     pub time: Duration,
 }
 
 impl Explanation {
-    /// The total predicted work of the chosen ways.
+    /// Returns the total predicted work of the chosen strategies.
     #[must_use]
     pub fn estimate(&self) -> Estimate {
         let mut total = Estimate::default();
         for (place, way) in self.decisions.iter().filter_map(Decision::prediction).enumerate() {
-            // The query starts once.
+            // The startup time is counted once.
             let started = if place == 0 { Duration::ZERO } else { way.time.startup };
             total.work += way.work;
             total.cost += way.cost.total();
@@ -68,15 +67,14 @@ impl Explanation {
         total
     }
 
-    /// What a picture of the plan shows.
+    /// Returns the plan as a picture.
     #[must_use]
     pub fn picture(&self) -> Picture {
         Picture::of(&self.plan, &self.decisions)
     }
 
-    /// The settings that the plan does not follow, each with the reason, as sentences without a
-    /// full stop: `scan of s3://bucket/t.csv: sluice.scan = 'select' is not followed: the store has
-    /// no S3 Select`.
+    /// Returns the settings that the plan does not follow, each with the reason, as sentences without a full stop:
+    /// `scan of s3://bucket/t.csv: sluice.scan = 'select' is not followed: the store has no S3 Select`.
     pub fn warnings(&self) -> impl Iterator<Item = String> {
         self.decisions.iter().filter_map(Decision::warning)
     }
@@ -97,13 +95,13 @@ impl fmt::Display for Explanation {
 
 pub(crate) async fn explain(engine: &Engine, text: &str) -> Result<Explanation> {
     let journal = Journal::default();
-    // It lists what is there now, as a query does.
+    // The plan lists objects anew, as a query does.
     let counters = Arc::new(QueryCounters::default());
     let session = engine.session_of(&counters, &journal)?;
     let mut state = session.state();
     let analyze = Analyze::parse(text)?;
     if analyze.is_some() {
-        // It fetches what it has to read.
+        // ANALYZE TABLE fetches whole objects.
         state.config_mut().options_mut().set("sluice.scan", "get")?;
     }
     let query = analyze.map(|analyze| analyze.query());

@@ -1,4 +1,4 @@
-//! SQL's EXPLAIN, with what was decided.
+//! SQL's EXPLAIN, with the decisions of our rules.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -16,15 +16,14 @@ use datafusion::physical_planner::{DefaultPhysicalPlanner, PhysicalPlanner};
 
 use crate::choice::Journal;
 
-/// Plans as another planner does, and adds to the plan that EXPLAIN shows what the rules decided
-/// and why.
+/// Plans like another planner, and adds the decisions of the rules and their reasons to the plan that EXPLAIN shows.
 #[derive(Debug)]
 pub(crate) struct ExplainPlanner {
     inner: Option<Arc<dyn QueryPlanner + Send + Sync>>,
 }
 
 impl ExplainPlanner {
-    /// On top of a session's planner; DataFusion's own if it has none.
+    /// Wraps a session's planner, or DataFusion's own if it has none.
     pub(crate) fn new(inner: Option<Arc<dyn QueryPlanner + Send + Sync>>) -> Self {
         Self { inner }
     }

@@ -1,4 +1,4 @@
-//! What a statement does when it runs, found without running it.
+//! Finds the effect of a statement without running it.
 
 use std::sync::Arc;
 
@@ -6,21 +6,21 @@ use datafusion::common::Result;
 use datafusion::logical_expr::{DdlStatement, LogicalPlan, Statement, WriteOp};
 use datafusion::prelude::SessionContext;
 
-/// The part of a statement that reads or writes rows, or of the one that it explains; `None` if it only defines a name
-/// or sets an option.
+/// Returns the part of a statement, or of the statement that it explains, that reads or writes rows. `None` if it
+/// only defines a name or sets an option.
 ///
-/// Nothing runs and nothing is defined. `EXECUTE` is the prepared statement with its parameters;
-/// `PREPARE` does nothing yet.
+/// Nothing runs and nothing is defined. `EXECUTE` is replaced by the prepared statement with its parameters;
+/// `PREPARE` has no effect yet.
 pub(super) async fn work(
     context: &SessionContext,
     statement: LogicalPlan,
 ) -> Result<Option<LogicalPlan>> {
     let statement = match statement {
-        // Only looks up the prepared plan and puts the parameters in.
+        // This only looks up the prepared plan and inserts the parameters.
         LogicalPlan::Statement(Statement::Execute(_)) => {
             context.execute_logical_plan(statement).await?.into_unoptimized_plan()
         }
-        // Of a statement that explains, what it explains is explained.
+        // EXPLAIN is replaced by the statement that it explains.
         LogicalPlan::Explain(explain) => Arc::unwrap_or_clone(explain.plan),
         LogicalPlan::Analyze(analyze) => Arc::unwrap_or_clone(analyze.input),
         other => other,
@@ -30,7 +30,7 @@ pub(super) async fn work(
             Some(Arc::unwrap_or_clone(table.input))
         }
         LogicalPlan::Ddl(_) | LogicalPlan::Statement(_) => None,
-        // A table may carry out a DELETE or an UPDATE while it is planned.
+        // A table may execute a DELETE or an UPDATE during planning.
         LogicalPlan::Dml(dml) if !matches!(dml.op, WriteOp::Insert(_)) => {
             Some(Arc::unwrap_or_clone(dml.input))
         }
@@ -38,7 +38,7 @@ pub(super) async fn work(
     })
 }
 
-/// Whether a statement reads rows and does nothing else. What was prepared is taken to do so.
+/// Returns whether a statement reads rows and has no other effect. Prepared statements are assumed to do so.
 pub(crate) fn only_reads(statement: &LogicalPlan) -> bool {
     match statement {
         LogicalPlan::Statement(statement) => matches!(statement, Statement::Execute(_)),
@@ -51,8 +51,8 @@ pub(crate) fn only_reads(statement: &LogicalPlan) -> bool {
     }
 }
 
-/// Whether a statement only defines a name, sets an option or forgets one. Such a statement is
-/// cheap, it takes effect as soon as it is planned, and there is nothing to explain about it.
+/// Returns whether a statement only defines a name, or sets or resets an option. Such a statement is cheap and takes
+/// effect as soon as it is planned; there is nothing to explain about it.
 pub(crate) fn is_definition(statement: &LogicalPlan) -> bool {
     match statement {
         LogicalPlan::Ddl(DdlStatement::CreateMemoryTable(table)) => {

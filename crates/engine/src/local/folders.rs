@@ -1,16 +1,16 @@
-//! The folders that a statement made.
+//! Local folders that a statement created.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::{fs, io};
 
-/// Folders that were made for files, and go again if nothing becomes of these.
+/// Folders that were created for files, and are removed if no file remains in them.
 #[derive(Debug, Default)]
 pub(crate) struct Folders(Mutex<BTreeSet<PathBuf>>);
 
 impl Folders {
-    /// Makes the folder of a file, and those around it.
+    /// Creates the folder of a file, and its parents.
     pub(super) fn make(&self, file: &Path) -> io::Result<()> {
         let Some(folder) = file.parent() else { return Ok(()) };
         let mut made = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -20,7 +20,7 @@ impl Folders {
         done
     }
 
-    /// Removes the folders of a file that is not there if they are empty now.
+    /// Removes the folders of a missing file that are empty now, if they were created for it.
     pub(super) fn tidy(&self, file: &Path) {
         let mut made = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         for folder in file.ancestors().skip(1) {

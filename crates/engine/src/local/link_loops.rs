@@ -1,7 +1,7 @@
-//! Folders of this machine in which a symbolic link leads back to itself, or to a folder that it is in.
+//! Lists local folders that contain link loops: symbolic links to themselves or to a folder that contains them.
 //!
-//! [`LocalFileSystem`](object_store::local::LocalFileSystem) lists nothing where it meets such a link, so that no
-//! pattern of the folder finds anything. Here, the link is left out, with a note.
+//! [`LocalFileSystem`](object_store::local::LocalFileSystem) fails to list a folder with such a link, so that no
+//! pattern finds anything there. This module leaves the link out and adds a note.
 
 use std::path::{Path as FilePath, PathBuf};
 use std::{fs, io};
@@ -12,15 +12,15 @@ use object_store::{Error, ListResult, ObjectStore, ObjectStoreExt, Result};
 use super::blocking;
 use crate::notes::{Notes, some_of};
 
-/// How the system and the store below name a link that leads in a circle.
+/// The texts of the system and the store below for a link loop.
 const LOOPS: [&str; 2] = ["File system loop found", "Too many levels of symbolic links"];
 
-/// Lists without links that lead in a circle, in place of a listing that failed: the files below a folder, or only
-/// those in it and its folders. Such links are named in `notes`.
+/// Repeats a failed listing without link loops: all files below a folder if `deep`, or only the files and folders
+/// directly in it. The links are named in `notes`.
 ///
 /// # Errors
 ///
-/// The error of that listing, if no such link was its cause; those of the files.
+/// `error`, if a link loop was not its cause; those of the files.
 pub(super) async fn without(
     files: &dyn ObjectStore,
     notes: &Notes,
@@ -53,15 +53,15 @@ pub(super) async fn without(
     Ok(ListResult { common_prefixes, objects })
 }
 
-/// What was found below a folder.
+/// The files and folders found below a folder.
 #[derive(Debug, Default)]
 struct Walk {
-    /// Whether folders are looked into.
+    /// True if subfolders are read.
     deep: bool,
     files: Vec<PathBuf>,
     folders: Vec<PathBuf>,
     loops: Vec<PathBuf>,
-    /// The folders that this one is in, by their real names.
+    /// The folders that contain the current one, by their real paths.
     around: Vec<PathBuf>,
 }
 
@@ -83,7 +83,7 @@ impl Walk {
                 }
                 Ok(known) if known.is_file() && !is_unfinished(&path) => self.files.push(path),
                 Ok(_) => {}
-                // It leads nowhere, as anywhere else.
+                // A broken link is skipped, as in other folders.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) if error.to_string().contains(LOOPS[1]) => self.loops.push(path),
                 Err(error) => return Err(error),
@@ -94,7 +94,7 @@ impl Walk {
     }
 }
 
-/// Whether a file is what the store below has not finished to write: `name#1`.
+/// Returns whether a file is an unfinished write of the store below: `name#1`.
 fn is_unfinished(path: &FilePath) -> bool {
     let name = path.file_name().map(|name| name.to_string_lossy());
     let number = name.as_ref().and_then(|name| Some(name.split_once('#')?.1));
@@ -112,7 +112,7 @@ mod tests {
     use super::*;
     use crate::local::{Folders, LocalStore};
 
-    /// A folder and a file that lead to themselves, one that leads nowhere, and folders that are there twice.
+    /// There are a folder and a file that link to themselves, a broken link, and two paths to the same folder.
     #[tokio::test]
     async fn links_in_a_circle_are_left_out() {
         let folder = tempfile::tempdir().unwrap();
@@ -161,12 +161,12 @@ mod tests {
         let sub = root.clone().join("sub");
         let later: Vec<_> =
             store.list_with_offset(Some(&sub), &sub.clone().join("a")).try_collect().await.unwrap();
-        // Seen from there, the folder around it is another one.
+        // From this folder, its parent is not an enclosing folder of the listing, so the link is followed.
         assert_eq!(
             names(later.into_iter().map(|object| object.location).collect()),
             ["sub/b.csv", "sub/up/a.csv"]
         );
-        // Other errors are as they were.
+        // Other errors are unchanged.
         fs::remove_dir_all(at("t")).unwrap();
         assert!(store.list(Some(&root)).try_collect::<Vec<_>>().await.unwrap().is_empty());
     }

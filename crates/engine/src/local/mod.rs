@@ -1,8 +1,8 @@
-//! The files of this machine as an object store.
+//! Local files as an object store.
 //!
-//! It differs from [`LocalFileSystem`], which lists and opens them, in four ways. A file that changes while it is
-//! read is an error ([`reads`]). A write replaces a file only where that is asked for ([`written`]). Folders that a
-//! write made and left empty are removed ([`folders`]). Links that lead in a circle are not listed ([`link_loops`]).
+//! The store differs from [`LocalFileSystem`], which lists and opens the files, in four ways. A file that changes
+//! while it is read is an error ([`reads`]). A write replaces a file only if the request allows it ([`written`]).
+//! Folders that a write created and left empty are removed ([`folders`]). Link loops are not listed ([`link_loops`]).
 
 mod folders;
 mod link_loops;
@@ -42,7 +42,8 @@ pub(crate) struct LocalStore {
 }
 
 impl LocalStore {
-    /// Takes the place of a store if that one has the files below `/`. What it does not list is named in `notes`.
+    /// Replaces a store of the files below `/`, and returns other stores unchanged. Files that are not listed are
+    /// named in `notes`.
     pub(crate) fn instead_of(
         store: Arc<dyn ObjectStore>,
         folders: &Arc<Folders>,
@@ -65,7 +66,7 @@ impl LocalStore {
     }
 }
 
-/// Does what waits for the disk.
+/// Runs work that waits for the disk.
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T> + Send + 'static,
 ) -> Result<T> {
@@ -73,7 +74,7 @@ async fn blocking<T: Send + 'static>(
     SpawnedTask::spawn_blocking(work).join_unwind().await.map_err(stopped)?
 }
 
-/// A path as users write it.
+/// Returns a path as users write it.
 fn named(location: &Path) -> String {
     format!("/{location}")
 }
@@ -117,7 +118,7 @@ impl ObjectStore for LocalStore {
             Err(Error::Precondition { source, .. }) => {
                 Err(Error::Precondition { path: named(location), source })
             }
-            // Nothing of an empty file is asked for but by its beginning.
+            // A range at the beginning of an empty file is invalid, too, but is no sign of a change.
             Err(error) if in_part && reads::is_beyond(&error) => {
                 Err(reads::changed(&self.path(location)?))
             }
@@ -151,7 +152,7 @@ impl ObjectStore for LocalStore {
 
     fn list(&self, prefix: Option<&Path>) -> BoxStream<'static, Result<ObjectMeta>> {
         let (notes, prefix) = (Arc::clone(&self.notes), prefix.cloned());
-        // Nothing is handed on of a listing that breaks.
+        // If a listing fails, none of its files is returned.
         let all = async move {
             let files = LocalFileSystem::new();
             let objects = match files.list(prefix.as_ref()).try_collect::<Vec<_>>().await {

@@ -1,8 +1,8 @@
-//! Files that must not change while they are read.
+//! Reads files, and fails if a file changes while it is read.
 //!
-//! An object of S3 has a version, by which each range of it is asked for. A file may be shortened or overwritten
-//! between two reads, and then what was read is no text of any version: a record may be cut in half. So the size and
-//! the time of the last change are compared after each range was read, before its last bytes are handed on.
+//! An S3 object has a version, which the request for each range contains. A file may be shortened or overwritten
+//! between two reads. The bytes then belong to no version: a record may be cut in half. The size and the modification
+//! time are therefore compared after each range is read, before its last bytes are returned.
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read, Seek, SeekFrom};
@@ -18,7 +18,7 @@ use object_store::{Error, GetResult, GetResultPayload, ObjectMeta, Result};
 use super::blocking;
 use super::written::failed;
 
-/// What is read at a time.
+/// The number of bytes per read.
 const CHUNK: u64 = 1 << 20;
 
 /// A file that is being read.
@@ -26,11 +26,11 @@ struct Reading {
     file: File,
     path: PathBuf,
     range: Range<u64>,
-    /// As it was when it was opened.
+    /// The size and modification time when the file was opened.
     meta: ObjectMeta,
 }
 
-/// The answer of a file, which fails if the file changes.
+/// Makes the answer of a file fail if the file changes.
 pub(super) fn checked(answer: GetResult) -> GetResult {
     let GetResult { payload, meta, range, attributes } = answer;
     let payload = match payload {
@@ -87,13 +87,13 @@ fn read(file: &mut File, from: u64, count: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// A file is not what it was when it was listed.
+/// Returns the error for a file that has changed since it was listed.
 pub(super) fn changed(path: &Path) -> Error {
     let source = "its size or the time of its last change is another one".into();
     Error::Precondition { path: path.display().to_string(), source }
 }
 
-/// Whether a range begins behind the end of a file: it was longer when it was listed.
+/// Returns whether a range begins after the end of a file, which was longer when it was listed.
 pub(super) fn is_beyond(error: &Error) -> bool {
     let Error::Generic { source, .. } = error else { return false };
     let why = source.source().map(ToString::to_string).unwrap_or_default();

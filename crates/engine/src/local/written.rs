@@ -1,8 +1,8 @@
-//! Files that appear under their names when they are complete.
+//! Writes files that appear under their names when they are complete.
 //!
-//! Until then a file is called `name#1`, as [`LocalFileSystem`](object_store::local::LocalFileSystem) has it, which
-//! leaves such names out of listings. A process that is killed leaves it behind; the next one that writes the same
-//! name removes it once nothing was written to it for a day.
+//! Until then a file is called `name#1`, like those of [`LocalFileSystem`](object_store::local::LocalFileSystem),
+//! which leaves such names out of listings. A process that is killed leaves it behind. The next process that writes
+//! the same name removes it if it was last written to more than a day ago.
 
 use std::fmt;
 use std::fs::{self, File};
@@ -17,12 +17,12 @@ use object_store::{Error, MultipartUpload, PutPayload, PutResult, Result, Upload
 
 use super::{Folders, blocking};
 
-/// For how long nothing was written to a file that nobody will finish.
+/// The time since its last write after which an unfinished file is abandoned.
 const ABANDONED: Duration = Duration::from_secs(24 * 3600);
-/// How often a folder is made that another process removes.
+/// The maximum number of attempts to create a folder that another process removes.
 const TRIES: usize = 8;
 
-/// What the system refuses about a file.
+/// An error of the system about a file.
 #[derive(Debug)]
 struct FileError {
     what: &'static str,
@@ -56,17 +56,17 @@ pub(super) struct Written {
 
 #[derive(Debug)]
 struct Staged {
-    /// Its name once it is complete.
+    /// The path once the file is complete.
     path: PathBuf,
-    /// Whether it may take the place of another one.
+    /// True if it may replace an existing file.
     replaces: bool,
     folders: Arc<Folders>,
-    /// The file and its name until then; nothing once it is complete or removed.
+    /// The open file and its temporary path; none once it is complete or removed.
     open: Mutex<Option<(File, PathBuf)>>,
 }
 
 impl Written {
-    /// Begins a file.
+    /// Creates the temporary file.
     pub(super) fn begin(path: PathBuf, replaces: bool, folders: Arc<Folders>) -> Result<Self> {
         let open = open(&path, &folders).map_err(|error| failed("cannot write", &path, error))?;
         let staged = Staged { path, replaces, folders, open: Mutex::new(Some(open)) };
@@ -114,7 +114,7 @@ impl Staged {
     fn complete(&self) -> Result<PutResult> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let Some((file, name)) = open.take() else { return Err(aborted()) };
-        // Some file systems keep what is written until then.
+        // Some file systems delay writes until the file is closed.
         drop(file);
         let done = match self.replaces {
             true => fs::rename(&name, &self.path),
@@ -151,7 +151,7 @@ impl Staged {
     }
 }
 
-/// Gives a file its name if there is none of that name.
+/// Moves a file to its final path if no file is there.
 fn appear(staged: &Path, path: &Path) -> io::Result<()> {
     match fs::hard_link(staged, path) {
         Ok(()) => {
@@ -161,7 +161,7 @@ fn appear(staged: &Path, path: &Path) -> io::Result<()> {
             Ok(())
         }
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Err(error),
-        // The file system has no second names of a file.
+        // The file system has no hard links.
         Err(_) if fs::symlink_metadata(path).is_ok() => Err(ErrorKind::AlreadyExists.into()),
         Err(_) => fs::rename(staged, path),
     }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use datafusion::physical_plan::metrics::CustomMetricValue;
 use sluicegate_costmodel::Dollars;
 
-/// Dollars as a metric: counted work at the prices of the endpoint's price book.
+/// A metric in dollars: counted work at the prices of the endpoint's price book.
 #[derive(Debug, Default)]
 pub struct CostMetric {
     dollars: Mutex<f64>,
@@ -18,7 +18,7 @@ impl CostMetric {
         *self.dollars.lock().unwrap_or_else(PoisonError::into_inner) += dollars.0;
     }
 
-    /// The sum so far.
+    /// Returns the sum so far.
     #[must_use]
     pub fn dollars(&self) -> Dollars {
         Dollars(*self.dollars.lock().unwrap_or_else(PoisonError::into_inner))

@@ -1,4 +1,7 @@
-//! Metrics of scans that ask the store, and of aggregates in the store.
+//! Metrics of scans with S3 Select, and of aggregates in the store.
+//!
+//! [`CostMetric`] counts dollars, and [`TextMetric`] shows a text. `statements` shows a sample of the statements, and
+//! `scans` models the time of the store's cores.
 
 mod cost;
 mod scans;
@@ -27,7 +30,7 @@ use crate::datasource::statement::Statement;
 use crate::endpoint::Endpoint;
 use crate::timeline::OpenRequest;
 
-/// What one partition of a node requested from the store, as EXPLAIN ANALYZE shows it.
+/// The metrics of one partition of a node for EXPLAIN ANALYZE: its requests and bytes.
 #[derive(Debug, Clone)]
 pub struct NodeMetrics {
     endpoint: Arc<Endpoint>,
@@ -44,13 +47,13 @@ pub struct NodeMetrics {
     got: Count,
     cost: Arc<CostMetric>,
     statements: Arc<StatementsMetric>,
-    /// Whether the store stopped a statement for taking too long.
+    /// True if the store stopped a statement for exceeding its time limit.
     overdue: Arc<AtomicBool>,
 }
 
 impl NodeMetrics {
-    /// The counters of a partition, registered with the node's others. What they count is added to
-    /// `counters`, those of the node's query.
+    /// Registers the metrics of a partition with the node's others. Their counts are added to `counters`, those of
+    /// the node's query.
     #[must_use]
     pub fn new(
         endpoint: &Arc<Endpoint>,
@@ -93,8 +96,8 @@ impl NodeMetrics {
         }
     }
 
-    /// Starts counting a call about a file in a bucket. Its counts are added when the tally is
-    /// dropped, however it ended.
+    /// Starts counting a call about a file in a bucket. Its counts are added when the tally is dropped, also after an
+    /// error.
     #[must_use]
     pub fn tally(&self, bucket: &str, file: &PartitionedFile) -> Tally {
         let object = || format!("s3://{bucket}/{}", file.object_meta.location);
@@ -108,7 +111,7 @@ impl NodeMetrics {
         self.counters.fallback();
     }
 
-    /// Counts GET requests of this node, or bytes of their answers, and what they cost.
+    /// Counts GET requests of this node, or bytes of their answers, and their cost.
     pub fn fetched(&self, get: Requests, bytes: u64) {
         self.got.add(usize::try_from(bytes).unwrap_or(usize::MAX));
         let requests = RequestCounts { get, ..RequestCounts::default() };
@@ -116,7 +119,7 @@ impl NodeMetrics {
         self.cost.add(self.endpoint.prices.cost(&work).total());
     }
 
-    /// Bytes received through GET requests of this node.
+    /// Returns the counter of bytes received through GET requests of this node.
     #[must_use]
     pub fn got(&self) -> &Count {
         &self.got
@@ -161,20 +164,21 @@ pub struct Tally {
     node: NodeMetrics,
     /// The client's own counters for the call.
     pub call: Arc<SelectMetrics>,
-    /// What was asked for.
+    /// The work of the call's statement.
     scans: OnceLock<Scans>,
-    /// Where it is written down, if it is.
+    /// The call in the timeline, if there is one.
     open: Option<OpenRequest>,
 }
 
 impl Tally {
-    /// Whether the store stopped an earlier statement of the node for taking too long, as it would others.
+    /// Returns whether the store stopped an earlier statement of the node for exceeding its time limit, and is likely
+    /// to stop others.
     #[must_use]
     pub fn is_overdue(&self) -> bool {
         self.node.overdue.load(Ordering::Relaxed)
     }
 
-    /// Remembers the statement of the call, for EXPLAIN ANALYZE, and what it has the store do.
+    /// Records the statement of the call for EXPLAIN ANALYZE, and its work in the store.
     pub fn sends(&self, statement: &Statement, format: &TableFormat, file: &PartitionedFile) {
         self.node.statements.add(statement);
         let _ = self.scans.set(Scans::new(statement, format, file));

@@ -1,4 +1,4 @@
-//! How long a statement keeps the store's cores busy.
+//! Models the time that a statement keeps the store's cores busy.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::datasource::statement::Statement;
 use crate::endpoint::Endpoint;
 use crate::profile::{DEFAULT_RECORD_BYTES, items, terms};
 
-/// What a statement has the store do with a file or the range of it.
+/// The work of a statement over a file or its range.
 #[derive(Debug)]
 pub(super) struct Scans {
     format: Format,
@@ -21,7 +21,7 @@ pub(super) struct Scans {
 }
 
 impl Scans {
-    /// A statement about a file or the range of it, in numbers.
+    /// Counts the work of a statement over a file or its range.
     pub(super) fn new(statement: &Statement, format: &TableFormat, file: &PartitionedFile) -> Self {
         let bytes = file.effective_size() as f64;
         let whole = file.object_meta.size as f64;
@@ -32,10 +32,9 @@ impl Scans {
         Self { format: format.stored(), terms, items, bytes, rows }
     }
 
-    /// The time of the store's cores, of which so many bytes were scanned: by the constants that
-    /// predictions rest on, too.
+    /// Returns the time of the store's cores for these scanned bytes, from the same constants as predictions.
     pub(super) fn store_time(&self, endpoint: &Endpoint, scanned: Bytes) -> Duration {
-        // Of columns only some bytes are read of all rows; of text, all bytes of some rows.
+        // From columnar files, only some bytes of all rows are read; from text, all bytes of some rows.
         let share = match self.format {
             Format::Parquet if scanned == Bytes::ZERO => 0.0,
             Format::Parquet => 1.0,
@@ -47,7 +46,7 @@ impl Scans {
             bytes: scanned,
             rows,
             terms: self.terms,
-            // Answers do not say how many: at most all.
+            // Answers do not contain the number; it is at most that of all rows.
             passing: rows,
             items: self.items,
             ..Scanned::default()

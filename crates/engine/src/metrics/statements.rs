@@ -11,15 +11,14 @@ use sluicegate_s3select::dialect::ast::{Expr, Function, Projection};
 
 use crate::datasource::statement::Statement;
 
-/// The most statements that are shown of a node.
+/// The maximum number of statements that are shown for a node.
 const MOST: usize = 4;
-/// The most characters that are shown of one, where it is shortened.
+/// The maximum number of characters of a statement that is shortened.
 const LENGTH: usize = 240;
 
-/// One statement of each kind that a node sent: the first of those that return the same columns of
-/// rows that are told from others in the same way, such as by a list or by a Bloom filter.
-/// All partitions together show them shortened; each partition by itself, as
-/// `EXPLAIN ANALYZE VERBOSE` has it, shows them whole.
+/// One statement of each kind that a node sent. Statements of one kind return the same columns, and their conditions
+/// have the same form, such as a list or a Bloom filter; the first one is kept. The metric of all partitions shortens
+/// statements. Those of single partitions, in `EXPLAIN ANALYZE VERBOSE`, show them whole.
 #[derive(Debug)]
 pub(super) struct StatementsMetric {
     sent: Mutex<Vec<Sent>>,
@@ -32,14 +31,14 @@ struct Sent {
     text: String,
 }
 
-/// What statements of one kind have in common.
+/// The common part of statements of one kind.
 #[derive(Debug, Clone, PartialEq)]
 struct Kind {
     columns: Projection,
     condition: HashSet<Part>,
 }
 
-/// What a condition is made of, whatever its values are: a form of expression, or a function.
+/// An element of a condition without its values: a form of expression, or a function.
 type Part = (Discriminant<Expr>, Option<Function>);
 
 impl Kind {
@@ -59,13 +58,13 @@ impl Kind {
 }
 
 impl StatementsMetric {
-    /// Of a partition that has sent none.
+    /// Returns the metric of a partition that has sent no statement.
     #[must_use]
     pub(super) fn first() -> Self {
         Self { sent: Mutex::default(), whole: true }
     }
 
-    /// A statement that is sent.
+    /// Adds a statement, if it is the first of its kind.
     pub(super) fn add(&self, statement: &Statement) {
         let mut sent = self.sent();
         if sent.len() == MOST {
@@ -122,7 +121,7 @@ impl CustomMetricValue for StatementsMetric {
 
     fn is_eq(&self, other: &Arc<dyn CustomMetricValue>) -> bool {
         let Some(other) = other.as_any().downcast_ref::<Self>() else { return false };
-        // It may be this one.
+        // `other` may be `self`, whose lock must be released first.
         let others = other.sent().clone();
         others == *self.sent()
     }
@@ -167,7 +166,7 @@ mod tests {
             all.as_any().downcast_ref::<StatementsMetric>().unwrap().add(&statement(number, "d"));
         }
         assert_eq!(all.to_string().matches("SELECT").count(), MOST);
-        // One that returns the same columns of all rows is of another kind.
+        // A statement that returns the same columns of all rows is of another kind.
         assert!(all.to_string().contains(&format!("; {}", bare.sql())), "{all}");
     }
 }

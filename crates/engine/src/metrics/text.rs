@@ -6,14 +6,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use datafusion::physical_plan::metrics::CustomMetricValue;
 
-/// A text as a metric, such as a condition that is known only once a query runs.
+/// A text as a metric, such as a condition that becomes known while a query runs.
 #[derive(Debug, Default)]
 pub struct TextMetric {
     text: Mutex<String>,
 }
 
 impl TextMetric {
-    /// What EXPLAIN ANALYZE shows from now on.
+    /// Sets the text for EXPLAIN ANALYZE.
     pub fn say(&self, text: impl Into<String>) {
         *self.text.lock().unwrap_or_else(PoisonError::into_inner) = text.into();
     }

@@ -1,13 +1,12 @@
-//! Model tables: what a query would take if its scans gave only what passes their filters (ICPE 2020,
-//! §5.2), as an experiment.
+//! Model tables measure the time of a query whose scans return only the rows that pass their filters (ICPE 2020,
+//! §5.2). This is an experiment.
 //!
-//! For each scan of a query, its rows and columns are written to a table of their own, and the query runs
-//! over those tables, its filters kept. What it is faster by is an upper bound of what a drive can give
-//! that scans, filters and projects for nothing.
+//! For each scan of a query, its rows and columns are written to a separate table. The query then runs over those
+//! tables and keeps its filters. The saved time is an upper bound of the gain from a drive that scans, filters and
+//! projects at no cost.
 //!
-//! A model table is also laid out differently than the original, which can make a query faster or slower
-//! by itself. So there is a control that the paper does not have: each table, whole, written by the same
-//! writer.
+//! The layout of a model table also differs from that of the original, which can make a query faster or slower. A
+//! copy of each whole table by the same writer is the control, which the paper does not have.
 
 mod rewrite;
 
@@ -35,46 +34,46 @@ use crate::Engine;
 use crate::error::Result;
 use crate::query::Query;
 
-/// What a query runs over.
+/// The tables that a query runs over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Over {
-    /// Its tables.
+    /// The tables of the query.
     Original,
-    /// Copies of them, whole: what the writer's layout changes by itself.
+    /// Copies of the whole tables, which show the effect of the writer's layout.
     Layout,
-    /// For each scan, what passes its filters and is asked for.
+    /// For each scan, the rows that pass its filters, with the columns that it needs.
     Model,
 }
 
-/// Writes model tables below a location that is nobody else's, who removes it afterwards.
+/// Writes model tables below a location. The caller uses it for nothing else, and removes it afterwards.
 #[derive(Debug)]
 pub struct ModelTables {
-    /// A URL that ends in `/`.
+    /// The URL of the location, which ends in `/`.
     root: String,
-    /// Copies of whole tables, by the name of the table.
+    /// The copies of whole tables, by the name of the table.
     copies: BTreeMap<String, Arc<dyn TableProvider>>,
-    /// How many tables there are, and therefore the number of the next one.
+    /// The number of tables written so far, and so the number of the next one.
     written: usize,
 }
 
-/// A query whose tables are written.
+/// A query whose model tables are written.
 #[derive(Debug, Clone)]
 pub struct Modelled {
     sql: String,
-    /// Scans of its plan.
+    /// The number of scans of its plan.
     pub scans: usize,
-    /// Model tables that they read; scans that are alike share one.
+    /// The number of model tables that they read; equal scans share one.
     pub tables: usize,
-    /// Whether the plan over the model tables has the same operators as over the original ones, in
-    /// the same places.
+    /// True if the plan over the model tables has the same operators as that over the original ones, in the same
+    /// places.
     pub same_plan: bool,
-    /// Whether the plan limits rows somewhere: which ones, the query may leave open.
+    /// True if the plan limits rows somewhere. The query may then leave open which rows it returns.
     pub has_limit: bool,
     plans: [LogicalPlan; 3],
 }
 
 impl ModelTables {
-    /// Below a location of a store that the engine knows: `s3://bucket/prefix/`.
+    /// Creates the writer for a location in a store of the engine: `s3://bucket/prefix/`.
     #[must_use]
     pub fn new(root: impl Into<String>) -> Self {
         let mut root = root.into();
@@ -143,8 +142,8 @@ impl ModelTables {
         })
     }
 
-    /// Writes some columns of a scan's table, and the rows that pass its filters if they are `filtered`,
-    /// as so many files of Parquet.
+    /// Writes some columns of a scan's table as this many Parquet files. If `filtered`, only the rows that pass its
+    /// filters are written.
     async fn table(
         &mut self,
         state: &SessionState,
@@ -172,12 +171,11 @@ impl ModelTables {
 }
 
 impl Modelled {
-    /// The query over its tables, their copies or the model tables, with counters and a timeline of its
-    /// own.
+    /// Returns the query over its own tables, their copies or the model tables, with its own counters and timeline.
     ///
     /// # Errors
     ///
-    /// If the query cannot be planned any more.
+    /// If the query can no longer be planned.
     pub async fn query(&self, engine: &Engine, over: Over) -> Result<Query> {
         let plan = match over {
             Over::Original => &self.plans[0],
@@ -192,12 +190,12 @@ fn source(table: &Arc<dyn TableProvider>) -> Arc<dyn TableSource> {
     provider_as_source(Arc::clone(table))
 }
 
-/// What scans have in common that may share a model table.
+/// Returns a key that is equal for scans that can share a model table.
 fn like(scan: &TableScan) -> String {
     format!("{} {:?} {:?}", scan.table_name, scan.projection, scan.filters)
 }
 
-/// How many files a scan's table has; 1 if it is none of files.
+/// Returns the number of files of a scan's table; 1 if it has no files.
 async fn files(state: &SessionState, scan: &TableScan) -> PlanResult<usize> {
     let session: &dyn Session = state;
     let table = source_as_provider(&scan.source)?;
@@ -215,7 +213,7 @@ async fn files(state: &SessionState, scan: &TableScan) -> PlanResult<usize> {
     Ok(files.len().max(1))
 }
 
-/// The operators of a plan with their depth.
+/// Lists the operators of a plan with their depth.
 fn shape(plan: &Arc<dyn ExecutionPlan>, depth: usize, names: &mut Vec<String>) {
     names.push(format!("{depth} {}", plan.name()));
     for child in plan.children() {

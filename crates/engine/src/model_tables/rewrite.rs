@@ -1,4 +1,4 @@
-//! Scans of an optimized plan: found, copied, replaced.
+//! Finds, copies and replaces the scans of an optimized plan.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -10,10 +10,10 @@ use datafusion::logical_expr::{
     LogicalPlan, LogicalPlanBuilder, TableScan, TableScanBuilder, TableSource,
 };
 
-/// Columns of a table, by their places.
+/// Columns of a table, by their indexes.
 pub(super) type Columns = BTreeSet<usize>;
 
-/// The scans of a plan, those of its subqueries included.
+/// Returns the scans of a plan, including those of its subqueries.
 pub(super) fn scans(plan: &LogicalPlan) -> Result<Vec<TableScan>> {
     let mut scans = Vec::new();
     plan.apply_with_subqueries(|node| {
@@ -25,7 +25,7 @@ pub(super) fn scans(plan: &LogicalPlan) -> Result<Vec<TableScan>> {
     Ok(scans)
 }
 
-/// Whether a plan limits rows somewhere.
+/// Returns whether a plan limits rows somewhere.
 pub(super) fn has_limit(plan: &LogicalPlan) -> Result<bool> {
     let mut found = false;
     plan.apply_with_subqueries(|node| {
@@ -40,8 +40,8 @@ pub(super) fn has_limit(plan: &LogicalPlan) -> Result<bool> {
     Ok(found)
 }
 
-/// The columns that a scan needs: those that it gives, and those of its filters. One at least, since a
-/// file without columns has no rows.
+/// Returns the columns that a scan needs: those that it returns, and those of its filters. There is at least one,
+/// since a file without columns has no rows.
 pub(super) fn columns(scan: &TableScan) -> Result<Columns> {
     let schema = scan.source.schema();
     let mut columns: Columns = match &scan.projection {
@@ -59,8 +59,8 @@ pub(super) fn columns(scan: &TableScan) -> Result<Columns> {
     Ok(columns)
 }
 
-/// What a scan's table has in some columns, of the rows that pass the scan's filters if they are
-/// `filtered`.
+/// Returns a plan for some columns of a scan's table. If `filtered`, it returns only the rows that pass the scan's
+/// filters.
 pub(super) fn copied(scan: &TableScan, columns: &Columns, filtered: bool) -> Result<LogicalPlan> {
     let all = TableScanBuilder::new(scan.table_name.clone(), Arc::clone(&scan.source))
         .with_projection(Some(columns.iter().copied().collect()))
@@ -72,8 +72,8 @@ pub(super) fn copied(scan: &TableScan, columns: &Columns, filtered: bool) -> Res
     }
 }
 
-/// A plan whose scans read other tables, which have these columns of the original ones; a scan for which
-/// there is none stays as it is.
+/// Makes the scans of a plan read other tables, which have these columns of the original ones. A scan for which `by`
+/// returns none is unchanged.
 pub(super) fn replaced(
     plan: &LogicalPlan,
     mut by: impl FnMut(&TableScan) -> Result<Option<(Columns, Arc<dyn TableSource>)>>,

@@ -1,4 +1,4 @@
-//! Which columns the folders of objects are named by, where nobody declares them.
+//! Infers partition columns from the folders of objects.
 
 use std::collections::BTreeMap;
 
@@ -13,8 +13,8 @@ use super::{Partitions, types};
 use crate::external_tables::inferred_partition_type;
 use crate::notes::some_of;
 
-/// The columns that the folders of all objects at a location are named by, from the first folder on, and a note if
-/// others are no columns because not all objects have them.
+/// Returns the columns that the folders of all objects at a location name, from the first folder on. The note is
+/// about other folders that are no columns, because not all objects have them.
 pub(crate) fn columns(
     location: &ListingTableUrl,
     objects: &[ObjectMeta],
@@ -60,8 +60,8 @@ pub(crate) fn columns(
     (Partitions::new(columns), note)
 }
 
-/// The names and the values of the folders `name=value/` that an object is in, from the location on and up to the
-/// first one of another kind: DataFusion looks for them there.
+/// Returns the names and values of the folders `name=value/` of an object, from the location to the first folder of
+/// another form. DataFusion looks for partition columns only there.
 fn folders<'a>(location: &ListingTableUrl, path: &'a Path) -> Vec<(&'a str, &'a str)> {
     let below: Vec<&str> = match location.strip_prefix(path) {
         Some(parts) => parts.collect(),
@@ -71,7 +71,7 @@ fn folders<'a>(location: &ListingTableUrl, path: &'a Path) -> Vec<(&'a str, &'a 
     parts.iter().map_while(|part| part.split_once('=')).collect()
 }
 
-/// The type of a column of values, but for those that stand for NULL.
+/// Returns the type of a column of values, ignoring those that stand for NULL.
 fn data_type<'a>(values: impl Iterator<Item = &'a str>) -> DataType {
     let values = values.filter(|value| *value != NULL);
     let decoded = values.map(|value| percent_decode_str(value).decode_utf8().map(Into::into));

@@ -1,8 +1,8 @@
-//! Columns that folders `name=value/` are named by, as Hive, Spark and DuckDB have them.
+//! Partition columns: columns that folders `name=value/` name, as in Hive, Spark and DuckDB.
 //!
-//! DataFusion has no NULL among their values. So its listing reads them as text ([`Partitions::as_text`]), and the
-//! scan gives them their types ([`Partitions::typed`]), in which the name that stands for NULL is NULL. Filters on
-//! them are evaluated over the text in the same way ([`Partitions::over_text`]).
+//! DataFusion does not support NULL among their values. Its listing therefore reads them as text
+//! ([`Partitions::as_text`]), and the scan converts them ([`Partitions::typed`]) and replaces the folder name for
+//! NULL by NULL. Filters on them are evaluated over the text in the same way ([`Partitions::over_text`]).
 
 pub(crate) mod inferred;
 mod types;
@@ -23,12 +23,12 @@ use datafusion::logical_expr::{Expr, lit, try_cast, when};
 use self::value::NULL;
 use crate::{ErrorKind, Told};
 
-/// The columns that the folders of a table are named by, in the order of the folders.
+/// The partition columns of a table, in the order of the folders.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Partitions(Vec<FieldRef>);
 
 impl Partitions {
-    /// Those of these names and types.
+    /// Makes partition columns of names and types.
     pub(crate) fn new(columns: impl IntoIterator<Item = (String, DataType)>) -> Self {
         // A folder may stand for NULL.
         let field = |(name, data_type)| Arc::new(Field::new(name, data_type, true));
@@ -39,33 +39,34 @@ impl Partitions {
         self.0.is_empty()
     }
 
-    /// The columns, all of which may be NULL.
+    /// Returns the columns, all of which are nullable.
     pub(crate) fn fields(&self) -> &[FieldRef] {
         &self.0
     }
 
-    /// Whether there is a column of this name.
+    /// Returns whether there is a column of this name.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.0.iter().any(|field| field.name() == name)
     }
 
-    /// The name that two of them have, if there is one.
+    /// Returns the first name that two columns have, if there is one.
     pub(crate) fn twice(&self) -> Option<&str> {
         let mut names = HashSet::new();
         self.0.iter().map(|field| field.name().as_str()).find(|name| !names.insert(*name))
     }
 
-    /// The same columns as DataFusion's listing has them.
+    /// Returns the columns as text, for DataFusion's listing.
     pub(crate) fn as_text(&self) -> Vec<(String, DataType)> {
         self.0.iter().map(|field| (field.name().clone(), DataType::Utf8)).collect()
     }
 
-    /// The same columns with their types.
+    /// Returns the columns with their types.
     pub(crate) fn as_typed(&self) -> Vec<(String, DataType)> {
         self.0.iter().map(|field| (field.name().clone(), field.data_type().clone())).collect()
     }
 
-    /// Filters over the columns of a table as those over its listing, in which these columns are text. Others stay.
+    /// Converts filters on these columns into filters over the listing, in which the columns are text. Other filters
+    /// are unchanged.
     ///
     /// # Errors
     ///
@@ -93,15 +94,15 @@ impl Partitions {
             let value = try_cast(text.clone(), field.data_type().clone());
             Ok(Transformed::yes(when(text.eq(lit(NULL)), null).otherwise(value)?))
         });
-        // What is neither true nor false is no match.
+        // A condition that is NULL does not match.
         Ok(typed.data()?.is_true())
     }
 
-    /// A scan of what the listing found, with the values of these columns as they are to be read.
+    /// Converts the partition values of a listing's scan to the types of the columns.
     ///
     /// # Errors
     ///
-    /// If a folder has a name that is no value of the column.
+    /// If the name of a folder is not a value of its column.
     pub(crate) fn typed(&self, config: FileScanConfig, collected: bool) -> Result<FileScanConfig> {
         let is_inexact = matches!(config.statistics().num_rows, Precision::Inexact(_));
         let schema = Arc::clone(config.file_source().table_schema().table_schema());
@@ -160,14 +161,14 @@ impl Partitions {
     }
 }
 
-/// What is known of a column that has the same value in so many rows.
+/// Returns the statistics of a column that has the same value in this many rows.
 fn column_statistics(value: &ScalarValue, rows: Precision<usize>) -> ColumnStatistics {
     // Without rows, there is no value.
     if value.is_null() || rows == Precision::Exact(0) {
         return ColumnStatistics { null_count: rows, ..ColumnStatistics::new_unknown() };
     }
     let width = value.data_type().primitive_width();
-    // Bounds of floating-point numbers tell nothing about NaN and zeros.
+    // Bounds of floating-point numbers are not reliable for NaN and zeros.
     if value.data_type().is_floating() {
         return ColumnStatistics {
             null_count: Precision::Exact(0),

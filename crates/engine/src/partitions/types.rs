@@ -1,12 +1,12 @@
-//! The types that values in the names of folders have, where nobody declares them.
+//! Infers the types of partition columns from their values.
 
 use arrow::datatypes::{DECIMAL128_MAX_PRECISION, DataType, TimeUnit};
 use datafusion::common::ScalarValue;
 
 use crate::external_tables::inferred_partition_type;
 
-/// The type of a column of values: the first one that every value comes back from as it is written, in the form in
-/// which COPY writes it. A number with zeros in front, or `2024-1-5`, stays text.
+/// Returns the first type that reproduces every text when its value is written, in the form in which COPY writes it.
+/// A number with leading zeros, or `2024-1-5`, stays text.
 pub(super) fn of(values: &[String]) -> DataType {
     let is_all = |data_type: &DataType| {
         !values.is_empty() && values.iter().all(|value| comes_back(value, data_type))
@@ -23,9 +23,9 @@ pub(super) fn of(values: &[String]) -> DataType {
     fits.unwrap_or_else(inferred_partition_type)
 }
 
-/// Whether a value of the type that a text stands for is written as this text.
+/// Returns whether parsing a text as a type and writing the value reproduces the text.
 fn comes_back(text: &str, data_type: &DataType) -> bool {
-    // Arrow takes `nan` and `inf` in any case, which may be words.
+    // Arrow parses `nan` and `inf` in any letter case, and these may be words.
     let may_be_word = data_type.is_floating() && !text.contains(|c: char| c.is_ascii_digit());
     let written = || {
         let value = ScalarValue::try_from_string(text.to_owned(), data_type).ok()?;
@@ -34,7 +34,7 @@ fn comes_back(text: &str, data_type: &DataType) -> bool {
     !may_be_word && written() == Some(ScalarValue::from(text))
 }
 
-/// The type of decimals that all have as many digits behind the point.
+/// Returns the decimal type of values that all have the same number of digits after the point.
 fn decimal(values: &[String]) -> Option<DataType> {
     let (mut most, mut scale) = (0, None);
     for value in values {

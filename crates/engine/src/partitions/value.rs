@@ -1,18 +1,18 @@
-//! Values of columns as names of folders.
+//! Values of partition columns in the names of folders.
 
 use std::fmt::Write;
 
-/// What a folder is named by where a value is NULL, as of Hive and Spark.
+/// The folder name for NULL, as in Hive and Spark.
 pub(crate) const NULL: &str = "__HIVE_DEFAULT_PARTITION__";
 
-/// A name or a value in the name of a folder: what separates, and what stores treat specially, is percent-encoded, as
-/// Hive and Spark do it.
+/// Encodes a name or a value for the name of a folder. Separators, and characters that stores treat specially, are
+/// percent-encoded, as in Hive and Spark.
 pub(crate) fn encoded(text: &str) -> String {
     const SPECIAL: &str = "\"#%'*/:=?\\{[]^";
     let mut encoded = String::with_capacity(text.len());
     for c in text.chars() {
         match c.is_ascii_control() || SPECIAL.contains(c) {
-            // It is ASCII.
+            // The character is ASCII.
             true => drop(write!(encoded, "%{:02X}", u32::from(c))),
             false => encoded.push(c),
         }

@@ -1,8 +1,8 @@
-//! Which decision is about which scan.
+//! Matches decisions to scans.
 
 use crate::choice::Decision;
 
-/// The decisions of a plan, of which each is about one scan at most.
+/// The decisions of a plan, each of which belongs to at most one scan.
 pub(super) struct Decided<'a> {
     decisions: &'a [Decision],
     given: Vec<bool>,
@@ -13,8 +13,8 @@ impl<'a> Decided<'a> {
         Self { decisions, given: vec![false; decisions.len()] }
     }
 
-    /// The decision about the scan of `subject`: of several, the first that was not asked for yet,
-    /// as operators decide in the order of the plan.
+    /// Returns the decision about the scan of `subject`. If there are several, it is the first one not yet returned,
+    /// because operators decide in the order of the plan.
     pub(super) fn about(&mut self, subject: &str) -> Option<usize> {
         let of =
             |decision: &Decision| decision.chosen.is_some() && is_about(&decision.subject, subject);
@@ -28,8 +28,8 @@ impl<'a> Decided<'a> {
     }
 }
 
-/// Whether a decision's words are about a scan: its objects, these `on` the keys of a join, or an
-/// operator `over` them.
+/// Returns whether a decision's subject is a scan: the scan's objects, these `on` the keys of a join, or an operator
+/// `over` them.
 fn is_about(words: &str, scan: &str) -> bool {
     let join = words.strip_prefix(scan).is_some_and(|rest| rest.starts_with(" on "));
     let over = words.strip_suffix(scan).is_some_and(|rest| rest.ends_with(" over "));

@@ -1,55 +1,55 @@
-//! What was counted at an operator while it ran.
+//! Counts of an operator's run.
 
 use std::time::Duration;
 
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::metrics::{MetricValue, MetricsSet};
 
-/// What an operator did, counted where it ran; its time is measured.
+/// The counts and the measured time of an operator's run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Flow {
-    /// Rows that it put out.
+    /// The number of output rows.
     pub rows: Option<u64>,
-    /// Time that it computed, in all threads together.
+    /// The computing time, summed over all threads.
     pub computing: Duration,
-    /// What a scan asked of its store.
+    /// The requests and bytes of a scan.
     pub asked: Option<Asked>,
-    /// What crossed the switch.
+    /// The packets that crossed the switch.
     pub wire: Option<Wire>,
-    /// What it says in words: the statements that it sent, the keys, what it decided.
+    /// Metrics in words, by name: the statements that were sent, the keys, the decisions.
     pub said: Vec<(String, String)>,
 }
 
-/// What a scan asked of its store.
+/// The requests of a scan to its store.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Asked {
-    /// Statements, retries included.
+    /// The number of statements, retries included.
     pub selects: u64,
-    /// GET requests, as far as they were kept.
+    /// The number of GET requests, as far as they were recorded.
     pub gets: u64,
-    /// Bytes that the store scanned.
+    /// The number of bytes that the store scanned.
     pub scanned: u64,
-    /// Bytes that came over the link.
+    /// The number of bytes that came over the link.
     pub link: u64,
-    /// Objects or ranges that were read here because the store could not answer.
+    /// The number of objects or ranges that were read locally because the store could not answer.
     pub fallbacks: u64,
 }
 
-/// What crossed the switch on its way to the client.
+/// The traffic through the switch on its way to the client.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Wire {
-    /// Packets that came in.
+    /// The number of packets that entered the switch.
     pub packets_in: u64,
-    /// Packets that went on.
+    /// The number of packets that the switch forwarded.
     pub packets_out: u64,
-    /// Bytes that came in.
+    /// The number of bytes that entered the switch.
     pub bytes_in: u64,
-    /// Bytes that went on, with those of columns that were fetched afterwards.
+    /// The number of bytes that the switch forwarded, with those of columns that were fetched afterwards.
     pub bytes_out: u64,
 }
 
 impl Flow {
-    /// What the node counted so far.
+    /// Returns the counts of a node so far.
     pub(super) fn of(plan: &dyn ExecutionPlan) -> Self {
         let Some(metrics) = plan.metrics() else { return Self::default() };
         let computing = metrics.elapsed_compute().unwrap_or(0);
@@ -77,7 +77,7 @@ impl Flow {
         }
     }
 
-    /// With what a node below asked for this one.
+    /// Adds the counts of a node below that reads for this one.
     pub(super) fn over(mut self, below: Self) -> Self {
         self.asked = match (self.asked, below.asked) {
             (Some(here), Some(there)) => Some(Asked {

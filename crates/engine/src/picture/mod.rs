@@ -1,7 +1,10 @@
-//! A plan as a picture of it shows it: what runs where, and what goes from there to here.
+//! A plan as plain data for drawing: where its operators run, and how rows flow between them.
 //!
-//! The nodes of a plan become [`Operator`]s, plain data: those that only hand rows on are left out,
-//! and a scan with what belongs to it is one. Who draws needs to know nothing of DataFusion.
+//! The nodes of a plan become [`Operator`]s. Nodes that only pass rows on are left out, and a scan is one operator
+//! together with its helper nodes. Drawing needs no types of DataFusion.
+//!
+//! `flow` counts what an operator did, `decided` finds the decision about a scan, `scan` finds the objects of a node,
+//! and `title` names operators.
 
 mod decided;
 mod flow;
@@ -20,54 +23,54 @@ use crate::choice::Decision;
 use crate::physical_plan::switch_prune::SwitchPruneExec;
 use crate::timeline::Recorded;
 
-/// The operators of a plan that are worth a box.
+/// The operators of a plan that are drawn.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Picture {
-    /// Each after those whose rows it takes; the last one puts out the answer.
+    /// The operators, each after its inputs; the last one returns the answer.
     pub operators: Vec<Operator>,
-    /// The nodes that are left out.
+    /// The number of nodes that are left out.
     pub left_out: usize,
 }
 
-/// An operator as a picture shows it.
+/// An operator as it is drawn.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Operator {
-    /// Where it runs.
+    /// The place where it runs.
     pub place: Place,
-    /// What it does, in a word or two: `Join`, `Top 10`.
+    /// A title of a word or two: `Join`, `Top 10`.
     pub title: String,
-    /// What it reads, if it is a scan: `s3://bucket/t/a.csv and 3 more`.
+    /// The objects that it reads, if it is a scan: `s3://bucket/t/a.csv and 3 more`.
     pub subject: Option<String>,
-    /// What EXPLAIN says about it.
+    /// The text of EXPLAIN about it.
     pub detail: String,
-    /// Whose rows it takes, as indexes of operators before it.
+    /// Its inputs, as indexes of operators before it.
     pub inputs: Vec<usize>,
-    /// The decision about it, as an index into those of the plan.
+    /// The decision about it, as an index into the decisions of the plan.
     pub decision: Option<usize>,
-    /// What was counted, if it ran.
+    /// The counts of its run, if it ran.
     pub flow: Option<Flow>,
 }
 
-/// Where an operator runs.
+/// A place where an operator runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Place {
-    /// It reads a store, which may do a part of it.
+    /// The operator reads a store, which may do a part of the work.
     Store,
-    /// Rows pass it on their way.
+    /// The operator runs on the switch that rows pass on their way.
     Switch,
-    /// Here.
+    /// The operator runs locally.
     Client,
 }
 
 impl Picture {
-    /// A plan, and what was decided about its operators.
+    /// Makes the picture of a plan with the decisions about its operators.
     #[must_use]
     pub fn of(plan: &Arc<dyn ExecutionPlan>, decisions: &[Decision]) -> Self {
         Self::drawn(plan, decisions, None)
     }
 
-    /// A plan that has run, with what was counted at each operator. Scans that do not count their own
-    /// requests are told from those of `recorded` by their objects.
+    /// Makes the picture of a plan that has run, with the counts of each operator. For scans that do not count their
+    /// own requests, the counts come from the requests in `recorded` to their objects.
     #[must_use]
     pub fn ran(plan: &Arc<dyn ExecutionPlan>, decisions: &[Decision], recorded: &Recorded) -> Self {
         Self::drawn(plan, decisions, Some(recorded))
@@ -95,7 +98,7 @@ impl Picture {
         picture
     }
 
-    /// Adds a node and all below; returns the operators that its rows come from.
+    /// Adds a node and all nodes below; returns the operators that its rows come from.
     fn add(&mut self, plan: &Arc<dyn ExecutionPlan>, drawing: &mut Drawing<'_>) -> Vec<usize> {
         if let Some(reads) = Reads::of(plan) {
             let decided = &mut drawing.decided;
@@ -115,7 +118,7 @@ impl Picture {
             }
             return vec![index];
         }
-        // What a statement leaves that has done its work when it was planned, or only defines a name.
+        // This is the empty plan of a statement that has done its work during planning, or only defines a name.
         if plan.is::<EmptyExec>() && plan.schema().fields().is_empty() {
             self.left_out += 1;
             return Vec::new();
@@ -146,14 +149,14 @@ impl Picture {
     }
 }
 
-/// What is known while a plan becomes a picture.
+/// The state while a plan becomes a picture.
 struct Drawing<'a> {
     decided: Decided<'a>,
     has_run: bool,
     objects: Objects,
 }
 
-/// What a scan counted, with what belongs to it.
+/// Returns the counts of a scan together with those of the node below it.
 fn flow_of(plan: &Arc<dyn ExecutionPlan>) -> Flow {
     let below = plan.children().into_iter().next();
     let flow = Flow::of(plan.as_ref());
@@ -163,7 +166,7 @@ fn flow_of(plan: &Arc<dyn ExecutionPlan>) -> Flow {
     }
 }
 
-/// What EXPLAIN says of a node, without its name.
+/// Returns the EXPLAIN text of a node without its name.
 fn detail(plan: &dyn ExecutionPlan) -> String {
     let line = displayable(plan).one_line().to_string();
     let line = line.trim();
@@ -210,7 +213,7 @@ mod tests {
         assert!(join.detail.contains("column1") && join.inputs.len() == 2, "{join:?}");
         assert!(!join.detail.contains("HashJoinExec"), "{join:?}");
         assert!(left_out > 0);
-        // Every operator but the last hands its rows to one other.
+        // Every operator but the last is the input of one other.
         let mut taken: Vec<_> = operators.iter().flat_map(|it| it.inputs.clone()).collect();
         taken.sort_unstable();
         assert_eq!(taken, (0..operators.len() - 1).collect::<Vec<_>>());

@@ -15,20 +15,20 @@ use crate::physical_plan::s3_group_by::S3GroupByExec;
 use crate::physical_plan::top_k_sample::TopKSampleExec;
 use crate::timeline::Recorded;
 
-/// What a node reads.
+/// The objects that a node reads.
 pub(crate) struct Reads {
-    /// Its objects in words.
+    /// A description of the objects.
     pub(crate) subject: String,
-    /// Whether they are somewhere else than on this machine.
+    /// True if the objects are not local files.
     pub(crate) is_remote: bool,
-    /// The nodes that this is one of together.
+    /// The number of plan nodes that form this scan.
     pub(crate) nodes: usize,
-    /// Its objects: `s3://bucket/t/a.csv`.
+    /// The URLs of the objects: `s3://bucket/t/a.csv`.
     pub(crate) objects: Vec<String>,
 }
 
 impl Reads {
-    /// None, if the node reads no files.
+    /// Returns the objects that a node reads; none if it reads no files.
     pub(crate) fn of(plan: &Arc<dyn ExecutionPlan>) -> Option<Self> {
         if plan.is::<TopKSampleExec>() {
             let scan = plan.children().into_iter().next()?;
@@ -46,7 +46,7 @@ impl Reads {
     }
 }
 
-/// The files that a node reads; none if it reads none.
+/// Returns the scan configuration of a node that reads files; none for other nodes.
 pub(crate) fn config(plan: &Arc<dyn ExecutionPlan>) -> Option<&FileScanConfig> {
     if let Some(aggregate) = plan.downcast_ref::<S3AggregateExec>() {
         return Some(aggregate.config());
@@ -57,7 +57,7 @@ pub(crate) fn config(plan: &Arc<dyn ExecutionPlan>) -> Option<&FileScanConfig> {
     as_scan(plan.as_ref())
 }
 
-/// Which operators read which objects.
+/// The readers of each object: operators, by index.
 #[derive(Default)]
 pub(crate) struct Objects {
     readers: BTreeMap<String, Vec<usize>>,
@@ -70,7 +70,8 @@ impl Objects {
         }
     }
 
-    /// What each operator asked for while the plan ran. Who reads the same object shares it evenly.
+    /// Returns the requests of each operator while the plan ran. Operators that read the same object share its
+    /// requests evenly.
     pub(crate) fn asked(&self, recorded: &Recorded) -> BTreeMap<usize, Asked> {
         let mut asked: BTreeMap<usize, Asked> = BTreeMap::new();
         for operator in self.readers.values().flatten() {

@@ -1,4 +1,4 @@
-//! Operators in a word or two.
+//! Titles of operators, a word or two each.
 
 use datafusion::datasource::sink::DataSinkExec;
 use datafusion::physical_expr::expressions::Column;
@@ -26,7 +26,7 @@ const HANDS_ON: [&str; 7] = [
     "SwitchExec",
 ];
 
-/// Whether a node only hands on the rows that it is given.
+/// Returns whether a node only passes on the rows that it is given.
 pub(crate) fn hands_on(plan: &dyn ExecutionPlan) -> bool {
     if let Some(projection) = plan.downcast_ref::<ProjectionExec>() {
         return projection.expr().iter().all(|it| it.expr.is::<Column>());
@@ -34,7 +34,7 @@ pub(crate) fn hands_on(plan: &dyn ExecutionPlan) -> bool {
     HANDS_ON.contains(&plan.name())
 }
 
-/// What a node does.
+/// Returns the title of a node.
 pub(crate) fn of(plan: &dyn ExecutionPlan) -> String {
     let words = if let Some(aggregate) = plan.downcast_ref::<AggregateExec>() {
         let grouped = !aggregate.group_expr().is_true_no_grouping();

@@ -1,9 +1,9 @@
-//! How long threads are in an operator.
+//! Clocks that measure the time of threads in each operator.
 //!
-//! DataFusion's metrics do not add up to that: `elapsed_compute` of a Parquet scan leaves out its
-//! decoding, `time_elapsed_scanning_total` includes the time of the operators above, and no metric says
-//! how long a scan waits for the network. So every operator gets a clock of ours: the time inside its
-//! `poll_next`, less that of the inputs that it polls meanwhile on the same thread.
+//! DataFusion's metrics do not add up to that time: `elapsed_compute` of a Parquet scan leaves out its decoding,
+//! `time_elapsed_scanning_total` includes the time of the operators above, and no metric measures how long a scan
+//! waits for the network. Every operator therefore gets our own clock. It measures the time inside its `poll_next`,
+//! minus that of the inputs that it polls meanwhile on the same thread.
 
 use std::cell::Cell;
 use std::fmt;
@@ -22,10 +22,10 @@ use datafusion::physical_plan::execution_plan::ReplaceChildrenOptions;
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
 use futures::{Stream, StreamExt};
 
-/// What a clock has measured, over all partitions.
+/// The measurements of one operator, over all partitions.
 #[derive(Debug)]
 pub(super) struct Clock {
-    /// When the plan began to run.
+    /// The time at which the plan began to run.
     began: Instant,
     own: AtomicU64,
     waited: AtomicU64,
@@ -50,34 +50,34 @@ impl Clock {
         })
     }
 
-    /// Seconds that threads were in the operator itself.
+    /// Returns the seconds that threads spent in the operator itself.
     pub(super) fn own(&self) -> f64 {
         seconds(self.own.load(Ordering::Relaxed))
     }
 
-    /// Seconds from finding nothing to being asked again, of all partitions: of a scan, what it waits for
-    /// the store.
+    /// Returns the seconds from a pending poll to the next poll, over all partitions. For a scan, this is the wait
+    /// for the store.
     pub(super) fn waited(&self) -> f64 {
         seconds(self.waited.load(Ordering::Relaxed))
     }
 
-    /// Bytes of its rows, without what is reserved beside them.
+    /// Returns the bytes of the output rows, without reserved capacity.
     pub(super) fn bytes(&self) -> f64 {
         self.bytes.load(Ordering::Relaxed) as f64
     }
 
-    /// When it was first asked for rows; none if it never was.
+    /// Returns the time of the first poll in seconds; none if the operator was never polled.
     pub(super) fn started(&self) -> Option<f64> {
         let polled = self.polled.load(Ordering::Relaxed);
         polled.then(|| seconds(self.started.load(Ordering::Relaxed)))
     }
 
-    /// When its last partition gave its first rows, or ended without any.
+    /// Returns the time, in seconds, at which the last partition returned its first rows or ended without any.
     pub(super) fn first(&self) -> f64 {
         seconds(self.first.load(Ordering::Relaxed))
     }
 
-    /// When its last partition ended.
+    /// Returns the time, in seconds, at which the last partition ended.
     pub(super) fn ended(&self) -> f64 {
         seconds(self.ended.load(Ordering::Relaxed))
     }
@@ -95,7 +95,7 @@ fn nanos(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// An operator with a clock. To whoever asks what it is, it is the operator.
+/// An operator with a clock. Downcasts return the operator itself.
 #[derive(Debug)]
 pub(super) struct Clocked {
     input: Arc<dyn ExecutionPlan>,
@@ -160,14 +160,14 @@ impl ExecutionPlan for Clocked {
 }
 
 thread_local! {
-    /// Nanoseconds in the clocked inputs of the operator that this thread is in.
+    /// The nanoseconds that this thread has spent in clocked inputs of its current operator.
     static INPUTS: Cell<u64> = const { Cell::new(0) };
 }
 
 struct ClockedStream {
     input: SendableRecordBatchStream,
     clock: Arc<Clock>,
-    /// Since when it has had nothing to give.
+    /// The time since which the input has been pending.
     pending: Option<Instant>,
     given: bool,
     ended: bool,
@@ -207,7 +207,7 @@ impl Stream for ClockedStream {
             }
             Poll::Ready(Some(Ok(batch))) => {
                 clock.bytes.fetch_add(bytes_of_rows(batch), Ordering::Relaxed);
-                // Counting is nobody's work.
+                // The time of counting belongs to no operator.
                 INPUTS.set(outside.saturating_add(nanos(start.elapsed())));
             }
             Poll::Ready(_) => {}
@@ -226,20 +226,21 @@ impl Stream for ClockedStream {
     }
 }
 
-/// The bytes of a batch's rows as they would be sent: of its buffers only what the rows have there.
+/// Returns the bytes of a batch's rows as they would be sent, that is, only the used parts of the buffers.
 fn bytes_of_rows(batch: &RecordBatch) -> u64 {
     let columns = batch.columns().iter().map(|column| column.to_data());
     columns.map(|column| (slice(&column) + long_views(&column)) as u64).sum()
 }
 
-/// All but the long values of views; of types that arrow cannot tell it of, all that is in memory.
+/// Returns the used bytes without the long values of views. For types that arrow does not measure, the whole memory
+/// is counted.
 fn slice(data: &ArrayData) -> usize {
     data.get_slice_memory_size().unwrap_or_else(|_| data.get_array_memory_size())
 }
 
-/// The bytes of the values that views have in buffers beside themselves.
+/// Returns the bytes of the values that views keep in separate buffers.
 fn long_views(data: &ArrayData) -> usize {
-    /// The longest value that a view has in itself.
+    /// The length in bytes of the longest value that a view stores inline.
     const INLINE: u32 = 12;
     if !matches!(data.data_type(), DataType::Utf8View | DataType::BinaryView) {
         return data.child_data().iter().map(long_views).sum();
@@ -256,7 +257,7 @@ impl RecordBatchStream for ClockedStream {
     }
 }
 
-/// Whoever needs no more rows drops the stream.
+/// A stream is dropped when no more rows are needed.
 impl Drop for ClockedStream {
     fn drop(&mut self) {
         self.end(Instant::now());
@@ -269,7 +270,7 @@ mod tests {
 
     use super::*;
 
-    /// Rows that a filter leaves of a batch, or that a builder has reserved more room for.
+    /// The buffers are larger than the rows if a filter has sliced a batch, or a builder has reserved capacity.
     #[test]
     fn bytes_are_those_of_the_rows_and_not_of_their_buffers() {
         let mut text = arrow::array::StringBuilder::with_capacity(1000, 1 << 18);
@@ -284,7 +285,8 @@ mod tests {
             RecordBatch::try_from_iter(columns).unwrap()
         };
         let six = bytes_of_rows(&batch(6));
-        // 8 of a number, 4 and an offset of 4 of a text, 16 and 35 of a view; and one more offset.
+        // A row has 8 bytes of a number, 4 and an offset of 4 of a text, 16 and 35 of a view; one more offset ends
+        // the list.
         assert!((6 * 67..=6 * 67 + 16).contains(&six), "{six}");
         assert_eq!(bytes_of_rows(&batch(0)), bytes_of_rows(&batch(0).slice(0, 0)));
         let reserved =

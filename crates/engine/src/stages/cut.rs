@@ -1,4 +1,4 @@
-//! A plan cut into stages.
+//! Cuts a plan into stages.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -21,16 +21,16 @@ use super::clock::{Clock, Clocked};
 use crate::picture::scan::Reads;
 use crate::picture::title;
 
-/// What an operator is to the model of stages.
+/// The role of an operator in the model of stages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Part {
     /// Reads a table.
     Scan,
-    /// A filter or projection of a scan's rows.
+    /// Filters or projects a scan's rows.
     FilterProject,
-    /// Hands on the rows of a scan, so that a filter above it is still one of a scan's rows.
+    /// Passes on the rows of a scan, so that a filter above it still counts as one of a scan's rows.
     HandsOn,
-    /// Anything else.
+    /// Any other operator.
     Other,
 }
 
@@ -39,32 +39,32 @@ pub(super) enum Part {
 pub(super) struct Node {
     pub(super) title: String,
     pub(super) part: Part,
-    /// If it reads a table: in words, and its objects.
+    /// The table that it reads, if any: a description, and its objects.
     pub(super) reads: Option<(String, Vec<String>)>,
-    /// Whether it has taken all of its input when it gives its first row.
+    /// True if it consumes all of its input before its first output row.
     pub(super) gathers: bool,
-    /// Those that it wants all of before it looks at the others come first.
+    /// The inputs; those that are consumed completely before the others come first.
     pub(super) inputs: Vec<Input>,
     pub(super) clock: Arc<Clock>,
     /// The operator without its clock.
     pub(super) plan: Arc<dyn ExecutionPlan>,
 }
 
-/// What an operator takes rows from.
+/// An input of an operator.
 #[derive(Debug)]
 pub(super) struct Input {
-    /// Whether a stage ends there.
+    /// True if a stage ends at this input.
     pub(super) ends: bool,
-    /// Whether it must be over before the operator looks at other inputs.
+    /// True if it must end before the operator polls other inputs.
     pub(super) first: bool,
     pub(super) node: Node,
 }
 
-/// The plan with a clock on each operator, and its operators.
+/// Returns the plan with a clock on each operator, and its operators.
 ///
 /// # Errors
 ///
-/// If an operator does not take its own inputs back.
+/// If an operator cannot be rebuilt with clocked inputs.
 pub(super) fn clocked(
     plan: &Arc<dyn ExecutionPlan>,
     began: Instant,
@@ -111,7 +111,7 @@ fn part(plan: &dyn ExecutionPlan, inputs: &[Input], reads: bool) -> Part {
     }
 }
 
-/// Operators that take all of their input before they give a row.
+/// Returns whether an operator consumes all of its input before its first output row.
 fn gathers(plan: &dyn ExecutionPlan) -> bool {
     if let Some(aggregate) = plan.downcast_ref::<AggregateExec>() {
         return aggregate.group_expr().is_true_no_grouping()
@@ -120,8 +120,8 @@ fn gathers(plan: &dyn ExecutionPlan) -> bool {
     plan.is::<SortExec>() || plan.is::<WindowAggExec>()
 }
 
-/// Operators that take all of one input before they look at another: the build side of a join, and
-/// subqueries of which a value is wanted.
+/// Returns whether an operator consumes all of one input before it polls another: the build side of a join, and
+/// scalar subqueries.
 fn waits_for(plan: &dyn ExecutionPlan, input: usize) -> bool {
     if plan.is::<ScalarSubqueryExec>() {
         return input > 0;
@@ -133,8 +133,7 @@ fn waits_for(plan: &dyn ExecutionPlan, input: usize) -> bool {
     builds && input == 0
 }
 
-/// Seconds of threads that take no part in a `poll_next`: DataFusion hashes rows to partitions in tasks
-/// of their own.
+/// Returns the seconds of threads outside of `poll_next`: DataFusion hashes rows to partitions in separate tasks.
 pub(super) fn aside(plan: &dyn ExecutionPlan) -> f64 {
     if !plan.is::<RepartitionExec>() {
         return 0.0;

@@ -1,13 +1,15 @@
-//! What a query does while it runs, in stages: the input of the model of computational storage
-//! ([`sluicegate_costmodel::storage`]; ICPE 2020, §4.1).
+//! Measures a query in stages, the input of the model of computational storage ([`sluicegate_costmodel::storage`];
+//! ICPE 2020, §4.1).
 //!
-//! DataFusion runs a plan as pipelines. A stage ends where an operator takes all of its input before it
-//! gives a row (sorts, aggregates over input without an order, windows without a frame), and where a join
-//! takes its build side. The rest of a plan streams, and is one stage with what it streams into.
+//! DataFusion runs a plan as pipelines. A stage ends where an operator consumes all of its input before its first
+//! output row (sorts, aggregates over unordered input, windows without a frame), and at the build side of a join. The
+//! rest of a plan streams; an operator belongs to the stage of the operator that polls it.
 //!
-//! Times are of clocks of our own, one for each operator: DataFusion's metrics mean different things in
-//! different operators. A stage takes, by the clock, from the end of the last one that it waits for until
-//! its own first row (if it gathers) or last one.
+//! Times come from our own clocks, one per operator, because DataFusion's metrics have different meanings in
+//! different operators. The time of a stage begins when the last stage that it waits for ends. It ends with the
+//! stage's first row, if its top operator consumes all input first, or else with its last row.
+//!
+//! `cut` finds the stages, and `clock` measures them.
 
 mod clock;
 mod cut;
@@ -28,22 +30,22 @@ use crate::picture::title;
 use crate::query::Query;
 use crate::timeline::Recorded;
 
-/// A query that has run, in stages.
+/// The measurements of a query that has run, in stages.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MeasuredStages {
-    /// Its stages, numbered from the bottom of the plan to its top.
+    /// The stages, numbered from the bottom of the plan to its top.
     pub graph: StageGraph,
-    /// From the start of the plan to its last row, measured.
+    /// The measured time from the start of the plan to its last row.
     pub took: Duration,
-    /// Rows of the answer.
+    /// The number of rows of the answer.
     pub rows: u64,
-    /// Bytes that were asked of stores while it ran, counted.
+    /// The number of bytes that stores sent during the run.
     pub read: Bytes,
 }
 
 impl Query {
-    /// Runs the query, throws its answer away, and says what its stages took. Planned by
-    /// [`Engine::profile`](crate::Engine::profile), it says also which stage read how many bytes.
+    /// Runs the query, discards its rows, and returns the measurements of its stages. If the query was planned by
+    /// [`Engine::profile`](crate::Engine::profile), they include the bytes that each stage read.
     ///
     /// # Errors
     ///
@@ -82,30 +84,30 @@ impl Query {
     }
 }
 
-/// Stages as they are put together, each behind those that it waits for.
+/// The stages found so far, each after those that it waits for.
 #[derive(Default)]
 struct Stages {
     stages: Vec<Stage>,
-    /// For each stage, when its first operator was asked for rows, and when it was over.
+    /// For each stage, the times of its first poll and of its end.
     spans: Vec<(f64, f64)>,
-    /// For each scan, the place of the stage that it is in.
+    /// For each scan, the index of its stage.
     scans: Vec<usize>,
     objects: Objects,
 }
 
-/// A stage that is being put together.
+/// A stage in progress.
 struct Open<'a> {
     stage: Stage,
     started: f64,
-    /// What it does, the last operator first.
+    /// The titles of its operators, the last operator first.
     titles: Vec<&'a str>,
-    /// What it reads.
+    /// Descriptions of the tables that it reads.
     subjects: Vec<&'a str>,
     objects: Vec<&'a [String]>,
 }
 
 impl Stages {
-    /// Adds the stage that ends with an operator, and all that it waits for; returns their places, its own
+    /// Adds the stage that ends with an operator, and all stages that it waits for. Returns their indexes, its own
     /// last.
     fn add(&mut self, top: &Node, is_root: bool) -> Vec<usize> {
         let mut open = Open {
@@ -122,7 +124,7 @@ impl Stages {
         let start = before.map(|(_, end)| *end).reduce(f64::max).unwrap_or(started);
         let gathers = top.gathers && !is_root;
         let end = if gathers { top.clock.first() } else { top.clock.ended() };
-        // Nobody may have asked for its rows.
+        // The rows of a stage may never have been polled.
         let end = if started.is_finite() { end.max(start) } else { start };
         if start.is_finite() {
             stage.wall_seconds = end - start;
@@ -143,8 +145,8 @@ impl Stages {
         places
     }
 
-    /// Adds an operator to its stage, and what it takes rows from to that or to others, whose places go
-    /// to `places`. `hands_out` says that its rows go to something else than a filter or projection.
+    /// Adds an operator to its stage. Its inputs are added to the same stage or to others, whose indexes are appended
+    /// to `places`. `hands_out` is true if its rows go to something other than a filter or projection.
     fn walk<'a>(
         &mut self,
         node: &'a Node,
@@ -195,7 +197,7 @@ impl Stages {
         }
     }
 
-    /// Stages that began when others were over began then because the plan is such: they wait for them.
+    /// Makes stages wait for others that ended before they began, because the plan runs these first.
     fn put_after(&mut self, stages: &[usize], others: &[usize]) {
         for place in stages {
             for other in others {
@@ -210,8 +212,8 @@ impl Stages {
         }
     }
 
-    /// Says of each stage how many of the bytes that were counted it read: by the objects that requests
-    /// were about, in proportion if there were more than are written down one by one.
+    /// Distributes the counted bytes over the stages, by the objects of the recorded requests. If not all requests
+    /// were recorded one by one, the bytes are scaled up.
     fn share(&mut self, recorded: &Recorded, read: Bytes) {
         let asked = self.objects.asked(recorded);
         let known: u64 = asked.values().map(|it| it.link).sum();
@@ -225,7 +227,7 @@ impl Stages {
     }
 }
 
-/// What a stage does and reads: `Group, in parts ← Filter ← s3://bucket/t/`.
+/// Returns the name of a stage: `Group, in parts ← Filter ← s3://bucket/t/`.
 fn name(titles: Vec<&str>, subjects: &[&str]) -> String {
     let subjects = subjects.join(" and ");
     let mut titles = titles;

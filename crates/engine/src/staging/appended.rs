@@ -1,7 +1,7 @@
-//! COPY that adds to a folder: its rows have the columns that the files there have, in their order.
+//! Column order of COPY when it appends to a folder: the rows get the columns of the files there, in their order.
 //!
-//! Columns of CSV are read by their places, so rows with others would make the folder unreadable; in Parquet they would
-//! be NULL where a file does not have them.
+//! CSV columns are read by position, so rows with other columns would make the folder unreadable. In Parquet, the
+//! missing columns of a file would be NULL.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::external_tables::{is_hidden, with_subfolders};
 use crate::listed::says_kind;
 use crate::{ErrorKind, Told};
 
-/// Puts the columns into the order that the first file at the place has, of those of the same format.
+/// Projects the copied columns into the order of the first file of the same format at the place.
 ///
 /// # Errors
 ///
@@ -66,7 +66,8 @@ pub(crate) async fn as_there(copy: &mut CopyTo, session: &SessionContext) -> Res
     Ok(())
 }
 
-/// The first file at the place of a COPY, with its columns; nothing if there is none whose columns can be told.
+/// Returns the first file at the place of a COPY with its columns; none if there is no file, or its columns cannot be
+/// inferred.
 async fn first(
     copy: &CopyTo,
     session: &SessionContext,
@@ -89,7 +90,7 @@ async fn first(
         Some(root) => format!("{root}{location}"),
         None => format!("{}{location}", root.as_str()),
     };
-    // What cannot be read alone cannot be read with more beside it, either.
+    // A file that is unreadable alone is unreadable beside others, too.
     let Ok(table) = session.table_provider(TableReference::bare(url)).await else {
         return Ok(None);
     };

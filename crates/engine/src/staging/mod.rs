@@ -1,15 +1,14 @@
-//! Writes that become visible together, once the statement that makes them has succeeded.
+//! Writes that become visible together, once their statement has succeeded.
 //!
-//! DataFusion's writers complete each file on their own, also after an error in another file or in
-//! their own input. Under [`StagedWriteExec`](crate::physical_plan::StagedWriteExec) they write
-//! through a [`Staging`] instead: parts are uploaded as they come, and whatever would make an
-//! object visible waits for the commit of its statement.
+//! DataFusion's writers complete each file on their own, also after an error in another file or in their own input.
+//! Under [`StagedWriteExec`](crate::physical_plan::StagedWriteExec) they write through a [`Staging`] instead: parts
+//! are uploaded as they come, and any request that would make an object visible waits for the commit of its
+//! statement.
 //!
-//! What is guaranteed: until every row is computed and every byte is uploaded, nothing appears and
-//! nothing is replaced. Then the objects are completed one by one, and at last those are removed that they
-//! replace; if there are no new ones, nothing is removed. S3 has no transaction over several objects, so
-//! if the store fails during these last steps, some objects of the statement may be there and others not,
-//! or old ones beside them; each of them is whole.
+//! The guarantee: until every row is computed and every byte is uploaded, no object appears and none is replaced.
+//! Then the objects are completed one by one, and at last the objects that they replace are removed. If there are no
+//! new objects, nothing is removed. S3 has no transaction over several objects. If the store fails during these last
+//! steps, only some objects of the statement may exist, or old ones may remain beside them; each of them is complete.
 
 pub(crate) mod appended;
 pub(crate) mod only_new;
@@ -33,8 +32,7 @@ use self::only_new::{OnlyNew, is_conflict};
 use self::outcome::{Outcome, of_object, of_upload};
 pub use self::store::StagingStores;
 
-/// The statements of a session that are writing, so that their uploads can be aborted when the
-/// process is asked to stop.
+/// The writing statements of a session, kept so that their uploads can be aborted when the process is asked to stop.
 #[derive(Debug, Default)]
 pub struct Uploads {
     runtime: Option<Handle>,
@@ -42,15 +40,15 @@ pub struct Uploads {
 }
 
 impl Uploads {
-    /// Uploads begin and are aborted on `runtime`, or on the runtime of the query if there is
-    /// none. A runtime of their own still answers when operators keep every other thread busy.
+    /// Creates the list. Uploads begin and are aborted on `runtime`, or on the runtime of the query if there is none.
+    /// A separate runtime still responds when operators keep every other thread busy.
     #[must_use]
     pub fn new(runtime: Option<Handle>) -> Self {
         Self { runtime, open: Mutex::default() }
     }
 
-    /// A place for the writes of one statement. If it is dropped before
-    /// [`commit`](OpenStaging::commit), they are aborted in the background.
+    /// Opens a place for the writes of one statement. If it is dropped before [`commit`](OpenStaging::commit), they
+    /// are aborted in the background.
     #[must_use]
     pub fn open(self: &Arc<Self>) -> OpenStaging {
         let staging = Arc::new(Staging {
@@ -63,8 +61,8 @@ impl Uploads {
         OpenStaging { uploads: Arc::clone(self), staging }
     }
 
-    /// Aborts the writes of all statements, and waits until that is done. They fail, but for those whose
-    /// commit has begun: these are waited for. Returns how many there were.
+    /// Aborts the writes of all statements, and waits until they are aborted; the statements fail. A commit that has
+    /// begun is waited for instead. Returns the number of these commits.
     pub async fn abort_all(&self) -> usize {
         let open = std::mem::take(&mut *self.locked());
         let mut committed = 0;
@@ -83,7 +81,7 @@ impl Uploads {
     }
 }
 
-/// A [`Staging`] that has neither been committed nor given up.
+/// A [`Staging`] that has been neither committed nor aborted.
 #[derive(Debug)]
 pub struct OpenStaging {
     uploads: Arc<Uploads>,
@@ -91,7 +89,7 @@ pub struct OpenStaging {
 }
 
 impl OpenStaging {
-    /// Where the statement writes.
+    /// Returns the writes of the statement.
     #[must_use]
     pub fn staging(&self) -> &Arc<Staging> {
         &self.staging
@@ -101,33 +99,33 @@ impl OpenStaging {
     ///
     /// # Errors
     ///
-    /// If the writes were aborted meanwhile, or the store does not complete an object. What is not
-    /// complete then is aborted.
+    /// If the writes were aborted meanwhile, or the store does not complete an object. Uploads that are incomplete
+    /// then are aborted.
     pub async fn commit(self) -> object_store::Result<()> {
         self.commit_replacing(Vec::new()).await.map_err(|error| match error {
             CommitError::NotVisible(error)
             | CommitError::Unknown { error, .. }
             | CommitError::NotRemoved { error, .. } => error,
-            // Without anything to replace, nothing is left just as well.
+            // This error needs objects to be replaced, and there are none.
             CommitError::NothingLeft => stopped(),
         })
     }
 
-    /// Makes the objects visible, and then removes those that they replace. One that is no longer there is
-    /// no error.
+    /// Makes the objects visible, and then removes those that they replace. An object that no longer exists is no
+    /// error.
     ///
     /// # Errors
     ///
-    /// If the writes were aborted meanwhile, if there is no object to take the place of those to be replaced, or
-    /// if the store does not complete an object, or does not remove one. What is not complete then is aborted.
+    /// If the writes were aborted meanwhile, if no new object replaces the old ones, or if the store does not
+    /// complete or remove an object. Uploads that are incomplete then are aborted.
     pub async fn commit_replacing(self, replaced: Vec<Replaced>) -> Result<(), CommitError> {
-        // As a task: a commit that has begun runs to its end, also if the query is dropped.
+        // As a task of its own, a commit that has begun runs to its end even if the query is dropped.
         let staging = Arc::clone(&self.staging);
         let commit = self.staging.spawn(async move { staging.commit(replaced).await });
         commit.await.unwrap_or_else(|_| Err(CommitError::NotVisible(stopped())))
     }
 
-    /// Aborts the writes, and waits until that is done.
+    /// Aborts the writes, and waits until they are aborted.
     pub async fn abort(self) {
         self.staging.abort().await;
     }
@@ -154,18 +152,18 @@ impl Drop for OpenStaging {
 #[derive(Debug)]
 pub struct Staging {
     runtime: Option<Handle>,
-    /// Written when the statement ends, so that an upload that is just beginning is waited for.
+    /// Locked for writing when the statement ends, which waits for uploads that are just beginning.
     state: RwLock<State>,
-    /// Of all objects, as far as their writers got.
+    /// The number of bytes of all objects, as far as they are written.
     bytes: AtomicU64,
-    /// Why the first part was not written. Writers drop the reason.
+    /// The first error of a part, because writers drop its type.
     failed: Mutex<Option<object_store::Error>>,
 }
 
 #[derive(Debug, Default)]
 struct State {
     closed: bool,
-    /// Whether it was closed to be committed.
+    /// True if it was closed by a commit.
     committed: bool,
     staged: Mutex<Staged>,
 }
@@ -186,20 +184,20 @@ struct Staged {
     objects: Vec<Object>,
 }
 
-/// A multipart upload. Its parts are in the store, its object is not.
+/// A multipart upload, whose parts are in the store, but whose object is not visible.
 #[derive(Debug)]
 struct Upload {
     store: Arc<dyn ObjectStore>,
     location: Path,
     only_new: Option<OnlyNew>,
-    /// Whether its writer has sent everything.
+    /// True if its writer has sent everything.
     finished: AtomicBool,
-    /// `None` once it is completed or aborted.
+    /// The upload itself; `None` once it is completed or aborted.
     inner: Mutex<Option<Box<dyn MultipartUpload>>>,
 }
 
 impl Upload {
-    /// Whether there is nothing left to send: the writer has sent everything, or aborted it.
+    /// Returns whether nothing is left to send: the writer has sent everything, or aborted the upload.
     fn is_finished(&self) -> bool {
         let inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         inner.is_none() || self.finished.load(Ordering::Relaxed)
@@ -221,18 +219,18 @@ struct Object {
 }
 
 impl Staging {
-    /// How many bytes the objects have, as far as their writers got.
+    /// Returns the number of bytes of all objects, as far as they are written.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.bytes.load(Ordering::Relaxed)
     }
 
-    /// Why a part was not written, if one was not.
+    /// Removes and returns the first error of a part, if there is one.
     pub(crate) fn failure(&self) -> Option<object_store::Error> {
         self.failed.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    /// Notes why a part was not written; the writer gets the words.
+    /// Stores the first error of a part; the writer gets its message.
     fn note(&self, error: object_store::Error) -> object_store::Error {
         let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
         let words = error.to_string();
@@ -246,8 +244,8 @@ impl Staging {
         self.bytes.fetch_add(payload.content_length() as u64, Ordering::Relaxed);
     }
 
-    /// Keeps a small object until the commit. Writers hold it in memory until they have seen all
-    /// of their input, so keeping it here takes no more.
+    /// Keeps a small object until the commit. Writers hold it in memory until they have seen all of their input, so
+    /// keeping it here needs no more memory.
     async fn hold(&self, object: Object) -> object_store::Result<()> {
         let state = self.state.read().await;
         if state.closed {
@@ -258,8 +256,8 @@ impl Staging {
         Ok(())
     }
 
-    /// Begins an upload. The request runs as a task of its own, so that an upload that has begun
-    /// is known here, and can be aborted, also if the writer is dropped before the answer is here.
+    /// Begins an upload. The request runs as a task of its own, so that an upload that has begun is recorded and can
+    /// be aborted, even if the writer is dropped before the answer arrives.
     async fn begin(
         self: &Arc<Self>,
         store: Arc<dyn ObjectStore>,
@@ -291,8 +289,8 @@ impl Staging {
         self.spawn(begun).await.map_err(|_| stopped())?
     }
 
-    /// Runs to its end even if whoever asked is dropped: an upload that has begun must be recorded,
-    /// or nobody would abort it.
+    /// Spawns work that runs to its end even if its caller is dropped. An upload that has begun must be recorded, or
+    /// it would never be aborted.
     fn spawn<T: Send + 'static>(
         &self,
         work: impl Future<Output = T> + Send + 'static,
@@ -308,7 +306,7 @@ impl Staging {
     }
 
     async fn commit(&self, replaced: Vec<Replaced>) -> Result<(), CommitError> {
-        // The lock is held to the end, so that whoever aborts waits.
+        // The lock is held to the end, so that an abort waits.
         let mut state = self.state.write().await;
         let staged = state.close().map_err(CommitError::NotVisible)?;
         if !replaced.is_empty() && staged.objects.is_empty() && staged.uploads.is_empty() {
@@ -319,15 +317,15 @@ impl Staging {
         remove(replaced).await
     }
 
-    /// Makes all objects visible, or none: those that are visible already when one fails are removed. The names of
-    /// a statement's objects are new ones where there are several.
+    /// Makes all objects visible, or none. If one fails, those that are already visible are removed; if a statement
+    /// writes several objects, their names are new.
     async fn complete(staged: Staged) -> Result<(), CommitError> {
         let Staged { uploads, objects } = staged;
         let mut visible = Vec::new();
         let is_only = uploads.len() + objects.len() == 1;
         match Self::complete_each(uploads, objects, &mut visible).await {
             Ok(()) => Ok(()),
-            // It may have replaced another one, which then is not to be removed.
+            // The object may have replaced an older one, and must not be removed then.
             Err(Failed { location, error, outcome: Outcome::Unknown }) if is_only => {
                 Err(CommitError::Unknown { location, error })
             }
@@ -376,7 +374,7 @@ impl Staging {
                     error = only_new.appeared();
                     Outcome::NotWritten
                 }
-                // It may be this one, and the answer to an earlier request was lost.
+                // The object may be this one, if the answer to an earlier request was lost.
                 Some(_) if is_conflict(&error) => Outcome::Unknown,
                 _ => of_upload(&*store, &location, &error).await,
             };
@@ -415,7 +413,7 @@ impl Staging {
         Ok(())
     }
 
-    /// Returns whether it is too late: the commit had begun, and is over now.
+    /// Aborts all uploads. Returns true if it is too late, because a commit had begun, which is over now.
     async fn abort(&self) -> bool {
         let mut state = self.state.write().await;
         let Ok(Staged { uploads, .. }) = state.close() else { return state.committed };
@@ -428,7 +426,7 @@ impl Staging {
     }
 }
 
-/// An object that was not written, as far as is known.
+/// An object that was not written, or possibly not.
 struct Failed {
     location: Path,
     error: object_store::Error,
@@ -438,38 +436,38 @@ struct Failed {
 /// An object that new ones replace.
 #[derive(Debug)]
 pub struct Replaced {
-    /// Its store.
+    /// The store of the object.
     pub store: Arc<dyn ObjectStore>,
-    /// Where it is in it.
+    /// The path of the object in its store.
     pub location: Path,
 }
 
-/// What a commit did not do.
+/// The error of a commit.
 #[derive(Debug)]
 pub enum CommitError {
-    /// There are no new objects, and those that they were to replace are as they were.
+    /// There are no new objects, and the objects to be replaced are unchanged.
     NothingLeft,
-    /// Not all new objects are there.
+    /// Not all new objects are visible.
     NotVisible(object_store::Error),
-    /// Whether the only new object is there is not known: the store's answer was lost.
+    /// The only new object may or may not be visible, because the store's answer was lost.
     Unknown {
-        /// The object.
+        /// The path of the object.
         location: Path,
-        /// What became of the answer.
+        /// The error in place of the answer.
         error: object_store::Error,
     },
-    /// They are, and beside them so many of those that they replace, of which this is one.
+    /// All new objects are visible, but some of the objects that they replace remain.
     NotRemoved {
-        /// How many.
+        /// The number of objects that remain.
         left: usize,
-        /// One of them.
+        /// The path of one of them.
         location: Path,
-        /// Why it could not be removed.
+        /// The error of its removal.
         error: object_store::Error,
     },
 }
 
-/// How many objects are removed at the same time.
+/// The number of objects that are removed in parallel.
 const REMOVED_AT_ONCE: usize = 16;
 
 async fn remove(replaced: Vec<Replaced>) -> Result<(), CommitError> {
@@ -491,7 +489,7 @@ async fn abort(location: &Path, mut upload: Box<dyn MultipartUpload>) {
     }
 }
 
-/// An error after which objects are left that should not be there.
+/// Returns the error of a failed commit that left objects behind.
 fn partly(error: &object_store::Error, left: &CommitError) -> object_store::Error {
     let (count, location) = match left {
         CommitError::NotRemoved { left, location, .. } => (*left, location.to_string()),

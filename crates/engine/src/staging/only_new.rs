@@ -1,8 +1,8 @@
-//! Objects that are written where none is, and replace none that appears meanwhile.
+//! Writes that create an object and never replace one that appears meanwhile.
 //!
-//! S3 decides when the object is completed: `If-None-Match: *`. The header is added where requests are sent, and
-//! not signed, so that a store which does not implement it (501) can be asked again without it. Such a store is
-//! asked for the object just before, which leaves a moment in which another one may appear.
+//! S3 decides this when the object is completed: `If-None-Match: *`. The header is added when requests are sent, and
+//! is not signed, so that a request to a store that does not implement it (501) can be repeated without it. For such
+//! a store, a HEAD request checks for the object just before. Between the two, another object may appear.
 
 use std::fmt;
 use std::sync::Arc;
@@ -18,19 +18,19 @@ use super::outcome::is_there;
 /// An extension of the requests that write such an object.
 #[derive(Debug, Clone)]
 pub(crate) struct OnlyNew {
-    /// The object, as users name it.
+    /// The URL or path of the object, as users write it.
     place: Arc<str>,
     requests: Arc<Requests>,
 }
 
-/// What became of the requests that would complete it.
+/// The outcomes of the requests that complete the object.
 #[derive(Debug, Default)]
 struct Requests {
     sent: AtomicUsize,
     refused: AtomicBool,
 }
 
-/// There is an object that was not there when the statement was planned.
+/// The error for an object that did not exist when the statement was planned.
 #[derive(Debug)]
 pub(crate) struct Appeared {
     place: Arc<str>,
@@ -49,32 +49,32 @@ impl fmt::Display for Appeared {
 impl std::error::Error for Appeared {}
 
 impl OnlyNew {
-    /// An object of a store, by the store's URL.
+    /// Describes an object by its store's URL and its path.
     pub(crate) fn at(root: &str, location: &Path) -> Self {
         let root = root.strip_prefix("file://").unwrap_or(root);
         Self { place: format!("{root}{location}").into(), requests: Arc::default() }
     }
 
-    /// A request with the condition is sent.
+    /// Counts a request that is sent with the condition.
     pub(crate) fn sends(&self) {
         self.requests.sent.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// The store does not implement the condition.
+    /// Records that the store does not implement the condition.
     pub(crate) fn is_not_implemented(&self) {
         self.requests.refused.store(true, Ordering::Relaxed);
     }
 
-    /// The error if the object is there.
+    /// Checks with HEAD that the object does not exist.
     pub(super) async fn check(&self, store: &dyn ObjectStore, location: &Path) -> Result<()> {
         match store.head(location).await {
             Ok(_) => Err(self.appeared()),
-            // Who may write need not be allowed to read.
+            // A user who may write need not be allowed to read.
             Err(_) => Ok(()),
         }
     }
 
-    /// Whether an error of a write is that there is an object; not if it may be the one of an earlier request
+    /// Returns whether a write failed because the object exists. False if the object may come from an earlier request
     /// whose answer was lost.
     pub(super) fn is_refusal(&self, error: &Error) -> bool {
         is_conflict(error) && self.requests.sent.load(Ordering::Relaxed) <= 1
@@ -119,7 +119,7 @@ impl OnlyNew {
     }
 }
 
-/// Whether a store says that there is an object, or another request for it.
+/// Returns whether a store reports that the object exists, or that another request is writing it.
 pub(super) fn is_conflict(error: &Error) -> bool {
     matches!(
         error,

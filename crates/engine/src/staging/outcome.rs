@@ -1,4 +1,4 @@
-//! What became of an object whose write failed: it may be the answer that was lost, and not the request.
+//! The outcome of a failed write: the object may exist if only the answer was lost.
 
 use std::fmt;
 
@@ -6,22 +6,22 @@ use object_store::client::{HttpError, HttpErrorKind};
 use object_store::path::Path;
 use object_store::{Error, ObjectStore, ObjectStoreExt, PutPayload, Result};
 
-/// What is known of an object after its write failed.
+/// The state of an object after its write failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Outcome {
-    /// It is there, with the bytes that were written.
+    /// The object exists, with the bytes that were written.
     Written,
-    /// It is not there, or others are.
+    /// The object does not exist, or has other bytes.
     NotWritten,
-    /// The store does not say.
+    /// The store does not answer.
     Unknown,
 }
 
-/// Whether an object was written is not known: the answer was lost, and the store does not say.
+/// The error if it is unknown whether an object was written: its answer was lost, and the store does not answer.
 #[derive(Debug)]
 pub(crate) struct UnknownOutcome {
     pub(crate) location: Path,
-    /// What became of the answer.
+    /// The error in place of the answer.
     pub(crate) error: Error,
 }
 
@@ -37,7 +37,7 @@ impl std::error::Error for UnknownOutcome {
     }
 }
 
-/// What became of an object that was sent in one request.
+/// Returns the outcome of an object that was sent in one request.
 pub(super) async fn of_object(
     store: &dyn ObjectStore,
     location: &Path,
@@ -54,19 +54,19 @@ pub(super) async fn of_object(
     }
 }
 
-/// What became of an object that was sent in parts, whose bytes are no longer there to be compared.
+/// Returns the outcome of an object that was sent in parts, which are no longer in memory and cannot be compared.
 pub(super) async fn of_upload(store: &dyn ObjectStore, location: &Path, error: &Error) -> Outcome {
     if is_refused(error) {
         return Outcome::NotWritten;
     }
     match store.head(location).await {
         Err(Error::NotFound { .. }) => Outcome::NotWritten,
-        // It may be the one that it was to replace.
+        // The object may be the old one that was to be replaced.
         Ok(_) | Err(_) => Outcome::Unknown,
     }
 }
 
-/// Whether an object has these bytes.
+/// Returns whether an object has these bytes.
 pub(super) async fn is_there(
     store: &dyn ObjectStore,
     location: &Path,
@@ -87,13 +87,13 @@ pub(super) async fn is_there(
     Ok(rest.is_empty())
 }
 
-/// Whether a store has refused the request, or was not reached.
+/// Returns whether a store refused the request, or was not reached.
 fn is_refused(error: &Error) -> bool {
     let Error::Generic { source, .. } = error else { return true };
     let mut next = Some(source.as_ref() as &(dyn std::error::Error + 'static));
     let mut is_unreached = false;
     while let Some(error) = next {
-        // It may have been read before the connection was closed.
+        // The store may have read the request before the connection was closed.
         if error.to_string().contains("connection closed before") {
             return false;
         }

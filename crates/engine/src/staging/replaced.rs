@@ -1,4 +1,4 @@
-//! What a COPY finds where it is to write, and what becomes of it.
+//! Objects that exist where a COPY is to write.
 
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::{Result, config_err, plan_err};
@@ -13,20 +13,20 @@ use crate::carried::carried;
 use crate::external_tables::{is_hidden, with_subfolders};
 use crate::notes::some_of;
 
-/// What COPY does about objects that are there already.
+/// The treatment of existing objects by COPY.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Existing {
-    /// It refuses to write among them.
+    /// COPY fails if there are any.
     #[default]
     Refused,
-    /// It adds to them: `OPTIONS (append true)`.
+    /// COPY adds to them: `OPTIONS (append true)`.
     Kept,
-    /// They are removed once the new ones are there: `OPTIONS (overwrite true)`.
+    /// They are removed once the new ones are visible: `OPTIONS (overwrite true)`.
     Replaced,
 }
 
 impl Existing {
-    /// Takes what a statement says about it out of its options.
+    /// Removes the options about existing objects from those of a statement, and returns their meaning.
     pub(crate) fn take(options: &mut Vec<(String, Value)>) -> Result<Self> {
         let mut existing = Self::default();
         let mut error = None;
@@ -51,13 +51,13 @@ impl Existing {
         }
     }
 
-    /// Looks at the place that a COPY is to write to, and returns what it is to remove: nothing where it
-    /// writes a single object, whose PUT replaces the one that is there.
+    /// Lists the place that a COPY is to write to, and returns the objects to remove. A single object needs none,
+    /// because its PUT replaces the existing one.
     ///
     /// # Errors
     ///
-    /// If there are objects that it is neither to replace nor to write beside, if it would remove all
-    /// objects of a bucket, or if the place cannot be listed.
+    /// If there are objects and the treatment is `Refused`, if all objects of a bucket would be removed, if a single
+    /// object cannot be appended to, or if the place cannot be listed.
     pub(crate) async fn at(self, copy: &CopyTo, state: &SessionState) -> Result<Replaced> {
         let place = ListingTableUrl::parse(&copy.output_url)?;
         let is_single = !place.is_collection() && place.file_extension().is_some();
@@ -82,7 +82,7 @@ impl Existing {
                 copy.output_url
             );
         }
-        // An empty one has nothing to lose.
+        // An empty object has no data to lose.
         new.may_replace = is_single && !there.is_empty();
         if self == Self::Replaced && place.prefix().as_ref().is_empty() && !there.is_empty() {
             return plan_err!(
@@ -109,21 +109,20 @@ impl Existing {
     }
 }
 
-/// Objects that are removed once those of the statement are there, and what is there at least. The rules of its plan find it among the
-/// options.
+/// The objects that are removed once the statement's objects are visible, with related settings. Rules find this
+/// value among the options.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Replaced {
-    /// Their URLs, with the paths as they are.
+    /// The URLs of the objects, with unescaped paths.
     pub(crate) urls: Vec<String>,
-    /// Whether a file with the columns is written although there are no rows: nothing else would say which
-    /// columns there are.
+    /// True if a file with the columns is written even without rows, because the columns would be lost otherwise.
     pub(crate) leaves_columns: bool,
-    /// Whether an object may take the place of one of its name.
+    /// True if the object may replace an existing one of its name.
     pub(crate) may_replace: bool,
 }
 
 impl Replaced {
-    /// What the statement of these options replaces.
+    /// Returns the objects that the statement of these options replaces.
     pub(crate) fn of(options: &ConfigOptions) -> Self {
         options.extensions.get::<Self>().cloned().unwrap_or_default()
     }

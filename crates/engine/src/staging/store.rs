@@ -20,7 +20,7 @@ use url::{Position, Url};
 use super::only_new::OnlyNew;
 use super::{Object, Staging, Upload, stopped};
 
-/// Stores of another registry, for one statement that writes.
+/// The stores of another registry, for one statement that writes.
 #[derive(Debug)]
 pub struct StagingStores {
     inner: Arc<dyn ObjectStoreRegistry>,
@@ -29,13 +29,13 @@ pub struct StagingStores {
 }
 
 impl StagingStores {
-    /// The stores of `inner`; what is written to them is staged.
+    /// Wraps the stores of `inner` so that writes are staged.
     #[must_use]
     pub fn new(inner: Arc<dyn ObjectStoreRegistry>, staging: Arc<Staging>) -> Self {
         Self { inner, staging, only_new: false }
     }
 
-    /// The same, in which no object takes the place of another one: the commit fails if one is there.
+    /// Makes the commit fail if an object of the same name exists.
     #[must_use]
     pub fn only_new(self) -> Self {
         Self { only_new: true, ..self }
@@ -62,7 +62,7 @@ impl ObjectStoreRegistry for StagingStores {
 struct StagingStore {
     inner: Arc<dyn ObjectStore>,
     staging: Arc<Staging>,
-    /// The URL of the store, if its objects are to be new ones.
+    /// The URL of the store if its objects must be new; none if they may replace others.
     only_new: Option<String>,
 }
 
@@ -162,7 +162,7 @@ impl ObjectStore for StagingStore {
     }
 }
 
-/// A multipart upload that its writer cannot complete: the commit does.
+/// A multipart upload that the commit completes instead of its writer.
 #[derive(Debug)]
 struct StagedUpload {
     upload: Arc<Upload>,
@@ -196,7 +196,7 @@ impl MultipartUpload for StagedUpload {
     }
 }
 
-/// The answer to a write that waits for the commit: no version is known yet.
+/// Returns the answer to a write that waits for the commit: there is no version yet.
 fn not_yet() -> PutResult {
     PutResult { e_tag: None, version: None }
 }

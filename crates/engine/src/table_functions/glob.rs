@@ -1,4 +1,4 @@
-//! `glob('s3://bucket/folder/*.csv')`: what there is, as a table.
+//! `glob('s3://bucket/folder/*.csv')`: lists objects as a table.
 
 use std::sync::Arc;
 
@@ -19,8 +19,8 @@ use object_store::ObjectMeta;
 use crate::external_tables::with_subfolders;
 use crate::listed::Listed;
 
-/// The objects that a URL names: one, all those below a prefix that ends in `/`, or those that a pattern
-/// matches, as in a shell. It is listed whenever it is planned.
+/// The objects that a URL names: one, all those below a prefix that ends in `/`, or those that a pattern matches, as
+/// in a shell. The listing is made whenever the table is planned.
 #[derive(Debug)]
 pub(crate) struct GlobTable {
     location: ListingTableUrl,
@@ -41,7 +41,7 @@ impl GlobTable {
 
     fn rows(&self, objects: &[ObjectMeta]) -> Result<RecordBatch> {
         let root = self.location.object_store();
-        // A file is named by its path: in a URL, `%` and spaces of it would be read as something else.
+        // A file is named by its path, because `%` and spaces would be decoded in a URL.
         let root = match root.as_str().trim_end_matches('/') {
             "file:" => "",
             bucket => bucket,

@@ -1,7 +1,7 @@
 //! Table functions about objects: `read_csv`, `read_json`, `read_parquet` and `glob`.
 //!
-//! DataFusion's table functions cannot wait for a store. So a call becomes the name of a table, which is its
-//! own text, and is looked up as a URL is ([`UrlTables`](crate::url_tables::UrlTables)).
+//! DataFusion's table functions cannot wait for a store. The text of a call therefore becomes the name of a table,
+//! which is looked up like a URL ([`UrlTables`](crate::url_tables::UrlTables)).
 
 mod glob;
 mod read;
@@ -19,10 +19,10 @@ pub(crate) use self::glob::GlobTable;
 pub use self::read::arguments;
 pub(crate) use self::read::{Read, tab};
 
-/// The functions.
+/// The names of the functions.
 pub const NAMES: [&str; 4] = ["read_csv", "read_json", "read_parquet", "glob"];
 
-/// Turns calls of the functions in a statement into names of tables.
+/// Replaces calls of the functions in a statement by names of tables.
 pub(crate) fn name_calls(statement: &mut impl VisitMut) {
     struct Calls;
 
@@ -45,7 +45,7 @@ pub(crate) fn name_calls(statement: &mut impl VisitMut) {
     let _ = statement.visit(&mut Calls);
 }
 
-/// What the functions are called in DuckDB.
+/// Names of the functions in DuckDB.
 const SYNONYMS: [(&str, &str); 6] = [
     ("read_csv_auto", "read_csv"),
     ("read_json_auto", "read_json"),
@@ -66,18 +66,18 @@ fn function(name: &ObjectName) -> Option<&'static str> {
 /// A call of one of the functions.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Call {
-    /// Of one that reads objects.
+    /// A function that reads objects.
     Read(Read),
-    /// Of `glob`, with the URL.
+    /// The function `glob`, with its URL.
     Glob(String),
 }
 
 impl Call {
-    /// The call that the name of a table is; none if it is another name.
+    /// Parses the name of a table as a call; none for other names.
     ///
     /// # Errors
     ///
-    /// If the arguments are none of the function.
+    /// If the function does not accept the arguments.
     pub(crate) fn parse(name: &str) -> Result<Option<Self>> {
         if !NAMES.iter().any(|function| name.starts_with(&format!("{function}("))) {
             return Ok(None);

@@ -1,4 +1,4 @@
-//! `read_csv('s3://…', delim => ';')` and its like: a URL, and options of the format by name.
+//! Functions such as `read_csv('s3://…', delim => ';')`: a URL, and named options of the format.
 
 use std::collections::BTreeMap;
 
@@ -12,15 +12,15 @@ use crate::option_values;
 /// A call that reads objects.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Read {
-    /// Where they are.
+    /// The URL of the objects.
     pub(crate) url: String,
-    /// `csv`, `json` or `parquet`.
+    /// The format: `csv`, `json` or `parquet`.
     pub(crate) format: &'static str,
-    /// Options of the format that the call gives.
+    /// The options of the format in the call.
     pub(crate) options: BTreeMap<String, String>,
 }
 
-/// The names of an argument, and the option of the format that it is.
+/// The names of each argument, and its option of the format.
 #[rustfmt::skip]
 const CSV: [(&[&str], &str); 17] = [
     (&["delim", "delimiter", "sep"], "format.delimiter"),
@@ -48,7 +48,7 @@ const JSON: [(&[&str], &str); 3] = [
     (&["newline_delimited"], "format.newline_delimited"),
 ];
 
-/// The format that a function reads, and its arguments.
+/// Returns the format that a function reads, and its arguments.
 fn known(function: &str) -> (&'static str, Arguments) {
     match function {
         "read_csv" => ("csv", &CSV),
@@ -57,11 +57,11 @@ fn known(function: &str) -> (&'static str, Arguments) {
     }
 }
 
-/// Arguments of a function: the names that each has, and the option of the format that it is.
+/// The arguments of a function: the names of each, and its option of the format.
 type Arguments = &'static [(&'static [&'static str], &'static str)];
 
-/// The arguments that a function has beside the URL, by their first name, each with the option of the format
-/// that it is. Any other function has none.
+/// Returns the arguments of a function besides the URL: the first name of each, and its option of the format. Other
+/// functions have none.
 pub fn arguments(function: &str) -> impl Iterator<Item = (&'static str, &'static str)> {
     let (_, known) = known(&function.to_ascii_lowercase());
     known.iter().filter_map(|(names, option)| Some((*names.first()?, *option)))
@@ -100,7 +100,7 @@ impl Read {
     }
 }
 
-/// The URL of a function that has no other argument.
+/// Returns the URL of a function that has no other argument.
 pub(super) fn url_only(function: &str, arguments: &[FunctionArg]) -> Result<String> {
     match arguments {
         [one] => url(function, one),
@@ -119,7 +119,7 @@ fn url(function: &str, argument: &FunctionArg) -> Result<String> {
     }
 }
 
-/// A text in quotes.
+/// Returns the text of a quoted literal.
 fn quoted(value: &Expr) -> Option<String> {
     match value {
         Expr::Value(value) => match &value.value {
@@ -131,7 +131,7 @@ fn quoted(value: &Expr) -> Option<String> {
     }
 }
 
-/// `name => value`, `name := value` or `name = value`.
+/// Parses `name => value`, `name := value` or `name = value`.
 fn pair(argument: &FunctionArg) -> Option<(String, String)> {
     let (name, value) = match argument {
         FunctionArg::Named {
@@ -155,7 +155,7 @@ fn pair(argument: &FunctionArg) -> Option<(String, String)> {
     Some((name.to_ascii_lowercase(), text(value)?))
 }
 
-/// A literal as text.
+/// Converts a literal to text.
 fn text(value: &Expr) -> Option<String> {
     if let Some(text) = quoted(value) {
         return Some(text);
@@ -167,7 +167,7 @@ fn text(value: &Expr) -> Option<String> {
             _ => None,
         },
         Expr::UnaryOp { op: UnaryOperator::Minus, expr } => Some(format!("-{}", text(expr)?)),
-        // Lists and types by name are text of JSON.
+        // Lists and named types are converted to JSON.
         Expr::Array(list) => {
             let texts: Option<Vec<String>> = list.elem.iter().map(text).collect();
             serde_json::to_string(&texts?).ok()
@@ -178,16 +178,16 @@ fn text(value: &Expr) -> Option<String> {
             let fields: Option<BTreeMap<String, String>> = fields.collect();
             serde_json::to_string(&fields?).ok()
         }
-        // What was not quoted, such as a compression.
+        // Values without quotes, such as a compression, are accepted.
         Expr::Identifier(word) => Some(word.value.clone()),
         _ => None,
     }
 }
 
-/// Options that are one character.
+/// Options that take one character.
 const TABS: [&str; 5] = ["delimiter", "quote", "escape", "comment", "terminator"];
 
-/// The character that an option stands for which is written as `\t`, and otherwise nothing.
+/// Returns a tab if an option takes one character, and its value is `\t`; none otherwise.
 pub(crate) fn tab(option: &str, value: &str) -> Option<String> {
     let name = option.rsplit('.').next().unwrap_or(option).to_ascii_lowercase();
     (value == "\\t" && TABS.contains(&name.as_str())).then(|| "\t".to_owned())

@@ -1,11 +1,11 @@
-//! Texts that are no value of a type: constants of the statement, or values of a column.
+//! Texts that are not a value of a type: constants of the statement, or values of a column.
 
 use super::super::ErrorKind;
 use super::super::describe::Description;
 use super::{WITH_POINT, description};
 use crate::sql_types::readable;
 
-/// `Cannot cast string '01.05.2020' to value of Date32 type`
+/// Rewords `Cannot cast string '01.05.2020' to value of Date32 type`.
 pub(in crate::error) fn cast(text: &str) -> Option<Description> {
     let (value, to) = text.strip_prefix("Cannot cast string '")?.rsplit_once("' to value of ")?;
     if value.ends_with(WITH_POINT) {

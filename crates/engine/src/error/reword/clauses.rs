@@ -1,4 +1,4 @@
-//! Clauses of a query that are in another order than SQL has.
+//! Clauses of a query in the wrong order.
 
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::keywords::Keyword;
@@ -7,7 +7,7 @@ use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
 const ORDER: &str =
     "The order is SELECT … FROM … JOIN … WHERE … GROUP BY … HAVING … QUALIFY … ORDER BY … LIMIT ….";
 
-/// The place of a clause among the others, and what it is called.
+/// Returns the position of a clause in SQL's order, and its name.
 fn rank(word: Keyword) -> Option<(u8, &'static str)> {
     Some(match word {
         Keyword::FROM => (0, "FROM"),
@@ -26,7 +26,7 @@ fn rank(word: Keyword) -> Option<(u8, &'static str)> {
     })
 }
 
-/// What is wrong, and what to do, if a clause begins where the parser stopped that comes before one that was there.
+/// Returns a message and a hint if the clause at which the parser stopped should come before an earlier one.
 pub(super) fn misordered(
     sql: &str,
     (line, column): (usize, usize),
@@ -46,7 +46,7 @@ pub(super) fn misordered(
     for token in tokens[..stopped].iter().rev() {
         match &token.token {
             Token::RParen => depth += 1,
-            // The query begins here.
+            // The query begins after this parenthesis.
             Token::LParen if depth == 0 => break,
             Token::LParen => depth -= 1,
             _ if depth > 0 => {}

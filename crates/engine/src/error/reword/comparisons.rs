@@ -1,12 +1,12 @@
-//! Comparisons and conditions of types that do not go together.
+//! Comparisons and conditions whose types do not match.
 
 use super::super::ErrorKind;
 use super::super::describe::Description;
 use super::description;
 use crate::sql_types::readable;
 
-/// `Cannot infer common argument type for comparison operation Boolean = Int64`, or `for logical boolean operation
-/// Boolean OR Utf8`
+/// Rewords `Cannot infer common argument type for comparison operation Boolean = Int64` and `for logical boolean
+/// operation Boolean OR Utf8`.
 pub(super) fn comparison(text: &str) -> Option<Description> {
     let (_, rest) = text.split_once("Cannot infer common argument type for ")?;
     if let Some(operation) = rest.strip_prefix("comparison operation ") {

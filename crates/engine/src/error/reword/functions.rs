@@ -1,4 +1,4 @@
-//! Functions that there are not, or not with these arguments.
+//! Functions that do not exist, or not with these arguments.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,8 @@ use super::super::describe::Description;
 use super::{are_similar, description};
 use crate::sql_types::readable;
 
-/// `… No function matches the given name and argument types 'sum(Utf8)'. … Candidate functions: sum(Int64) …`
+/// Rewords `… No function matches the given name and argument types 'sum(Utf8)'. … Candidate functions: sum(Int64)
+/// …`.
 pub(super) fn signature(text: &str) -> Option<Description> {
     let (_, rest) = text.split_once("No function matches the given name and argument types '")?;
     let (call, rest) = rest.split_once('\'')?;
@@ -40,7 +41,7 @@ pub(super) fn signature(text: &str) -> Option<Description> {
     Some(description(ErrorKind::Plan, message, hint))
 }
 
-/// Calls of a function that differ in types of SQL.
+/// Formats the candidate calls of a function; candidates with the same SQL types appear once.
 fn each_once(name: &str, candidates: &str) -> String {
     let mut once: Vec<Cow<'_, str>> = Vec::new();
     for call in candidates.split(&format!("{name}(")).filter(|it| !it.is_empty()) {
@@ -52,7 +53,7 @@ fn each_once(name: &str, candidates: &str) -> String {
     once.iter().map(|call| format!("{name}({call}")).collect::<Vec<_>>().join(" ")
 }
 
-/// What functions are called in other systems, and here.
+/// Names of functions in other systems, and their equivalents in DataFusion.
 #[rustfmt::skip]
 const SYNONYMS: [(&str, &str); 136] = [
     ("add_months", "d + INTERVAL '1 month'"),
@@ -193,7 +194,7 @@ const SYNONYMS: [(&str, &str); 136] = [
     ("zeroifnull", "coalesce(x, 0)"),
 ];
 
-/// Functions of other systems that nothing stands for, and why.
+/// Functions of other systems that have no equivalent, and the reason.
 const LACKING: [(&[&str], &str); 4] = [
     (
         &[
@@ -213,14 +214,14 @@ const LACKING: [(&[&str], &str); 4] = [
     (&["nextval", "currval", "lastval"], "Number rows with row_number() OVER (ORDER BY …)."),
 ];
 
-/// Days between two dates.
+/// The equivalent of a number of days between two dates.
 const DATEDIFF: &str = "a - b of two dates";
 
-/// Functions that are only found with OVER.
+/// Functions that exist only with OVER.
 const WINDOWS: [&str; 8] =
     ["cume_dist", "dense_rank", "lag", "lead", "ntile", "percent_rank", "rank", "row_number"];
 
-/// `Invalid function 'len'. Did you mean 'ln'?`
+/// Rewords `Invalid function 'len'. Did you mean 'ln'?`.
 pub(super) fn function(text: &str) -> Option<Description> {
     let (_, rest) = text.split_once("Invalid function '")?;
     let (name, rest) = rest.split_once('\'')?;

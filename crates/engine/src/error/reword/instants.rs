@@ -1,4 +1,4 @@
-//! Dates and timestamps that nanoseconds in 64 bits do not reach.
+//! Dates and timestamps out of the range of 64-bit nanoseconds.
 
 use chrono::DateTime;
 
@@ -6,13 +6,13 @@ use super::super::ErrorKind;
 use super::super::describe::Description;
 use super::description;
 
-/// What stands before the type, the count, and the type of the cast, in messages of Arrow and of this engine.
+/// The texts before the type, before the count and before the target type, in messages of Arrow and of this engine.
 const FRAMES: [(&str, &str, &str); 2] = [
     ("Cannot cast ", " value ", " to Timestamp("),
     ("the timestamp of ", ": ", " has no value in Timestamp("),
 ];
 
-/// `Cannot cast Date32 value 2932896 to Timestamp(ns): converted value exceeds the representable i64 range`
+/// Rewords `Cannot cast Date32 value 2932896 to Timestamp(ns): converted value exceeds the representable i64 range`.
 pub(super) fn instant(text: &str) -> Option<Description> {
     let (moment, to) = FRAMES.iter().find_map(|(before, between, behind)| {
         let (unit, rest) = text.split_once(before)?.1.split_once(between)?;
@@ -30,7 +30,7 @@ pub(super) fn instant(text: &str) -> Option<Description> {
     ))
 }
 
-/// The text of so many days, or parts of a second, since 1970.
+/// Formats a count since 1970, in days or in parts of a second.
 fn moment(unit: &str, count: i64) -> Option<String> {
     if unit == "Date32" {
         let day = DateTime::from_timestamp(count.checked_mul(86_400)?, 0)?;

@@ -1,4 +1,6 @@
-//! What DataFusion and its parser say, in words for whoever typed the statement.
+//! Rewords messages of DataFusion and its parser for the user who typed the statement.
+//!
+//! Each file handles one group of messages. The doc comment of a function quotes the message that it rewords.
 
 mod casts;
 mod clauses;
@@ -35,7 +37,7 @@ use self::twice::twice;
 use self::unsupported::unsupported;
 pub(super) use self::values::of_value;
 
-/// A message that says less, or more, than a user can use; none if it is good as it is.
+/// Rewords a message that is unclear to a user; none if no rule applies.
 pub(super) fn reword(text: &str) -> Option<Description> {
     const RULES: [fn(&str) -> Option<Description>; 25] = [
         syntax,
@@ -76,7 +78,7 @@ fn description(
     Description { kind, message, hint: Some(hint.into().into()) }
 }
 
-/// `Cannot coerce arithmetic expression Utf8 + Int64 to valid types`
+/// Rewords `Cannot coerce arithmetic expression Utf8 + Int64 to valid types`.
 fn operands(text: &str) -> Option<Description> {
     let (_, rest) = text.split_once("Cannot coerce arithmetic expression ")?;
     let (operation, _) = rest.split_once(" to valid types")?;
@@ -95,13 +97,13 @@ fn operands(text: &str) -> Option<Description> {
     Some(description(ErrorKind::Plan, format!("there is no {operation}"), hint))
 }
 
-/// `Column in SELECT must be in GROUP BY or an aggregate function: … column "f.name" must appear in …`
+/// Rewords `Column in SELECT must be in GROUP BY or an aggregate function: … column "f.name" must appear in …`.
 fn grouping(text: &str) -> Option<Description> {
     let (_, rest) = text.split_once("must be in GROUP BY or an aggregate function: ")?;
     let (_, rest) = rest.split_once("column \"")?;
     let (column, _) = rest.split_once("\" must appear")?;
     let message = format!("{column} is neither in GROUP BY nor in an aggregate function");
-    // A file's name is no name of a table that could be written like this.
+    // The name of a file cannot qualify a column in SQL.
     let written = match column.rsplit_once('.') {
         Some((table, name)) if table.contains('.') && !column.contains(['(', ' ']) => name,
         _ => column,
@@ -113,7 +115,7 @@ fn grouping(text: &str) -> Option<Description> {
     Some(description(ErrorKind::Plan, message, hint))
 }
 
-/// `'sluice.sacn' is not a variable which can be viewed with 'SHOW'`
+/// Rewords `'sluice.sacn' is not a variable which can be viewed with 'SHOW'`.
 fn setting(text: &str) -> Option<Description> {
     let (before, _) = text.split_once("' is not a variable which can be viewed with 'SHOW'")?;
     let (_, name) = before.rsplit_once('\'')?;
@@ -121,7 +123,7 @@ fn setting(text: &str) -> Option<Description> {
     Some(description(ErrorKind::Setting, message, settings_meant::hint(name, "SHOW")))
 }
 
-/// `variable ["@x"] has no type information`, `Placeholder '$1' was not provided a value for execution.`
+/// Rewords `variable ["@x"] has no type information` and `Placeholder '$1' was not provided a value for execution.`
 fn variable(text: &str) -> Option<Description> {
     if let Some((_, rest)) = text.split_once("variable [\"")
         && let Some((name, _)) = rest.split_once("\"] has no type information")
@@ -136,7 +138,7 @@ fn variable(text: &str) -> Option<Description> {
     Some(description(ErrorKind::Plan, message, hint))
 }
 
-/// A name after a dot, where what stands before it is no struct.
+/// Rewords errors about a name after a dot if the part before the dot is not a struct.
 fn fields(text: &str) -> Option<Description> {
     const HINT: &str =
         "Write table.column or struct.field; quote a name that is a keyword: \"user\".name.";
@@ -155,13 +157,13 @@ fn fields(text: &str) -> Option<Description> {
     Some(description(ErrorKind::Plan, message, HINT))
 }
 
-/// `Inserting into a ListingTable backed by a single file is not supported, …`
+/// Rewords `Inserting into a ListingTable backed by a single file is not supported, …`.
 fn inserted(text: &str) -> Option<Description> {
     let at_fault = text.contains("Inserting into a ListingTable backed by a single file");
     at_fault.then(|| written_files::refused("").into())
 }
 
-/// `Substring without for/from is not valid Substring { … }`
+/// Rewords `Substring without for/from is not valid Substring { … }`.
 fn substring(text: &str) -> Option<Description> {
     let at_fault = text.contains("Substring without for/from is not valid");
     let message =
@@ -171,7 +173,7 @@ fn substring(text: &str) -> Option<Description> {
     })
 }
 
-/// `valid compression range 1..=22 exceeded.`, of a level
+/// Rewords `valid compression range 1..=22 exceeded.` for a compression level.
 fn level(text: &str) -> Option<Description> {
     let (_, rest) = text.split_once("valid compression range ")?;
     let (range, _) = rest.split_once(" exceeded")?;
@@ -180,7 +182,7 @@ fn level(text: &str) -> Option<Description> {
     Some(description(ErrorKind::Setting, message, "Write it as in 'zstd(3)'."))
 }
 
-/// `table 'datafusion.public.nosuch' not found`, of a name that was typed without what stands before it.
+/// Rewords `table 'datafusion.public.nosuch' not found` for an unqualified name.
 fn table(text: &str) -> Option<Description> {
     if let Some((_, rest)) = text.split_once("table function '")
         && let Some((name, _)) = rest.split_once("' not found")
@@ -191,7 +193,7 @@ fn table(text: &str) -> Option<Description> {
     }
     let (_, rest) = text.split_once("table 'datafusion.")?;
     let (name, _) = rest.split_once("' not found")?;
-    // A name without quotes has its dot taken for the one after a schema.
+    // In a name without quotes, the dot separates schema and table.
     let (name, is_quoted) = match name.strip_prefix("public.") {
         Some(name) => (name, true),
         None => (name, false),
@@ -234,7 +236,7 @@ fn table(text: &str) -> Option<Description> {
     Some(description(ErrorKind::Plan, message, hint))
 }
 
-/// `Csv error: Nested type Struct("a": Int64) is not supported in CSV`
+/// Rewords `Csv error: Nested type Struct("a": Int64) is not supported in CSV`.
 fn nested(text: &str) -> Option<Description> {
     let (_, rest) = text.split_once("Nested type ")?;
     rest.split_once(" is not supported in CSV")?;
@@ -245,10 +247,10 @@ fn nested(text: &str) -> Option<Description> {
     ))
 }
 
-/// What the text of a number is given where a point is no decimal separator, so that it is none.
+/// The mark that makes the text of a number invalid if it has a point that is not the decimal separator.
 pub(crate) const WITH_POINT: &str = " (with a point)";
 
-/// `Cannot cast string '1.234,5 (with a point)' to value of Decimal128(38, 10) type, in file:…`
+/// Rewords `Cannot cast string '1.234,5 (with a point)' to value of Decimal128(38, 10) type, in file:…`.
 pub(super) fn with_point(text: &str) -> Option<Description> {
     let (before, rest) = text.split_once(WITH_POINT)?;
     let (_, value) = before.rsplit_once('\'')?;
@@ -261,13 +263,14 @@ pub(super) fn with_point(text: &str) -> Option<Description> {
     ))
 }
 
-/// A partitioned COPY of which no column is left.
+/// Rewords the error of a partitioned COPY that has no other column.
 fn partitions(text: &str) -> Option<Description> {
     let at_fault = text.contains("must either specify a row count or at least one column");
     at_fault.then(|| description(ErrorKind::Plan, NONE_LEFT.to_owned(), LEAVE_ONE))
 }
 
-/// `Resources exhausted: … Error: Failed to allocate additional 4.6 KB for … (used: 0.0 B, pool_size: 1024.0 B)`
+/// Rewords `Resources exhausted: … Error: Failed to allocate additional 4.6 KB for … (used: 0.0 B, pool_size: 1024.0
+/// B)`.
 fn memory(text: &str) -> Option<Description> {
     let (_, rest) = text.split_once("Failed to allocate additional ")?;
     let (wanted, rest) = rest.split_once(" for ")?;
@@ -279,7 +282,7 @@ fn memory(text: &str) -> Option<Description> {
 
 const SAY_FORMAT: &str = "Say it: STORED AS CSV, JSON, PARQUET or ARROW; or end the name in .csv, .json, .parquet or .arrow.";
 
-/// `Unable to find factory for ORC`, `There is no registered file format with ext gz`
+/// Rewords `Unable to find factory for ORC` and `There is no registered file format with ext gz`.
 fn format(text: &str) -> Option<Description> {
     if let Some((_, extension)) = text.split_once("There is no registered file format with ext ") {
         let message = format!("COPY cannot tell from `.{extension}` which format to write");

@@ -1,10 +1,10 @@
-//! Operators and joins that DataFusion does not have, by the names of what its parser made of them.
+//! Operators and joins that DataFusion does not have, by their names in the parser's syntax tree.
 
 use super::super::ErrorKind;
 use super::super::describe::Description;
 use super::description;
 
-/// What DataFusion puts before the name of an operator, and behind it.
+/// The texts before and after the name of an operator in DataFusion's messages.
 const FRAMES: [(&str, &str); 5] = [
     ("Operator ", " is not yet supported"),
     ("Unsupported binary operator: ", ""),
@@ -21,7 +21,7 @@ const PATTERNS: &str =
 const APPLY: &str =
     "Write CROSS JOIN LATERAL (SELECT …) AS t, or LEFT JOIN LATERAL (SELECT …) AS t ON true.";
 
-/// Operators as the parser or DataFusion call them, how they are written, and what to write instead.
+/// Operators: their names in the parser and DataFusion, their SQL form, and the alternative.
 const OPERATORS: [(&[&str], &str, &str); 16] = [
     (&[":", "Colon"], ":", FIELD),
     (&["->", "Arrow"], "->", FIELD),
@@ -45,7 +45,7 @@ const OPERATORS: [(&[&str], &str, &str); 16] = [
     (&["PGAbs"], "@", "Write abs(x)."),
 ];
 
-/// Joins as the parser calls them, how they are written, and what to write instead.
+/// Joins: their names in the parser, their SQL form, and the alternative.
 const JOINS: [(&str, &str, &str); 7] = [
     ("Semi", "SEMI JOIN", "Write LEFT SEMI JOIN, or WHERE x IN (SELECT …)."),
     ("Anti", "ANTI JOIN", "Write LEFT ANTI JOIN, or WHERE x NOT IN (SELECT …)."),
@@ -60,7 +60,7 @@ const JOINS: [(&str, &str, &str); 7] = [
     ("ArrayJoin", "ARRAY JOIN", "Write unnest(list) in the list of columns."),
 ];
 
-/// `Operator ->> is not yet supported`, `Unsupported JOIN operator Semi(Using([ObjectName(…`
+/// Rewords `Operator ->> is not yet supported` and `Unsupported JOIN operator Semi(Using([ObjectName(…`.
 pub(super) fn operator(text: &str) -> Option<Description> {
     let name = FRAMES.iter().find_map(|(before, behind)| {
         let (_, rest) = text.split_once(before)?;

@@ -4,12 +4,12 @@ use super::super::ErrorKind;
 use super::super::describe::Description;
 use super::description;
 
-/// `regex parse error: (?q)a ^ error: unrecognized flag`, with more around it where it is matched
+/// Rewords `regex parse error: (?q)a ^ error: unrecognized flag`, with more text around it.
 pub(super) fn pattern(text: &str) -> Option<Description> {
     let (_, rest) = text.split_once("regex parse error: ")?;
     let (pattern, reason) = rest.rsplit_once(" error: ")?;
     let reason = reason.trim_end_matches([' ', '~', ')']);
-    // A sign points at what is at fault.
+    // The `^` points at the error.
     let pattern = pattern.trim_end_matches([' ', '^']);
     if reason == "unrecognized flag" {
         let flags = pattern.strip_prefix("(?").and_then(|rest| rest.split_once(')'));

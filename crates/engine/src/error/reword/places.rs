@@ -1,10 +1,10 @@
-//! Where something may not stand, and values that are too large.
+//! Expressions in the wrong place, and values that are too large.
 
 use super::super::ErrorKind;
 use super::super::describe::Description;
 use super::description;
 
-/// What DataFusion says, what a user reads, and what helps.
+/// Messages of DataFusion, each with its rewording and a hint.
 const SAID: [(&str, &str, &str); 11] = [
     ("MINUS not implemented", "MINUS is not supported", "Write EXCEPT."),
     (
@@ -67,7 +67,7 @@ pub(super) fn misplaced(text: &str) -> Option<Description> {
     Some(description(ErrorKind::Plan, *message, *hint))
 }
 
-/// `Cannot create filter with non-boolean predicate 'Int64(1)' returning Int64`
+/// Rewords `Cannot create filter with non-boolean predicate 'Int64(1)' returning Int64`.
 fn condition(text: &str) -> Option<Description> {
     let (_, rest) = text.split_once("non-boolean predicate '")?;
     let (_, kind) = rest.rsplit_once("' returning ")?;
@@ -76,7 +76,7 @@ fn condition(text: &str) -> Option<Description> {
     Some(description(ErrorKind::Plan, message, "Compare it with something: WHERE x <> 0."))
 }
 
-/// `Int64Array overflow on abs(-9223372036854775808)`
+/// Rewords `Int64Array overflow on abs(-9223372036854775808)`.
 fn overflow(text: &str) -> Option<Description> {
     let (before, call) = text.split_once("Array overflow on ")?;
     let kind = before.rsplit(|c: char| !c.is_alphanumeric()).next()?;
@@ -88,7 +88,7 @@ fn overflow(text: &str) -> Option<Description> {
     ))
 }
 
-/// `compound identifier: ["a", "b", "c", "d", "e"]`
+/// Rewords `compound identifier: ["a", "b", "c", "d", "e"]`.
 fn parts(text: &str) -> Option<Description> {
     let (_, rest) = text.split_once("compound identifier: [")?;
     let names: Vec<&str> = rest.split('"').skip(1).step_by(2).collect();

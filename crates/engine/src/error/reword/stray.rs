@@ -1,4 +1,4 @@
-//! Signs and words that the parser stops at, read in the text of the statement.
+//! Signs and words at which the parser stops, found in the text of the statement.
 
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::keywords::Keyword;
@@ -7,7 +7,7 @@ use datafusion::sql::sqlparser::tokenizer::{Location, Token, Tokenizer};
 use super::super::ErrorKind;
 use super::super::told::Told;
 
-/// Signs of other systems, or of programs for letters, and what to write instead.
+/// Signs of other systems or of word processors, and what to write instead.
 const SIGNS: [(&str, &str); 19] = [
     ("‘", QUOTES),
     ("’", QUOTES),
@@ -33,7 +33,7 @@ const SIGNS: [(&str, &str); 19] = [
 const QUOTES: &str = "A text is between two ' of the keyboard.";
 const DOUBLE_QUOTES: &str = "A text is between two ' of the keyboard, a name between two \".";
 
-/// Words that the parser does not know as operators, and what to write instead.
+/// Words that are not operators in the parser, and what to write instead.
 const WORDS: [(&str, &str); 9] = [
     ("div", "Write a / b of whole numbers."),
     ("mod", "Write a % b."),
@@ -49,7 +49,7 @@ const WORDS: [(&str, &str); 9] = [
     ("matches", "Write text ~ 'regular expression'."),
 ];
 
-/// Words that COPY of other systems has, and what to write instead.
+/// Words of COPY in other systems, and what to write instead.
 const COPY: [(&str, &str); 6] = [
     ("stdout", TO_STDOUT),
     ("stdin", FROM_FILE),
@@ -66,11 +66,11 @@ const IN_PARENTHESES: &str =
 const TO_STDOUT: &str = "An answer is printed by itself: sluice sql --format csv \"SELECT …\". COPY writes a file or an object: COPY t TO \
      'file.csv'.";
 
-/// What to say of a place in a statement at which the parser stopped; none if nothing more is known than it says.
+/// Returns an error for the place at which the parser stopped; none if the parser's own message is better.
 pub(super) fn at(sql: &str, place: (usize, usize)) -> Option<Told> {
     let mut rest = rest(sql, place)?;
     if rest.starts_with(char::is_whitespace) {
-        // The parser stops behind a sign that is the beginning of a parameter.
+        // The parser stops after an `@`, which begins a parameter.
         let before = &sql[..sql.len() - rest.len()];
         rest = &sql[before.rfind('@')?..];
     }
@@ -109,7 +109,7 @@ pub(super) fn at(sql: &str, place: (usize, usize)) -> Option<Told> {
     Some(told(sql, at, word, hint))
 }
 
-/// What is said of a word or a sign that begins at a byte.
+/// Returns the error for a word or a sign that begins at a byte.
 fn told(sql: &str, at: usize, found: &str, hint: &str) -> Told {
     let line_start = sql[..at].rfind('\n').map_or(0, |end| end + 1);
     let line = sql[..at].matches('\n').count() + 1;
@@ -124,14 +124,14 @@ fn told(sql: &str, at: usize, found: &str, hint: &str) -> Told {
     }
 }
 
-/// The text from a place on.
+/// Returns the text from a place on.
 fn rest(sql: &str, (line, column): (usize, usize)) -> Option<&str> {
     let before: usize = sql.split_inclusive('\n').take(line.checked_sub(1)?).map(str::len).sum();
     let at = sql.get(before..)?.char_indices().nth(column.checked_sub(1)?)?.0;
     sql.get(before + at..)
 }
 
-/// What the statement begins and does not end: a comment, a parenthesis, CASE.
+/// Returns an error for the innermost parenthesis or CASE that is not closed.
 pub(super) fn unclosed(sql: &str, at_end: bool) -> Option<Told> {
     let tokens = Tokenizer::new(&GenericDialect {}, sql).tokenize_with_location().ok()?;
     let mut open: Vec<(Keyword, Location)> = Vec::new();
@@ -139,7 +139,7 @@ pub(super) fn unclosed(sql: &str, at_end: bool) -> Option<Told> {
         match &token.token {
             Token::LParen => open.push((Keyword::NoKeyword, token.span.start)),
             Token::RParen => {
-                // A CASE in it has no END, either.
+                // A CASE within the parentheses has no END.
                 let last = open.iter().rposition(|(kind, _)| *kind == Keyword::NoKeyword)?;
                 if last + 1 < open.len() {
                     break;
@@ -161,7 +161,7 @@ pub(super) fn unclosed(sql: &str, at_end: bool) -> Option<Told> {
         Keyword::CASE => {
             ("the CASE that begins here has no END", "Write CASE WHEN … THEN … ELSE … END.")
         }
-        // Elsewhere, another word is at fault.
+        // If the parser stopped earlier, another word is wrong.
         _ if !at_end => return None,
         _ => ("the ( that is here is not closed", "Close it with )."),
     };
@@ -172,12 +172,12 @@ pub(super) fn unclosed(sql: &str, at_end: bool) -> Option<Told> {
     })
 }
 
-/// Where a comment begins that does not end.
+/// Returns the line and column of a comment that is not closed.
 pub(super) fn open_comment(sql: &str) -> Option<(usize, usize)> {
     let mut before = Vec::new();
     let mut tokenizer = Tokenizer::new(&GenericDialect {}, sql);
     tokenizer.tokenize_with_location_into_buf(&mut before).err()?;
-    // It stops behind what is whole.
+    // The tokenizer stops after the last complete token.
     let end = before.last().map_or(Location::new(1, 1), |token| token.span.end);
     let place = (usize::try_from(end.line).ok()?, usize::try_from(end.column).ok()?);
     rest(sql, place)?.starts_with("/*").then_some(place)
@@ -216,7 +216,7 @@ mod tests {
         assert_eq!(open_comment("/*/*/*"), Some((1, 1)));
         assert_eq!(open_comment("'é' -- /*\n, 'é' /*é\n/* */"), Some((2, 7)));
         assert_eq!(open_comment("select 'a"), None);
-        // As many as a statement may have: one pass.
+        // This is as many as a statement may have; the search makes one pass.
         assert_eq!(open_comment(&"/*".repeat(200_000)), Some((1, 1)));
     }
 

@@ -1,4 +1,4 @@
-//! Syntax errors: where they are, and which word was meant.
+//! Syntax errors with their place, and with the keyword that was mistyped.
 
 use datafusion::common::DataFusionError;
 use datafusion::sql::sqlparser::parser::ParserError;
@@ -33,7 +33,7 @@ const STATEMENTS: [&str; 21] = [
     "WITH",
 ];
 
-/// The keywords with which the parts of queries begin, and how they are written.
+/// The keywords with which the parts of queries begin, and their full form.
 const CLAUSES: [(&str, &str); 16] = [
     ("BETWEEN", "BETWEEN"),
     ("DISTINCT", "DISTINCT"),
@@ -55,16 +55,16 @@ const CLAUSES: [(&str, &str); 16] = [
 
 const BRACKETS: &str = "Quote a name as \"name\"; [ ] is around the members of a list.";
 
-/// What the parser says, by its parts.
+/// The parts of a parser message.
 struct Said<'a> {
     expected: &'a str,
     found: &'a str,
-    /// Its line and column, counted from 1.
+    /// Line and column, counted from 1.
     place: Option<(usize, usize)>,
 }
 
 impl<'a> Said<'a> {
-    /// `Expected: an SQL statement, found: selct at Line: 1, Column: 1`
+    /// Parses `Expected: an SQL statement, found: selct at Line: 1, Column: 1`.
     fn parse(text: &'a str) -> Option<Self> {
         let (expected, rest) = text.strip_prefix("Expected: ")?.rsplit_once(", found: ")?;
         let (found, place) = with_place(rest);
@@ -81,7 +81,7 @@ impl<'a> Said<'a> {
     }
 }
 
-/// A text without the place at its end.
+/// Splits the place from the end of a message.
 fn with_place(text: &str) -> (&str, Option<(usize, usize)>) {
     let found = text.rsplit_once(" at Line: ").and_then(|(before, place)| {
         let (line, column) = place.split_once(", Column: ")?;
@@ -94,7 +94,7 @@ fn at(place: Option<(usize, usize)>) -> String {
     place.map_or_else(String::new, |(line, column)| format!(" at line {line}, column {column}"))
 }
 
-/// A syntax error, with what helps against common ones.
+/// Rewords a syntax error and adds a hint for common ones.
 pub(super) fn syntax(text: &str) -> Option<Description> {
     let describe = |message: String, hint: Option<String>| {
         Some(Description { kind: ErrorKind::Syntax, message, hint: hint.map(Into::into) })
@@ -137,7 +137,7 @@ pub(super) fn syntax(text: &str) -> Option<Description> {
     describe(said.message(), hint)
 }
 
-/// A quote that is not closed.
+/// Rewords errors about quotes and comments that are not closed.
 fn open(text: &str) -> Option<Description> {
     let (what, place) = with_place(text);
     let (message, hint) = match what {
@@ -158,8 +158,8 @@ fn open(text: &str) -> Option<Description> {
     Some(Description { kind: ErrorKind::Syntax, message, hint: Some(hint.into()) })
 }
 
-/// An error of the parser with the keyword that was mistyped, if the statement has one that is similar to it where
-/// the parser stopped, or one word before, which it took for another name.
+/// Adds a hint to a parser error. It names the keyword that is similar to the word at which the parser stopped, or to
+/// the word before, which the parser took for a name.
 pub(crate) fn with_what_was_meant(sql: &str, error: DataFusionError) -> DataFusionError {
     let DataFusionError::SQL(parser, _) = error.find_root() else { return error };
     let text = match parser.as_ref() {
@@ -210,7 +210,7 @@ pub(crate) fn with_what_was_meant(sql: &str, error: DataFusionError) -> DataFusi
     Told { kind: ErrorKind::Syntax, message: said.message(), hint }.into()
 }
 
-/// Where a place is, in bytes.
+/// Returns the byte offset of a line and column.
 fn byte_of(sql: &str, (line, column): (usize, usize)) -> Option<usize> {
     let lines_before: usize =
         sql.split_inclusive('\n').take(line.checked_sub(1)?).map(str::len).sum();
@@ -218,7 +218,7 @@ fn byte_of(sql: &str, (line, column): (usize, usize)) -> Option<usize> {
     Some(lines_before + of_line.map(|(at, _)| at)?)
 }
 
-/// The word before IN, if IN is what stands before a place.
+/// Returns the word before IN, if IN comes directly before a place.
 fn before_in(sql: &str, place: (usize, usize)) -> Option<&str> {
     let before = sql[..byte_of(sql, place)?].trim_end();
     let words = before.get(..before.len().checked_sub(2)?)?;
@@ -230,12 +230,12 @@ fn before_in(sql: &str, place: (usize, usize)) -> Option<&str> {
     is_in.then_some(name)
 }
 
-/// The keyword that the word at a place, or the one before, is similar to.
+/// Returns the keyword that is similar to the word at a place, or to the word before.
 fn meant(sql: &str, place: (usize, usize)) -> Option<&'static str> {
     let start = byte_of(sql, place)?;
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let found = sql[start..].split(|c| !is_word(c)).next().unwrap_or_default();
-    // The parser stops here only where BY is missing.
+    // The parser stops at these words only if BY is missing.
     match found.to_ascii_uppercase().as_str() {
         "GROUP" => return Some("GROUP BY"),
         "ORDER" => return Some("ORDER BY"),
@@ -252,8 +252,8 @@ fn meant(sql: &str, place: (usize, usize)) -> Option<&'static str> {
     })
 }
 
-/// Whether two words differ by one letter that is wrong, missing, too much, or has changed places with
-/// the next.
+/// Returns whether two words differ by at most one letter that is wrong, missing or extra, or by two adjacent letters
+/// in reverse order.
 pub(crate) fn are_similar(a: &str, b: &str) -> bool {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let before = a.iter().zip(&b).take_while(|(x, y)| x == y).count();

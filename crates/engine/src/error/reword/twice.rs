@@ -6,8 +6,8 @@ use super::description;
 
 const HINT: &str = "Give one of the columns another name: count(*) AS n; or leave it out.";
 
-/// `Projections require unique expression names but the expression "a + Int64(1)" at position 0 and "…" at position 1
-/// have the same name. …`, `Schema contains duplicate unqualified field name "count(Int64(1))"`
+/// Rewords `Projections require unique expression names but the expression "a + Int64(1)" at position 0 and "…" at
+/// position 1 have the same name. …` and `Schema contains duplicate unqualified field name "count(Int64(1))"`.
 pub(super) fn twice(text: &str) -> Option<Description> {
     const FRAMES: [(&str, &str); 3] = [
         ("require unique expression names but the expression \"", "\" at position "),
@@ -18,12 +18,12 @@ pub(super) fn twice(text: &str) -> Option<Description> {
         let (_, rest) = text.split_once(before)?;
         match *behind {
             "" => Some(rest),
-            // A name of DataFusion may have quotes itself.
+            // DataFusion's name may contain quotes itself.
             "\"" => rest.rsplit_once('"').map(|(name, _)| name),
             behind => rest.split_once(behind).map(|(name, _)| name),
         }
     })?;
-    // Quotes would keep a reader from seeing literals as they are typed.
+    // Within quotes, literals would not be shown as they are typed.
     Some(description(ErrorKind::Plan, format!("two columns have the same name: {name}"), HINT))
 }
 

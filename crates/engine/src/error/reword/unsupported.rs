@@ -1,10 +1,10 @@
-//! What DataFusion does not do, in its users' words.
+//! Features that DataFusion lacks, in the words of SQL.
 
 use super::super::ErrorKind;
 use super::super::describe::Description;
 use super::description;
 
-/// What DataFusion puts before what it does not do.
+/// The text before a feature that DataFusion lacks.
 const MARK: &str = "This feature is not implemented: ";
 
 pub(super) const PIVOT: &str =
@@ -14,7 +14,7 @@ pub(super) const UNPIVOT: &str = "Put the columns below one another: SELECT 'a' 
 
 const STATEMENT: &str = "Unsupported SQL statement: ";
 
-/// Statements of other systems, and what there is instead.
+/// Statements of other systems, and the alternative here.
 const STATEMENTS: [(&str, &str); 7] = [
     (
         "CREATE SECRET",
@@ -34,7 +34,7 @@ const STATEMENTS: [(&str, &str); 7] = [
     ("BEGIN", "Each statement stands for itself."),
 ];
 
-/// A feature that DataFusion does not have.
+/// Rewords an error about a feature that DataFusion lacks.
 pub(super) fn unsupported(text: &str) -> Option<Description> {
     let (_, what) = text.split_once(MARK)?;
     let rules = [expression, change, statement, node, clause];
@@ -46,12 +46,12 @@ pub(super) fn unsupported(text: &str) -> Option<Description> {
     )
 }
 
-/// A text up to where it shows what the parser made.
+/// Cuts a text before the debug output of the parser's types.
 fn without_debug(what: &str) -> &str {
     let ends = [" {", "(Ident", "(Expr", ": AsOf", ": Identifier"];
     let end = ends.iter().filter_map(|end| what.find(end)).min();
     let shown = end.map_or(what, |end| what[..end].trim_end());
-    // Names of the parser's types may be in others.
+    // The parser's types may appear within others.
     let of_parser = ["ObjectName(", "Identifier(", "Ident(", "Span(", "quote_style"];
     let is_debug = |text: &str| of_parser.iter().any(|name| text.contains(name));
     match shown.find(['(', '[']) {
@@ -67,7 +67,7 @@ fn lacking(message: String, hint: Option<&'static str>) -> Description {
     }
 }
 
-/// `Physical plan does not support logical expression Exists(Exists { … })`
+/// Rewords `Physical plan does not support logical expression Exists(Exists { … })`.
 fn expression(what: &str) -> Option<Description> {
     let (_, rest) = what.split_once("does not support logical expression ")?;
     let name = rest.split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default();
@@ -88,8 +88,8 @@ fn expression(what: &str) -> Option<Description> {
     })
 }
 
-/// Statements that would change a table: `Insert into not implemented for this table`,
-/// `DELETE not supported for View table`, `Unsupported logical plan: Dml(Delete)`
+/// Rewords errors of statements that would change a table: `Insert into not implemented for this table`, `DELETE not
+/// supported for View table`, `Unsupported logical plan: Dml(Delete)`.
 fn change(what: &str) -> Option<Description> {
     if what.starts_with("Insert into not implemented") {
         return Some(lacking(
@@ -114,7 +114,7 @@ fn change(what: &str) -> Option<Description> {
     })
 }
 
-/// `Unsupported SQL statement: USE mydb`
+/// Rewords `Unsupported SQL statement: USE mydb`.
 fn statement(what: &str) -> Option<Description> {
     let rest = what.strip_prefix(STATEMENT)?;
     let known = STATEMENTS.iter().find(|(begins, _)| {
@@ -132,7 +132,7 @@ fn statement(what: &str) -> Option<Description> {
     })
 }
 
-/// `Unsupported ast node Pivot { table: … }`
+/// Rewords `Unsupported ast node Pivot { table: … }`.
 fn node(what: &str) -> Option<Description> {
     let (_, rest) = what.split_once("Unsupported ast node ")?;
     let rest = rest.strip_prefix("in sqltorel: ").unwrap_or(rest);
@@ -146,7 +146,7 @@ fn node(what: &str) -> Option<Description> {
     Some(lacking(format!("{name} is not supported"), Some(hint)))
 }
 
-/// Clauses with another way to say the same.
+/// Rewords errors of clauses and types that have an alternative.
 fn clause(what: &str) -> Option<Description> {
     if what.starts_with("Unsupported SQL type") {
         let hint = "Types are INT, BIGINT, DOUBLE, DECIMAL(10, 2), VARCHAR, BOOLEAN, DATE, TIMESTAMP and their like.";

@@ -1,4 +1,4 @@
-//! Values that a type cannot hold, and texts that are not written as a type or a format asks.
+//! Values that a type cannot hold, and texts that are not in the format of a type.
 
 use super::super::ErrorKind;
 use super::super::describe::Description;
@@ -7,7 +7,7 @@ use super::description;
 const OTHER_FORMS: &str = "to_timestamp('31.01.2024 10:00', '%d.%m.%Y %H:%M') reads other forms";
 const TRY: &str = "If it is a value of a column, TRY_CAST(x AS …) gives NULL for it.";
 
-/// What is said of a value, in the file that it is from if it is from one: `…, in /data/t.csv`.
+/// Rewords an error about a value. The name of the value's file, `…, in /data/t.csv`, is kept.
 pub(in crate::error) fn of_value(text: &str) -> Option<Description> {
     let (text, place) = match text.rfind(", in ") {
         Some(at) => text.split_at(at),
@@ -25,7 +25,7 @@ pub(in crate::error) fn of_value(text: &str) -> Option<Description> {
     Some(description(ErrorKind::Data, message + place, hint))
 }
 
-/// `1234.57 is too large to store in a Decimal128 of precision 5. Max is 999.99`
+/// Rewords `1234.57 is too large to store in a Decimal128 of precision 5. Max is 999.99`.
 fn decimal(text: &str) -> Option<(String, String)> {
     let (number, rest) = text.split_once(" is too ")?;
     let (_, rest) = rest.split_once(" to store in a Decimal")?;
@@ -42,7 +42,7 @@ fn decimal(text: &str) -> Option<(String, String)> {
     ))
 }
 
-/// `Invalid input syntax for type interval: "1 dya"`
+/// Rewords `Invalid input syntax for type interval: "1 dya"`.
 fn interval(text: &str) -> Option<(String, String)> {
     let rest = text.strip_prefix("Invalid input syntax for type interval: \"")?;
     let value = rest.strip_suffix('"').unwrap_or(rest);
@@ -52,7 +52,8 @@ fn interval(text: &str) -> Option<(String, String)> {
     ))
 }
 
-/// `Error parsing timestamp from '31/01/2024': error parsing date`, and the same `using format '%d.%m.%Y'`
+/// Rewords `Error parsing timestamp from '31/01/2024': error parsing date`, with or without `using format
+/// '%d.%m.%Y'`.
 fn timestamp(text: &str) -> Option<(String, String)> {
     let rest = text.strip_prefix("Error parsing timestamp from '")?;
     if let Some((value, rest)) = rest.split_once("' using format '") {
@@ -69,7 +70,7 @@ fn timestamp(text: &str) -> Option<(String, String)> {
     ))
 }
 
-/// `Unable to cast to Date32 for converting from i64 to i32 failed`, of to_date, which does not name the text
+/// Rewords `Unable to cast to Date32 for converting from i64 to i32 failed`, an error of to_date without the text.
 fn date(text: &str) -> Option<(String, String)> {
     text.starts_with("Unable to cast to Date32 for converting ").then(|| {
         (
@@ -81,7 +82,7 @@ fn date(text: &str) -> Option<(String, String)> {
     })
 }
 
-/// `Format error`, of to_char
+/// Rewords `Format error`, an error of to_char.
 fn format(text: &str) -> Option<(String, String)> {
     (text == "Format error").then(|| {
         (
