@@ -121,7 +121,7 @@ fn fast_paths(c: &mut Criterion) {
     let mut join = bloom::Config::paper().pruner();
     bench("join build", &mut join, join::BUILD_A, &[&uniform]);
     bench("join probe", &mut join, join::PROBE_B, &[&other]);
-    // As the planner chooses for a Tofino.
+    // This is the shape that the planner chooses for a Tofino.
     let shape = join::Shape::new(join::Kind::Inner, join::Passes::SmallFirst, true);
     if let Ok(config) = bloom::Config::new(shape, 1 << 22, 8) {
         let mut join = config.pruner();

@@ -1,5 +1,5 @@
-//! What a master does with an entry that the switch lets through, in entries per second of a core: the
-//! constants of `crates/costmodel/testbeds/cheetah.toml`.
+//! Measures a master's work for each entry that the switch forwards, in entries per second and core. The results are
+//! the constants of `crates/costmodel/testbeds/cheetah.toml`.
 
 #![expect(missing_docs, reason = "criterion's macros make undocumented functions")]
 
@@ -10,7 +10,7 @@ use std::hint::black_box;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use sluicegate_pruning::rng::Rng;
 
-/// Entries of a run: so many that tables of keys do not stay in the caches.
+/// Entries of a run, enough that hash tables of keys exceed the caches.
 const ENTRIES: usize = 1 << 21;
 
 fn entries() -> Vec<(u64, u64)> {

@@ -1,7 +1,7 @@
 use super::*;
 use crate::Verdict;
 
-/// A program of one value with a verdict; `build` adds the rest.
+/// Builds a program of one value with a verdict; `build` adds the rest.
 fn program(build: impl FnOnce(&mut Builder, FieldId)) -> Program {
     let mut b = Builder::new("test", 1);
     let prune = b.verdict("prune");
@@ -68,7 +68,7 @@ fn rules_of_every_target() {
     assert_eq!(Builder::new("none", 1).finish().validate(), Err(ProgramError::Verdict));
 }
 
-/// Runs one access on a cell that holds `old` and gives the cell and the output.
+/// Runs one access on a cell that holds `old` and returns the cell and the output.
 fn access(
     cell: Cell,
     old: [u32; 2],
