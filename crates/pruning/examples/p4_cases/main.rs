@@ -158,7 +158,7 @@ impl Drive {
         Ok(())
     }
 
-    /// Returns the last processed identifier of a flow; flow 0 has the first cell.
+    /// Returns the last processed identifier of a flow; the cell of flow `fid` is number `fid`.
     fn last(&self, fid: u16) -> u32 {
         let registers = &self.interpreter.program().registers;
         let last = registers.iter().position(|register| register.name == SEQUENCE_REGISTER);

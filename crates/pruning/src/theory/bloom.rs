@@ -1,4 +1,4 @@
-//! JOIN: false positives of the Bloom filter and of the register Bloom filter, and what they leave
+//! JOIN: false positives of the Bloom filter and of the register Bloom filter, and the entries that they leave
 //! unpruned.
 //!
 //! * **Bloom filter** (BF): M bits, H independent bit positions per key. After n keys a key that
@@ -7,8 +7,8 @@
 //!   so a key is one register access. A register holds j ~ Poisson(64·n/M) keys; given j, the rate
 //!   is the chance that H random bits are all set.
 //!
-//! Neither has false negatives: JOIN stays exact, and only the pruned fraction depends on these
-//! rates. Sizes in bits.
+//! Neither has false negatives: JOIN stays exact, and only the pruned fraction depends on these rates. Sizes are in
+//! bits.
 
 use std::sync::OnceLock;
 
@@ -72,7 +72,7 @@ pub fn register_bloom_rate(bits: u64, hashes: u32, keys: u64) -> f64 {
         // Every register is full.
         return 1.0;
     }
-    // A planner asks for many sizes with the same hashes.
+    // The table is cached, because a planner computes many sizes with the same hashes.
     static RATES: [OnceLock<Vec<f64>>; REGISTER_BITS as usize] =
         [const { OnceLock::new() }; REGISTER_BITS as usize];
     let rates = RATES[hashes as usize - 1].get_or_init(|| rates_by_load(hashes, most));
@@ -87,7 +87,7 @@ pub fn register_bloom_rate(bits: u64, hashes: u32, keys: u64) -> f64 {
 fn rates_by_load(hashes: u32, most: u64) -> Vec<f64> {
     let total = choose(REGISTER_BITS, hashes);
     let found: Vec<f64> = (0..=REGISTER_BITS).map(|set| choose(set, hashes) / total).collect();
-    // Of the bits of a new key, those not yet set are hypergeometric.
+    // The number of a new key's bits that are not yet set is hypergeometric.
     let grows = |set: u32, fresh: u32| {
         choose(REGISTER_BITS - set, fresh) * choose(set, hashes.saturating_sub(fresh)) / total
     };

@@ -1,16 +1,15 @@
-//! HAVING: how far a Count-Min sketch overestimates, and how many keys it forwards in vain.
+//! HAVING: overestimates of a Count-Min sketch, and the keys that it forwards in vain.
 //!
-//! d rows of w counters; the estimate g(k) of a key is the least of its d counters, f(k) ≤ g(k).
-//! Pruning only while g(k) ≤ c loses no key with f(k) > c; every other key that reaches the master
-//! is a false candidate.
+//! The sketch has d rows of w counters. The estimate g(k) of a key is the least of its d counters, f(k) ≤ g(k).
+//! Pruning only while g(k) ≤ c loses no key with f(k) > c; every other key that reaches the master is a false
+//! candidate.
 //!
-//! Cormode and Muthukrishnan (J. Algorithms 55, 2005): P[g(k) > f(k) + ε·F] ≤ δ for w = ⌈e/ε⌉ and d
-//! = ⌈ln(1/δ)⌉, where F is the sum over all keys. Markov's inequality per row, independence between
-//! rows.
+//! Cormode and Muthukrishnan (J. Algorithms 55, 2005): P[g(k) > f(k) + ε·F] ≤ δ for w = ⌈e/ε⌉ and d = ⌈ln(1/δ)⌉,
+//! where F is the sum over all keys. The proof uses Markov's inequality per row and independence between rows.
 
 use std::f64::consts::E;
 
-/// Counters per row for an error of at most `epsilon`·F: ⌈e/ε⌉.
+/// Returns the counters per row for an error of at most `epsilon`·F: ⌈e/ε⌉.
 ///
 /// # Example
 /// ```
@@ -21,7 +20,7 @@ pub fn counters(epsilon: f64) -> u64 {
     (E / epsilon).ceil() as u64
 }
 
-/// Rows so that the error is kept with probability `1 - delta`: ⌈ln(1/δ)⌉.
+/// Returns the rows that keep the error with probability `1 - delta`: ⌈ln(1/δ)⌉.
 pub fn rows(delta: f64) -> u64 {
     (1.0 / delta).ln().ceil().max(1.0) as u64
 }
@@ -40,9 +39,8 @@ pub fn guarantee(counters: u64, rows: u64) -> (f64, f64) {
     (E / counters as f64, (-(rows as f64)).exp())
 }
 
-/// The probability, at most, that a key is overestimated by `excess` or more: (F'/(w·excess))^d
-/// with F' the sum of all *other* keys, by Markov's inequality in every row; 1 when that says
-/// nothing.
+/// Returns an upper bound on the probability that a key is overestimated by `excess` or more: (F'/(w·excess))^d with
+/// F' the sum of all *other* keys, by Markov's inequality in every row, and at most 1.
 ///
 /// A key with f(k) = c - excess + 1 ≤ c becomes a false candidate with at most this probability.
 ///

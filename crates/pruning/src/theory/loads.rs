@@ -1,7 +1,7 @@
-//! Balls into bins: how many of D distinct values fall into the fullest of d rows.
+//! Balls into bins: the number of D distinct values that fall into the fullest of d rows.
 //!
-//! Cheetah, section 5, theorem 3 and appendix C, theorems 2 and 3. With L = ln(2d/δ), the load of
-//! the fullest row is at most M with probability at least 1 - δ/2:
+//! Cheetah, section 5, theorem 3 and appendix C, theorems 2 and 3. With L = ln(2d/δ), the load of the fullest row is
+//! at most M with probability at least 1 - δ/2:
 //!
 //! | D, distinct values | M |
 //! |---|---|
@@ -15,7 +15,7 @@ use std::f64::consts::E;
 
 use super::tail::ln_binomial_tail;
 
-/// M of the table above: a load that no row exceeds with probability at least `1 - delta / 2`.
+/// Returns M of the table above: a load that no row exceeds with probability at least `1 - delta / 2`.
 ///
 /// `distinct` values D ≥ 1, `rows` d ≥ 1, `delta` δ in (0, 1).
 ///
@@ -63,8 +63,8 @@ pub fn max_load_exact(distinct: u64, rows: u64, delta: f64) -> u64 {
     low
 }
 
-/// ln of (d·P[Bin(D, 1/d) > load]), an upper bound on the probability that some row gets more than
-/// `load` of `balls`; may exceed 0.
+/// Returns ln of (d·P[Bin(D, 1/d) > load]), an upper bound on the probability that some row gets more than `load` of
+/// `balls`. It may exceed 0.
 ///
 /// # Example
 /// How loose e·D/d is at D = 15 000 and d = 1000: 2e-5 instead of the 1 % the theorem spends on it.

@@ -1,6 +1,6 @@
-//! SKYLINE: how many points any switch must forward, and how exact the approximate product is.
+//! SKYLINE: the points that any switch must forward, and the accuracy of the approximate product.
 //!
-//! * **Optimum**. Of n random points with D independent dimensions without ties, the expected size
+//! * **Optimum**. For n random points with D independent dimensions without ties, the expected size
 //!   of the skyline is the generalized harmonic number S(D, n) with S(1, n) = 1 and S(D, n) = Σ
 //!   S(D-1, i)/i over i ≤ n (Bentley, Kung, Schkolnick, Thompson: J. ACM 25, 1978). The n-th point
 //!   is on the skyline of the first n with probability S(D, n)/n, so a switch that keeps all points
@@ -9,7 +9,7 @@
 //!   wider a is cut to its top 16 bits at most significant bit ℓ, and L(a) = β·(ℓ-15) + L(top 16
 //!   bits).
 
-/// S(D, n): the expected size of the skyline of `points` random points of `dimensions`.
+/// Returns S(D, n): the expected size of the skyline of `points` random points of `dimensions`.
 ///
 /// # Example
 /// In two dimensions the harmonic number.
