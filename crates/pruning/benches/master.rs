@@ -47,14 +47,14 @@ fn group_by(entries: &[(u64, u64)]) -> usize {
     groups.len()
 }
 
-/// The first eighth is the build side.
+/// Joins the entries; the first eighth is the build side.
 fn join(entries: &[(u64, u64)]) -> usize {
     let (build, probe) = entries.split_at(entries.len() / 8);
     let built: HashMap<u64, u64> = build.iter().copied().collect();
     probe.iter().filter(|(key, _)| built.contains_key(key)).count()
 }
 
-/// Points whose coordinates add up to about the same, so that many are on the skyline.
+/// Computes a skyline of points whose coordinates add up to about the same, so that many are on it.
 fn skyline(entries: &[(u64, u64)]) -> usize {
     let mut steps: BTreeMap<u64, u64> = BTreeMap::new();
     for &(x, noise) in entries {

@@ -206,7 +206,7 @@ mod tests {
         }
     }
 
-    /// Any bits: NaNs of both signs and all payloads, and often one of the extremes.
+    /// Returns any bits: NaNs of both signs and all payloads, and often one of the extremes.
     fn any_f64() -> impl Strategy<Value = f64> {
         let special = [f64::NAN, -f64::NAN, 0.0, -0.0, f64::INFINITY, f64::NEG_INFINITY];
         prop_oneof![any::<u64>().prop_map(f64::from_bits), prop::sample::select(special.to_vec())]

@@ -51,7 +51,7 @@ pub(crate) fn turned(frame: &[u8]) -> Vec<u8> {
     back
 }
 
-/// The Internet checksum (RFC 1071).
+/// Returns the Internet checksum (RFC 1071).
 fn checksum(bytes: &[u8]) -> u16 {
     let word = |pair: &[u8]| u32::from(pair[0]) << 8 | pair.get(1).map_or(0, |b| u32::from(*b));
     let mut sum: u32 = bytes.chunks(2).map(word).sum();
@@ -61,7 +61,7 @@ fn checksum(bytes: &[u8]) -> u16 {
     !sum as u16
 }
 
-/// A capture of frames, one every 200 microseconds.
+/// Returns a capture of frames, one every 200 microseconds.
 pub(crate) fn pcap(frames: &[Vec<u8>]) -> Vec<u8> {
     let mut out = Vec::new();
     for word in [0xa1b2_c3d4, 0x0004_0002, 0, 0, 65_535, 1_u32] {

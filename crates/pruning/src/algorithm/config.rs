@@ -2,12 +2,12 @@
 
 use thiserror::Error;
 
-/// The reason why no program can be built from some parameters. Whether a valid program fits a switch is checked by
-/// [`crate::switch::fit`](crate::switch::fit()).
+/// The reason why no program can be built from some parameters. For valid programs,
+/// [`crate::switch::fit`](crate::switch::fit()) checks that they fit a switch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ConfigError {
-    /// A register array's size must be a power of two, so that hash bits can index it.
+    /// The size of a register array is not a power of two, so hash bits cannot index it.
     #[error("{what} must be a power of two, not {value}")]
     NotPowerOfTwo {
         /// The name of the parameter.

@@ -20,7 +20,7 @@ pub const fn first_id(flow: u16) -> u32 {
     mix64(0x9E37_79B9_7F4A_7C15 ^ flow as u64) as u32
 }
 
-/// A batch of entries of one flow, column by column, as the switch would see their packets.
+/// A batch of entries of one flow, column by column, like the packets at the switch.
 #[derive(Debug, Clone, Copy)]
 pub struct Entries<'a> {
     flow: u16,

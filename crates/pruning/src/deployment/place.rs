@@ -25,12 +25,12 @@ pub enum PlacementError {
 
 /// Returns the best configuration for `goal` whose program fits `target`, and its placement.
 ///
-/// The candidates are those of [`plans`] with the stages of table 2, which are too few rather than too many; the
-/// switch model has the last word.
+/// The candidates are those of [`plans`], whose stages by table 2 are a lower bound. Each candidate's program is then
+/// checked by the switch model.
 ///
 /// # Errors
 ///
-/// Why the best candidate cannot be placed, if none can.
+/// Returns the reason why the best candidate cannot be placed, if none can.
 ///
 /// # Example
 /// ```

@@ -87,7 +87,7 @@ enum Points {
 /// An axis with its points.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Over {
-    /// What changes.
+    /// The parameter that changes from point to point.
     pub axis: Axis,
     /// The values, ascending, at least one and at most 1000; none is 0.
     pub values: Vec<u32>,

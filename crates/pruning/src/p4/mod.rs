@@ -148,7 +148,7 @@ pub fn print(program: &Program, arch: Arch) -> Result<P4Source, P4Error> {
     })
 }
 
-/// A program with the names its parts have in P4.
+/// A program with the names that its parts have in P4.
 struct Names<'a> {
     program: &'a Program,
     fields: Vec<String>,

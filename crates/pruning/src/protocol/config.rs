@@ -17,7 +17,7 @@ pub struct Link {
     pub min_delay: u64,
     /// The longest delay in ticks; delays are uniform, so packets overtake each other.
     pub max_delay: u64,
-    /// Ticks after a loss during which every packet is lost, on all links.
+    /// The number of ticks after a loss during which every packet is lost, on all links.
     pub burst: u64,
 }
 
@@ -50,15 +50,15 @@ pub struct Config {
     pub rules: Rules,
     /// The faults and delays of all links.
     pub link: Link,
-    /// Unacknowledged entries that a worker may have in flight, at least one.
+    /// The number of unacknowledged entries that a worker may have in flight, at least one.
     pub window: usize,
-    /// Ticks after which an unacknowledged packet is sent again, at least one. A worker that receives nothing
-    /// new doubles it up to eight times this, and adds up to half at random.
+    /// The number of ticks after which an unacknowledged packet is sent again, at least one. A worker that receives
+    /// nothing new doubles its wait, up to eight times the timeout, and adds up to half of it at random.
     pub timeout: u64,
     /// The greatest number of packets waiting at the master, which takes one a tick; further packets are lost.
     /// `None`: the master takes packets as they come.
     pub queue: Option<usize>,
-    /// Reboots of the switch.
+    /// The reboots of the switch.
     pub reboots: Reboots,
     /// The number of ticks for which a rebooting switch loses everything.
     pub downtime: u64,

@@ -42,8 +42,8 @@ pub struct Agreed {
     pub workers: u16,
     /// The number of entries that a worker may have in flight, at least 1.
     pub window: usize,
-    /// Microseconds after which a datagram without an answer is sent again, at least 1. A worker that receives
-    /// nothing new doubles it up to eight times this, and adds up to half at random.
+    /// The number of microseconds after which a datagram without an answer is sent again, at least 1. A worker that
+    /// receives nothing new doubles its wait, up to eight times the timeout, and adds up to half of it at random.
     pub timeout: u64,
 }
 
@@ -130,7 +130,8 @@ impl WorkerNode {
         self.counts
     }
 
-    /// Adds the datagrams to send now to `out`. Returns the time of the next call if nothing is received before.
+    /// Adds the datagrams to send now to `out`. Returns the time of the next call, unless something is received
+    /// before.
     pub fn send(&mut self, now: u64, out: &mut Vec<Vec<u8>>) -> u64 {
         let wire = self.agreed.wire();
         if std::mem::take(&mut self.news) {

@@ -32,7 +32,7 @@ pub struct Report {
     pub lost: u64,
     /// Packets of any kind lost because the master's queue was full.
     pub overflowed: u64,
-    /// Packets of any kind doubled on links.
+    /// Packets of any kind duplicated on links.
     pub duplicated: u64,
     /// Packets dropped by the switch because it was not their turn.
     pub out_of_turn: u64,

@@ -3,7 +3,7 @@
 use super::hash::Hash;
 use super::program::{Cell, Field, FieldId, Program, Register, RegisterId, Stage, Table};
 
-/// Collects the parts of a [`Program`] and hands out their identifiers.
+/// Collects the parts of a [`Program`] and returns their identifiers.
 #[derive(Debug, Clone)]
 pub struct Builder {
     program: Program,
@@ -102,7 +102,7 @@ impl Builder {
         }
     }
 
-    /// Returns the program.
+    /// Returns the finished program.
     #[must_use]
     pub fn finish(self) -> Program {
         self.program

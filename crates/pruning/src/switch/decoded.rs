@@ -16,11 +16,11 @@ use super::validate::ProgramError;
 
 /// A position in the array of words. It is small so that a program fits the first-level cache beside its data.
 pub(super) type Word = u16;
-/// The most words that positions can address.
+/// The greatest number of words that positions can address.
 const MOST_WORDS: usize = 1 << Word::BITS;
 
-/// The words that follow the fields: the cell as it was (a pair's high number after the low one),
-/// what the ALU made of both, its predicate, and the complement of the cell.
+/// The words that follow the fields: the cell before the access (a pair's high number after the low one), the ALU's
+/// results for both, its predicate, and the complement of the cell.
 const MEM_LO: usize = 0;
 const MEM_HI: usize = 1;
 const ALU_LO: usize = 2;

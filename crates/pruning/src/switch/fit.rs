@@ -144,9 +144,9 @@ pub enum Misfit {
     /// The chain of dependent or crowded-out tables is too long.
     #[error("needs {needed} stages, the target has {available}")]
     Stages {
-        /// Stages that the placement takes.
+        /// The number of stages that the placement takes.
         needed: usize,
-        /// Stages that the target has.
+        /// The number of stages that the target has.
         available: usize,
     },
     /// One table alone needs more than a stage has.
@@ -174,9 +174,9 @@ pub enum Misfit {
         "the fields need {needed} bits of header vector containers, the target has {available}"
     )]
     Phv {
-        /// Bits of the containers that the fields take.
+        /// The number of container bits that the fields take.
         needed: usize,
-        /// Bits of all containers.
+        /// The number of bits of all containers.
         available: usize,
     },
 }

@@ -212,7 +212,7 @@ impl Interpreter {
         }
     }
 
-    /// Runs one packet and returns everything it did.
+    /// Runs one packet and returns everything that it did.
     ///
     /// # Errors
     ///

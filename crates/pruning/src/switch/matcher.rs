@@ -36,9 +36,9 @@ enum Lookup {
     Sparse(HashMap<u32, u32>),
 }
 
-/// The action of a call that runs nothing.
+/// The number of the action of a call that runs nothing.
 const NOTHING: u32 = u32::MAX;
-/// Fewer entries than this are searched one by one.
+/// Tables with fewer entries than this are searched one by one.
 const FEW: usize = 8;
 
 impl Matcher {

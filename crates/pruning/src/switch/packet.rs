@@ -5,7 +5,7 @@ use thiserror::Error;
 /// Number of bytes before the values: `fid` (2), `id` (4), `n` (1).
 pub const HEADER_BYTES: usize = 7;
 
-/// One packet as the switch's parser sees it, after Ethernet, IP and UDP.
+/// One packet as the switch parses it, after Ethernet, IP and UDP.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Packet {
     /// The flow: the query, side or worker that the packet belongs to.
@@ -55,7 +55,7 @@ impl Packet {
         Ok(bytes)
     }
 
-    /// Reads one packet from the front of `bytes`; what follows its values is payload and ignored.
+    /// Reads one packet from the front of `bytes`; bytes behind its values are payload and ignored.
     ///
     /// # Errors
     ///

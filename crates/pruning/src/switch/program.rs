@@ -16,7 +16,7 @@ use super::stateful::Stateful;
 pub struct FieldId(pub u16);
 
 impl FieldId {
-    /// The flow identifier, 16 bits: which query, side or worker the packet belongs to.
+    /// The flow identifier, 16 bits: the query, side or worker that the packet belongs to.
     pub const FID: Self = Self(0);
     /// The entry identifier, 32 bits: the row's position in its flow.
     pub const ID: Self = Self(1);
@@ -288,7 +288,7 @@ impl Table {
 /// A conjunction of clauses, each a disjunction of tests. An empty gateway always holds.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Gateway {
-    /// Every clause must have a test that holds.
+    /// The clauses, each of which must have a test that holds.
     pub all_of: Vec<Vec<Test>>,
 }
 
@@ -354,7 +354,7 @@ impl Test {
 pub enum Comparand {
     /// The value of another field.
     Field(FieldId),
-    /// A constant number.
+    /// A constant 32-bit number.
     Const(u32),
 }
 
@@ -430,7 +430,7 @@ impl Pattern {
         Self { value, mask: u32::MAX }
     }
 
-    /// Matches every value.
+    /// Creates a pattern that matches every value.
     #[must_use]
     pub const fn any() -> Self {
         Self { value: 0, mask: 0 }
@@ -485,7 +485,7 @@ pub struct Op {
     pub to: FieldId,
     /// The operation to compute.
     pub operation: Operation,
-    /// The first operand.
+    /// The first operand of the operation.
     pub a: Operand,
     /// The second operand; [`Operation::Set`] ignores it.
     pub b: Operand,
@@ -510,7 +510,7 @@ impl Op {
 pub enum Operand {
     /// The value of a field.
     Field(FieldId),
-    /// A constant number.
+    /// A constant 32-bit number.
     Const(u32),
     /// Action data of the matching entry, by position in [`Call::args`].
     Arg(u8),
@@ -521,7 +521,7 @@ pub enum Operand {
 /// The operations of an ALU: unsigned, in the width of the result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Operation {
-    /// Returns `a` unchanged.
+    /// `a`, without a second operand.
     Set,
     /// `a + b`, wrapping.
     Add,

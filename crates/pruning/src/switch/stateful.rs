@@ -279,7 +279,7 @@ pub struct Update {
     pub when: When,
     /// The operation to compute.
     pub operation: Operation,
-    /// The first operand.
+    /// The first operand of the operation.
     pub a: AluOperand,
     /// The second operand; [`Operation::Set`] ignores it.
     pub b: AluOperand,

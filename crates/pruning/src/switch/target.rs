@@ -61,7 +61,7 @@ pub struct Target {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum TargetError {
-    /// Not TOML, or a value of the wrong type, or an unknown name.
+    /// The text is not TOML, or has a value of the wrong type or an unknown name.
     #[error("target file: {0}")]
     Syntax(String),
     /// The `base` is not the name of a built-in target.
@@ -157,8 +157,8 @@ impl Target {
             .find(|target| target.name == name)
     }
 
-    /// Reads a target file: TOML with a `base` (a built-in target; `tofino1` if left out) and the
-    /// limits that differ from it.
+    /// Parses a target file: TOML with a `base` (a built-in target; `tofino1` if left out) and the limits that differ
+    /// from it.
     ///
     /// ```
     /// use sluicegate_pruning::switch::Target;

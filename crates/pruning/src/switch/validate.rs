@@ -17,7 +17,7 @@ use super::stateful::{Index, Stateful};
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ProgramError {
-    /// The fields do not start with `fid`, `id` and the values.
+    /// The fields do not begin with `fid`, `id` and the values.
     #[error("the fields do not start with fid, id and {0} values")]
     Header(u8),
     /// A name is empty, not an identifier, or already taken.
@@ -63,7 +63,7 @@ pub enum ProgramError {
         /// The name of the field.
         field: String,
     },
-    /// An entry whose patterns do not match the table's keys in number.
+    /// An entry that does not have one pattern for each key of its table.
     #[error("table `{0}` has an entry with a wrong number of patterns")]
     Patterns(String),
     /// More than two updates of one half.

@@ -20,8 +20,8 @@ pub fn is_consistent(failures: u64, trials: u64, bound: f64, confidence: f64) ->
     failures == 0 || ln_binomial_tail(trials, bound, failures - 1).exp() >= 1.0 - confidence
 }
 
-/// The largest failure probability that `failures` in `trials` do not refute, by Clopper and
-/// Pearson; one-sided.
+/// Returns the largest failure probability that `failures` in `trials` do not refute, by Clopper and Pearson;
+/// one-sided.
 ///
 /// # Example
 /// No failure in 3000 runs leaves about 0.1 % open at 95 %: the rule of three.
@@ -109,7 +109,7 @@ mod tests {
         assert_eq!(upper_bound(10, 10, 0.99), 1.0);
     }
 
-    /// The values are those of the usual table.
+    /// The values are those of the usual printed table.
     #[test]
     fn quantiles_of_student() {
         for (confidence, degrees, expected) in [

@@ -25,11 +25,10 @@ pub fn rows(delta: f64) -> u64 {
     (1.0 / delta).ln().ceil().max(1.0) as u64
 }
 
-/// The guarantee that a sketch of `counters` w and `rows` d gives: (ε, δ) = (e/w, e^-d).
+/// Returns the guarantee that a sketch of `counters` w and `rows` d gives: (ε, δ) = (e/w, e^-d).
 ///
 /// # Example
-/// The default of table 2, 3 rows of 1024: off by more than 0.27 % of the total for at most 5 % of
-/// the keys.
+/// The default of table 2, 3 rows of 1024: off by more than 0.27 % of the total for at most 5 % of the keys.
 /// ```
 /// use sluicegate_pruning::theory::count_min::guarantee;
 /// let (epsilon, delta) = guarantee(1024, 3);
@@ -60,12 +59,12 @@ pub fn overestimate(others: f64, excess: f64, counters: u64, rows: u64) -> f64 {
     (others / (counters as f64 * excess)).min(1.0).powf(rows as f64)
 }
 
-/// The probability that a key shares its counter with another key in every row, and so is not
-/// counted exactly: (1 - (1 - 1/w)^(K-1))^d for `keys` K distinct keys.
+/// Returns the probability that a key shares its counter with another key in every row, and so is not counted
+/// exactly: (1 - (1 - 1/w)^(K-1))^d for `keys` K distinct keys.
 ///
 /// # Example
-/// 25 language codes and 3 rows of 1024 or 512: not one key is expected to be off, which is why the
-/// sketch looks perfect.
+/// 25 language codes and 3 rows of 1024 or 512: not one key is expected to be off, which is why the sketch looks
+/// perfect.
 /// ```
 /// use sluicegate_pruning::theory::count_min::collision;
 /// assert!(25.0 * collision(25, 1024, 3) < 4e-4);
@@ -76,8 +75,8 @@ pub fn collision(keys: u64, counters: u64, rows: u64) -> f64 {
     (1.0 - alone).powf(rows as f64)
 }
 
-/// The fraction of `entries` that a switch without limits prunes in the first pass: all but one
-/// entry of each of the `candidates`, the keys above the threshold.
+/// Returns the fraction of `entries` that a switch without limits prunes in the first pass: all but one entry of each
+/// of the `candidates`, the keys above the threshold.
 ///
 /// # Example
 /// ```
@@ -93,7 +92,7 @@ mod tests {
     use super::*;
     use crate::rng::Rng;
 
-    /// The share of keys that a random sketch gets wrong by at least `excess`.
+    /// Returns the share of keys that a random sketch gets wrong by at least `excess`.
     fn measure(keys: u64, counters: u64, rows: u64, excess: u64) -> f64 {
         let mut rng = Rng::new(9);
         let (runs, mut wrong) = (40, 0u64);

@@ -17,8 +17,8 @@ use std::f64::consts::E;
 use super::loads::max_load_bound;
 use super::tail::poisson;
 
-/// The smallest number of distinct values to which [`pruned_duplicates_bound`] applies:
-/// d·ln(200·d), exclusive.
+/// Returns the smallest number of distinct values to which [`pruned_duplicates_bound`] applies: d·ln(200·d),
+/// exclusive.
 ///
 /// # Example
 /// ```
@@ -46,12 +46,11 @@ pub fn pruned_duplicates_bound(distinct: u64, rows: u64, columns: u64) -> Option
     (distinct as f64 > heavy_load(rows)).then(|| 0.99 * (cells / (distinct as f64 * E)).min(1.0))
 }
 
-/// The fraction of duplicates that are pruned in expectation when all `distinct` values are equally
-/// frequent and in random order: the mean of min(w/L, 1) over the load L of a value's row, L - 1 ~
-/// Poisson((D-1)/d).
+/// Returns the fraction of duplicates that are pruned in expectation when all `distinct` values are equally frequent
+/// and in random order: the mean of min(w/L, 1) over the load L of a value's row, L - 1 ~ Poisson((D-1)/d).
 ///
-/// In steady state a row of L equally likely values and w cells holds any w of them with equal
-/// chance, whether it evicts by LRU or FIFO. Skew only helps. Any number of distinct values.
+/// In steady state a row of L equally likely values and w cells holds any w of them with equal chance, whether it
+/// evicts by LRU or FIFO. Skew only helps. Any number of distinct values.
 ///
 /// # Example
 /// Where theorem 1 promises 58 %, 99.8 % are to be expected.
@@ -71,8 +70,8 @@ pub fn expected_hit_ratio(distinct: u64, rows: u64, columns: u64) -> f64 {
     (uncut - (0..columns.saturating_sub(1)).map(excess).sum::<f64>()).clamp(0.0, 1.0)
 }
 
-/// The fraction of `entries` that a switch without limits prunes: all but the first of each of
-/// `distinct` values.
+/// Returns the fraction of `entries` that a switch without limits prunes: all but the first of each of `distinct`
+/// values.
 ///
 /// # Example
 /// ```
@@ -142,7 +141,7 @@ pub fn max_distinct(bits: u32, rows: u64, delta: f64) -> u64 {
 /// C(D,2) pairs gives C(D,2)/(d·2^f) ≤ δ. No load bound is needed.
 ///
 /// # Example
-/// 61 bits where theorem 3 asks for 64, and a billion more distinct values with 64.
+/// This takes 61 bits where theorem 3 requires 64, and 64 bits suffice for a billion more distinct values.
 /// ```
 /// use sluicegate_pruning::theory::distinct;
 /// assert_eq!(distinct::fingerprint_bits(499_649_410, 1000, 1e-4), 61);
@@ -183,7 +182,7 @@ pub fn fingerprint_bits_all_distinct(distinct: u64, delta: f64) -> f64 {
     2.0 * (distinct as f64).log2() - delta.log2()
 }
 
-/// The largest number for which a property holds that, once lost, stays lost; 0 if it never holds.
+/// Returns the largest number for which a property holds that, once lost, stays lost; 0 if it never holds.
 fn largest(holds: impl Fn(u64) -> bool) -> u64 {
     let (mut low, mut high) = (0, u64::MAX >> 8);
     while low < high {
@@ -203,8 +202,7 @@ mod tests {
     use crate::rng::Rng;
     use crate::theory::confidence::is_consistent;
 
-    /// The share of duplicates that an LRU or FIFO cache of `rows` × `columns` hits, on uniform
-    /// values.
+    /// Returns the share of duplicates that an LRU or FIFO cache of `rows` × `columns` hits, on uniform values.
     fn simulate(distinct: u64, rows: u64, columns: usize, entries: u64, lru: bool) -> f64 {
         let mut rng = Rng::new(11);
         let placement = Rng::new(12).next_u64();

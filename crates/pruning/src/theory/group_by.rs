@@ -7,8 +7,8 @@
 
 use super::tail::harmonic;
 
-/// The chance that one of `keys` (K) keys has a cell of its own in at least one of `tables` (w) of
-/// `rows` (d) cells.
+/// Returns the chance that one of `keys` (K) keys has a cell of its own in at least one of `tables` (w) of `rows` (d)
+/// cells.
 ///
 /// # Example
 /// ```
@@ -34,8 +34,8 @@ pub fn pruned_bound(entries: u64, keys: u64, rows: u64, tables: u64) -> f64 {
     alone(keys, rows, tables) * optimal_pruned(entries, keys)
 }
 
-/// The fraction of entries that a switch without limits prunes, in expectation and in random order:
-/// all but the H_n new maxima of each key.
+/// Returns the fraction of entries that a switch without limits prunes, in expectation and in random order: all but
+/// the H_n new maxima of each key.
 pub fn optimal_pruned(entries: u64, keys: u64) -> f64 {
     if entries == 0 || keys == 0 {
         return 0.0;

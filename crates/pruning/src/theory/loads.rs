@@ -39,13 +39,11 @@ pub fn max_load_bound(distinct: u64, rows: u64, delta: f64) -> f64 {
     }
 }
 
-/// The smallest load that no row exceeds with probability at least `1 - delta`, by the exact
-/// binomial tail of one row and the union bound over rows: the least M with d·P[Bin(D, 1/d) > M] ≤
-/// δ.
+/// Returns the smallest load that no row exceeds with probability at least `1 - delta`, by the exact binomial tail of
+/// one row and the union bound over rows: the least M with d·P[Bin(D, 1/d) > M] ≤ δ.
 ///
 /// # Example
-/// Theorem 1 of section 4 allows for rows of e·D/d = 40.8 values with probability 99 %; 34 are
-/// enough.
+/// Theorem 1 of section 4 allows for rows of e·D/d = 40.8 values with probability 99 %; 34 are enough.
 /// ```
 /// use sluicegate_pruning::theory::max_load_exact;
 /// assert_eq!(max_load_exact(15_000, 1000, 0.01), 34);

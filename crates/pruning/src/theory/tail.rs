@@ -83,8 +83,8 @@ pub fn poisson(mean: f64, k: u64) -> f64 {
     (-stirling_error(k) - deviance(count, mean)).exp() / (2.0 * PI * count).sqrt()
 }
 
-/// The mean of `f(X)` over X ~ Poisson(`mean`), summed outward from the mode until terms no longer
-/// count. `f` must stay within `[0, 1]`.
+/// Returns the mean of `f(X)` over X ~ Poisson(`mean`), summed outward from the mode until terms no longer count. `f`
+/// must stay within `[0, 1]`.
 pub fn poisson_mean(mean: f64, f: impl Fn(u64) -> f64) -> f64 {
     let mode = mean.max(0.0) as u64;
     let mut sum = 0.0;
@@ -105,7 +105,7 @@ pub fn poisson_mean(mean: f64, f: impl Fn(u64) -> f64) -> f64 {
     sum
 }
 
-/// The `n`-th harmonic number 1 + 1/2 + … + 1/n; also for a fractional `n >= 0` (expected loads).
+/// Returns the `n`-th harmonic number 1 + 1/2 + … + 1/n; also for a fractional `n >= 0` (expected loads).
 ///
 /// # Example
 /// ```
@@ -185,8 +185,7 @@ fn deviance(x: f64, mean: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// The tail by exact integer arithmetic: sum of C(n, j)·a^j·b^(n-j) over j > k, divided by (a +
-    /// b)^n.
+    /// Returns the tail by exact integer arithmetic: sum of C(n, j)·a^j·b^(n-j) over j > k, divided by (a + b)^n.
     fn exact_tail(n: u32, a: u128, b: u128, k: u32) -> f64 {
         let mut sum = 0u128;
         for j in k + 1..=n {

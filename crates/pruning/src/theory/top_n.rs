@@ -69,8 +69,8 @@ pub fn paper_width(n: u64, rows: u64, delta: f64) -> Option<u64> {
     paper_width_real(n, rows, delta).map(|width| width as u64)
 }
 
-/// The number of rows from which the theorem's precondition holds, d ≥ N·e/ln(1/δ). The formula
-/// gives sufficient widths somewhat below it, too.
+/// Returns the number of rows from which the theorem's precondition holds, d ≥ N·e/ln(1/δ). The formula gives
+/// sufficient widths somewhat below it, too.
 ///
 /// # Example
 /// ```
@@ -128,9 +128,8 @@ pub fn pruned_bound(entries: u64, shape: Shape) -> f64 {
     if m <= cells { 0.0 } else { 1.0 - cells / m * (m * E / cells).ln() }
 }
 
-/// The fraction of `entries` that is pruned in expectation and in random order, with the harmonic
-/// numbers that theorem 2 bounds by logarithms: the i-th entry of a row is forwarded with
-/// probability min(w/i, 1).
+/// Returns the fraction of `entries` that is pruned in expectation and in random order, with the harmonic numbers
+/// that theorem 2 bounds by logarithms: the i-th entry of a row is forwarded with probability min(w/i, 1).
 ///
 /// # Example
 /// ```
@@ -148,8 +147,8 @@ pub fn expected_pruned(entries: u64, shape: Shape) -> f64 {
     }
 }
 
-/// The fraction of `entries` that a switch without limits prunes, in expectation and in random
-/// order: all but those among the `n` largest so far, N·(1 + H_m - H_N) entries.
+/// Returns the fraction of `entries` that a switch without limits prunes, in expectation and in random order: all but
+/// those among the `n` largest so far, N·(1 + H_m - H_N) entries.
 ///
 /// # Example
 /// The 600 × 16 matrix forwards 6.8 times as much.
@@ -165,8 +164,8 @@ pub fn optimal_pruned(entries: u64, n: u64) -> f64 {
     if m <= n { 0.0 } else { 1.0 - n / m * (1.0 + harmonic(m) - harmonic(n)) }
 }
 
-/// The continuous optimum of the width formula: (d, w) with d = δ·e^W(N·e²/δ) and w = 1.3·ln(d/δ),
-/// the fewest cells of any d when w is not rounded.
+/// Returns the continuous optimum of the width formula: (d, w) with d = δ·e^W(N·e²/δ) and w = 1.3·ln(d/δ), the fewest
+/// cells of any d when w is not rounded.
 ///
 /// # Example
 /// ```
@@ -181,8 +180,7 @@ pub fn continuous_optimum(n: u64, delta: f64) -> (f64, f64) {
     (rows, 1.3 * (rows / delta).ln())
 }
 
-/// The paper's integral optimum: the first whole d at or above the continuous one, with its rounded
-/// width.
+/// Returns the paper's integral optimum: the first whole d at or above the continuous one, with its rounded width.
 ///
 /// # Example
 /// d = 481 and w = 19: 9139 cells, instead of 9600 at d = 600.
@@ -197,8 +195,8 @@ pub fn paper_optimum(n: u64, delta: f64) -> Option<Shape> {
     paper_width(n, rows, delta).map(|columns| Shape { rows, columns })
 }
 
-/// The shape with the fewest cells, by the exact tail, with at most `max_rows` rows and
-/// `max_columns` columns. `None` when no such shape keeps the failure probability `delta`.
+/// Returns the shape with the fewest cells, by the exact tail, with at most `max_rows` rows and `max_columns`
+/// columns. `None` when no such shape keeps the failure probability `delta`.
 ///
 /// # Example
 /// About half of the paper's 9139 cells; or more cells in only eight columns.
@@ -217,7 +215,7 @@ pub fn exact_optimum(n: u64, delta: f64, max_rows: u64, max_columns: u64) -> Opt
         .min_by_key(|shape| shape.cells())
 }
 
-/// The fewest rows at which `columns` suffice.
+/// Returns the fewest rows at which `columns` suffice.
 fn fewest_rows(n: u64, delta: f64, max_rows: u64, columns: u64) -> Option<u64> {
     let enough = |rows: u64| ln_overload(n, rows, columns) <= delta.ln();
     if !enough(max_rows) {
@@ -300,7 +298,8 @@ mod tests {
         assert_eq!(exact_width(10, 1, 1e-4), 10, "one row must hold them all");
     }
 
-    /// Failures and forwarded entries of the randomized TOP N on a random permutation.
+    /// Returns whether a row was lost, and the number of forwarded entries, of the randomized TOP N on a random
+    /// permutation.
     fn simulate(n: u64, shape: Shape, entries: u64, seed: u64) -> (bool, u64) {
         let mut rng = Rng::new(seed);
         let mut values: Vec<u64> = (0..entries).collect();

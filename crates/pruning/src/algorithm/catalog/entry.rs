@@ -63,7 +63,7 @@ impl Entry {
     }
 }
 
-/// The sizes of a query, as a user states them.
+/// The sizes of a query that a user states for planning.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Wanted {
     /// The number of rows that TOP N returns.

@@ -12,25 +12,25 @@ use crate::{ConfigError, Ties};
 /// [`Entry::parameters`]: super::Entry::parameters
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Parameters {
-    /// Columns w of a matrix, tables of GROUP BY, points of SKYLINE, cutoffs of TOP N, counters in a row
-    /// of a sketch.
+    /// The number of columns w of a matrix, tables of GROUP BY, points of SKYLINE, cutoffs of TOP N, or counters in a
+    /// row of a sketch.
     pub columns: Option<u32>,
-    /// Rows d of a matrix or a sketch, cells of a table; of JOIN, bits of an array or words of a register
-    /// Bloom filter.
+    /// The number of rows d of a matrix or a sketch, or of cells of a table; for JOIN, of bits of an array or words
+    /// of a register Bloom filter.
     pub rows: Option<u32>,
-    /// Bits of all arrays of a join's Bloom filter, instead of those of each.
+    /// The number of bits of all arrays of a join's Bloom filter, instead of those of each.
     pub filter_bits: Option<u32>,
-    /// Hashes of a join's filter.
+    /// The number of hashes of a join's filter.
     pub hashes: Option<u32>,
-    /// Rows that TOP N returns.
+    /// The number of rows that TOP N returns.
     pub n: Option<u32>,
-    /// Bits of a key: 32 or 64.
+    /// The width of a key in bits: 32 or 64.
     pub key_bits: Option<u32>,
-    /// Coordinates of a point.
+    /// The number of coordinates of a point.
     pub dimensions: Option<u32>,
     /// The constant of a filter or of HAVING.
     pub threshold: Option<u32>,
-    /// The relation a value must have to the constant.
+    /// The relation that a value must have to the constant.
     pub relation: Option<Relation>,
     /// The extreme of GROUP BY, MAX or MIN.
     pub extreme: Option<Extreme>,
@@ -44,7 +44,7 @@ pub struct Parameters {
     pub linear_hash: Option<bool>,
 }
 
-/// A parameter that algorithms may have, as a command line offers it.
+/// A parameter of one or more algorithms, as a command line offers it.
 #[derive(Debug, Clone, Copy)]
 pub struct Parameter {
     /// The name of the field of [`Parameters`].

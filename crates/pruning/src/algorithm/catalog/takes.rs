@@ -10,7 +10,7 @@ use crate::algorithm::rows::MOST_MAPPED;
 pub struct Takes {
     /// The name of the field of [`Parameters`](super::Parameters).
     pub name: &'static str,
-    /// Its meaning for this algorithm, with its unit.
+    /// The meaning for this algorithm, with the unit.
     pub is: &'static str,
     /// The values that it may take.
     pub range: Range,

@@ -415,7 +415,7 @@ pub struct Filter {
     config: Config,
 }
 
-/// ORs bit `number` into `rows[i]` where `holds(values[i])`.
+/// Sets bit `number` of `rows[i]` if `holds(values[i])`.
 #[inline]
 fn mark(rows: &mut [u16; 64], values: &[u32], number: usize, holds: impl Fn(u32) -> bool) {
     for (row, &value) in rows.iter_mut().zip(values) {

@@ -10,7 +10,7 @@ const fn gt(value: u8, constant: u32) -> Formula {
     Formula::compare(value, Relation::Gt, constant)
 }
 
-/// `(taste > 5) OR (texture > 4 AND name LIKE 'e%')`, the paper's example.
+/// Returns the paper's example, `(taste > 5) OR (texture > 4 AND name LIKE 'e%')`.
 fn paper_example() -> Formula {
     Formula::Or(vec![gt(0, 5), Formula::And(vec![gt(1, 4), Formula::Leaf(Leaf::Opaque)])])
 }

@@ -169,7 +169,7 @@ impl fmt::Display for Config {
 #[derive(Debug, Clone)]
 struct Array {
     words: Range<usize>,
-    /// Its number of bits.
+    /// The number of bits in the array.
     size: u32,
 }
 

@@ -2,14 +2,14 @@
 //!
 //! Cheetah's release has six P4-14 programs for Tofino. They are modelled here bit for bit, quirks included:
 //!
-//! | program | what it does |
+//! | program | behaviour |
 //! |---|---|
-//! | [`filter()`] | right: keeps `value < c` |
+//! | [`filter()`] | correct: keeps `value < c` |
 //! | [`distinct()`] | prunes values never seen, in three ways; its fourth column is dead |
-//! | [`group_by()`] | right: MAX, ties forwarded; twelve stages for five rows |
+//! | [`group_by()`] | correct: MAX, ties forwarded; twelve stages for five rows |
 //! | [`top_n()`] | prunes the *largest* values |
 //! | [`join()`] | prunes the matches, and sets one of six bits for a build packet |
-//! | [`skyline()`] | right as intended, one point; as today's open compiler folds it, it prunes nothing |
+//! | [`skyline()`] | correct as intended, with one point; as today's open compiler folds it, it prunes nothing |
 //!
 //! The semantics of the stateful ALUs are those of p4c's open Tofino backend. Nothing is released for the other
 //! algorithms. The rules that the release installs for JOIN's third and sixth block are for the wrong flow. That is a

@@ -27,7 +27,7 @@ impl Lanes for u128 {}
 /// CRCs of the same input: some bytes in front that seldom change, then words.
 #[derive(Debug, Clone)]
 struct Crcs<T> {
-    /// The CRCs of zeros; `base` are those of zeros after the bytes in front.
+    /// The CRCs of zeros; the CRCs of zeros after the bytes in front are `base`.
     zeros: T,
     base: T,
     front: Vec<[T; 256]>,

@@ -1,6 +1,6 @@
 //! The scaled logarithm of a 32-bit number, as a switch computes it: a lookup and an addition.
 
-/// Bits of the look-up table's index.
+/// The number of bits of the lookup table's index.
 pub(super) const INDEX_BITS: u32 = 16;
 
 /// Returns a power of two β such that the logarithms of `dimensions` 32-bit numbers, scaled by β, add up to less than

@@ -227,7 +227,7 @@ mod tests {
     };
     use crate::switch::{Packet, Target, fit};
 
-    /// The greatest `n` values, descending.
+    /// Returns the greatest `n` values, descending.
     fn top(packets: &[Packet], n: u32) -> Vec<u32> {
         let mut values: Vec<u32> = packets.iter().map(|p| p.values[0]).collect();
         values.sort_unstable_by(|a, b| b.cmp(a));

@@ -251,8 +251,8 @@ fn explore_program(
     found
 }
 
-/// The variable that sets the number of states (such as 20000000). If it is set, every program is explored over three
-/// rows with two losses and a reboot, and with crashes. That takes minutes and some gigabytes.
+/// The variable that sets the number of states (such as 20000000). Then every program is explored over three rows
+/// with two losses and a reboot, and with crashes, which takes minutes and some gigabytes.
 const STATES_VARIABLE: &str = "SLUICEGATE_PROTOCOL_STATES";
 
 fn most_states() -> Option<usize> {

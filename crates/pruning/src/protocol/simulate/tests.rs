@@ -18,7 +18,7 @@ fn query() -> impl Strategy<Value = Query> {
     })
 }
 
-/// Rules that must be as good as the repaired ones.
+/// Returns rules that must be as good as the repaired ones.
 fn rules(query: Query) -> impl Strategy<Value = Rules> {
     let survives = query.on_reboot(0) == OnReboot::Continue;
     let on_reboot = prop_oneof![

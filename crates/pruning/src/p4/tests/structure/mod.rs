@@ -15,7 +15,7 @@ use tokens::{Token, tokens};
 pub(super) struct Structure {
     /// The calls of `hash`, in the order of the text.
     pub hash_calls: Vec<HashCall>,
-    /// The widths of the fields and the arguments that a table's entries give.
+    /// For each table, the widths of the fields and arguments in its entries.
     pub tables: HashMap<String, Vec<u32>>,
     pub actions: HashMap<String, Vec<Type>>,
 }
