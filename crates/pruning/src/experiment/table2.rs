@@ -68,8 +68,9 @@ fn row(algorithm: Algorithm, placed: Result<Placement, Vec<Misfit>>) -> Row {
 pub const PROTOCOL_STAGES: usize = 2;
 
 /// Returns the number of stages of `target` that are left beside the paper's protocol: 10 on a Tofino 1. A program
-/// need not fit them by default. [`reliable`](crate::protocol::reliable) places our protocol with the program, where
-/// they share stages that only compute, and the authors' own GROUP BY takes all 12.
+/// need not fit them by default, because the authors' own GROUP BY takes all 12.
+/// [`reliable`](crate::protocol::reliable) places our protocol with the program; its stages also take the program's
+/// tables that only compute.
 #[must_use]
 pub const fn beside_protocol(target: &Target) -> usize {
     target.stages.saturating_sub(PROTOCOL_STAGES)
