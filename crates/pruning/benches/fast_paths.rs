@@ -1,5 +1,5 @@
-//! Entries per second through the fast paths, and packets per second through the interpreter, at the
-//! paper's defaults.
+//! Measures entries per second through the fast paths, and packets per second through the interpreter, at the paper's
+//! defaults.
 
 #![expect(missing_docs, reason = "criterion's macros make undocumented functions")]
 
@@ -20,7 +20,7 @@ use sluicegate_pruning::{Entries, Pruner, Selection, Ties};
 const BATCH: usize = 8192;
 const BATCHES: usize = 32;
 
-/// Uniform 32-bit numbers, or Zipf-like ones over `keys` keys.
+/// Returns uniform 32-bit numbers, or Zipf-like ones over `keys` keys.
 fn column(seed: u64, keys: Option<u32>) -> Vec<u32> {
     let mut state = seed;
     let mut next = || {
@@ -121,7 +121,7 @@ fn fast_paths(c: &mut Criterion) {
     let mut join = bloom::Config::paper().pruner();
     bench("join build", &mut join, join::BUILD_A, &[&uniform]);
     bench("join probe", &mut join, join::PROBE_B, &[&other]);
-    // As the planner chooses for a Tofino.
+    // This is the shape that the planner chooses for a Tofino.
     let shape = join::Shape::new(join::Kind::Inner, join::Passes::SmallFirst, true);
     if let Ok(config) = bloom::Config::new(shape, 1 << 22, 8) {
         let mut join = config.pruner();

@@ -1,5 +1,5 @@
-//! What a master does with an entry that the switch lets through, in entries per second of a core: the
-//! constants of `crates/costmodel/testbeds/cheetah.toml`.
+//! Measures a master's work for each entry that the switch forwards, in entries per second and core. The results are
+//! the constants of `crates/costmodel/testbeds/cheetah.toml`.
 
 #![expect(missing_docs, reason = "criterion's macros make undocumented functions")]
 
@@ -10,7 +10,7 @@ use std::hint::black_box;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use sluicegate_pruning::rng::Rng;
 
-/// Entries of a run: so many that tables of keys do not stay in the caches.
+/// Entries of a run, enough that hash tables of keys exceed the caches.
 const ENTRIES: usize = 1 << 21;
 
 fn entries() -> Vec<(u64, u64)> {
@@ -47,14 +47,14 @@ fn group_by(entries: &[(u64, u64)]) -> usize {
     groups.len()
 }
 
-/// The first eighth is the build side.
+/// Joins the entries; the first eighth is the build side.
 fn join(entries: &[(u64, u64)]) -> usize {
     let (build, probe) = entries.split_at(entries.len() / 8);
     let built: HashMap<u64, u64> = build.iter().copied().collect();
     probe.iter().filter(|(key, _)| built.contains_key(key)).count()
 }
 
-/// Points whose coordinates add up to about the same, so that many are on the skyline.
+/// Computes a skyline of points whose coordinates add up to about the same, so that many are on it.
 fn skyline(entries: &[(u64, u64)]) -> usize {
     let mut steps: BTreeMap<u64, u64> = BTreeMap::new();
     for &(x, noise) in entries {

@@ -1,8 +1,7 @@
-//! Values that are read from bytes which nobody vouches for: they are what their constructors demand,
-//! or they are refused.
+//! Deserialization that validates: untrusted bytes yield only values that the constructors accept, or an error.
 
-/// Implements `Deserialize` for a struct that derives `Serialize`: reads these of its fields, and makes
-/// it from them by an expression, which may refuse them.
+/// Implements `Deserialize` for a struct that derives `Serialize`. It reads the listed fields and builds the value
+/// with the given expression, which may return an error.
 macro_rules! checked_when_read {
     ($type:ty { $($field:ident: $of:ty),+ } => $make:expr) => {
         impl<'de> serde::Deserialize<'de> for $type {

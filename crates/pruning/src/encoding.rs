@@ -1,14 +1,14 @@
-//! How a worker turns keys and values into the switch's 32-bit words.
+//! Order-preserving codes: a worker encodes keys and values as the switch's 32-bit words.
 //!
-//! Order-preserving: `a ≤ b` implies `encode(a) ≤ encode(b)`. A code of 64 bits is one-to-one and
-//! is sent as two words ([`halves`]), or is squeezed into one by [`squeeze`] or a [`Range`], which
-//! conflate values; [`crate::Ties::Keep`] stays right for those. Descending order takes [`reverse`].
+//! For every code, `a ≤ b` implies `encode(a) ≤ encode(b)`. A 64-bit code is one-to-one. It is sent as two words
+//! ([`halves`]) or reduced to one by [`squeeze`] or a [`Range`]. Those two may map different values to one code,
+//! which [`crate::Ties::Keep`] handles correctly. For descending order, use [`reverse`].
 //!
 //! Keys that are only compared for equality may be [`fingerprint`]s of any bytes.
 
 use serde::Serialize;
 
-/// The order-preserving code of a signed 32-bit integer.
+/// Returns the order-preserving code of a signed 32-bit integer.
 ///
 /// ```
 /// use sluicegate_pruning::encoding::from_i32;
@@ -20,21 +20,21 @@ pub const fn from_i32(value: i32) -> u32 {
     value as u32 ^ 1 << 31
 }
 
-/// The order-preserving code of a signed 64-bit integer.
+/// Returns the order-preserving code of a signed 64-bit integer.
 #[must_use]
 pub const fn from_i64(value: i64) -> u64 {
     value as u64 ^ 1 << 63
 }
 
-/// The order-preserving code of a 32-bit float: see [`from_f64`].
+/// Returns the order-preserving code of a 32-bit float, in the order of [`from_f64`].
 #[must_use]
 pub const fn from_f32(value: f32) -> u32 {
     let bits = if value == 0.0 { 0 } else { value.to_bits() };
     if bits >> 31 == 1 { !bits } else { bits | 1 << 31 }
 }
 
-/// The order-preserving code of a 64-bit float. The order is IEEE 754's total order, which sorts a
-/// NaN below or above all numbers by its sign bit, except that -0 equals 0.
+/// Returns the order-preserving code of a 64-bit float. The order is IEEE 754's total order, which sorts a NaN below
+/// or above all numbers by its sign bit, except that -0 equals 0.
 ///
 /// ```
 /// use sluicegate_pruning::encoding::from_f64;
@@ -49,29 +49,28 @@ pub const fn from_f64(value: f64) -> u64 {
     if bits >> 63 == 1 { !bits } else { bits | 1 << 63 }
 }
 
-/// The order-preserving code of a decimal's unscaled 128-bit integer, all of one scale. It conflates:
-/// numbers beyond 64 bits take the code of the nearest that fits.
+/// Returns the order-preserving code of a decimal's unscaled 128-bit integer; all values must have the same scale.
+/// Numbers beyond 64 bits take the code of the nearest number that fits.
 #[must_use]
 pub fn from_decimal(unscaled: i128) -> u64 {
     let clamped = unscaled.clamp(i64::MIN.into(), i64::MAX.into());
     from_i64(clamped as i64)
 }
 
-/// The code of the same values in descending order.
+/// Returns the code of the same value in descending order.
 #[must_use]
 pub const fn reverse(code: u32) -> u32 {
     !code
 }
 
-/// A code of 64 bits as two words, high half first.
+/// Splits a 64-bit code into two words, high half first.
 #[must_use]
 pub const fn halves(code: u64) -> [u32; 2] {
     [(code >> 32) as u32, code as u32]
 }
 
-/// Squeezes a code of 64 bits into 32, without knowing its range: distance from the middle code
-/// (zero, for signed numbers) with a precision of 25 bits, as a short float would keep it.
-/// Non-strictly monotone.
+/// Reduces a 64-bit code to 32 bits without knowing its range. The result is the distance from the middle code (zero,
+/// for signed numbers) with a precision of 25 bits, like a short float. It is non-strictly monotone.
 ///
 /// ```
 /// use sluicegate_pruning::encoding::{from_i64, squeeze};
@@ -89,7 +88,7 @@ pub const fn squeeze(code: u64) -> u32 {
     }
 }
 
-/// A number below 2⁶³ in 31 bits: 6 bits of exponent, 25 of mantissa; exact below 2²⁵.
+/// Encodes a number below 2⁶³ in 31 bits: 6 bits of exponent and 25 of mantissa. It is exact below 2²⁵.
 const fn magnitude(value: u64) -> u32 {
     const MANTISSA: u32 = 25;
     let bits = 64 - value.leading_zeros();
@@ -102,8 +101,8 @@ const fn magnitude(value: u64) -> u32 {
     (shift + 1) << MANTISSA | mantissa
 }
 
-/// Squeezes codes of 64 bits from a known range into 32 bits, as finely as they fit. Codes outside
-/// the range take its ends, so it stays non-strictly monotone if statistics were wrong.
+/// Reduces 64-bit codes from a known range to 32 bits, as finely as they fit. Codes outside the range are clamped, so
+/// the result stays non-strictly monotone even if the statistics were wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Range {
     least: u64,
@@ -111,7 +110,7 @@ pub struct Range {
 }
 
 impl Range {
-    /// The range between two codes, in either order.
+    /// Creates the range between two codes, given in either order.
     #[must_use]
     pub const fn new(least: u64, greatest: u64) -> Self {
         let (least, greatest) =
@@ -120,14 +119,14 @@ impl Range {
         Self { least, shift: bits.saturating_sub(32) }
     }
 
-    /// The code within the range.
+    /// Returns the 32-bit code of a 64-bit code, clamped to `0..=u32::MAX`.
     #[must_use]
     pub const fn encode(&self, code: u64) -> u32 {
         let offset = code.saturating_sub(self.least) >> self.shift;
         if offset > u32::MAX as u64 { u32::MAX } else { offset as u32 }
     }
 
-    /// Whether different codes within the range stay different.
+    /// Returns true if different codes within the range stay different.
     #[must_use]
     pub const fn is_exact(&self) -> bool {
         self.shift == 0
@@ -138,11 +137,11 @@ checked_when_read!(Range { least: u64, shift: u32 } => {
     if shift <= 32 { Ok(Self { least, shift }) } else { Err("the codes of a range have 64 bits") }
 });
 
-/// A 64-bit fingerprint of bytes, the same on every machine. Different seeds give independent
-/// fingerprints. It is not cryptographic: whoever knows the seed can make keys collide.
+/// Returns a 64-bit fingerprint of bytes, identical on every machine. Different seeds give independent fingerprints.
+/// It is not cryptographic: an attacker with the seed can construct collisions.
 #[must_use]
 pub fn fingerprint(bytes: &[u8], seed: u64) -> u64 {
-    // Multiply and fold 16 bytes at a time; the length tells padding from zeros.
+    // Multiply and fold 16 bytes at a time; the length distinguishes padding from zeros.
     const KEYS: [u64; 3] = [0x9E37_79B9_7F4A_7C15, 0xD1B5_4A32_D192_ED03, 0xAEF1_7502_108E_F2D9];
     let word =
         |chunk: &[u8]| chunk.iter().rev().fold(0_u64, |word, &byte| word << 8 | u64::from(byte));
@@ -154,20 +153,20 @@ pub fn fingerprint(bytes: &[u8], seed: u64) -> u64 {
     fold(state ^ KEYS[0], KEYS[2])
 }
 
-/// A fingerprint cut to `bits` bits (1 to 64), never zero: zero keys are never pruned by DISTINCT.
+/// Cuts a fingerprint to `bits` bits (1 to 64). The result is never zero, because DISTINCT never prunes zero keys.
 #[must_use]
 pub fn nonzero_bits(fingerprint: u64, bits: u32) -> u64 {
     let kept = fingerprint >> 64_u32.saturating_sub(bits.clamp(1, 64));
     if kept == 0 { 1 } else { kept }
 }
 
-/// Combines the fingerprints of several columns, in order.
+/// Combines the fingerprints of several columns; the order of the columns matters.
 #[must_use]
 pub fn combine(first: u64, second: u64) -> u64 {
     fold(first ^ 0xA076_1D64_78BD_642F, second.wrapping_add(0xE703_7ED1_A0B4_28DB))
 }
 
-/// The halves of the 128-bit product, XOR-ed.
+/// Returns the XOR of the two halves of the 128-bit product.
 const fn fold(a: u64, b: u64) -> u64 {
     let product = a as u128 * b as u128;
     (product >> 64) as u64 ^ product as u64
@@ -207,7 +206,7 @@ mod tests {
         }
     }
 
-    /// Any bits: NaNs of both signs and all payloads, and often one of the extremes.
+    /// Returns any bits: NaNs of both signs and all payloads, and often one of the extremes.
     fn any_f64() -> impl Strategy<Value = f64> {
         let special = [f64::NAN, -f64::NAN, 0.0, -0.0, f64::INFINITY, f64::NEG_INFINITY];
         prop_oneof![any::<u64>().prop_map(f64::from_bits), prop::sample::select(special.to_vec())]

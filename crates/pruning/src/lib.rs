@@ -1,28 +1,28 @@
 //! Bit-exact models of a programmable switch that drops rows a query does not need.
 //!
-//! "Pruning" here is *switch pruning*: dropping single rows in flight, with a few stages of
-//! registers, as in Cheetah (SIGMOD 2020). It is not DataFusion's `PruningPredicate`, which skips
-//! whole files and row groups before they are read.
+//! "Pruning" here is *switch pruning*: dropping single rows in flight, with a few stages of registers, as in Cheetah
+//! (SIGMOD 2020). It is not DataFusion's `PruningPredicate`, which skips whole files and row groups before they are
+//! read.
 //!
 //! # Invariant
 //!
-//! A pruner may forward a row that the query does not need, and never drops one it needs:
-//! `Q(prune(rows)) == Q(rows)`, always for deterministic algorithms and with probability at least
-//! `1 − δ` for randomized ones. It is *superset-closed*: adding pruned rows back changes nothing.
-//! So a pruner can only be wrong by being slow, and the query's own operator still runs behind it.
+//! A pruner may forward a row that the query does not need, but never drops one that it needs: `Q(prune(rows)) ==
+//! Q(rows)`, always for deterministic algorithms and with probability at least `1 − δ` for randomized ones. The
+//! result is *superset-closed*: adding pruned rows back does not change the answer. A bad pruner therefore only makes
+//! the query slower, because the query's own operator still runs behind it.
 //!
 //! # Layout
 //!
-//! * [`algorithm`]: one folder for each algorithm, the authors' own programs among them, and the
+//! * [`algorithm`]: one folder for each algorithm, including the authors' released programs, and the
 //!   catalog of their names and parameters.
-//! * [`switch`]: the machine as data, and how a program runs, fits and fails to fit.
-//! * [`encoding`]: how a worker turns keys and values into 32-bit words.
-//! * [`theory`]: every theorem as a function, exact probabilities beside them, and a planner.
-//! * [`deployment`]: many queries in a switch, many entries in a packet, many switches, and the
-//!   best configuration that fits.
-//! * [`protocol`]: reliable delivery through a switch that drops, simulated and model-checked.
+//! * [`switch`]: programs as plain data, the interpreter that runs them, and the check that they fit a target.
+//! * [`encoding`]: the order-preserving 32-bit codes into which a worker turns keys and values.
+//! * [`theory`]: every theorem as a function, exact probabilities beside the bounds, and a planner.
+//! * [`deployment`]: several queries in one switch, several entries in one packet, several switches,
+//!   and the best configuration that fits.
+//! * [`protocol`]: reliable delivery through a switch that drops packets, simulated and model-checked.
 //! * [`p4`]: programs printed as P4_16.
-//! * [`experiment`]: algorithms on streams of entries, and the paper's table of resources.
+//! * [`experiment`]: algorithms run on streams of entries, and the paper's table of resources.
 //!
 //! # Example
 //!

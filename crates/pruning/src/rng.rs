@@ -1,8 +1,8 @@
-//! The one source of random choices in this crate: SplitMix64, seeded, the same on every machine.
+//! The one source of random choices in this crate: SplitMix64, seeded, with the same output on every machine.
 //!
-//! SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", OOPSLA 2014)
-//! adds a Weyl constant to a 64-bit counter and mixes it. It has period 2^64, passes the usual
-//! batteries, and any seed is as good as another. It is not for secrets.
+//! SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", OOPSLA 2014) adds a Weyl
+//! constant to a 64-bit counter and mixes it. It has period 2^64, passes the usual statistical test batteries, and
+//! every seed is equally good. It is not cryptographic.
 
 /// The Weyl increment: 2^64 divided by the golden ratio, made odd.
 const GOLDEN_GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -27,7 +27,7 @@ pub struct Rng {
 }
 
 impl Rng {
-    /// The stream of this seed.
+    /// Starts the stream of this seed.
     ///
     /// # Example
     /// The first numbers of seed 0, as published with the algorithm.
@@ -40,14 +40,13 @@ impl Rng {
         Self { state: seed }
     }
 
-    /// The next number, uniform over all of `u64`.
+    /// Returns the next number, uniform over all of `u64`.
     pub const fn next_u64(&mut self) -> u64 {
         self.state = self.state.wrapping_add(GOLDEN_GAMMA);
         mix64(self.state)
     }
 
-    /// The next number in `0..bound`, exactly uniform (Lemire's multiply and reject); 0 when
-    /// `bound` is 0.
+    /// Returns the next number in `0..bound`, exactly uniform (Lemire's multiply and reject), or 0 if `bound` is 0.
     pub const fn below(&mut self, bound: u64) -> u64 {
         if bound == 0 {
             return 0;
@@ -61,17 +60,17 @@ impl Rng {
         }
     }
 
-    /// The next number in `[0, 1)`, a multiple of 2^-53.
+    /// Returns the next number in `[0, 1)`, a multiple of 2^-53.
     pub const fn unit(&mut self) -> f64 {
         (self.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }
 
-    /// True with probability `p`: never when `p <= 0`, always when `p >= 1`.
+    /// Returns true with probability `p`: never if `p <= 0`, always if `p >= 1`.
     pub const fn chance(&mut self, p: f64) -> bool {
         self.unit() < p
     }
 
-    /// Puts the items in a uniformly random order (Fisher and Yates).
+    /// Puts the items in a uniformly random order (Fisher–Yates).
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
             let other = self.below(last as u64 + 1) as usize;
@@ -79,7 +78,7 @@ impl Rng {
         }
     }
 
-    /// A new stream that does not overlap this one in practice.
+    /// Returns a new stream that does not overlap this one in practice.
     pub const fn split(&mut self) -> Self {
         Self::new(mix64(self.next_u64() ^ GOLDEN_GAMMA))
     }

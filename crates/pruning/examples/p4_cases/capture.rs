@@ -2,8 +2,7 @@
 
 use sluicegate_pruning::p4::UDP_PORT;
 
-/// An Ethernet frame with an IPv4 packet of `protocol` to UDP port `port`, and its payload. The UDP
-/// checksum is right.
+/// Builds an Ethernet frame with an IPv4 packet of `protocol` to UDP port `port`. The UDP checksum is valid.
 pub(crate) fn frame(protocol: u8, port: u16, payload: &[u8]) -> Vec<u8> {
     let mut udp = Vec::new();
     udp.extend(40_000_u16.to_be_bytes());
@@ -31,19 +30,19 @@ pub(crate) fn frame(protocol: u8, port: u16, payload: &[u8]) -> Vec<u8> {
     frame
 }
 
-/// A packet of the switch.
+/// Wraps a packet of the switch in a frame with a valid UDP checksum.
 pub(crate) fn cheetah(payload: &[u8]) -> Vec<u8> {
     frame(17, UDP_PORT, payload)
 }
 
-/// The same, after entries were popped or values rewritten: there is no UDP checksum any more.
+/// Wraps a packet whose entries were popped or values rewritten; its UDP checksum is zero, which means none.
 pub(crate) fn changed(payload: &[u8]) -> Vec<u8> {
     let mut frame = cheetah(payload);
     frame[14 + 20 + 6..14 + 20 + 8].fill(0);
     frame
 }
 
-/// A frame on its way back: sender and receiver exchanged, which leaves the sums as they are.
+/// Swaps sender and receiver of a frame; the checksums stay valid.
 pub(crate) fn turned(frame: &[u8]) -> Vec<u8> {
     let mut back = frame.to_vec();
     for (at, width) in [(0, 6), (14 + 12, 4), (14 + 20, 2)] {
@@ -52,7 +51,7 @@ pub(crate) fn turned(frame: &[u8]) -> Vec<u8> {
     back
 }
 
-/// The Internet checksum (RFC 1071).
+/// Returns the Internet checksum (RFC 1071).
 fn checksum(bytes: &[u8]) -> u16 {
     let word = |pair: &[u8]| u32::from(pair[0]) << 8 | pair.get(1).map_or(0, |b| u32::from(*b));
     let mut sum: u32 = bytes.chunks(2).map(word).sum();
@@ -62,7 +61,7 @@ fn checksum(bytes: &[u8]) -> u16 {
     !sum as u16
 }
 
-/// A capture of frames, one every 200 microseconds.
+/// Returns a capture of frames, one every 200 microseconds.
 pub(crate) fn pcap(frames: &[Vec<u8>]) -> Vec<u8> {
     let mut out = Vec::new();
     for word in [0xa1b2_c3d4, 0x0004_0002, 0, 0, 65_535, 1_u32] {

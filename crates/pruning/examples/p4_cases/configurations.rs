@@ -18,7 +18,7 @@ use sluicegate_pruning::switch::{
     Source, Stateful, Table, Test, Update, When,
 };
 
-/// All, each with a name that is a file name.
+/// Returns all programs, each with a name that is also a valid file name.
 pub(crate) fn configurations() -> Result<Vec<(String, Program)>, Box<dyn Error>> {
     let mut all = Vec::new();
     let default = Parameters::default();
@@ -43,7 +43,7 @@ pub(crate) fn configurations() -> Result<Vec<(String, Program)>, Box<dyn Error>>
     Ok(all)
 }
 
-/// Parameters other than the paper's.
+/// Lists small configurations, where registers fill and keys collide.
 fn smaller() -> Vec<(&'static str, Algorithm, Parameters)> {
     let small = Parameters { rows: Some(64), ..Parameters::default() };
     let sketch = Parameters { columns: Some(64), ..Parameters::default() };
@@ -126,8 +126,8 @@ fn compare_small(relation: Relation) -> Parameters {
     }
 }
 
-/// Pairs of columns in a row, which the catalog does not offer: a packet's first pair passes on what
-/// it evicts, and so outputs two words.
+/// Builds programs with pairs of columns in a row, which the catalog does not offer. A packet's first pair passes on
+/// the value that it evicts, and so outputs two words.
 fn chained_fifo() -> Result<Vec<(String, Program)>, Box<dyn Error>> {
     let mut all = Vec::new();
     for (name, columns) in [("distinct-fifo-four", 4), ("distinct-fifo-six", 6)] {
@@ -137,8 +137,8 @@ fn chained_fifo() -> Result<Vec<(String, Program)>, Box<dyn Error>> {
     Ok(all)
 }
 
-/// Programs with the reliability protocol in front, for one worker that sends both sides of a join
-/// twice, or for three; the fourth flow that comes is nobody's.
+/// Builds programs behind the reliability protocol, for one worker that sends both sides of a join twice, or for
+/// three workers. The fourth flow belongs to no worker.
 fn with_protocol() -> Result<Vec<(String, Program)>, Box<dyn Error>> {
     let mut all = Vec::new();
     for &algorithm in Algorithm::ALL {
@@ -153,7 +153,7 @@ fn with_protocol() -> Result<Vec<(String, Program)>, Box<dyn Error>> {
             ..sized
         };
         let flows = if entry.carries == Carries::KeyOfEither {
-            // In another order than the roles.
+            // The flows come in another order than the roles.
             let flows = Flow::of_workers(entry.carries, 1).into_iter();
             flows.map(|flow| Flow { fid: 3 - flow.fid, ..flow }).collect()
         } else {
@@ -167,7 +167,7 @@ fn with_protocol() -> Result<Vec<(String, Program)>, Box<dyn Error>> {
     Ok(all)
 }
 
-/// Kinds of joins, and the filters that they use.
+/// Builds joins of several kinds with the filters that they use.
 fn joins() -> Result<Vec<(String, Program)>, Box<dyn Error>> {
     let inner = Shape::new(Kind::Inner, Passes::Two, false);
     let small_first = Shape::new(Kind::Inner, Passes::SmallFirst, false);
@@ -188,7 +188,7 @@ fn joins() -> Result<Vec<(String, Program)>, Box<dyn Error>> {
     Ok(all.map(|(name, program)| (name.to_owned(), program)).into())
 }
 
-/// Several queries in one program, and several entries in one packet.
+/// Builds programs with several queries, and with several entries in a packet.
 fn combined() -> Result<Vec<(String, Program)>, Box<dyn Error>> {
     let formula = Formula::Or(vec![
         Formula::And(vec![
@@ -253,8 +253,8 @@ fn combined() -> Result<Vec<(String, Program)>, Box<dyn Error>> {
     Ok(all.map(|(name, program)| (name.to_owned(), program)).into())
 }
 
-/// Two joins with flows of their own, keys of one word and of two, and programs that write into their
-/// packets, in packets of one to three values.
+/// Builds packs with two joins that have their own flows, with keys of one and of two words, and with programs that
+/// write into their packets, for packets of one to three values.
 fn packed_joins() -> Result<Vec<(String, Program)>, Box<dyn Error>> {
     let join = |wide| {
         let shape = Shape::new(Kind::Inner, Passes::SmallFirst, wide);
@@ -290,7 +290,7 @@ fn packed_joins() -> Result<Vec<(String, Program)>, Box<dyn Error>> {
     Ok(all.map(|(name, program)| (name.to_owned(), program)).into())
 }
 
-/// A program that counts its packets, prunes those with an odd number, and writes it into value `to`.
+/// Builds a program that counts its packets, prunes those with an odd number, and writes the number into value `to`.
 fn counter(values: u8, to: u8) -> Program {
     let mut b = Builder::new("counter", values);
     let (count, odd) = (b.field("counted", 32), b.field("odd", 1));
@@ -311,7 +311,7 @@ fn counter(values: u8, to: u8) -> Program {
     program
 }
 
-/// GROUP BY with several extremes, and a matrix whose rows are no power of two.
+/// Builds GROUP BY with several extremes, and a matrix whose number of rows is not a power of two.
 fn several_values() -> Result<Vec<(String, Program)>, Box<dyn Error>> {
     let group_by = |ties, wide, others: &[Extreme]| {
         let config = group_by::Config::new(16, 2, Extreme::Max, ties, wide)?;

@@ -1,5 +1,5 @@
-//! Prints programs, the packets to drive them with, and what the interpreter makes of those: for a
-//! compiler and a software switch to be held against. `tests/p4/run` does so.
+//! Prints programs, packets for them, and the interpreter's results, so that a compiler and a software switch can be
+//! compared with the interpreter. `tests/p4/run` does so.
 //!
 //! ```text
 //! cargo run -p sluicegate-pruning --example p4_cases -- FOLDER [PACKETS [SEED [NAME…]]]
@@ -10,9 +10,10 @@
 //! * `v1model.p4`, `v1model.entries` (commands of `simple_switch_CLI`), and `tna.p4` or, for programs
 //!   that only Tofino 2 can run, `t2na.p4`;
 //! * `in.pcap`, the packets that enter at port 0, `out.pcap`, those that leave at port 1, and
-//!   `back.pcap`, the acknowledgements, which leave where they came in;
-//! * `registers`, what is in them then: a line for each array of at most 65,536 cells with all of
-//!   them, and for each cell of a larger one that a packet touched: name, cell or `*`, values.
+//!   `back.pcap`, the acknowledgements, which leave through the port of their packet;
+//! * `registers`, the register contents after the last packet: one line with all cells for each array of at most
+//!   65,536 cells, and one line for each cell of a larger array that a packet touched. A line holds the name, the
+//!   cell or `*`, and the values.
 
 mod capture;
 mod configurations;
@@ -28,10 +29,10 @@ use sluicegate_pruning::protocol::{BOOT_REGISTER, SEQUENCE_REGISTER};
 use sluicegate_pruning::rng::Rng;
 use sluicegate_pruning::switch::{Cell, Interpreter, Outcome, Packet, Program, Register};
 
-/// Arrays of up to so many cells are compared whole.
+/// Arrays of up to this many cells are compared whole.
 const WHOLE: u32 = 1 << 16;
 
-/// The number of the boot, where the protocol stands in front; a control plane counts them.
+/// The boot number of programs with the protocol; on a real switch the control plane counts boots.
 const BOOT: u32 = 3;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -70,7 +71,7 @@ fn write(folder: &Path, program: Program, packets: u32, seed: u64) -> Result<(),
     for number in 0..packets {
         drive.packet(number, &mut rng)?;
     }
-    // One that always passes, and tells that all others did.
+    // The last packet always passes; its arrival shows that all earlier packets were processed.
     drive.passes(capture::frame(17, 53, b"end"));
     fs::write(folder.join("in.pcap"), capture::pcap(&drive.entered))?;
     fs::write(folder.join("out.pcap"), capture::pcap(&drive.left))?;
@@ -79,7 +80,7 @@ fn write(folder: &Path, program: Program, packets: u32, seed: u64) -> Result<(),
     Ok(())
 }
 
-/// The interpreter, and what went through it.
+/// The interpreter with the packets that entered and left it.
 struct Drive {
     interpreter: Interpreter,
     entered: Vec<Vec<u8>>,
@@ -96,14 +97,14 @@ impl Drive {
         Ok(Self { interpreter, entered, left, back, touched: BTreeSet::new() })
     }
 
-    /// Sends one packet; one in twenty is not the program's, and passes as it came.
+    /// Sends one packet; one in twenty is not for the program and passes unchanged.
     fn packet(&mut self, number: u32, rng: &mut Rng) -> Result<(), Box<dyn Error>> {
         let program = self.interpreter.program();
         let acknowledges = program.acknowledges;
         let rewrites = !program.rewrites.is_empty();
         let fid = if rng.chance(0.95) { rng.below(4) as u16 } else { rng.next_u64() as u16 };
         let id = match rng.chance(0.95) {
-            // What is not the next of its flow goes nowhere.
+            // Packets that are not next in their flow are dropped.
             _ if program.discards.is_some() => {
                 let last = self.last(fid);
                 match rng.below(10) {
@@ -113,7 +114,7 @@ impl Drive {
                 }
             }
             true => number,
-            // A retransmission: an identifier that is too great would end its flow.
+            // This is a retransmission: an identifier that is too great would end its flow.
             false if acknowledges => rng.below(u64::from(number) + 1) as u32,
             false => rng.next_u64() as u32,
         };
@@ -157,7 +158,7 @@ impl Drive {
         Ok(())
     }
 
-    /// The identifier that was processed last of a flow: flows from 0 have the first cells.
+    /// Returns the last processed identifier of a flow; the cell of flow `fid` is number `fid`.
     fn last(&self, fid: u16) -> u32 {
         let registers = &self.interpreter.program().registers;
         let last = registers.iter().position(|register| register.name == SEQUENCE_REGISTER);
@@ -193,7 +194,7 @@ impl Drive {
     }
 }
 
-/// A cell as BMv2 holds it: the high number above the low one, and the initial value's bits flipped.
+/// Returns a cell as BMv2 stores it: the high number above the low one, XOR-ed with the initial value.
 fn stored(register: &Register, cell: [u32; 2]) -> u64 {
     let whole = |[lo, hi]: [u32; 2]| match register.cell {
         Cell::Pair32 => u64::from(hi) << 32 | u64::from(lo),
@@ -202,7 +203,7 @@ fn stored(register: &Register, cell: [u32; 2]) -> u64 {
     whole(cell) ^ whole(register.initial)
 }
 
-/// Values that repeat, that grow, and now and then any.
+/// Returns values that repeat, values that grow, and sometimes arbitrary ones.
 fn value(number: u32, rng: &mut Rng) -> u32 {
     match rng.below(20) {
         0 => rng.next_u64() as u32,

@@ -1,33 +1,33 @@
-//! Checks of an algorithm's parameters.
+//! Range checks for the parameters of algorithms.
 
 use thiserror::Error;
 
-/// Parameters that no program can be built from. Whether a valid program fits a switch is another
-/// question: see [`crate::switch::fit`](crate::switch::fit()).
+/// The reason why no program can be built from some parameters. For valid programs,
+/// [`crate::switch::fit`](crate::switch::fit()) checks that they fit a switch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ConfigError {
-    /// A register array's size must be a power of two, so that hash bits can index it.
+    /// The size of a register array is not a power of two, so hash bits cannot index it.
     #[error("{what} must be a power of two, not {value}")]
     NotPowerOfTwo {
-        /// The parameter.
+        /// The name of the parameter.
         what: &'static str,
-        /// What was given.
+        /// The value that was given.
         value: u64,
     },
-    /// A parameter outside its range.
+    /// A parameter is outside its range.
     #[error("{what} must be {least} to {greatest}, not {value}")]
     OutOfRange {
-        /// The parameter.
+        /// The name of the parameter.
         what: &'static str,
-        /// What was given.
+        /// The value that was given.
         value: u64,
-        /// The least that is allowed.
+        /// The least allowed value.
         least: u64,
-        /// The greatest that is allowed.
+        /// The greatest allowed value.
         greatest: u64,
     },
-    /// Two parameters that exclude each other.
+    /// Two parameters exclude each other.
     #[error("{0}")]
     Conflict(&'static str),
 }
@@ -57,11 +57,11 @@ pub(crate) fn power_of_two(what: &'static str, rows: u32) -> Result<u32, ConfigE
     in_range(what, rows, 2, MAX_ROWS)
 }
 
-/// The most cells of all register arrays of a program together: 1 GiB of 32-bit numbers, ten times the
+/// The greatest number of cells of all register arrays of a program together: 1 GiB of 32-bit numbers, ten times the
 /// memory of any switch.
 pub(crate) const MAX_CELLS: u64 = 1 << 28;
 
-/// Checks that `arrays` arrays of `cells` cells have no more than [`MAX_CELLS`].
+/// Checks that `arrays` arrays of `cells` cells have no more than [`MAX_CELLS`] in all.
 pub(crate) fn cells_in_range(
     what: &'static str,
     cells: u32,
@@ -74,7 +74,7 @@ pub(crate) fn cells_in_range(
     Err(ConfigError::OutOfRange { what, value, least: 1, greatest: MAX_CELLS })
 }
 
-/// How many bits index `rows` rows, a power of two.
+/// Returns the number of bits that index `rows` rows, a power of two.
 pub(crate) const fn index_bits(rows: u32) -> u8 {
     rows.trailing_zeros() as u8
 }

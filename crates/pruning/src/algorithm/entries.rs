@@ -1,26 +1,26 @@
-//! A batch of entries in, a selection out.
+//! Batches of entries, and the selections that pruning makes of them.
 
 use thiserror::Error;
 
 use crate::rng::mix64;
 
-/// Columns of a batch that are not of one length.
+/// The columns of a batch differ in length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("the columns of a batch differ in length")]
 pub struct UnequalColumns;
 
-/// The identifier of a flow's first entry; the others count on from it.
+/// Returns the identifier of a flow's first entry; later entries count up from it.
 ///
-/// It differs from flow to flow and has ones and zeros in no order, as TCP's initial sequence numbers do. The sums of
-/// a row's hash ([`Hashing`](super::hashing::Hashing)) have next to no carries where identifiers are small: with flows
-/// that all began at 0, the greatest 5 of 4 flows lost one 20 times as often as the bound of the randomized TOP N.
+/// It differs from flow to flow and mixes ones and zeros irregularly, like TCP's initial sequence numbers. With small
+/// identifiers the sums in a row's hash ([`Hashing`](super::hashing::Hashing)) have almost no carries. When all flows
+/// began at 0, the greatest 5 of 4 flows lost one 20 times as often as the bound of the randomized TOP N.
 #[must_use]
 pub const fn first_id(flow: u16) -> u32 {
     // An arbitrary constant, so that flow 0 does not begin at 0.
     mix64(0x9E37_79B9_7F4A_7C15 ^ flow as u64) as u32
 }
 
-/// A batch of entries of one flow, column by column, as the switch would see their packets.
+/// A batch of entries of one flow, column by column, like the packets at the switch.
 #[derive(Debug, Clone, Copy)]
 pub struct Entries<'a> {
     flow: u16,
@@ -30,9 +30,8 @@ pub struct Entries<'a> {
 }
 
 impl<'a> Entries<'a> {
-    /// A batch of flow `flow` whose first entry has the identifier `first_id`; the others count on
-    /// from it, wrapping. `columns` are the packets' values. The first batch of a flow begins at
-    /// [`first_id`].
+    /// Creates a batch of flow `flow`. Its first entry has the identifier `first_id`; the others count up from it,
+    /// wrapping. `columns` are the packets' values. The first batch of a flow begins at [`first_id`].
     ///
     /// # Errors
     ///
@@ -45,39 +44,39 @@ impl<'a> Entries<'a> {
         Ok(Self { flow, first_id, columns, len })
     }
 
-    /// How many entries.
+    /// Returns the number of entries.
     #[must_use]
     pub const fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there is no entry.
+    /// Returns true if there is no entry.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// The flow that all entries belong to.
+    /// Returns the flow that all entries belong to.
     #[must_use]
     pub const fn flow(&self) -> u16 {
         self.flow
     }
 
-    /// The identifier of the first entry.
+    /// Returns the identifier of the first entry.
     #[must_use]
     pub const fn first_id(&self) -> u32 {
         self.first_id
     }
 
-    /// The values, one slice for each.
+    /// Returns the values, one slice for each column.
     #[must_use]
     pub const fn columns(&self) -> &'a [&'a [u32]] {
         self.columns
     }
 }
 
-/// Which entries of a batch are forwarded: one bit each. Reused from batch to batch, it allocates
-/// only for a batch longer than all before.
+/// The entries of a batch that are forwarded, one bit each. A selection can be reused from batch to batch; it
+/// allocates only for a batch longer than all before.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Selection {
     words: Vec<u64>,
@@ -85,43 +84,43 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// An empty selection.
+    /// Creates an empty selection.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// How many entries it is about.
+    /// Returns the number of entries, forwarded or not.
     #[must_use]
     pub const fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether it is about no entry.
+    /// Returns true if the selection covers no entry.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Whether entry `position` is forwarded; `false` beyond the end.
+    /// Returns true if entry `position` is forwarded; false beyond the end.
     #[must_use]
     pub fn get(&self, position: usize) -> bool {
         position < self.len && self.words[position / 64] >> (position % 64) & 1 == 1
     }
 
-    /// How many entries are forwarded.
+    /// Returns the number of forwarded entries.
     #[must_use]
     pub fn forwarded(&self) -> usize {
         self.words.iter().map(|word| word.count_ones() as usize).sum()
     }
 
-    /// The bits, 64 entries to a word, the first in the lowest bit; bits beyond the end are 0.
+    /// Returns the bits, 64 entries to a word, the first in the lowest bit. Bits beyond the end are 0.
     #[must_use]
     pub fn words(&self) -> &[u64] {
         &self.words
     }
 
-    /// The positions of the forwarded entries, ascending.
+    /// Iterates over the positions of the forwarded entries, ascending.
     pub fn iter(&self) -> impl Iterator<Item = usize> {
         self.words.iter().enumerate().flat_map(|(number, &word)| {
             let mut rest = word;
@@ -133,21 +132,21 @@ impl Selection {
         })
     }
 
-    /// Overwrites the selection with one that forwards entry `i` iff `forward(i)`, asked in order.
+    /// Overwrites the selection with one that forwards entry `i` iff `forward(i)`, called in order.
     #[inline]
     pub fn fill(&mut self, len: usize, forward: impl FnMut(usize) -> bool) {
         self.clear();
         self.extend(len, forward);
     }
 
-    /// Makes it a selection of no entry.
+    /// Removes all entries.
     #[inline]
     pub(crate) fn clear(&mut self) {
         self.len = 0;
         self.words.clear();
     }
 
-    /// Adds entries, asked in order. There must be a multiple of 64 before.
+    /// Appends entries; `forward` is called for each in order. The length before must be a multiple of 64.
     #[inline]
     pub(crate) fn extend(&mut self, len: usize, mut forward: impl FnMut(usize) -> bool) {
         self.extend_words(len, |start, count| {
@@ -155,8 +154,8 @@ impl Selection {
         });
     }
 
-    /// Adds entries by up to 64: `forward` is asked for the bits of so many from a position on. There
-    /// must be a multiple of 64 before.
+    /// Appends entries in groups of up to 64. `forward` takes the position of a group and its size, and returns the
+    /// group's bits. The length before must be a multiple of 64.
     #[inline]
     pub(crate) fn extend_words(
         &mut self,
@@ -168,7 +167,7 @@ impl Selection {
         self.words.extend((0..len).step_by(64).map(|start| forward(start, 64.min(len - start))));
     }
 
-    /// Overwrites the selection: the bits of `self` and `other`, of equal length, AND-ed.
+    /// Overwrites the selection with the AND of the bits of `self` and `other`, which have the same length.
     pub fn intersect(&mut self, other: &Self) {
         self.words.resize(other.words.len(), 0);
         self.len = other.len;

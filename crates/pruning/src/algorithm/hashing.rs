@@ -1,26 +1,24 @@
-//! From a key to its place: a hash that a pipeline can compute and that no arrangement of keys
-//! foresees.
+//! Hashing of keys to cells, by a hash that a pipeline can compute and that no arrangement of keys defeats.
 //!
-//! A CRC is linear: over dense, strided or shifted keys it is a permutation, or collides far more
-//! often than chance, whatever its polynomial and seed. So the theorems, which assume random
-//! functions, do not hold for the keys that tables really have. [`Hashing::Mixed`] hashes twice. One
-//! stage adds to each word of the key each of two CRCs of the whole key,
+//! A CRC is linear: over dense, strided or shifted keys it is a permutation, or collides far more often than chance,
+//! whatever its polynomial and seed. The theorems assume random functions and do not hold for the keys of real
+//! tables. [`Hashing::Mixed`] therefore hashes twice. One stage adds to each word of the key each of two CRCs of the
+//! whole key,
 //!
 //! > aᵢ = kᵢ + crc_A(k), bᵢ = kᵢ + crc_B(k),
 //!
-//! and the place is a CRC of (a₁, b₁, a₂, b₂, …). The carries break the linearity. One such sum
-//! still shows in the loads of a table (by 4 % of a false positive rate over dense keys); of two no
-//! trace was found.
+//! and the cell is a CRC of (a₁, b₁, a₂, b₂, …). The carries break the linearity. With only one such sum the loads of
+//! a table still deviate (by 4 % of a false-positive rate over dense keys); with two, no deviation was found.
 //!
-//! The seed chooses the polynomials A and B and the initial values. An initial value alone is not
-//! enough: it flips the same bits of all keys' CRCs, so that how two CRCs differ is the same for every
-//! seed, and keys that differ in few bits carry into few others. TOP N then failed for 2.1 % of all
-//! seeds over dense keys where its bound is 1.7 %, and for 1.1 % over others (N = 20, d = 16, w = 5).
-//! With another polynomial that difference is another one, as in Krawczyk's hash (CRYPTO '94): a given
-//! difference of two CRCs makes the polynomial a divisor of a given one, of which few are.
+//! The seed chooses the polynomials A and B and the initial values. An initial value alone is not enough. It flips
+//! the same bits of all keys' CRCs, so the difference of two CRCs is the same for every seed, and keys that differ in
+//! few bits carry into few others. TOP N then failed for 2.1 % of all seeds over dense keys where its bound is 1.7 %,
+//! and for 1.1 % over others (N = 20, d = 16, w = 5). Another polynomial changes that difference, as in Krawczyk's
+//! hash (CRYPTO '94): a given difference of two CRCs makes the polynomial a divisor of a given one, and few
+//! polynomials are.
 //!
-//! It costs one stage, two hash units and two 32-bit fields for each word; an action adds a hash
-//! unit's output to a field, as address hashing does.
+//! The cost is one stage, two hash units and two 32-bit fields for each word. An action adds a hash unit's output to
+//! a field, as address hashing does.
 
 use std::fmt;
 
@@ -29,19 +27,19 @@ use serde::{Deserialize, Serialize};
 use crate::rng::mix64;
 use crate::switch::{Action, Builder, FieldId, MIXING_POLYNOMIALS, Op, Operand, Operation, Table};
 
-/// How an algorithm hashes its keys.
+/// The hash function that an algorithm applies to its keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Hashing {
-    /// In two rounds: as a random function, chosen by the seed.
+    /// Hashes in two rounds, like a random function that the seed chooses.
     Mixed {
-        /// Which function.
+        /// The number that selects the function.
         seed: u64,
     },
-    /// By one CRC: a stage less. Only for keys that are hashes themselves.
+    /// Hashes by one CRC, which saves a stage. Use it only for keys that are hashes themselves.
     Linear,
 }
 
-/// The end of a list of parameters, as EXPLAIN shows it: what differs from the default.
+/// Writes the end of a parameter list, as EXPLAIN shows it: nothing for the default.
 impl fmt::Display for Hashing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -59,21 +57,21 @@ impl Default for Hashing {
 }
 
 impl Hashing {
-    /// The default: mixed, with seed 0.
+    /// The default hash: mixed, with seed 0.
     pub(crate) const DEFAULT: Self = Self::Mixed { seed: 0 };
 
-    /// The first round's hash units, by polynomial and initial value; none if there is no such round.
+    /// Returns the first round's hash units by polynomial and initial value, or none if there is no first round.
     pub(crate) const fn first_round(self) -> Option<[(u32, u32); 2]> {
         let Self::Mixed { seed } = self else { return None };
         let [a, b] = MIXING_POLYNOMIALS;
-        // The constant terms stay: without, a CRC forgets the last bit of a key. Seed 0 changes none.
+        // The constant terms stay: without them a CRC loses the last bit of a key. Seed 0 changes nothing.
         let flips = mix64(seed);
         let (of_a, of_b) = (flips as u32 & !1, (flips >> 32) as u32 & !1);
         Some([(a ^ of_a, !(seed as u32)), (b ^ of_b, !((seed >> 32) as u32))])
     }
 
-    /// Writes the first round of a hash over the fields `read`, of which `words` are mixed, as a
-    /// stage of its own, and returns what the second round hashes.
+    /// Adds the first round of a hash over the fields `read` as a stage of its own, in which `words` are mixed.
+    /// Returns the fields that the second round hashes.
     pub(crate) fn mix(self, b: &mut Builder, read: &[FieldId], words: &[FieldId]) -> Vec<FieldId> {
         let Some(units) = self.first_round() else { return read.to_vec() };
         let units: Vec<(&str, u16)> = ["a", "b"]

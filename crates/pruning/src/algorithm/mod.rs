@@ -1,9 +1,9 @@
 //! The pruning algorithms, one folder each, and the [`catalog`] that lists them by name.
 //!
 //! A folder holds a validated `Config`, the `program` that defines the algorithm, a fast path that
-//! [`check`](mod@crate::experiment::check) compares with it, and the [`catalog::Entry`] that states
-//! the rest. [`released`] has the authors' own programs. The files beside the folders are what
-//! algorithms share. CONTRIBUTING.md lists the steps to add one.
+//! [`check`](mod@crate::experiment::check) compares with the program, and the [`catalog::Entry`] with everything
+//! else. [`released`] contains the authors' own programs. The files beside the folders are shared by the algorithms.
+//! CONTRIBUTING.md lists the steps to add an algorithm.
 
 pub mod catalog;
 pub mod distinct;

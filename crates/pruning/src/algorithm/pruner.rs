@@ -1,4 +1,4 @@
-//! The seam between an algorithm's fast path and those who send entries through it.
+//! The interface between an algorithm's fast path and the code that sends entries through it.
 
 use std::fmt::Debug;
 
@@ -6,52 +6,52 @@ use crate::algorithm::group_sum::Held;
 use crate::switch::WrongValues;
 use crate::{Entries, Selection};
 
-/// What the switch does with an entry.
+/// The switch's decision about an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Verdict {
-    /// Send it on.
+    /// Send the entry on.
     Forward,
-    /// Drop it: the query's answer cannot depend on it.
+    /// Drop the entry: the query's answer cannot depend on it.
     Prune,
 }
 
-/// A fast path: decides, entry by entry and in one pass, which to drop, exactly as its program
-/// would. See the crate's documentation for the invariant it must keep.
+/// A fast path: decides in one pass which entries to drop, exactly as its program would. The crate's documentation
+/// states the invariant that it must keep.
 pub trait Pruner: Debug + Send {
-    /// How many 32-bit values an entry has.
+    /// Returns the number of 32-bit values of an entry.
     fn values(&self) -> usize;
 
-    /// Looks at the next entries and selects those that are forwarded.
+    /// Processes the next entries and selects those that are forwarded.
     ///
     /// # Errors
     ///
-    /// If the entries do not have [`Pruner::values`] columns; nothing was looked at then.
+    /// If the entries do not have [`Pruner::values`] columns; no entry is processed then.
     fn prune(
         &mut self,
         entries: &Entries<'_>,
         selection: &mut Selection,
     ) -> Result<(), WrongValues>;
 
-    /// Whether its verdicts are right only if it has seen every entry, as those of JOIN and of HAVING
-    /// with a sum: then no switch before it may drop any.
+    /// Returns true if the verdicts are right only after every entry was processed, as for JOIN and for HAVING with a
+    /// sum. No switch in front may then drop entries.
     fn needs_every_entry(&self) -> bool {
         false
     }
 
-    /// The groups and sums that the switch holds and hands over at the end: of what it drops, and of nothing
-    /// else. None, unless the algorithm adds up.
+    /// Returns the groups and sums of dropped entries that the switch returns at the end of the query. They are empty
+    /// unless the algorithm computes sums.
     fn held(&self) -> Vec<Held> {
         Vec::new()
     }
 
-    /// The state, laid out as the program's register arrays.
+    /// Returns the state, laid out as the program's register arrays.
     fn registers(&self) -> Vec<Vec<[u32; 2]>>;
 
-    /// Reboots: forgets all entries.
+    /// Reboots: returns to the initial state.
     fn reset(&mut self);
 }
 
-/// The columns of a batch, if they are as many as the pruner needs.
+/// Returns the columns of a batch, if there are as many as the pruner needs.
 pub(crate) fn columns<'a, const N: usize>(
     entries: &Entries<'a>,
 ) -> Result<[&'a [u32]; N], WrongValues> {

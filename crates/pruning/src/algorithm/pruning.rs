@@ -1,4 +1,4 @@
-//! What an algorithm with its parameters can do.
+//! The common interface of configured algorithms.
 
 use std::fmt;
 
@@ -9,48 +9,47 @@ use crate::experiment::trial::Question;
 use crate::switch::Program;
 use crate::theory::{Expected, Known};
 
-/// An algorithm with its parameters, whichever it is: what everything outside of its folder asks of
-/// it. Each `Config` is one; what does not depend on parameters is in its [`Entry`].
+/// An algorithm with its parameters, as code outside its folder uses it. Each `Config` implements it; everything that
+/// does not depend on parameters is in its [`Entry`].
 pub trait Pruning: fmt::Debug + fmt::Display {
-    /// What the catalog knows of it.
+    /// Returns the algorithm's entry in the catalog.
     fn entry(&self) -> &'static Entry;
 
-    /// The program, which defines it.
+    /// Returns the program, which defines the algorithm.
     fn program(&self) -> Program;
 
-    /// The fast path, in the state of a switch that just started.
+    /// Returns the fast path, in the state of a switch that just started.
     fn pruner(&self) -> Box<dyn Pruner>;
 
-    /// The question that it prunes for, with its answer and its optimum.
+    /// Returns the question that the algorithm prunes for, with its answer and its optimum.
     fn question(&self) -> Box<dyn Question>;
 
-    /// How many rows it is expected to let through.
+    /// Returns the number of rows that the algorithm is expected to forward.
     fn expected(&self, rows: &mut dyn Known) -> Expected;
 
-    /// Whether what it drops is in the switch, which hands it over at the end: see
+    /// Returns true if dropped entries are summed in the switch, which is read at the end: see
     /// [`Pruner::held`](crate::Pruner::held).
     fn holds(&self) -> bool {
         self.cells_held() > 0
     }
 
-    /// How many cells of the switch are read at the end for what it holds.
+    /// Returns the number of the switch's cells that are read at the end, 0 if it computes no sums.
     fn cells_held(&self) -> usize {
         0
     }
 
-    /// What the registers of its program hold of what was dropped.
+    /// Returns the groups and sums in the registers of the program.
     fn held_in(&self, registers: &[Vec<[u32; 2]>]) -> Vec<Held> {
         let _ = registers;
         Vec::new()
     }
 
-    /// Whether the rows of its candidates cross the switch again, once these are known.
+    /// Returns true if the rows of candidate keys cross the switch a second time.
     fn rereads(&self) -> bool {
         false
     }
 
-    /// The part of the probing rows without a match that a join lets through, if `keys` are in its
-    /// filters.
+    /// Returns the fraction of probing rows without a match that a join forwards, if its filters contain `keys` keys.
     fn false_positives(&self, keys: u64) -> f64 {
         let _ = keys;
         1.0

@@ -1,10 +1,9 @@
 //! The row of a matrix that a hash chooses.
 //!
-//! The low bits of a hash number the rows if these are a power of two. Otherwise, as with the paper's
-//! d = 1000, 600 and 481, a table maps each of 2¹⁶ hashes h to row ⌊h·d / 2¹⁶⌋; that costs two
-//! stages and 65,536 exact entries. A row then has ⌊2¹⁶/d⌋ or one more of the hashes, so with at most
-//! 1024 rows none is chosen more than 1.6 % more often than by chance. To a theorem such a
-//! matrix has [`even_rows`].
+//! If the number of rows is a power of two, the low bits of a hash are the row. Otherwise, as with the paper's d =
+//! 1000, 600 and 481, a table maps each of 2¹⁶ hashes h to row ⌊h·d / 2¹⁶⌋; that costs two stages and 65,536 exact
+//! entries. A row then gets ⌊2¹⁶/d⌋ hashes or one more, so with at most 1024 rows none is chosen more than 1.6 % more
+//! often than by chance. For a theorem, such a matrix has [`even_rows`] rows.
 
 use crate::ConfigError;
 use crate::algorithm::config::{MAX_ROWS, in_range, index_bits, power_of_two};
@@ -14,7 +13,7 @@ use crate::switch::{
 
 /// Bits of a hash that a table maps to a row.
 const MAPPED_BITS: u8 = 16;
-/// The most rows that are no power of two.
+/// The greatest number of rows that is not a power of two.
 pub(crate) const MOST_MAPPED: u32 = 1024;
 
 /// Checks that `rows` is a power of two, or at most [`MOST_MAPPED`].
@@ -27,19 +26,19 @@ pub(crate) fn rows_in_range(rows: u32) -> Result<u32, ConfigError> {
     }
 }
 
-/// Bits of the hash that chooses a row.
+/// Returns the number of bits of the hash that chooses a row.
 pub(crate) const fn hash_bits(rows: u32) -> u8 {
     if rows.is_power_of_two() { index_bits(rows) } else { MAPPED_BITS }
 }
 
-/// The row of a hash of [`hash_bits`].
+/// Returns the row of a hash of [`hash_bits`] bits.
 #[inline]
 pub(crate) const fn row_of(hash: u32, rows: u32) -> usize {
     ((hash as u64 * rows as u64) >> hash_bits(rows)) as usize
 }
 
-/// Rows of an even matrix in which no row is likelier than the likeliest of these: what the theorems,
-/// which assume rows by chance, hold for.
+/// Returns the number of rows for which the theorems hold, which assume rows chosen evenly. In an even matrix of that
+/// size, no row is likelier than the likeliest of these.
 ///
 /// ```
 /// use sluicegate_pruning::algorithm::rows::even_rows;
@@ -55,7 +54,7 @@ pub const fn even_rows(rows: u32) -> u32 {
     hashes / hashes.div_ceil(rows)
 }
 
-/// Adds what chooses a row, by a hash over `inputs`, and says where its number is.
+/// Adds the tables that choose a row by a hash over `inputs`, and returns the row as an index.
 pub(crate) fn choose(b: &mut Builder, rows: u32, inputs: Vec<FieldId>) -> Index {
     let hash = b.hash("row", POLYNOMIALS[0], inputs, hash_bits(rows));
     if rows.is_power_of_two() {
@@ -100,7 +99,7 @@ mod tests {
         }
     }
 
-    /// The matrices of the paper's examples: the program does what the fast path does.
+    /// In the matrices of the paper's examples, program and fast path agree.
     #[test]
     fn the_papers_matrices_run_and_fit() {
         let mut rng = Rng::new(7);

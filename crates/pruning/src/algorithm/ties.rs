@@ -1,14 +1,14 @@
-//! What an algorithm does with an entry that equals a stored one.
+//! The treatment of entries that equal a stored one.
 
 use serde::{Deserialize, Serialize};
 
-/// Whether equal codes may be pruned.
+/// The verdict on an entry whose code equals a stored one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Ties {
-    /// An entry whose code equals the stored one is forwarded. Right for any order-preserving
-    /// encoding, also one that conflates values.
+    /// The entry is forwarded. This is right for any order-preserving encoding, including one that maps different
+    /// values to one code.
     Keep,
-    /// It is pruned. Right only if equal codes mean equal values and the query may return any of
+    /// The entry is pruned. This is right only if equal codes mean equal values and the query may return any of
     /// several equal values.
     Prune,
 }

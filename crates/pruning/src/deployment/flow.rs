@@ -1,19 +1,18 @@
-//! Whose packets a program sees.
+//! The flows whose packets a program processes.
 
 use crate::algorithm::catalog::Carries;
 
 /// A flow that a program serves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Flow {
-    /// Its identifier in packets, unique among the queries on the switch.
+    /// The flow identifier in packets, unique among the queries on the switch.
     pub fid: u16,
-    /// The flow that the algorithm's program takes it for, where it knows several: a side and pass of a
-    /// join.
+    /// The flow identifier by which the algorithm's program distinguishes its flows: a side and pass of a join.
     pub role: u16,
 }
 
 impl Flow {
-    /// The flows of so many workers, numbered from 0: one for each, or of a join one for each side and
+    /// Returns the flows of `workers` workers, numbered from 0: one for each, or for a join one for each side and
     /// pass.
     #[must_use]
     pub fn of_workers(carries: Carries, workers: u16) -> Vec<Self> {
@@ -26,7 +25,7 @@ impl Flow {
     }
 }
 
-/// A flow that the program knows by its own identifier.
+/// Creates a flow whose role is its identifier.
 impl From<u16> for Flow {
     fn from(fid: u16) -> Self {
         Self { fid, role: fid }

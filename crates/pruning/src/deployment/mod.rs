@@ -1,6 +1,6 @@
-//! Programs where they run: many queries in one switch ([`pack`](mod@pack)), many entries in one
-//! packet ([`multi_entry`]), many switches ([`topology`]); and [`plan_on`], which chooses a
-//! configuration whose program fits.
+//! Programs in use: several queries in one switch ([`pack`](mod@pack)), several entries in one packet
+//! ([`multi_entry`]), several switches ([`topology`]), and [`plan_on`], which chooses a configuration whose program
+//! fits.
 
 mod flow;
 pub mod multi_entry;

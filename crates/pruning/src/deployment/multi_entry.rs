@@ -1,20 +1,20 @@
 //! Several entries in one packet (paper §9).
 //!
-//! Headers are most of a packet that carries one entry, so packing four into it nearly quarters the
-//! bytes. But a packet touches a register once. So the matrix is split into *lanes*, each a whole
-//! copy of the program with its own registers. By position ([`LaneBy::Position`]) every entry has a
-//! lane and all are processed; a key is then held by as many lanes as positions bring it, and
-//! forwarded once by each. Otherwise a hash sends each entry to a lane, and if two entries
-//! of a packet want the same lane, the first gets it and the others are forwarded unprocessed: with
-//! four, a quarter to a third. Either is sound for every algorithm whose pruning relies only on entries that were processed:
-//! DISTINCT, TOP N, GROUP BY, SKYLINE. It is not for JOIN and HAVING, which must see every entry.
+//! Headers are most of a packet that carries one entry, so packing four into it nearly quarters the bytes. But a
+//! packet touches a register once. The matrix is therefore split into *lanes*, each a whole copy of the program with
+//! its own registers. By position ([`LaneBy::Position`]) every entry has a lane and all are processed. A key is then
+//! stored in as many lanes as it has positions, and forwarded once by each. Otherwise a hash sends each entry to a
+//! lane. If two entries of a packet hash to the same lane, the first gets it and the others are forwarded
+//! unprocessed: with four entries, a quarter to a third.
 //!
-//! Entry `e` of a packet with identifier `i` has the identifier `i + e`. A pruned entry's header is
-//! popped; the packet is dropped if all are.
+//! Either is sound for every algorithm whose pruning relies only on entries that were processed: DISTINCT, TOP N,
+//! GROUP BY, SKYLINE. It is not sound for JOIN and HAVING, which must process every entry.
 //!
-//! A hash costs two stages in front, one to hash and one to choose, and one behind; a position none,
-//! but for programs that look at the identifier. Either takes one ALU for each lane where the program takes
-//! one.
+//! Entry `e` of a packet with identifier `i` has the identifier `i + e`. A pruned entry's header is popped; the
+//! packet is dropped if all are.
+//!
+//! A hash costs two stages in front, one to hash and one to choose, and one behind. A position costs none, except for
+//! programs that read the identifier. Either takes one ALU for each lane where the program takes one.
 
 use crate::ConfigError;
 use crate::algorithm::config::in_range;
@@ -24,7 +24,7 @@ use crate::switch::{
     Table, Test,
 };
 
-/// What chooses an entry's lane.
+/// The choice of an entry's lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LaneBy {
     /// The entry's position in the packet.
@@ -35,13 +35,13 @@ pub enum LaneBy {
     Id,
 }
 
-/// A program for packets of `entries` (2, 4 or 8) entries, from one for single entries. Give each
-/// lane an `entries`-th of the rows to keep the memory. The verdicts are one for each entry.
+/// Turns a program for single entries into one for packets of `entries` (2, 4 or 8) entries. To keep the memory, give
+/// each lane an `entries`-th of the rows. Each entry has its own verdict.
 ///
 /// # Errors
 ///
-/// If `entries` is another number, a packet would carry more than 255 values, or the lane depends on
-/// values that an entry does not have.
+/// If `entries` is another number, a packet would carry more than 255 values, or the lane depends on values that an
+/// entry does not have.
 pub fn multi_entry(
     program: &Program,
     entries: u8,
@@ -85,7 +85,7 @@ pub fn multi_entry(
     Ok(whole)
 }
 
-/// The fields of one lane: the entry it took (from 1, 0 for none), its identifier and values.
+/// The fields of one lane: the number of the entry that took it (from 1; 0 for none), its identifier and values.
 struct Lane {
     taken: FieldId,
     id: FieldId,
@@ -103,7 +103,7 @@ impl Shape {
         FieldId::value(entry * self.per_entry + value)
     }
 
-    /// A lane for each position.
+    /// Adds a lane for each position.
     fn by_position(self, mut b: Builder, program: &Program, drops: &[FieldId]) -> Program {
         let counts = program.tables().any(|(_, table)| program.reads(table).contains(&FieldId::ID));
         let mut ids = vec![FieldId::ID; drops.len()];
@@ -129,10 +129,10 @@ impl Shape {
         whole
     }
 
-    /// The first stage: each entry's lane, and its identifier.
+    /// Adds the first stage, which computes each entry's lane, and returns the fields of the lanes.
     fn hash_entries(self, b: &mut Builder, lane_by: LaneBy) -> Vec<FieldId> {
         let bits = self.entries.trailing_zeros() as u8;
-        // The last polynomial: programs take theirs from the first on.
+        // Programs use the polynomials from the first on, so lanes use the last.
         let polynomial = POLYNOMIALS[POLYNOMIALS.len() - 1];
         let mut lanes = Vec::new();
         for entry in 0..self.entries {
@@ -144,7 +144,7 @@ impl Shape {
                     Op::set(lane, Operand::Hash(hash))
                 }
                 LaneBy::Id => {
-                    // Consecutive identifiers: turning the packet's hash keeps the lanes apart.
+                    // Identifiers are consecutive, so XOR with the position gives each entry another lane.
                     let hash = b.hash(format!("lane_hash{entry}"), polynomial, [FieldId::ID], bits);
                     Op::new(lane, Operation::Xor, Operand::Hash(hash), Operand::Const(entry.into()))
                 }
@@ -156,7 +156,7 @@ impl Shape {
         lanes
     }
 
-    /// One lane's table of the second stage: the first entry that wants the lane gets it.
+    /// Adds the lane's table of the second stage: the first entry with this lane takes it.
     fn choose(self, b: &mut Builder, lane: u8, lanes_of: &[FieldId]) -> Lane {
         let taken = b.field(format!("taken{lane}"), 4);
         let id = b.field(format!("id{lane}"), 32);
@@ -193,7 +193,7 @@ impl Shape {
     }
 }
 
-/// The last stage: an entry is popped if the lane that took it prunes it.
+/// Creates an entry's table of the last stage: the entry is popped if the lane that took it prunes it.
 fn pop(entry: u32, drop: FieldId, lanes: &[Lane], pruned: &[FieldId]) -> Table {
     let keys = lanes
         .iter()
@@ -225,7 +225,7 @@ mod tests {
     use crate::switch::{Interpreter, Packet, Target, fit};
     use crate::{Ties, Verdict, p4};
 
-    /// Packs single entries into packets, runs them, and gives the entries that are left.
+    /// Packs single entries into packets, runs them, and returns the entries that are left.
     fn left(program: &Program, singles: &[Packet], entries: usize) -> Vec<Vec<u32>> {
         let packets: Vec<Packet> = singles
             .chunks_exact(entries)
@@ -265,8 +265,8 @@ mod tests {
         assert_eq!(pruned([7; 4]), 1, "only the first is looked at");
     }
 
-    /// DISTINCT of 1000 keys, four entries in a packet: by position each key passes at most once a
-    /// lane, by value the entries that share a lane pass every time.
+    /// DISTINCT of 1000 keys, four entries in a packet: by position each key passes at most once a lane, by value the
+    /// entries that share a lane pass every time.
     #[test]
     fn by_position_all_are_looked_at() {
         let single = distinct::Config::new(1024, 2, Width::Bits32, Policy::Lru).unwrap().program();

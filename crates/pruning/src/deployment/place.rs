@@ -1,4 +1,4 @@
-//! Placing plans: the planner's candidates, checked against the switch model.
+//! Places plans: the planner's candidates, checked against the switch model.
 
 use std::fmt;
 
@@ -8,29 +8,29 @@ use crate::ConfigError;
 use crate::switch::{Misfit, Placement, Target, fit};
 use crate::theory::{Limits, Plan, PlanError, Planning, plans};
 
-/// Why nothing could be placed.
+/// The reason why no plan could be placed.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum PlacementError {
-    /// The formulas of table 2 alone leave no configuration.
+    /// No configuration satisfies even the formulas of table 2.
     #[error(transparent)]
     Plan(#[from] PlanError),
     /// The best configuration has no program.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// The best configuration's program does not fit, and no other does; the first reason.
+    /// The best configuration's program does not fit, and neither does another; this is the first reason.
     #[error(transparent)]
     Fit(#[from] Misfit),
 }
 
-/// The best configuration for `goal` whose program fits `target`, and its placement.
+/// Returns the best configuration for `goal` whose program fits `target`, and its placement.
 ///
-/// The candidates are those of [`plans`] with the stages of table 2, which are too few rather than
-/// too many; the switch model has the last word.
+/// The candidates are those of [`plans`], whose stages by table 2 are a lower bound. Each candidate's program is then
+/// checked by the switch model.
 ///
 /// # Errors
 ///
-/// Why the best candidate cannot be placed, if none can.
+/// Returns the reason why the best candidate cannot be placed, if none can.
 ///
 /// # Example
 /// ```
@@ -61,26 +61,26 @@ pub fn plan_on<G: Planning>(
     Err(first.unwrap_or(PlanError::Invalid("no configuration to choose from").into()))
 }
 
-/// A goal of whatever algorithm.
+/// A planning goal of any algorithm.
 pub trait Goal: fmt::Debug {
-    /// The best configuration that fits: see [`plan_on`].
+    /// Returns the best configuration that fits: see [`plan_on`].
     ///
     /// # Errors
     ///
-    /// Why there is none.
+    /// Returns the reason why there is none.
     fn placed(&self, target: &Target) -> Result<Placed, PlacementError>;
 }
 
 /// A configuration that was placed.
 #[derive(Debug, Clone)]
 pub struct Placed {
-    /// The algorithm and its parameters, in words.
+    /// The algorithm and its parameters, as text.
     pub size: String,
-    /// See [`Plan::failure`].
+    /// An upper bound on the probability of a wrong answer: see [`Plan::failure`].
     pub failure: f64,
-    /// See [`Plan::pruned`].
+    /// The fraction that is expected to be pruned: see [`Plan::pruned`].
     pub pruned: Option<f64>,
-    /// Where its program is.
+    /// The stages of its program.
     pub placement: Placement,
 }
 
@@ -120,7 +120,7 @@ mod tests {
         }
     }
 
-    /// A fingerprint's row comes from a hash of its own: see [`distinct`](crate::algorithm::distinct).
+    /// The row of a fingerprint comes from another hash: see [`distinct`](crate::algorithm::distinct).
     #[test]
     fn fingerprints_have_rows_of_their_own() {
         let values = |key_bits| {

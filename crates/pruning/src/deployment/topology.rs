@@ -1,9 +1,8 @@
-//! Several switches (paper §9): a tree that prunes twice, and a graph of workers with a program for
-//! each edge.
+//! Several switches (paper §9): a tree that prunes twice, and a graph of workers with a program for each edge.
 //!
-//! A tree is sound because pruning twice is: `Q(A₂(A₁(D))) = Q(D)`. Each leaf sees
-//! its workers' entries only, and the root what the leaves let through. JOIN and HAVING see every
-//! entry in one place only: they belong in the root, with nothing below.
+//! A tree is sound because pruning twice is: `Q(A₂(A₁(D))) = Q(D)`. Each leaf processes only its workers' entries,
+//! and the root only the entries that the leaves forward. JOIN and HAVING must process every entry in one place: they
+//! belong in the root, with nothing below.
 
 use thiserror::Error;
 
@@ -23,11 +22,11 @@ pub struct Tree {
     at_root: Selection,
 }
 
-/// Why a batch cannot go through a tree.
+/// The reason why a batch cannot go through a tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum TreeError {
-    /// JOIN or HAVING with a sum, which must see every entry.
+    /// A pruner for JOIN or HAVING with a sum, which must process every entry.
     #[error(
         "a pruner that must see every entry stands in no tree: give it the one switch that all entries cross"
     )]
@@ -35,23 +34,23 @@ pub enum TreeError {
     /// There is no such leaf.
     #[error("the tree has {leaves} leaves, not number {leaf}")]
     Leaf {
-        /// The leaf asked for.
+        /// The leaf that was given.
         leaf: usize,
-        /// How many there are.
+        /// The number of leaves in the tree.
         leaves: usize,
     },
-    /// A batch of another width.
+    /// A batch has another number of values.
     #[error(transparent)]
     Values(#[from] WrongValues),
 }
 
 impl Tree {
-    /// A tree of these switches.
+    /// Creates a tree of these switches.
     ///
     /// # Errors
     ///
-    /// If one must see every entry: a leaf sees its own workers' only, the root what the leaves let
-    /// through.
+    /// If one of them must process every entry: a leaf gets only its own workers' entries, the root only forwarded
+    /// ones.
     pub fn new(leaves: Vec<Box<dyn Pruner>>, root: Box<dyn Pruner>) -> Result<Self, TreeError> {
         if leaves.iter().chain([&root]).any(|pruner| pruner.needs_every_entry()) {
             return Err(TreeError::NeedsEveryEntry);
@@ -66,8 +65,8 @@ impl Tree {
         })
     }
 
-    /// Sends a batch from a worker below leaf `leaf` to the master. The root counts its entries
-    /// itself, as they come.
+    /// Sends a batch from a worker below leaf `leaf` to the master. The root numbers its entries itself, in order of
+    /// arrival.
     ///
     /// # Errors
     ///
@@ -91,7 +90,7 @@ impl Tree {
             kept.extend(self.survivors.iter().map(|&at| column[at]));
         }
         let columns: Vec<&[u32]> = self.columns.iter().map(Vec::as_slice).collect();
-        // Columns cut by one selection are of one length.
+        // Columns cut by one selection have the same length.
         let Ok(left) = Entries::new(entries.flow(), self.next_id, &columns) else { return Ok(()) };
         self.root.prune(&left, &mut self.at_root)?;
         self.next_id = self.next_id.wrapping_add(left.len() as u32);
@@ -100,7 +99,7 @@ impl Tree {
         Ok(())
     }
 
-    /// Reboots all switches.
+    /// Reboots all switches of the tree.
     pub fn reset(&mut self) {
         self.leaves.iter_mut().for_each(|leaf| leaf.reset());
         self.root.reset();
@@ -123,19 +122,19 @@ struct Edge {
     program: Program,
 }
 
-/// Why an edge or a graph is refused.
+/// The reason why an edge or a graph is refused.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum DagError {
-    /// A port that another edge has.
+    /// Another edge has the same port.
     #[error("port {0} is taken")]
     Port(u16),
-    /// An edge that closes a cycle.
+    /// The edge would close a cycle.
     #[error("the edge from worker {from} to worker {to} closes a cycle")]
     Circle {
-        /// Where it starts.
+        /// The worker at its start.
         from: u32,
-        /// Where it ends.
+        /// The worker at its end.
         to: u32,
     },
     /// The edges' programs cannot be packed.
@@ -144,7 +143,7 @@ pub enum DagError {
 }
 
 impl Dag {
-    /// A graph without edges.
+    /// Creates a graph without edges.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -189,7 +188,7 @@ impl Dag {
         false
     }
 
-    /// The one program of the switch that all edges cross, to be fitted to a target.
+    /// Returns one program for a switch that all edges cross, to be fitted to a target.
     ///
     /// # Errors
     ///
@@ -241,7 +240,7 @@ mod tests {
         assert_eq!(error, Err(TreeError::Leaf { leaf: 2, leaves: 2 }));
     }
 
-    /// Each leaf sees a part of a group's sum, and none crosses the threshold.
+    /// Each leaf gets a part of a group's sum, and none crosses the threshold.
     #[test]
     fn what_must_see_every_entry_is_refused() {
         use crate::algorithm::catalog::{Algorithm, Parameters};

@@ -1,4 +1,4 @@
-//! What a sweep changes from point to point, and by which values.
+//! The axis of a sweep: the parameter that changes from point to point, and its values.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,28 +7,28 @@ use thiserror::Error;
 
 use crate::algorithm::catalog::{Algorithm, CatalogError, Parameters, Range, Takes};
 
-/// The most points along an axis.
+/// The greatest number of points along an axis.
 const MOST_POINTS: usize = 1000;
 
-/// What changes from point to point.
+/// The parameter that changes from point to point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Axis {
-    /// Columns of a matrix, and what else the paper calls w: [`Parameters::columns`].
+    /// The columns of a matrix, and everything else that the paper calls w: [`Parameters::columns`].
     Columns,
-    /// Rows of a matrix, and what else the paper calls d: [`Parameters::rows`].
+    /// The rows of a matrix, and everything else that the paper calls d: [`Parameters::rows`].
     Rows,
     /// The hash functions of Bloom filters and sketches.
     Hashes,
-    /// The rows that TOP N asks for.
+    /// The number of rows that TOP N returns.
     N,
-    /// [`Parameters::threshold`].
+    /// The constant of a filter or of HAVING: [`Parameters::threshold`].
     Threshold,
-    /// The first entries of the stream only, so many.
+    /// The number of entries at the start of the stream that are used.
     Prefix,
 }
 
 impl Axis {
-    /// The name that it is read from.
+    /// Returns the name from which the axis is parsed.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -41,7 +41,7 @@ impl Axis {
         }
     }
 
-    /// The name of the field of [`Parameters`]; a prefix has none.
+    /// Returns the name of the field of [`Parameters`]; a prefix has none.
     const fn parameter(self) -> Option<&'static str> {
         match self {
             Self::Columns => Some("columns"),
@@ -51,7 +51,7 @@ impl Axis {
         }
     }
 
-    /// The parameters at this value; a prefix changes none.
+    /// Returns the parameters with this value; a prefix changes none.
     #[must_use]
     pub fn set(self, given: &Parameters, value: u32) -> Parameters {
         let mut there = *given;
@@ -67,8 +67,8 @@ impl Axis {
     }
 }
 
-/// An axis with its points as they are asked for: `w=1..16`, `d=64..65536`, `w=1,2,4`,
-/// `prefix=1000..1000000/10`. Which values a range has depends on the algorithms: see [`Span::over`].
+/// An axis with its points as a user writes them: `w=1..16`, `d=64..65536`, `w=1,2,4`, `prefix=1000..1000000/10`. The
+/// values of a range depend on the algorithms: see [`Span::over`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Span {
     axis: Axis,
@@ -78,46 +78,46 @@ pub struct Span {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Points {
-    /// These, ascending, at least one.
+    /// The listed values, ascending, at least one.
     Listed(Vec<u32>),
-    /// From the first to the second; at equal ratios, if it is said how many.
+    /// A range from the first to the second value, and the number of points at equal ratios, if given.
     Range(u32, u32, Option<usize>),
 }
 
 /// An axis with its points.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Over {
-    /// What changes.
+    /// The parameter that changes from point to point.
     pub axis: Axis,
-    /// Its values, ascending, at least one, at most 1000; none is 0.
+    /// The values, ascending, at least one and at most 1000; none is 0.
     pub values: Vec<u32>,
 }
 
-/// Text that is no axis, or none of these algorithms.
+/// The reason why a text is not an axis of these algorithms.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum OverError {
-    /// It cannot be read, or has no point or too many.
+    /// The text cannot be parsed, or has no point or too many.
     #[error(
         "`{text}`: {reason}; it is NAME=LOW..HIGH, NAME=LOW..HIGH/POINTS or NAME=A,B,C with the name w, \
          d, hashes, n, threshold or prefix"
     )]
     Text {
-        /// What was given.
+        /// The text that was given.
         text: String,
-        /// What is wrong with it.
+        /// The reason for the refusal.
         reason: &'static str,
     },
-    /// A value that an algorithm does not take.
+    /// An algorithm does not accept a value.
     #[error("`{text}`: {algorithm} cannot have {value} {takes}")]
     Refused {
-        /// What was given.
+        /// The text that was given.
         text: String,
-        /// The algorithm.
+        /// The algorithm that refuses the value.
         algorithm: Algorithm,
-        /// The value.
+        /// The value that was refused.
         value: u32,
-        /// What it takes.
+        /// The values that the algorithm accepts.
         takes: Takes,
     },
     /// An algorithm has no such parameter.
@@ -125,21 +125,21 @@ pub enum OverError {
     Catalog(#[from] CatalogError),
 }
 
-/// How a range is filled.
+/// The points of a range that has no number of points.
 #[derive(Debug, Clone, Copy)]
 enum Grid {
-    /// Every number.
+    /// Every number of the range.
     Every,
-    /// Each twice the one before; beyond this, powers of two.
+    /// Each number is twice the one before; beyond this one, powers of two only.
     Doubling(u32),
-    /// Powers of two.
+    /// All powers of two of the range.
     PowersOfTwo,
-    /// Ten at equal ratios.
+    /// Ten numbers at equal ratios.
     Ratios,
 }
 
 impl Grid {
-    /// The least demanding that has only what all of `taken` permit.
+    /// Returns the densest grid whose values all of `taken` permit.
     fn of(axis: Axis, taken: &[(Algorithm, Takes)]) -> Self {
         let any_row = if axis == Axis::Rows && taken.is_empty() {
             Self::Doubling(u32::MAX)
@@ -160,7 +160,7 @@ impl Grid {
         }
     }
 
-    /// The values of a range, at most one more than [`MOST_POINTS`]; `count` at equal ratios.
+    /// Returns the values of a range, at most one more than [`MOST_POINTS`]; with `count`, at equal ratios.
     fn values(self, low: u32, high: u32, count: Option<usize>) -> Vec<u32> {
         let powers = || (0..u32::BITS).map(|bits| 1 << bits).filter(|it| (low..=high).contains(it));
         let most = match self {
@@ -168,7 +168,7 @@ impl Grid {
             Self::Doubling(most) => most,
             Self::PowersOfTwo => 0,
         };
-        // The power of two in the range that is nearest, by its ratio.
+        // Returns the power of two in the range that is nearest by its ratio.
         let nearest = |value: u32| {
             let distance = |power: &u32| (f64::from(*power) / f64::from(value)).log2().abs();
             powers().min_by(|a, b| distance(a).total_cmp(&distance(b)))
@@ -191,17 +191,18 @@ impl Grid {
 }
 
 impl Span {
-    /// The values for these algorithms, so that each of them takes each value.
+    /// Returns values that all of these algorithms accept.
     ///
-    /// A range has every number of `w`, `hashes` and `n`, and ten at equal ratios of `threshold` and
-    /// `prefix`; behind `/` so many, at equal ratios. Of what must be a power of two in one of the
-    /// algorithms it has those; of the rows of a matrix, which must be one only if there are more than
-    /// 1024, each twice the one before. Without algorithms, `d` is such rows without a limit.
+    /// A range of `w`, `hashes` or `n` contains every number; a range of `threshold` or `prefix` contains ten numbers
+    /// at equal ratios. A number behind `/` sets the number of points at equal ratios. If one of the algorithms
+    /// requires powers of two, the range contains only those. The rows of a matrix must be powers of two only above
+    /// 1024; in their range each number is twice the one before. Without algorithms, `d` is such rows without a
+    /// limit.
     ///
     /// # Errors
     ///
-    /// If an algorithm has no such parameter, or does not take an end of the range or a value of the list;
-    /// if there is no power of two in the range, or there are more than 1000 points.
+    /// If an algorithm has no such parameter, or does not accept an end of the range or a value of the list; if there
+    /// is no power of two in the range, or there are more than 1000 points.
     ///
     /// # Example
     /// ```
@@ -292,7 +293,7 @@ impl FromStr for Span {
     }
 }
 
-/// Whatever the algorithms: [`Span::over`] none.
+/// Parses an axis for any algorithms: [`Span::over`] without algorithms.
 impl FromStr for Over {
     type Err = OverError;
 
@@ -301,7 +302,7 @@ impl FromStr for Over {
     }
 }
 
-/// So many whole numbers from `low` to `high` at equal ratios, as far as they differ.
+/// Returns `points` whole numbers from `low` to `high` at equal ratios, without duplicates.
 fn ratios(low: u32, high: u32, points: usize) -> Vec<u32> {
     let (low, high) = (f64::from(low), f64::from(high));
     let last = points.saturating_sub(1).max(1) as f64;
@@ -387,13 +388,13 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(2000))]
 
-        /// What a range has, each algorithm takes; and a range whose ends they all take has something, but
-        /// if it is too long.
+        /// Each algorithm accepts every value of a range. A range whose ends all algorithms accept has values, unless
+        /// it is too long.
         #[test]
         fn every_value_of_a_range_is_taken(
             axis in axis(),
             algorithms in subsequence(Algorithm::ALL, 1..=3),
-            // Up to 2¹⁶: the catalog bounds all arrays of a program together, too.
+            // Values stay below 2¹⁶, since the catalog also bounds all arrays of a program together.
             (bits, low, count) in (0..17_u32, 0..1_u32 << 16, prop::option::of(1..40_usize)),
             length in 0..1_u32 << 16,
         ) {
@@ -421,7 +422,7 @@ mod tests {
             }
         }
 
-        /// Of a list, either all is taken or the first that is not is named.
+        /// All values of a list are accepted, or the error names the first that is not.
         #[test]
         fn every_value_of_a_list_is_taken(
             axis in axis(),

@@ -1,11 +1,11 @@
-//! The fourth reading of a program: is the fast path the same machine?
+//! The comparison of a fast path with its program: both must be the same machine.
 
 use thiserror::Error;
 
 use crate::switch::{Interpreter, Packet, Program, ProgramError, WrongValues};
 use crate::{Entries, Pruner, Selection, Verdict};
 
-/// Where a fast path and its program differ.
+/// The first difference between a fast path and its program.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum Mismatch {
@@ -15,40 +15,40 @@ pub enum Mismatch {
     /// Program, fast path and packets do not agree on the number of values.
     #[error(transparent)]
     Values(#[from] WrongValues),
-    /// They decide differently on a packet.
+    /// Program and fast path decide differently on a packet.
     #[error("packet {position}: the program says {program:?}, the fast path {fast_path:?}")]
     Verdict {
-        /// Position in the stream.
+        /// The position of the packet in the stream.
         position: usize,
-        /// What the program decides.
+        /// The program's verdict on the packet.
         program: Verdict,
-        /// What the fast path decides.
+        /// The fast path's verdict on the packet.
         fast_path: Verdict,
     },
-    /// Their registers differ.
+    /// A register of the program differs from the fast path's.
     #[error(
         "after packet {position}: register `{register}`, cell {cell}: {program:?} in the program, {fast_path:?} in the fast path"
     )]
     Register {
-        /// Packets seen.
+        /// The number of packets before the comparison.
         position: usize,
-        /// The register array.
+        /// The name of the register array.
         register: String,
-        /// The cell.
+        /// The number of the cell.
         cell: usize,
-        /// What the program holds.
+        /// The cell's content in the program.
         program: [u32; 2],
-        /// What the fast path holds.
+        /// The cell's content in the fast path, if it has the cell.
         fast_path: Option<[u32; 2]>,
     },
 }
 
-/// Runs `stream` through the program and the fast path, both fresh, and compares every verdict, and
+/// Runs `stream` through the program and the fast path, both in their initial state. Compares every verdict, and
 /// every register after each run of consecutive entries of one flow.
 ///
 /// # Errors
 ///
-/// The first difference.
+/// Returns the first difference.
 pub fn check(
     program: &Program,
     pruner: &mut dyn Pruner,
@@ -66,7 +66,7 @@ pub fn check(
         let columns: Vec<Vec<u32>> =
             (0..width).map(|value| run.iter().map(|p| p.values[value]).collect()).collect();
         let columns: Vec<&[u32]> = columns.iter().map(Vec::as_slice).collect();
-        // The columns are of one length by construction.
+        // The columns have the same length by construction.
         let Ok(entries) = Entries::new(fid, id, &columns) else { continue };
         pruner.prune(&entries, &mut selection)?;
         for (offset, packet) in run.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! What the tests of every algorithm share: adversarial streams, and mutants that must be caught.
+//! Test helpers of all algorithms: adversarial streams, and mutants that must be detected.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::switch::{
 };
 use crate::{Entries, Pruner, Selection, Verdict};
 
-/// The values of one column of a stream: uniform, few, skewed, sorted, reversed, constant, extreme.
+/// Returns the values of one column of a stream: uniform, few, skewed, sorted, reversed, constant or extreme.
 pub(crate) fn column(len: usize) -> impl Strategy<Value = Vec<u32>> {
     let extremes = prop_oneof![
         Just(0),
@@ -37,14 +37,14 @@ pub(crate) fn column(len: usize) -> impl Strategy<Value = Vec<u32>> {
             values
         }),
         any::<u32>().prop_map(move |value| vec![value; len]),
-        // Strides of powers of two: what a CRC over an offset key cannot tell apart.
+        // Strides of powers of two, which a CRC over an offset key cannot distinguish.
         (any::<u32>(), 0..24_u32).prop_map(move |(start, shift)| {
             (0..len as u32).map(|i| start.wrapping_add(i << shift)).collect()
         }),
     ]
 }
 
-/// A stream of one flow with `columns` values.
+/// Returns a stream of one flow with `columns` values.
 pub(crate) fn stream(columns: usize, len: usize) -> impl Strategy<Value = Vec<Packet>> {
     (prop::collection::vec(column(len), columns), any::<u32>()).prop_map(move |(columns, first)| {
         (0..len)
@@ -56,14 +56,14 @@ pub(crate) fn stream(columns: usize, len: usize) -> impl Strategy<Value = Vec<Pa
     })
 }
 
-/// Runs the program alone: which packets it forwards.
+/// Runs the program alone and returns, for each packet, true if it is forwarded.
 pub(crate) fn forwarded(program: &Program, stream: &[Packet]) -> Vec<bool> {
     let mut interpreter = Interpreter::new(program.clone()).unwrap();
     stream.iter().map(|packet| interpreter.run(packet).unwrap() == Verdict::Forward).collect()
 }
 
-/// Checks all that holds for a deterministic algorithm on one stream: the fast path is the program,
-/// the answer survives pruning, it survives any superset, and no register is touched twice.
+/// Checks the properties of a deterministic algorithm on one stream: the fast path equals the program, the answer
+/// survives pruning and any superset, and no register is touched twice.
 pub(crate) fn assert_sound<A: PartialEq + std::fmt::Debug>(
     program: &Program,
     pruner: &mut dyn Pruner,
@@ -80,7 +80,7 @@ pub(crate) fn assert_sound<A: PartialEq + std::fmt::Debug>(
             .collect();
         assert_eq!(answer(&superset), expected, "pruning changed the answer");
     }
-    // A reboot forgets everything in between and costs only pruning.
+    // A reboot loses the state and costs only pruning.
     let mut interpreter = Interpreter::new(program.clone()).unwrap();
     for at in [stream.len() / 3, 2 * stream.len() / 3] {
         interpreter.reset();
@@ -98,7 +98,7 @@ pub(crate) fn assert_sound<A: PartialEq + std::fmt::Debug>(
     assert_touches_what_fits(program, stream);
 }
 
-/// Checks that running touches what the placement counts, and each register at most once a packet.
+/// Checks that a run touches only registers that the placement counts, each at most once a packet.
 pub(crate) fn assert_touches_what_fits(program: &Program, stream: &[Packet]) {
     let target = Target { stages: 1000, ..Target::paper() };
     let placement = fit(program, &target).unwrap();
@@ -128,7 +128,7 @@ pub(crate) fn assert_touches_what_fits(program: &Program, stream: &[Packet]) {
     }
 }
 
-/// Sends a stream through a fast path in batches of `batch` and returns what is forwarded.
+/// Sends a stream through a fast path in batches of `batch`. Returns, for each packet, true if it is forwarded.
 pub(crate) fn fast_forwarded(
     pruner: &mut dyn Pruner,
     stream: &[Packet],
@@ -148,7 +148,7 @@ pub(crate) fn fast_forwarded(
     keep
 }
 
-/// Every program that differs from `program` by one dropped predicate or one turned comparison.
+/// Returns every program that differs from `program` by one dropped predicate or one inverted comparison.
 pub(crate) fn mutants(program: &Program) -> Vec<(String, Program)> {
     let mut out = Vec::new();
     let mut push = |what: String, change: &dyn Fn(&mut Program)| {
@@ -273,8 +273,8 @@ fn mutate_action(
     }
 }
 
-/// Checks that every mutant of the program differs from the fast path on one of `streams`, except
-/// those that `equivalent` names and explains: `(part of the mutant's name, reason)`.
+/// Checks that every mutant of the program differs from the fast path on one of `streams`. Exceptions are listed in
+/// `equivalent`, with a reason: `(part of the mutant's name, reason)`.
 pub(crate) fn assert_mutants_are_caught(
     program: &Program,
     pruner: &mut dyn Pruner,
@@ -302,7 +302,7 @@ pub(crate) fn assert_mutants_are_caught(
     );
 }
 
-/// A stream of `len` packets from a linear congruential generator, values below `range`.
+/// Returns a stream of `len` packets from a linear congruential generator, with values below `range`.
 pub(crate) fn random_stream(seed: u64, columns: usize, len: usize, range: u32) -> Vec<Packet> {
     let mut state = seed;
     let mut next = || {

@@ -43,7 +43,7 @@ fn distinct_beats_theorem_1() {
         let expected = theory::distinct::expected_hit_ratio(keys, 128, 8);
         let rate = pruned as f64 / duplicates;
         assert!(rate >= bound && rate <= 1.0, "{policy:?}: {rate} against {bound}");
-        // Chained pairs hold a key twice that a later pair had, so a long FIFO stays below.
+        // Chained pairs may hold a key twice, so a long FIFO stays below.
         let below = if policy == Policy::Fifo { 0.1 } else { 0.02 };
         assert!(
             (expected - below..expected + 0.02).contains(&rate),
@@ -154,8 +154,8 @@ fn having_and_skyline_near_opt() {
     }
 }
 
-/// Stages and stateful ALUs at the paper's defaults (Table 2 in brackets), on the target `paper`. What
-/// hashes takes one more stage, to mix.
+/// Stages and stateful ALUs at the paper's defaults (Table 2 in brackets), on the target `paper`. Programs that hash
+/// take one more stage, to mix.
 #[test]
 fn resources_at_the_papers_defaults() {
     let where_one = |kind| Shape::new(kind, Passes::SmallFirst, false);
@@ -168,7 +168,7 @@ fn resources_at_the_papers_defaults() {
         (filter.program(), 2, 1),
         // [1 stage, 2 ALUs]: a pair of registers needs one ALU; one stage drops.
         (two_columns(Policy::Fifo), 3, 1),
-        // [2, 2]: as the table, and one stage drops.
+        // [2, 2]: like the table, and one stage drops.
         (two_columns(Policy::Lru), 4, 2),
         // 64 bits: two ALUs and a stage to compare for each column.
         (distinct::Config::paper().program(), 6, 4),

@@ -1,9 +1,9 @@
-//! What the algorithms do, measured and compared.
+//! Experiments with the algorithms: comparisons, measurements and resources.
 //!
-//! * [`check`](mod@check): whether a fast path is its program, register for register.
-//! * [`sweep`]: an algorithm along an axis, over several seeds.
-//! * [`trial`]: what one stream shows of an algorithm, beside the optimum ([`opt`]).
-//! * [`table2`]: the paper's table of resources beside what the programs take, and what fits
+//! * [`check`](mod@check) compares a fast path with its program, register for register.
+//! * [`sweep`] measures an algorithm along an axis, over several seeds.
+//! * [`trial`] measures an algorithm on one stream, beside the optimum ([`opt`]).
+//! * [`table2`] lists the paper's table of resources beside the needs of the programs, and the queries that fit
 //!   together.
 
 mod axis;

@@ -1,19 +1,19 @@
-//! OPT: how many entries a pruner without limits would forward.
+//! OPT: the number of entries that a pruner without limits would forward.
 //!
-//! It sees the same stream in the same order, once, with unlimited memory, and forwards an entry iff
-//! the entries so far do not make it superfluous. No pruner of this crate forwards fewer in one pass;
-//! the figures show each algorithm beside it.
+//! Such a pruner processes the same stream in the same order, once, with unlimited memory. It forwards an entry iff
+//! the entries so far do not make it superfluous. No pruner of this crate forwards fewer in one pass; the figures
+//! show each algorithm beside it.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, HashSet};
 use std::hash::Hash;
 
-/// DISTINCT: the first entry of each key.
+/// DISTINCT: counts the first entry of each key.
 pub fn distinct<K: Hash + Eq>(keys: impl IntoIterator<Item = K>) -> usize {
     keys.into_iter().collect::<HashSet<K>>().len()
 }
 
-/// TOP N: entries that are among the greatest `n` so far, ties by arrival.
+/// TOP N: counts entries that are among the greatest `n` so far, ties by arrival.
 pub fn top_n<V: Ord>(values: impl IntoIterator<Item = V>, n: usize) -> usize {
     let mut best: BinaryHeap<Reverse<V>> = BinaryHeap::new();
     let mut forwarded = 0;
@@ -30,8 +30,7 @@ pub fn top_n<V: Ord>(values: impl IntoIterator<Item = V>, n: usize) -> usize {
     forwarded
 }
 
-/// GROUP BY MAX: entries that are greater than all before them in their group. For MIN,
-/// complement the values.
+/// GROUP BY MAX: counts entries that are greater than all before them in their group. For MIN, complement the values.
 pub fn group_by_max<K: Hash + Eq, V: Ord>(entries: impl IntoIterator<Item = (K, V)>) -> usize {
     let mut best: HashMap<K, V> = HashMap::new();
     let mut forwarded = 0;
@@ -44,13 +43,13 @@ pub fn group_by_max<K: Hash + Eq, V: Ord>(entries: impl IntoIterator<Item = (K, 
     forwarded
 }
 
-/// JOIN: entries of one side whose key the other side has.
+/// JOIN: counts entries of one side whose key the other side has.
 pub fn join<K: Hash + Eq>(entries: impl IntoIterator<Item = K>, other: &HashSet<K>) -> usize {
     entries.into_iter().filter(|key| other.contains(key)).count()
 }
 
-/// HAVING SUM above a threshold, first pass: for each qualifying key the entry that lifts its sum
-/// above the threshold.
+/// HAVING SUM above a threshold, first pass: counts for each qualifying key the entry that lifts its sum above the
+/// threshold.
 pub fn having_sum<K: Hash + Eq>(
     entries: impl IntoIterator<Item = (K, u64)>,
     threshold: u64,
@@ -66,8 +65,8 @@ pub fn having_sum<K: Hash + Eq>(
     forwarded
 }
 
-/// SKYLINE of any number of dimensions, greater is better: points that no earlier point dominates.
-/// [`skyline`] is faster for two.
+/// SKYLINE of any number of dimensions, greater is better: counts points that no earlier point dominates. [`skyline`]
+/// is faster for two.
 pub fn skyline_of<V: Ord>(points: impl IntoIterator<Item = Vec<V>>) -> usize {
     let dominates = |p: &[V], q: &[V]| p != q && p.iter().zip(q).all(|(p, q)| p >= q);
     let mut best: Vec<Vec<V>> = Vec::new();
@@ -83,9 +82,9 @@ pub fn skyline_of<V: Ord>(points: impl IntoIterator<Item = Vec<V>>) -> usize {
     forwarded
 }
 
-/// SKYLINE of two dimensions, greater is better: points that no earlier point dominates.
+/// SKYLINE of two dimensions, greater is better: counts points that no earlier point dominates.
 pub fn skyline<V: Ord + Copy>(points: impl IntoIterator<Item = (V, V)>) -> usize {
-    // The skyline so far: y falls as x rises, and equal points are held once.
+    // The skyline so far: y falls as x rises, and equal points are stored once.
     let mut steps: BTreeMap<V, V> = BTreeMap::new();
     let mut forwarded = 0;
     for (x, y) in points {

@@ -1,4 +1,4 @@
-//! The question behind an algorithm: its answer over any of the entries, and the optimum.
+//! The query behind an algorithm: its answer over any of the entries, and the optimum.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,21 +7,22 @@ use super::trial::Run;
 use crate::algorithm::group_sum::Held;
 use crate::protocol::Query;
 
-/// What a query asks about the entries it sends. Pruning must not change its answer.
+/// A query over the entries that workers send. Pruning must not change its answer.
 pub trait Question: fmt::Debug {
-    /// How many of the rows a pruner without limits would forward: see [`opt`](super::opt).
+    /// Returns the number of rows that a pruner without limits would forward: see [`opt`](super::opt).
     fn optimum(&self, rows: &Rows<'_>) -> usize;
 
-    /// The answer over the rows that are kept, in some canonical form.
+    /// Returns the answer over the rows that are kept, in a canonical form.
     fn answer(&self, rows: &Rows<'_>) -> Answer;
 
-    /// The same question in the protocol, over rows of a key and a value; `None` if that has no such.
+    /// Returns the same query for the protocol, over rows of a key and a value, or `None` if the protocol has no such
+    /// query.
     fn in_protocol(&self) -> Option<Query> {
         None
     }
 }
 
-/// Rows of an answer and how often each occurs.
+/// The rows of an answer, with the number of times that each occurs.
 pub type Answer = BTreeMap<Vec<u64>, u64>;
 
 /// Counts the rows of an answer.
@@ -31,7 +32,7 @@ pub(crate) fn counted(rows: impl IntoIterator<Item = Vec<u64>>) -> Answer {
     answer
 }
 
-/// A stream, and which of its rows reached the one who answers.
+/// A stream, with the choice of its rows that reached the master.
 #[derive(Clone, Copy)]
 pub struct Rows<'a> {
     stream: &'a [Run],
@@ -41,29 +42,29 @@ pub struct Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
-    /// All rows of a stream whose first `key_columns` values are the key.
+    /// Takes all rows of a stream whose first `key_columns` values are the key.
     #[must_use]
     pub fn of(stream: &'a [Run], key_columns: usize) -> Self {
         Self { stream, key_columns, keep: &|_, _| true, held: &[] }
     }
 
-    /// Only those whose run and position `keep` names.
+    /// Keeps only the rows for whose run and position `keep` returns true.
     pub(super) fn that(self, keep: &'a dyn Fn(usize, usize) -> bool) -> Self {
         Self { keep, ..self }
     }
 
-    /// Beside them, what the switch handed over: see [`Pruner::held`](crate::Pruner::held).
+    /// Adds the groups and sums that the switch returned: see [`Pruner::held`](crate::Pruner::held).
     pub(super) fn beside(self, held: &'a [Held]) -> Self {
         Self { held, ..self }
     }
 
-    /// What the switch handed over: groups and their sums.
+    /// Returns the groups and sums that the switch returned.
     #[must_use]
     pub const fn held(&self) -> &'a [Held] {
         self.held
     }
 
-    /// Every row of the stream.
+    /// Iterates over every row of the stream.
     pub fn sent(&self) -> impl Iterator<Item = Row<'a>> + use<'a> {
         let key_columns = self.key_columns;
         self.stream
@@ -71,7 +72,7 @@ impl<'a> Rows<'a> {
             .flat_map(move |run| (0..run.len()).map(move |at| Row { run, at, key_columns }))
     }
 
-    /// Those that are kept.
+    /// Iterates over the rows that are kept.
     pub fn kept(&self) -> impl Iterator<Item = Row<'a>> + use<'a> {
         let Self { stream, key_columns, keep, .. } = *self;
         stream.iter().enumerate().flat_map(move |(number, run)| {
@@ -96,18 +97,18 @@ pub struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
-    /// Its flow.
+    /// Returns the flow of the row.
     #[must_use]
     pub const fn flow(self) -> u16 {
         self.run.flow
     }
 
-    /// The values that its packet carries.
+    /// Iterates over the values that its packet carries.
     pub fn words(self) -> impl Iterator<Item = u32> + use<'a> {
         self.run.columns.iter().map(move |column| column[self.at])
     }
 
-    /// Its key: the first value, or two, high half first.
+    /// Returns the key: the first value, or two, high half first.
     #[must_use]
     pub fn key(self) -> u64 {
         let high = self.run.columns[0][self.at];
@@ -117,7 +118,7 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// Its last value.
+    /// Returns the last value of the row.
     #[must_use]
     pub fn value(self) -> u32 {
         self.run.columns[self.run.columns.len() - 1][self.at]

@@ -1,10 +1,9 @@
-//! Whether structured keys fare as the theorems say, which assume random functions.
+//! Tests that structured keys meet the theorems, which assume random functions.
 //!
-//! For every algorithm that hashes, over keys as tables have them (dense, shifted, strided,
-//! clustered, like TPC-H's order keys, sorted and in turn, narrow and wide): the rate that is
-//! measured over many seeds is that of theory, or where theory has bounds only, that of random keys
-//! in the same order, within the statistical error at 99 % confidence for each table of results.
-//! `cargo test -p sluicegate-pruning rates -- --nocapture` prints the tables.
+//! Every algorithm that hashes is measured over keys as tables have them: dense, shifted, strided, clustered, like
+//! TPC-H's order keys, sorted and in turn, narrow and wide. The rate over many seeds must be the theory's, or where
+//! theory has bounds only, that of random keys in the same order, within the statistical error at 99 % confidence for
+//! each table of results. `cargo test -p sluicegate-pruning rates -- --nocapture` prints the tables.
 
 use std::collections::HashSet;
 
@@ -21,10 +20,10 @@ use crate::theory;
 use crate::theory::confidence::is_consistent;
 use crate::{Entries, Pruner, Selection, Ties, first_id};
 
-/// The `i`-th key.
+/// A function that returns the key with a given number.
 type Keys = fn(u32) -> [u32; 2];
 
-/// Narrow keys are the second word.
+/// The families of keys; narrow keys are the second word.
 const FAMILIES: [(&str, Keys); 8] = [
     ("dense", |i| [0, i]),
     ("shifted", |i| [0, 1_000_000 + i]),
@@ -36,7 +35,7 @@ const FAMILIES: [(&str, Keys); 8] = [
     ("order keys", |i| [0, i >> 3 << 5 | i & 7]),
 ];
 
-/// Keys of 64 bits, of which either half or both vary.
+/// Families of 64-bit keys, of which either half or both vary.
 const WIDE: [(&str, Keys); 4] = [
     ("low half", |i| [1 << 31, i]),
     ("high half", |i| [i, 0]),
@@ -44,7 +43,7 @@ const WIDE: [(&str, Keys); 4] = [
     ("both halves", |i| [i >> 6, i << 26]),
 ];
 
-/// Random keys.
+/// Returns `count` random keys.
 fn random(seed: u64, count: u32) -> Vec<[u32; 2]> {
     let mut rng = Rng::new(seed);
     let (mut keys, mut seen) = (Vec::new(), HashSet::new());
@@ -58,7 +57,7 @@ fn random(seed: u64, count: u32) -> Vec<[u32; 2]> {
 }
 
 fn keys(of: Keys, count: u32) -> Vec<[u32; 2]> {
-    // A key of zeros looks like an empty cell, which is another matter.
+    // A key of zeros looks like an empty cell, which is not tested here.
     let keys: Vec<[u32; 2]> = (1..=count).map(of).collect();
     assert_eq!(keys.iter().collect::<HashSet<_>>().len(), keys.len());
     keys
@@ -71,7 +70,7 @@ fn mean_and_error(rates: &[f64]) -> (f64, f64) {
     (mean, (variance / count).sqrt())
 }
 
-/// How far off a rate may be: with up to 40 rates in a table, all of them are within 3.8 standard
+/// The tolerated deviation in standard errors. With up to 40 rates in a table, all of them are within 3.8 standard
 /// errors with a probability of 99 %; samples are large enough for the normal approximation.
 const ERRORS: f64 = 3.8;
 
@@ -80,13 +79,13 @@ fn assert_as_expected(what: &str, rates: &[f64], expected: (f64, f64)) {
     let (mean, error) = mean_and_error(rates);
     let error = error.hypot(expected.1);
     println!("{what:<44} {mean:.5} ± {error:.5}, expected {:.5}", expected.0);
-    // Where the hash does not matter, nothing varies.
+    // If the hash does not matter, the rates do not vary.
     let rounding = 1e-9;
     let difference = (mean - expected.0).abs();
     assert!(difference <= ERRORS * error + rounding, "{what}: {mean} ± {error}, {expected:?}");
 }
 
-/// The rates of `run` for each family of keys, `seeds` times each, beside those of random keys.
+/// Compares the rates of `run` for each family of keys, `seeds` times each, with those of random keys.
 fn assert_as_random(
     what: &str,
     families: &[(&str, Keys)],
@@ -105,7 +104,7 @@ fn assert_as_random(
     }
 }
 
-/// How entries come.
+/// The order of entries in a stream.
 #[derive(Clone, Copy)]
 enum Order {
     Random,
@@ -115,7 +114,7 @@ enum Order {
     InTurn,
 }
 
-/// `times` entries of each key, as positions among the keys.
+/// Returns `times` entries of each key, as positions among the keys.
 fn order(order: Order, keys: usize, times: usize, seed: u64) -> Vec<usize> {
     let mut all: Vec<usize> = match order {
         Order::Sorted => (0..keys * times).map(|n| n / times).collect(),
@@ -127,7 +126,7 @@ fn order(order: Order, keys: usize, times: usize, seed: u64) -> Vec<usize> {
     all
 }
 
-/// The fraction of entries that passes.
+/// Returns the fraction of entries that are forwarded.
 fn forwarded(pruner: &mut dyn Pruner, flow: u16, columns: &[&[u32]]) -> f64 {
     let mut selection = Selection::new();
     pruner.prune(&Entries::new(flow, 0, columns).unwrap(), &mut selection).unwrap();
@@ -160,7 +159,7 @@ fn distinct_rates() {
     }
 }
 
-/// The oldest key is evicted: in random order, sorted and in turn, as of random keys.
+/// The oldest key is evicted: in random order, sorted and in turn, the rates are those of random keys.
 #[test]
 fn distinct_fifo_rates() {
     for (name, arrival) in
@@ -176,7 +175,7 @@ fn distinct_fifo_rates() {
     }
 }
 
-/// The paper's theorem has random order, where a hit is as likely as the load of the key's row says.
+/// The paper's theorem assumes random order, where the chance of a hit depends on the load of the key's row.
 #[test]
 fn distinct_meets_its_expectation() {
     let (distinct, rows, columns) = (5000, 1024, 4);
@@ -184,7 +183,7 @@ fn distinct_meets_its_expectation() {
     for (name, of) in FAMILIES {
         let keys = keys(of, distinct);
         let hits = (0..40).map(|seed| {
-            // Warmed up by a stream of its own; then keys independent of each other.
+            // The cache is warmed up by a separate stream; then keys are independent of each other.
             let mut rng = Rng::new(seed);
             let mut stream =
                 |len| (0..len).map(|_| keys[rng.below(distinct.into()) as usize][1]).collect();
@@ -218,7 +217,7 @@ fn group_by_rates() {
     }
 }
 
-/// The dense keys of the paper's default size, hashed once: far off what mixing gives.
+/// With the dense keys of the paper's default size, hashing once is far off the rate of mixing.
 #[test]
 fn a_linear_hash_does_not_meet_theory() {
     let rate = |hashing: Hashing| {
@@ -272,7 +271,7 @@ fn having_rates() {
     for (wide, families) in [(false, &FAMILIES[..]), (true, &WIDE[..])] {
         let what = format!("having, {}", if wide { 64 } else { 32 });
         let rate = |hashing, keys: &[[u32; 2]], seed| {
-            // No group exceeds the threshold by itself: what passes shares its counters.
+            // No group exceeds the threshold by itself: groups that pass share their counters.
             let aggregate = sum::Aggregate::Sum;
             let config = sum::Config::new(3, 1024, 900, aggregate, wide).unwrap();
             let mut rng = Rng::new(seed);
@@ -296,8 +295,8 @@ fn having_rates() {
     assert_as_random("having extreme", &FAMILIES, 3000, 60, rate);
 }
 
-/// Whether TOP N loses one of the entries with these flows and identifiers if they are the greatest, coming
-/// in this order, descending: then a row drops one iff it is full of greater ones.
+/// Returns true if TOP N loses one of the entries with these flows and identifiers. The entries are the greatest and
+/// come in descending order, so a row drops one iff it is full of greater ones.
 fn loses_of_flows(
     hashing: Hashing,
     rows: u32,
@@ -314,13 +313,13 @@ fn loses_of_flows(
     })
 }
 
-/// The same of flow 0.
+/// Like [`loses_of_flows`], for flow 0.
 fn loses(hashing: Hashing, rows: u32, columns: u32, ids: impl Iterator<Item = u32>) -> bool {
     loses_of_flows(hashing, rows, columns, ids.map(|id| (0, id)))
 }
 
-/// How many of so many seeds lose one of the greatest `n`, which come from `flows` flows in turn. `begin` gives the
-/// first identifier of each.
+/// Returns the number of seeds, out of `seeds`, that lose one of the greatest `n`, which come from `flows` flows in
+/// turn. `begin` returns the first identifier of each flow.
 fn failures_of_flows(
     (n, rows, columns): (u32, u32, u32),
     flows: u32,
@@ -338,8 +337,8 @@ fn failures_of_flows(
     (0..seeds).filter(lost).count() as u64
 }
 
-/// The greatest are the first of each flow, as in files that are sorted: identifiers that begin at
-/// [`first_id`] are as good as any, those that begin at 0 are not.
+/// The greatest entries are the first of each flow, as in sorted files. Identifiers that begin at [`first_id`] meet
+/// the bound; those that begin at 0 do not.
 fn check_several_flows(n: u32, rows: u32, columns: u32) {
     let seeds = 20_000;
     let shape = theory::top_n::Shape { rows: rows.into(), columns: columns.into() };
@@ -365,7 +364,7 @@ fn top_32_of_several_flows() {
     check_several_flows(32, 64, 4);
 }
 
-/// What the planner takes for LIMIT 5.
+/// This is the planner's choice for LIMIT 5.
 #[test]
 fn top_5_of_several_flows() {
     let shape = theory::top_n::Shape { rows: 16, columns: 4 };
@@ -400,14 +399,14 @@ fn a_row_is_lost_iff_it_is_full_of_greater_ones() {
     assert!((1..60).contains(&lost), "{lost}");
 }
 
-/// N = 20 of 16 rows of 5, so that there are failures to count: at most 1.9 %.
+/// N = 20 with 16 rows of 5, so that there are failures to count: at most 1.9 %.
 #[test]
 fn top_n_failures() {
     let (n, rows, columns, seeds) = (20, 16, 5, 20_000);
     let shape = theory::top_n::Shape { rows: rows.into(), columns: columns.into() };
     let bound = theory::top_n::failure(n, shape);
-    // Two rows seldom overflow at once, so that random rows nearly reach the bound. Where keys fail
-    // less often, seeds are no random functions of them, and other keys fail more often.
+    // Two rows seldom overflow at once, so random rows nearly reach the bound. If some keys fail less often, seeds
+    // are no random functions of them, and other keys fail more often.
     let least = bound * seeds as f64 - ERRORS * (bound * seeds as f64).sqrt();
     for (name, of) in FAMILIES {
         let failed = |seed| {
@@ -421,8 +420,8 @@ fn top_n_failures() {
     }
 }
 
-/// The greatest of 402 000 entries at every 1 608th, and 19 584 regular strides: each lost a row on
-/// every run, or ten times as often as the bound, with a row that was one CRC.
+/// The streams are the greatest of 402 000 entries at every 1 608th, and 19 584 regular strides. With a row that was
+/// one CRC, each lost a row on every run, or ten times as often as the bound.
 #[test]
 fn top_n_of_regular_streams() {
     let seeds = 10_000;
@@ -436,7 +435,7 @@ fn top_n_of_regular_streams() {
         println!("top {n}, every {stride}th: {failures} of {seeds}, bound {bound:.2e}");
         assert!(is_consistent(failures, seeds, bound, 0.99), "{n}: {failures}");
     }
-    // One seed, all strides: a stride is as good as another.
+    // There is one seed and all strides, which are equally good.
     for (n, rows, columns) in [(250, 4096, 4), (100, 256, 6)] {
         let shape = theory::top_n::Shape { rows: rows.into(), columns: columns.into() };
         let bound = theory::top_n::failure(n, shape);

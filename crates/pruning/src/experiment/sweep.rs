@@ -1,5 +1,5 @@
-//! An algorithm along an axis, as the paper's figures 10 (resources) and 11 (prefixes of the stream)
-//! draw it: what it lets through beside the optimum, over several seeds of its hashes.
+//! An algorithm along an axis, as in the paper's figures 10 (resources) and 11 (prefixes of the stream): the fraction
+//! it forwards beside the optimum, over several seeds of its hashes.
 
 use std::ops::Range;
 
@@ -14,14 +14,14 @@ use crate::theory::confidence::student_t;
 /// The confidence of an interval, as in the paper.
 pub const CONFIDENCE: f64 = 0.95;
 
-/// What could not be measured.
+/// The reason why a measurement failed.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum SweepError {
     /// The algorithm does not take these parameters.
     #[error(transparent)]
     Catalog(#[from] CatalogError),
-    /// The stream does not go through.
+    /// The stream does not fit the algorithm.
     #[error(transparent)]
     Trial(#[from] TrialError),
 }
@@ -29,18 +29,18 @@ pub enum SweepError {
 /// An algorithm on a stream, over several seeds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Measured {
-    /// Entries of the stream.
+    /// The number of entries of the stream.
     pub entries: usize,
-    /// Runs: one where no hash is seeded.
+    /// The number of runs, 1 if no hash is seeded.
     pub runs: usize,
-    /// The fraction of entries that were forwarded, in the mean of the runs.
+    /// The mean fraction of entries that were forwarded.
     pub unpruned: f64,
-    /// Half the width of the interval that holds the mean with [`CONFIDENCE`], by Student's t; none of a
-    /// single run.
+    /// Half the width of the interval that contains the mean with [`CONFIDENCE`], by Student's t; none for a single
+    /// run.
     pub error: Option<f64>,
     /// The fraction that a pruner without limits would forward.
     pub optimal: f64,
-    /// Runs with another answer than that over all entries: at most δ of them for TOP N.
+    /// The number of runs with a wrong answer: at most a fraction δ of them for TOP N.
     pub wrong: usize,
 }
 
@@ -94,13 +94,13 @@ pub fn measure(
     Ok(Measured { entries, runs: rates.len(), unpruned, error, optimal, wrong })
 }
 
-/// The seed of the hashes of a run: of 64 bits, repeatable.
+/// Returns the seed of the hashes of a run: 64 bits, repeatable.
 #[must_use]
 pub const fn hash_seed(run: u64) -> u64 {
     mix64(run.wrapping_add(1))
 }
 
-/// The mean, and half its interval.
+/// Returns the mean, and half the width of its interval.
 fn mean(rates: &[f64]) -> (f64, Option<f64>) {
     let count = rates.len() as f64;
     let mean = rates.iter().sum::<f64>() / count.max(1.0);
@@ -112,7 +112,7 @@ fn mean(rates: &[f64]) -> (f64, Option<f64>) {
     (mean, error)
 }
 
-/// The first `entries` of a stream; of each side of a join as large a part.
+/// Returns the first `entries` of a stream; for a join, the same fraction of each side.
 #[must_use]
 pub fn prefix(stream: &[Run], entries: usize) -> Vec<Run> {
     let all: usize = stream.iter().map(Run::len).sum();
@@ -172,7 +172,7 @@ mod tests {
         assert_eq!(at(Algorithm::Distinct, seeded, &stream).runs, 1);
     }
 
-    /// By hand: 1, 2, 3, 4, 5 have the mean 3, the variance 2.5, and Student's t of 4 degrees is 2.776.
+    /// Computed by hand: 1, 2, 3, 4, 5 have the mean 3, the variance 2.5, and Student's t of 4 degrees is 2.776.
     #[test]
     fn intervals_are_students() {
         let (mean, error) = mean(&[1.0, 2.0, 3.0, 4.0, 5.0]);

@@ -1,10 +1,8 @@
-//! Table 2 of the paper beside what the programs of this crate take on a target, and what fits
-//! together.
+//! Table 2 of the paper beside the resources of this crate's programs on a target, and the queries that fit together.
 //!
-//! The paper counts the stages in which an algorithm's registers are; a compiler also needs stages
-//! that compare a register's output, and one that drops. [`rows`] shows both side by side,
-//! [`golden`] what was measured with the open Tofino compiler; each gives the reason for a
-//! difference.
+//! The paper counts the stages that hold an algorithm's registers. A compiler also needs stages that compare a
+//! register's output, and one that drops. [`rows`] shows both side by side, [`golden`] the stages measured with the
+//! open Tofino compiler; each gives the reason for a difference.
 
 use crate::algorithm::catalog::{Algorithm, Carries, CatalogError, Configured, Paper, Parameters};
 use crate::algorithm::hashing::Hashing;
@@ -26,17 +24,17 @@ pub struct Row {
     pub algorithm: Algorithm,
     /// The paper's default parameters.
     pub defaults: &'static str,
-    /// The paper's formulas: stages, ALUs, SRAM, TCAM. `None` where table 2 has no such row.
+    /// The paper's formulas: stages, ALUs, SRAM, TCAM. `None` if table 2 has no such row.
     pub formulas: Option<[&'static str; 4]>,
-    /// The formulas' values at the defaults.
+    /// The values of the formulas at the defaults.
     pub paper: Option<Demand>,
     /// The placement of our program, or every reason why it does not fit.
     pub placed: Result<Placement, Vec<Misfit>>,
-    /// Why the numbers differ.
+    /// The reason why the numbers differ.
     pub reason: &'static str,
 }
 
-/// Table 2: every algorithm at the paper's defaults, on `target`.
+/// Returns table 2: every algorithm at the paper's defaults, on `target`.
 ///
 /// # Errors
 ///
@@ -53,7 +51,7 @@ pub fn rows(target: &Target) -> Result<Vec<Row>, CatalogError> {
 
 fn row(algorithm: Algorithm, placed: Result<Placement, Vec<Misfit>>) -> Row {
     const MOST_BITS: u64 = 4 << 23;
-    // Table 2 knows no limit to an array.
+    // Table 2 has no limit on the size of an array.
     let roomy = Limits { array_bits: MOST_BITS, sram_bits_per_stage: MOST_BITS, ..Limits::paper() };
     let Paper { defaults, ref table_2, reason } = algorithm.entry().paper;
     Row {
@@ -66,12 +64,13 @@ fn row(algorithm: Algorithm, placed: Result<Placement, Vec<Misfit>>) -> Row {
     }
 }
 
-/// Stages that the paper's reliability protocol takes (published, §7.2).
+/// The number of stages that the paper's reliability protocol takes (published, §7.2).
 pub const PROTOCOL_STAGES: usize = 2;
 
-/// The stages of `target` that are left beside the paper's protocol: 10 of a Tofino 1. A program need not fit
-/// them by default. [`reliable`](crate::protocol::reliable) places our protocol with it, which shares stages that
-/// only compute, and the authors' own GROUP BY takes all 12.
+/// Returns the number of stages of `target` that are left beside the paper's protocol: 10 on a Tofino 1. A program
+/// need not fit them by default, because the authors' own GROUP BY takes all 12.
+/// [`reliable`](crate::protocol::reliable) places our protocol with the program; its stages also take the program's
+/// tables that only compute.
 #[must_use]
 pub const fn beside_protocol(target: &Target) -> usize {
     target.stages.saturating_sub(PROTOCOL_STAGES)
@@ -80,29 +79,29 @@ pub const fn beside_protocol(target: &Target) -> usize {
 /// A design that was compiled with the open Tofino compiler.
 #[derive(Debug, Clone)]
 pub struct Golden {
-    /// The design.
+    /// The name of the design.
     pub design: &'static str,
     /// Ingress stages that the compiler took. It does not refuse programs that are too long.
     pub measured: usize,
-    /// Our program.
+    /// Our program for the design.
     pub program: Program,
     /// Our placement of it on Tofino 1.
     pub placed: Result<Placement, Vec<Misfit>>,
-    /// Why the two differ, if they do.
+    /// The reason why the two differ, if they do.
     pub difference: Option<Difference>,
 }
 
-/// Why a program takes other stages than the compiler measured.
+/// The difference between a program's stages and the compiler's measurement.
 #[derive(Debug, Clone)]
 pub struct Difference {
-    /// In words.
+    /// The reason as text.
     pub reason: &'static str,
-    /// Our program with nothing changed but that. Its placement must take the stages that were measured.
+    /// Our program with only that changed. Its placement must take the measured stages.
     pub as_compiled: Program,
 }
 
-/// Stage counts measured with p4c's open Tofino backend (Tofino 1), and ours. The measured designs hash
-/// once ([`Hashing::Linear`]).
+/// Returns stage counts measured with p4c's open Tofino backend (Tofino 1), and ours. The measured designs hash once
+/// ([`Hashing::Linear`]).
 ///
 /// # Errors
 ///
@@ -164,7 +163,7 @@ fn linear_lru(rows: u32, columns: u32) -> Result<Program, ConfigError> {
     Ok(config.with_hashing(Hashing::Linear).program())
 }
 
-/// The program with a table in front that copies the packet's values, from where its stateful ALUs read them.
+/// Returns the program with a table in front that copies the packet's values; its stateful ALUs read the copies.
 fn copying(program: &Program) -> Program {
     let mut program = program.clone();
     let first = program.fields.len() as u16;
@@ -198,7 +197,7 @@ fn copying(program: &Program) -> Program {
     program
 }
 
-/// The largest instance of an algorithm, from the paper's defaults down, that `accept` takes.
+/// Returns the largest instance of an algorithm, from the paper's defaults down, that `accept` accepts.
 fn largest<T>(
     algorithm: Algorithm,
     mut accept: impl FnMut(&Configured) -> Option<T>,
@@ -209,7 +208,7 @@ fn largest<T>(
     })
 }
 
-/// The largest instance of an algorithm, from the paper's defaults down, that fits `target` alone.
+/// Returns the largest instance of an algorithm, from the paper's defaults down, that fits `target` alone.
 #[must_use]
 pub fn largest_fitting(algorithm: Algorithm, target: &Target) -> Option<(Parameters, Placement)> {
     largest(algorithm, |configured| fit(&configured.program(), target).ok())
@@ -222,12 +221,12 @@ pub struct Together {
     pub queries: Vec<(Algorithm, Parameters)>,
     /// The placement of all of them.
     pub placement: Placement,
-    /// What did not fit, even smaller than at the paper's defaults.
+    /// The algorithms that did not fit, even smaller than at the paper's defaults.
     pub left_out: Vec<Algorithm>,
 }
 
-/// The paper's seven queries, those that need least first, each as large as the room that is left
-/// allows and at most at the paper's defaults. Greedy: another order may fit more.
+/// Places the paper's seven queries together, the smallest first. Each is as large as the remaining room allows, and
+/// at most at the paper's defaults. The method is greedy: another order may fit more.
 #[must_use]
 pub fn together(target: &Target) -> Option<Together> {
     const SEVEN: [Algorithm; 7] = [
@@ -244,7 +243,7 @@ pub fn together(target: &Target) -> Option<Together> {
     for algorithm in SEVEN {
         let flows = match algorithm.entry().carries {
             Carries::KeyOfEither => [join::BUILD_A, join::PROBE_B].map(Flow::from).to_vec(),
-            // Beyond the flows of a join.
+            // The flows begin beyond those of a join.
             _ => vec![Flow::from(16 + programs.len() as u16)],
         };
         let found = largest(algorithm, |configured| {
@@ -275,9 +274,9 @@ mod tests {
     use crate::rng::Rng;
     use crate::switch::Packet;
 
-    /// Appendix A.2.1: no query of the paper's took more than 255 bits of metadata. Two of ours do at their
-    /// defaults: TOP N keeps every doubled cutoff and what it is compared with in a field of its own, and
-    /// the approximate product (APH) the leading bit and the logarithm of each coordinate.
+    /// Appendix A.2.1: none of the paper's queries took more than 255 bits of metadata. Two of ours do at their
+    /// defaults: TOP N keeps every doubled cutoff, and the value it is compared with, in a field of its own; the
+    /// approximate product (APH) keeps the leading bit and the logarithm of each coordinate.
     #[test]
     fn metadata_is_within_the_papers_but_for_two() {
         let of = |algorithm: &Algorithm| {
@@ -293,7 +292,7 @@ mod tests {
         fit(program, &long).unwrap().stages.len()
     }
 
-    /// What was measured, and what ours takes, both as numbers.
+    /// The measured stages, then the stages of our program.
     const STAGES: [(&str, usize, usize); 12] = [
         ("released filter", 2, 2),
         ("released DISTINCT, 4 columns", 6, 6),
@@ -321,8 +320,8 @@ mod tests {
         }
     }
 
-    /// What the reasons change is all that they change: the programs do the same with every packet, but for
-    /// the one that the compiler misread.
+    /// The reasons change nothing else: the programs treat every packet alike, except for the one that the compiler
+    /// misread.
     #[test]
     fn programs_as_compiled_do_what_ours_do() {
         let mut rng = Rng::new(5);
@@ -344,7 +343,7 @@ mod tests {
         }
     }
 
-    /// The programs that are used mix their hash, which costs them a stage more than those that were measured.
+    /// The programs in use mix their hash, which costs them a stage more than the measured ones.
     #[test]
     fn a_mixed_hash_is_one_stage() {
         let mixed = |algorithm: &Algorithm, columns| {
@@ -359,8 +358,8 @@ mod tests {
         }
     }
 
-    /// Why a program has all 12 stages of a Tofino 1 by default, though the paper's protocol takes two: the authors'
-    /// own GROUP BY would be refused. Of ours at the paper's defaults, the baseline of SKYLINE would be, too.
+    /// A program may have all 12 stages of a Tofino 1 by default, though the paper's protocol takes two. Otherwise
+    /// the authors' own GROUP BY would be refused, and so would our baseline of SKYLINE at the paper's defaults.
     #[test]
     fn ten_stages_would_refuse_what_the_authors_ran() {
         let twelve = Target::tofino1();

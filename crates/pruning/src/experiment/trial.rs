@@ -1,5 +1,5 @@
-//! What one stream shows of an algorithm: how much is pruned, how much could be, and whether the
-//! query's answer is still the same.
+//! A trial of an algorithm on one stream: the pruned fraction, the optimum, and whether the query's answer is
+//! unchanged.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -14,26 +14,26 @@ use crate::experiment::check::{Mismatch, check};
 use crate::switch::{Interpreter, Packet, Program, ProgramError, WrongValues};
 use crate::{Entries, Pruner, Selection, Verdict, first_id};
 
-/// Entries of a fast path's batch.
+/// The number of entries in a batch for a fast path.
 const BATCH: usize = 8192;
 
 /// Consecutive entries of one flow, column by column.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Run {
-    /// The flow.
+    /// The flow identifier of all entries.
     pub flow: u16,
-    /// The packets' values; all of one length.
+    /// The packets' values; all columns have the same length.
     pub columns: Vec<Vec<u32>>,
 }
 
 impl Run {
-    /// How many entries.
+    /// Returns the number of entries.
     #[must_use]
     pub fn len(&self) -> usize {
         self.columns.iter().map(Vec::len).min().unwrap_or(0)
     }
 
-    /// Whether there is none.
+    /// Returns true if there is no entry.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -44,7 +44,7 @@ impl Run {
     }
 }
 
-/// What went wrong in a trial.
+/// The reason why a trial failed.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum TrialError {
@@ -54,21 +54,21 @@ pub enum TrialError {
     /// The program is invalid.
     #[error(transparent)]
     Program(#[from] ProgramError),
-    /// The fast path is not the program.
+    /// The fast path differs from the program.
     #[error("the fast path is not the program: {0}")]
     Mismatch(#[from] Mismatch),
 }
 
-/// How a query's answer over what was forwarded compares with that over everything.
+/// The effect of pruning on the query's answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
-    /// It is the same.
+    /// The answer is unchanged.
     Unchanged,
-    /// It differs.
+    /// The answer has changed.
     Changed {
-        /// Rows of the right answer.
+        /// The number of rows of the right answer.
         rows: usize,
-        /// Rows of it that are missing or wrong.
+        /// The number of its rows that are missing or wrong.
         lost: usize,
     },
 }
@@ -82,27 +82,27 @@ impl fmt::Display for Effect {
     }
 }
 
-/// What a stream showed.
+/// The result of a trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Trial {
-    /// Entries sent.
+    /// The number of entries that were sent.
     pub entries: usize,
-    /// Entries that were forwarded.
+    /// The number of entries that were forwarded, including those that the switch returned at the end.
     pub forwarded: usize,
-    /// Entries that a pruner without limits would forward.
+    /// The number of entries that a pruner without limits would forward.
     pub optimum: usize,
     /// The effect on the answer.
     pub effect: Effect,
 }
 
 impl Trial {
-    /// The fraction of entries that was forwarded; 0 of none.
+    /// Returns the fraction of entries that were forwarded, or 0 without entries.
     #[must_use]
     pub fn unpruned(&self) -> f64 {
         fraction(self.forwarded, self.entries)
     }
 
-    /// The fraction of entries that a pruner without limits would forward.
+    /// Returns the fraction of entries that a pruner without limits would forward.
     #[must_use]
     pub fn optimal(&self) -> f64 {
         fraction(self.optimum, self.entries)
@@ -131,7 +131,7 @@ pub fn through_fast_path(
         while start < run.len() {
             let end = run.len().min(start + BATCH);
             let slices: Vec<&[u32]> = run.columns.iter().map(|c| &c[start..end]).collect();
-            // The slices are of one length by construction.
+            // The slices have the same length by construction.
             let named = first_id(run.flow).wrapping_add(id);
             if let Ok(entries) = Entries::new(run.flow, named, &slices) {
                 pruner.prune(&entries, &mut selection)?;
@@ -167,8 +167,8 @@ pub fn through_program(program: Program, stream: &[Run]) -> Result<Vec<Vec<bool>
     Ok(all)
 }
 
-/// What the verdicts on a stream mean for a question. `keep` comes from [`through_fast_path`] or
-/// [`through_program`]; keys are the first `key_columns` values.
+/// Evaluates the verdicts on a stream for a question. `keep` comes from [`through_fast_path`] or [`through_program`];
+/// keys are the first `key_columns` values.
 #[must_use]
 pub fn judge(
     question: &dyn Question,
@@ -179,8 +179,7 @@ pub fn judge(
     judge_with(question, stream, (keep, &[]), key_columns)
 }
 
-/// As [`judge`], of a switch that hands over what it holds at the end ([`Pruner::held`]): that counts as
-/// forwarded, too.
+/// Like [`judge`], but for a switch that returns sums at the end ([`Pruner::held`]). Those count as forwarded, too.
 #[must_use]
 pub fn judge_with(
     question: &dyn Question,
@@ -208,11 +207,12 @@ pub fn judge_with(
     }
 }
 
-/// Checks on the first `packets` entries that fast path and program agree: see [`check`].
+/// Checks on the first `packets` entries that fast path and program agree, and returns the number of packets: see
+/// [`check`].
 ///
 /// # Errors
 ///
-/// The first difference.
+/// Returns the first difference.
 pub fn check_first(
     configured: &Configured,
     stream: &[Run],
@@ -227,7 +227,7 @@ pub fn check_first(
     Ok(stream.len())
 }
 
-/// The flows of a stream, ascending.
+/// Returns the flows of a stream, ascending.
 #[must_use]
 pub fn flows(stream: &[Run]) -> BTreeSet<u16> {
     stream.iter().map(|run| run.flow).collect()
@@ -257,7 +257,7 @@ mod tests {
         }
     }
 
-    /// The answer is unchanged, the optimum is not beaten, and the fast path is the program.
+    /// Asserts that the answer is unchanged, the optimum is not beaten, and the fast path equals the program.
     fn assert_sound(algorithm: Algorithm, given: &Parameters, stream: &[Run]) {
         let configured = algorithm.configure(given).unwrap();
         let keys = algorithm.entry().carries.key_words(configured.pruner().values());
@@ -268,12 +268,12 @@ mod tests {
             judge_with(configured.question().as_ref(), stream, (keep.as_slice(), &held), keys);
         assert_eq!(trial.effect, Effect::Unchanged, "{algorithm}");
         assert!(trial.optimum <= trial.forwarded, "{algorithm}: {trial:?}");
-        // A group is handed over even if it had a single entry.
+        // A group is returned even if it had a single entry.
         assert!(trial.forwarded <= trial.entries, "{algorithm}: {trial:?}");
         check_first(&configured, stream, 300).unwrap();
     }
 
-    /// Those of the parameters that the algorithm has.
+    /// Returns those of the parameters that the algorithm has.
     fn given(algorithm: Algorithm, threshold: u32, cells: u32, n: u32) -> Parameters {
         let entry = algorithm.entry();
         Parameters {
@@ -317,8 +317,7 @@ mod tests {
             threshold in 0..5000_u32,
         ) {
             for &algorithm in Algorithm::ALL {
-                // TOP N returns fewer rows than a row of the matrix has columns: then it is right
-                // with certainty.
+                // TOP N returns fewer rows than a row of the matrix has columns, so it is certainly right.
                 let given = given(algorithm, threshold, 64, 3);
                 let values = algorithm.configure(&given).unwrap().pruner().values();
                 let part = |flow, range: std::ops::Range<usize>| {
@@ -336,7 +335,7 @@ mod tests {
         }
     }
 
-    /// The released programs lose rows, and the trial says so.
+    /// The released programs lose rows, and the trial reports it.
     #[test]
     fn released_programs_change_answers() {
         let lost = |algorithm: Algorithm, rows, values, flows: &[u16]| {
@@ -345,7 +344,7 @@ mod tests {
             let mut stream = streams(Algorithm::JoinBloom, values);
             stream.iter_mut().zip(flows).for_each(|(run, flow)| run.flow = *flow);
             let keep = through_program(program, &stream).unwrap();
-            // The question tells the sides by our own flows.
+            // The question distinguishes the sides by our own flows.
             stream[0].flow = join::BUILD_A;
             let question = algorithm.configure(&Parameters::default()).unwrap().question();
             judge(question.as_ref(), &stream, &keep, 1).effect

@@ -3,20 +3,20 @@
 use std::collections::HashSet;
 use std::fmt::Write as _;
 
-/// Statements in order. A local that no later statement mentions is left out: compilers warn of it.
+/// Statements in order. A local that no later statement mentions is left out, because compilers warn about it.
 #[derive(Debug, Default)]
 pub(super) struct Body {
-    /// Each with the local that it declares.
+    /// The statements, each with the local that it declares, if any.
     statements: Vec<(Option<&'static str>, String)>,
 }
 
 impl Body {
-    /// `kind name = value;`
+    /// Adds the statement `kind name = value;`.
     pub(super) fn declare(&mut self, kind: &str, name: &'static str, value: &str) {
         self.declare_by(name, [format!("{kind} {name} = {value};")]);
     }
 
-    /// Statements that declare a local and give it its value.
+    /// Adds statements that declare a local and assign its value.
     pub(super) fn declare_by(
         &mut self,
         name: &'static str,
@@ -25,18 +25,18 @@ impl Body {
         self.statements.extend(statements.into_iter().map(|s| (Some(name), s)));
     }
 
-    /// Any other statement.
+    /// Adds a statement that declares no local.
     pub(super) fn push(&mut self, statement: impl Into<String>) {
         self.statements.push((None, statement.into()));
     }
 
-    /// The text, one statement a line.
+    /// Returns the text, one statement a line.
     pub(super) fn text(&self, indent: &str) -> String {
         let mut mentioned: HashSet<&str> = HashSet::new();
         let mut live = Vec::new();
         for (declares, statement) in self.statements.iter().rev() {
             if declares.is_none_or(|local| mentioned.contains(local)) {
-                // What declares a local, and nothing else, mentions it for nobody else.
+                // The statements of a declaration do not count as uses of its local.
                 mentioned.extend(names(statement).filter(|name| Some(*name) != *declares));
                 live.push(statement);
             }
@@ -48,7 +48,7 @@ impl Body {
     }
 }
 
-/// The names of a statement, but for those of members.
+/// Iterates over the names in a statement, except those of members.
 fn names(statement: &str) -> impl Iterator<Item = &str> {
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let paths = statement.split(move |c| !is_word(c) && c != '.');

@@ -1,12 +1,12 @@
-//! What the control plane installs: table entries, hash polynomials.
+//! The control plane's part: table entries and hash polynomials.
 
 use std::fmt::Write as _;
 
 use super::{Names, identifier, is_ethernet_crc};
 use crate::switch::{Entry, MatchKind, Table, mask as all_ones};
 
-/// Commands of `simple_switch_CLI`. `calls` are the hash units of the program's calls of `hash`, as
-/// printed: the compiler names them `calc`, `calc_0`, `calc_1` and so on, whatever their algorithm.
+/// Returns commands of `simple_switch_CLI`. `calls` are the hash units of the program's calls of `hash`, as printed:
+/// the compiler names them `calc`, `calc_0`, `calc_1` and so on, whatever their algorithm.
 pub(super) fn simple_switch(names: &Names<'_>, calls: &[u16]) -> String {
     let mut out = String::new();
     for (number, &hash) in calls.iter().enumerate() {
@@ -50,7 +50,7 @@ pub(super) fn simple_switch(names: &Names<'_>, calls: &[u16]) -> String {
     out
 }
 
-/// Python for the `bfrt_python` command of `bfshell`. Registers and polynomials are in the program.
+/// Returns Python for the `bfrt_python` command of `bfshell`. Registers and polynomials are in the program.
 pub(super) fn bfrt(names: &Names<'_>) -> String {
     let mut out = format!("p4 = bfrt.{}.pipe.SwitchIngress\n", names.program.name);
     for (_, table) in names.program.tables() {

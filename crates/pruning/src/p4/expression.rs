@@ -1,14 +1,14 @@
-//! What both architectures write the same way: field operations, comparisons and updates.
+//! Expressions that both architectures write alike: field operations, comparisons and updates.
 
 use super::Names;
 use crate::switch::{
     Action, AluOperand, Compare, Half, Operand, Operation, Relation, Sign, Update, When,
 };
 
-/// Bits in which three terms of 32 bits add up without wrapping.
+/// A width in which three terms of 32 bits add up without wrapping.
 const WIDE: u8 = 40;
 
-/// `a operation b` in `bits` bits; the operands are printed in that width already.
+/// Writes `a operation b`; the operands are printed in the width of the result already.
 pub(super) fn operation(operation: Operation, a: &str, b: &str) -> String {
     match operation {
         Operation::Set => a.to_owned(),
@@ -25,14 +25,14 @@ pub(super) fn operation(operation: Operation, a: &str, b: &str) -> String {
     }
 }
 
-/// A constant of `bits` bits; negative ones wrap.
+/// Writes a constant of `bits` bits; negative ones wrap.
 pub(super) fn constant(value: i64, bits: u8) -> String {
     let value = if bits >= 64 { value as u64 } else { value as u64 & ((1 << bits) - 1) };
     format!("{bits}w{value}")
 }
 
 impl Names<'_> {
-    /// A field in `bits` bits.
+    /// Writes a field in `bits` bits.
     pub(super) fn cast(&self, field: crate::switch::FieldId, bits: u8) -> String {
         if self.bits(field) == bits {
             self.field(field).to_owned()
@@ -41,8 +41,8 @@ impl Names<'_> {
         }
     }
 
-    /// The right side of each field operation of an action. `hash` prints a hash unit's result, in the
-    /// unit's width.
+    /// Returns the right side of each field operation of an action. `hash` prints a hash unit's result, in the unit's
+    /// width.
     pub(super) fn ops(
         &self,
         action: &Action,
@@ -74,7 +74,7 @@ impl Names<'_> {
         results.collect()
     }
 
-    /// How many arguments an action takes.
+    /// Returns the number of arguments that an action takes.
     pub(super) fn arguments(action: &Action) -> usize {
         let numbers =
             action.ops.iter().flat_map(|op| [op.a, op.b]).filter_map(|operand| match operand {
@@ -84,16 +84,16 @@ impl Names<'_> {
         numbers.max().unwrap_or(0)
     }
 
-    /// The parameter list of an action.
+    /// Writes the parameter list of an action.
     pub(super) fn parameters(action: &Action) -> String {
         let parameters: Vec<String> =
             (0..Self::arguments(action)).map(|n| format!("bit<32> arg{n}")).collect();
         parameters.join(", ")
     }
 
-    /// A comparison with a cell of `mem_bits` bits: negative terms stand on the right, and all have
-    /// the width of the widest. With `wide`, that is one in which no sum wraps, for an architecture
-    /// whose own comparison would.
+    /// Writes a comparison with a cell of `mem_bits` bits. Negative terms stand on the right, and all have the width
+    /// of the widest. With `wide`, the width is one in which no sum wraps, for an architecture whose own comparison
+    /// would wrap.
     pub(super) fn compare(
         &self,
         compare: &Compare,
@@ -138,7 +138,7 @@ impl Names<'_> {
         format!("{} {relation} {}", side(left), side(right))
     }
 
-    /// One update's right side.
+    /// Writes the right side of one update.
     pub(super) fn update(&self, update: &Update, mem: [&str; 2], bits: u8) -> String {
         let print = |operand| match operand {
             AluOperand::MemLo => mem[0].to_owned(),
@@ -149,7 +149,7 @@ impl Names<'_> {
         operation(update.operation, &print(update.a), &print(update.b))
     }
 
-    /// A half's new value as one expression, `keep` if no update's predicate holds.
+    /// Writes a half's new value as one expression, `keep` if no update's predicate holds.
     pub(super) fn new_value(
         &self,
         updates: &[Update],
@@ -174,7 +174,7 @@ impl Names<'_> {
     }
 }
 
-/// A predicate over the booleans `lo` and `hi`.
+/// Writes a predicate over the booleans `lo` and `hi`.
 pub(super) fn when(when: When) -> String {
     let name = match when {
         When::ALWAYS => "true",

@@ -1,4 +1,4 @@
-//! Names that a program may not take in P4.
+//! Renames names that P4 or the printed text reserves.
 
 /// The keywords of P4_16.
 const KEYWORDS: &[&str] = &[
@@ -49,7 +49,7 @@ const KEYWORDS: &[&str] = &[
     "void",
 ];
 
-/// What the printed text says of the architectures, and what it declares itself.
+/// Names of the architectures that the printed text uses, and names that it declares itself.
 const PRINTED: &[&str] = &[
     "accept",
     "calc",
@@ -89,7 +89,7 @@ const PRINTED: &[&str] = &[
 /// Locals that the printed text numbers, and the compiler's names of hash calls.
 const NUMBERED: &[&str] = &["arg", "calc_", "entry", "hash", "output", "result", "rv", "v"];
 
-/// `name`, or with a trailing underscore where P4 or the printed text has the word for itself.
+/// Returns `name`, with a trailing underscore if P4 or the printed text reserves the word.
 pub(super) fn identifier(name: &str) -> String {
     let is_number = |rest: &str| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit());
     let numbered = NUMBERED.iter().any(|n| name.strip_prefix(n).is_some_and(is_number));

@@ -1,31 +1,31 @@
 //! Programs printed as P4_16, with their control-plane entries.
 //!
-//! [`Arch::V1Model`] is what BMv2 runs: registers are read, computed on and written in an action.
-//! BMv2 does not enforce one access per register and packet; [`crate::switch::Program::validate`]
-//! does. [`Arch::Tna`] and [`Arch::T2na`] are Tofino's: each access is a `RegisterAction`.
+//! [`Arch::V1Model`] is the architecture of BMv2: registers are read, computed on and written in an action. BMv2 does
+//! not enforce one access per register and packet; [`crate::switch::Program::validate`] does. [`Arch::Tna`] and
+//! [`Arch::T2na`] are Tofino's: each access is a `RegisterAction`.
 //!
-//! The text is complete: Ethernet, IPv4, UDP (port 4242) and the packet of Figure 4, whose values are
-//! one header for each entry, so that pruned entries of a packet with several can be popped. A
-//! packet with another number of values than the program parses passes untouched. Where packets may carry fewer values than others, each
-//! number ends a header, and a table that reads a value asks whether its header is there. Comparisons are written `mem > x`, never
-//! `mem - x > 0`, which would wrap. Hashes take the low bits of a CRC-32; on BMv2 polynomials other
-//! than Ethernet's are `crc32_custom` and are set by the entries.
+//! The text is complete: Ethernet, IPv4, UDP (port 4242) and the packet of Figure 4. The values are one header for
+//! each entry, so that pruned entries of a packet with several can be popped. A packet with another number of values
+//! than the program parses passes unchanged. If packets may have different numbers of values, each number ends a
+//! header, and a table that reads a value tests that its header is valid. Comparisons are written `mem > x`, never
+//! `mem - x > 0`, which would wrap. Hashes take the low bits of a CRC-32; on BMv2 polynomials other than Ethernet's
+//! are `crc32_custom` and are set by the entries.
 //!
-//! # What the compilers ask for
+//! # Requirements of the compilers
 //!
 //! * No name of the architecture is declared again, not even that of a type of its controls.
 //! * `p4c-bm2-ss` names every `hash` call, whatever its algorithm, in the order of the text: `calc`,
-//!   `calc_0`, `calc_1`, …; the one of `update_checksum` comes last. What the entries set is numbered
-//!   from the list of the calls as they were printed: polynomial and initial value, in normal notation.
-//! * BMv2's control plane takes numbers as signed 64-bit integers, and one command for each cell. So
-//!   it sets no register: one that does not start at zero holds its cells with the bits of the initial
-//!   value flipped, and zero stands for that value. Tofino's registers have it in their declaration.
+//!   `calc_0`, `calc_1`, …; the one of `update_checksum` comes last. The entries that set polynomial and initial
+//!   value, in normal notation, are numbered from the list of the calls as they were printed.
+//! * BMv2's control plane takes numbers as signed 64-bit integers, and one command for each cell, so the entries set
+//!   no register. A register that does not start at zero stores its cells XOR-ed with the initial
+//!   value, and zero stands for that value. Tofino's registers declare their initial value.
 //! * Both sides of a comparison have one width.
 //! * A second output word of a register access is a `RegisterAction2`, which only Tofino 2 has.
 //! * A local that nothing reads is not declared.
-//! * Popping an entry changes the UDP length, and sets the UDP checksum to 0: none. So does rewriting
-//!   a header. What is pruned by a program that acknowledges leaves where it came in, with sender and
-//!   receiver exchanged; what it discards, nowhere.
+//! * Popping an entry changes the UDP length, and sets the UDP checksum to 0, which means none. So does rewriting
+//!   a header. If a program acknowledges, a pruned packet leaves where it came in, with sender and
+//!   receiver exchanged. A discarded packet does not leave.
 //!
 //! ```
 //! use sluicegate_pruning::algorithm::distinct;
@@ -56,19 +56,19 @@ use identifier::identifier;
 /// The UDP port that carries the switch's packets, as in the authors' release.
 pub const UDP_PORT: u16 = 4242;
 
-/// Which architecture a program is printed for.
+/// The architecture for which a program is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Arch {
     /// The reference architecture, run by BMv2 (`simple_switch`).
     V1Model,
     /// The Tofino Native Architecture, of Tofino 1.
     Tna,
-    /// The same of Tofino 2, whose register accesses have up to four output words.
+    /// The Tofino Native Architecture of Tofino 2, whose register accesses have up to four output words.
     T2na,
 }
 
 impl Arch {
-    /// The name of its include file.
+    /// Returns the name of its include file.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -78,7 +78,7 @@ impl Arch {
         }
     }
 
-    /// The most output words of one register access.
+    /// Returns the greatest number of output words of one register access.
     const fn outputs(self) -> usize {
         match self {
             Self::V1Model => usize::MAX,
@@ -94,7 +94,7 @@ impl fmt::Display for Arch {
     }
 }
 
-/// Why a program has no text for an architecture.
+/// The reason why a program cannot be printed for an architecture.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum P4Error {
@@ -103,23 +103,23 @@ pub enum P4Error {
         "table `{table}` outputs {outputs} words of one register access, {arch} has at most {most}"
     )]
     Outputs {
-        /// The table.
+        /// The name of the table.
         table: String,
-        /// The words that it outputs.
+        /// The number of words that it outputs.
         outputs: usize,
-        /// The architecture.
+        /// The architecture that was given.
         arch: Arch,
-        /// The words that it may output.
+        /// The greatest number of words that the architecture allows.
         most: usize,
     },
 }
 
-/// A printed program.
+/// A printed program with its entries.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct P4Source {
-    /// The P4_16 text.
+    /// The text of the P4_16 program.
     pub program: String,
-    /// What the control plane installs: commands of `simple_switch_CLI`, or Python for `bfshell`.
+    /// The control plane's input: commands of `simple_switch_CLI`, or Python for `bfshell`.
     pub entries: String,
 }
 
@@ -148,13 +148,13 @@ pub fn print(program: &Program, arch: Arch) -> Result<P4Source, P4Error> {
     })
 }
 
-/// A program with the names its parts have in P4.
+/// A program with the names that its parts have in P4.
 struct Names<'a> {
     program: &'a Program,
     fields: Vec<String>,
-    /// The values that make up one header each.
+    /// The ranges of values that make up one header each.
     sections: Vec<Range<u8>>,
-    /// The verdict, where it is the architecture's own drop bit.
+    /// The verdict, if it is the architecture's own drop bit.
     drop: Option<FieldId>,
 }
 
@@ -203,7 +203,7 @@ impl<'a> Names<'a> {
         format!("{}__{name}", identifier(&table.name))
     }
 
-    /// Headers, metadata and the parser's states; `start` comes from the architecture.
+    /// Writes headers, metadata and the parser's states; `start` comes from the architecture.
     fn headers(&self) -> String {
         let mut out = String::new();
         out.push_str(
@@ -271,7 +271,7 @@ impl<'a> Names<'a> {
         out
     }
 
-    /// Whether the header is there that holds a value, where packets may lack it.
+    /// Returns the test that the header of a value is valid, if packets may lack it.
     fn is_carried(&self, field: FieldId) -> Option<String> {
         let value = u8::try_from(field.index().checked_sub(2)?).ok()?;
         let entry = self.sections.iter().position(|values| values.contains(&value))?;
@@ -279,8 +279,7 @@ impl<'a> Names<'a> {
         optional.then(|| format!("hdr.entry{entry}.isValid()"))
     }
 
-    /// The condition under which a table is looked up: that the packet carries what it reads, and its
-    /// gateway.
+    /// Returns the condition under which a table is looked up: the packet carries its values, and its gateway holds.
     fn condition(&self, table: &Table) -> Option<String> {
         let last = self.program.needs(table).checked_sub(1).map(FieldId::value);
         let carried = last.and_then(|last| self.is_carried(last));
@@ -289,15 +288,15 @@ impl<'a> Names<'a> {
         (!all.is_empty()).then(|| all.join(" && "))
     }
 
-    /// Metadata starts at zero: an explicit assignment for each field.
+    /// Metadata starts at zero, by an explicit assignment for each field.
     fn clear_metadata(&self, indent: &str) -> String {
         let fields = &self.fields[self.program.header_fields()..];
         let metadata = fields.iter().filter(|field| field.starts_with("meta."));
         metadata.map(|field| format!("{indent}{field} = 0;\n")).collect()
     }
 
-    /// The body of `apply`: the stages, what is rewritten, then the verdicts. `drop` is the
-    /// architecture's statement, and `bounce` the one that sends a packet out where it came in.
+    /// Writes the body of `apply`: the stages, the rewrites, then the verdicts. `drop` is the architecture's
+    /// statement, and `bounce` the one that sends a packet out where it came in.
     fn apply(&self, drop: &str, bounce: &str) -> String {
         let mut out = String::new();
         for (number, stage) in self.program.stages.iter().enumerate() {
@@ -320,7 +319,7 @@ impl<'a> Names<'a> {
             };
         }
         if !self.program.rewrites.is_empty() {
-            // Zero: not computed.
+            // A checksum of zero means that none was computed.
             out.push_str("            hdr.udp.checksum = 0;\n");
         }
         if self.drop.is_some() {
@@ -369,7 +368,7 @@ impl<'a> Names<'a> {
         (!clauses.is_empty()).then(|| clauses.join(" && "))
     }
 
-    /// A test, in the width of its wider side.
+    /// Writes a test, in the width of its wider side.
     fn test(&self, test: &Test) -> String {
         if test.is_of_presence() {
             let carried = self.is_carried(test.field).unwrap_or_else(|| "true".to_owned());
@@ -394,7 +393,7 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// A table's declaration; its actions are printed before it.
+    /// Writes a table's declaration; its actions are printed before it.
     fn table(&self, table: &Table) -> String {
         let mut out = format!("    table {}_table {{\n", identifier(&table.name));
         if !table.keys.is_empty() {
@@ -424,7 +423,7 @@ impl<'a> Names<'a> {
     }
 }
 
-/// Statements that exchange sender and receiver.
+/// Returns statements that exchange sender and receiver.
 fn turned() -> String {
     let pairs = [("mac", 48, "ethernet"), ("ip", 32, "ipv4"), ("port", 16, "udp")];
     let lines = pairs.map(|(local, bits, header)| {
@@ -434,7 +433,7 @@ fn turned() -> String {
     lines.join("\n")
 }
 
-/// Whether the program's hash `number` is Ethernet's CRC, which every architecture knows.
+/// Returns true if the program's hash `number` is Ethernet's CRC, which every architecture has.
 fn is_ethernet_crc(program: &Program, number: u16) -> bool {
     program
         .hashes

@@ -72,7 +72,7 @@ pub(super) fn print(names: &Names<'_>, arch: Arch) -> String {
     out
 }
 
-/// What follows the ingress control: deparser, an empty egress, the pipeline.
+/// The text after the ingress control: deparser, an empty egress, the pipeline.
 const ENDING: &str = "\
 control SwitchIngressDeparser(packet_out packet, inout headers_t hdr, in metadata_t meta,
                               in ingress_intrinsic_metadata_for_deparser_t ig_dprsr_md) {
@@ -104,7 +104,7 @@ Pipeline(SwitchIngressParser(), SwitchIngress(), SwitchIngressDeparser(),
 Switch(pipe) main;
 ";
 
-/// The type of a cell, and its initial value.
+/// Returns the type of a cell, and its initial value.
 fn cell(register: &Register) -> (String, String) {
     let [lo, hi] = register.initial;
     match register.cell {
@@ -143,8 +143,8 @@ fn print_action(names: &Names<'_>, table: &Table, number: usize, action: &Action
             }
         });
     }
-    // The operations of one action run side by side: the compiler reads fields as they came in only
-    // if no earlier statement wrote them, so results pass through temporaries where it matters.
+    // The operations of one action run in parallel, but the compiler reads a field as it came in only if no earlier
+    // statement wrote it. Results pass through temporaries where it matters.
     let ops = names.ops(action, hash);
     let reads_written = ops.iter().enumerate().any(|(n, _)| {
         action.ops[n + 1..].iter().any(|later| {

@@ -9,7 +9,7 @@ use crate::switch::{
     Action, Cell, FieldId, Index, Operand, Register, Source, Stateful, Table, When,
 };
 
-/// The text, and the hash unit of each call of `hash` in it, in the order of the text.
+/// Returns the text, and the hash unit of each call of `hash` in it, in the order of the text.
 pub(super) fn print(names: &Names<'_>) -> (String, Vec<u16>) {
     let program = names.program;
     let mut calls = Vec::new();
@@ -81,7 +81,7 @@ fn print_action(
     calls: &mut Vec<u16>,
 ) -> String {
     let mut body = Body::default();
-    // Everything is computed before anything is written, as on the switch.
+    // As on the switch, everything is computed before anything is written.
     let mut writes = Vec::new();
     if let Some(stateful) = &action.stateful
         && let Some(register) = names.program.registers.get(usize::from(stateful.register.0))
@@ -114,7 +114,7 @@ fn print_action(
     format!("    action {name}({parameters}) {{\n{}    }}\n", body.text("        "))
 }
 
-/// Reads the cell, computes, writes it back; outputs go to `writes`.
+/// Reads the cell, computes, and writes it back; outputs go to `writes`.
 fn access(
     names: &Names<'_>,
     stateful: &Stateful,
@@ -183,15 +183,15 @@ fn access(
     });
 }
 
-/// What a register's cells start with, if it is not zero: they hold it flipped, so that zero stands
-/// for it and the control plane need not write every cell.
+/// Returns the initial value of a register's cells, if it is not zero. The cells are stored XOR-ed with it, so that
+/// zero stands for it and the control plane need not write every cell.
 fn initial(register: &Register) -> Option<String> {
     let [lo, hi] = register.initial.map(u64::from);
     let value = if register.cell == Cell::Pair32 { hi << 32 | lo } else { lo };
     (value != 0).then(|| format!("{}w{value}", register.cell.total_bits()))
 }
 
-/// A call of `hash`, which joins the list of all.
+/// Writes a call of `hash`, and adds it to the list of calls.
 fn hash_call(names: &Names<'_>, number: u16, to: &str, bits: u8, calls: &mut Vec<u16>) -> String {
     calls.push(number);
     let Some(hash) = names.program.hashes.get(usize::from(number)) else { return String::new() };
@@ -204,7 +204,7 @@ fn hash_call(names: &Names<'_>, number: u16, to: &str, bits: u8, calls: &mut Vec
     )
 }
 
-/// A hash input, padded to whole bytes.
+/// Writes a hash input, padded to whole bytes.
 fn hash_input(names: &Names<'_>, field: FieldId) -> String {
     names.cast(field, names.bits(field).div_ceil(8) * 8)
 }

@@ -1,19 +1,18 @@
-//! When a worker sends again what was not answered.
+//! The retransmission timing of a worker.
 
 use crate::rng::{Rng, mix64};
 
-/// How long a worker waits for an answer before it sends a packet again.
+/// The time that a worker waits for an answer before it sends a packet again.
 ///
-/// # Why this is no constant
+/// # Why it is not constant
 ///
-/// Workers begin together, so with a constant timeout they also retransmit together. If the master's queue
-/// has room for one packet, the packet of the first worker takes it every time and those of the others are
-/// lost every time: all are busy and nothing changes, for ever (a *livelock*). No packet needs to be lost or
-/// delayed by a link for this. [`explore()`](super::explore()) finds it with
-/// [`Budget::in_step`](super::Budget::in_step).
+/// Workers begin together, so with a constant timeout they also retransmit together. If the master's queue has room
+/// for one packet, the packet of the first worker takes it every time and those of the others are lost every time:
+/// all are busy and nothing changes, for ever (a *livelock*). No packet needs to be lost or delayed by a link for
+/// this. [`explore()`](super::explore()) finds it with [`Budget::in_step`](super::Budget::in_step).
 ///
-/// So a worker that received nothing new for a whole wait doubles it, at most [`DOUBLINGS`] times, and adds
-/// up to half of it at random from its own seeded stream.
+/// A worker that received nothing new for a whole wait therefore doubles it, at most [`DOUBLINGS`] times, and adds up
+/// to half of it at random from its own seeded stream.
 ///
 /// * The doubling lowers the load until the queue can drain.
 /// * The random part separates the workers: in every wait, each packet finds room with a probability above
@@ -27,30 +26,30 @@ use crate::rng::{Rng, mix64};
 #[derive(Debug, Clone)]
 pub(super) struct Backoff {
     timeout: u64,
-    /// The current wait.
+    /// The length of the current wait.
     wait: u64,
     doublings: u32,
-    /// When this wait began.
+    /// The time at which this wait began.
     since: u64,
     rng: Rng,
 }
 
-/// The most that a timeout is doubled: loss must not look like a dead network for long.
+/// The greatest number of doublings, which bounds how long loss looks like a dead network.
 const DOUBLINGS: u32 = 3;
 
 impl Backoff {
-    /// That of worker `fid`, which draws from its own stream.
+    /// Creates the backoff of worker `fid`, which draws from its own stream.
     pub(super) const fn new(timeout: u64, seed: u64, fid: u16) -> Self {
         let rng = Rng::new(mix64(seed ^ mix64(fid as u64 + 1)));
         Self { timeout, wait: timeout, doublings: 0, since: 0, rng }
     }
 
-    /// The worker received something new.
+    /// Resets the wait, because the worker received something new.
     pub(super) const fn reset(&mut self, now: u64) {
         (self.wait, self.doublings, self.since) = (self.timeout, 0, now);
     }
 
-    /// When a packet that is sent now is to be sent again.
+    /// Returns the time at which a packet that is sent now is to be sent again.
     pub(super) const fn due(&mut self, now: u64) -> u64 {
         if now.saturating_sub(self.since) >= self.wait {
             self.since = now;
@@ -63,7 +62,7 @@ impl Backoff {
         now.saturating_add(self.wait)
     }
 
-    /// The longest wait with this timeout.
+    /// Returns the longest wait with this timeout.
     pub(super) const fn longest(timeout: u64) -> u64 {
         timeout.saturating_mul(3 << (DOUBLINGS - 1))
     }
@@ -73,7 +72,7 @@ impl Backoff {
 mod tests {
     use super::*;
 
-    /// The waits of a worker that hears nothing.
+    /// Returns the waits of a worker that receives nothing.
     fn silent(timeout: u64, fid: u16) -> Vec<u64> {
         let mut backoff = Backoff::new(timeout, 7, fid);
         let mut now = 0;

@@ -1,4 +1,4 @@
-//! What a run of the simulation needs to know.
+//! The parameters of a simulation run.
 
 use serde::Serialize;
 use thiserror::Error;
@@ -6,32 +6,31 @@ use thiserror::Error;
 use super::query::Query;
 use super::rules::Rules;
 
-/// What a link does to packets. All four kinds of links (worker to switch, switch to master, and
-/// back) are alike.
+/// The faults and delays of a link. All four kinds of links (worker to switch, switch to master, and back) are alike.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Link {
-    /// Probability that a packet is lost.
+    /// The probability that a packet is lost.
     pub loss: f64,
-    /// Probability that it is delivered twice.
+    /// The probability that a packet is delivered twice.
     pub duplication: f64,
-    /// Shortest delay, ticks.
+    /// The shortest delay in ticks.
     pub min_delay: u64,
-    /// Longest delay, ticks; delays are uniform, so packets overtake each other.
+    /// The longest delay in ticks; delays are uniform, so packets overtake each other.
     pub max_delay: u64,
-    /// Ticks after a loss during which every packet is lost, on all links.
+    /// The number of ticks after a loss during which every packet is lost, on all links.
     pub burst: u64,
 }
 
-/// When the switch reboots.
+/// The ticks at which the switch reboots.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub enum Reboots {
-    /// At these ticks.
+    /// Reboots at the given ticks.
     At(Vec<u64>),
-    /// This many times, at random ticks before `until`.
+    /// Reboots this many times, at random ticks before `until`.
     Random {
-        /// How often.
+        /// The number of reboots.
         count: u32,
-        /// Before this tick.
+        /// The tick before which they occur.
         until: u64,
     },
 }
@@ -39,37 +38,36 @@ pub enum Reboots {
 /// The parameters of a run, except its seed. A tick is the time in which a worker sends one packet.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Config {
-    /// The query.
+    /// The query that is run.
     pub query: Query,
-    /// Workers, at least one; each is a flow.
+    /// The number of workers, at least one; each is a flow.
     pub workers: u16,
-    /// Rows of each worker.
+    /// The number of rows of each worker.
     pub rows: usize,
-    /// The identifier before each flow's first; they wrap.
+    /// The identifier before each flow's first; identifiers wrap.
     pub first_id: u32,
     /// The variant of the protocol.
     pub rules: Rules,
-    /// All links.
+    /// The faults and delays of all links.
     pub link: Link,
-    /// Unacknowledged entries that a worker may have in flight, at least one.
+    /// The number of unacknowledged entries that a worker may have in flight, at least one.
     pub window: usize,
-    /// Ticks after which an unacknowledged packet is sent again, at least one. A worker that receives nothing
-    /// new doubles it up to eight times this, and adds up to half at random.
+    /// The number of ticks after which an unacknowledged packet is sent again, at least one. A worker that receives
+    /// nothing new doubles its wait, up to eight times the timeout, and adds up to half of it at random.
     pub timeout: u64,
-    /// Packets that may wait at the master, which takes one a tick; what comes then is lost. `None`:
-    /// it takes packets as they come.
+    /// The greatest number of packets waiting at the master, which takes one a tick; further packets are lost.
+    /// `None`: the master takes packets as they come.
     pub queue: Option<usize>,
-    /// Reboots of the switch.
+    /// The reboots of the switch.
     pub reboots: Reboots,
-    /// Ticks for which a rebooting switch loses everything.
+    /// The number of ticks for which a rebooting switch loses everything.
     pub downtime: u64,
-    /// Times that a worker may wait for the longest (12 timeouts) without any progress, before the run counts
-    /// as stuck.
+    /// The number of longest waits (12 timeouts) without any progress after which the run counts as stuck.
     pub patience: u64,
 }
 
 impl Config {
-    /// Three workers with 30 rows each, 10 % loss, 5 % duplication, delays of 1 to 20 ticks and one
+    /// Creates a run of three workers with 30 rows each, 10 % loss, 5 % duplication, delays of 1 to 20 ticks and one
     /// reboot.
     #[must_use]
     pub const fn new(query: Query, rules: Rules) -> Self {
@@ -90,20 +88,20 @@ impl Config {
     }
 }
 
-/// A configuration that cannot be run.
+/// The reason why a configuration cannot be run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ConfigError {
     /// A size that must be positive is 0.
     #[error("{0} must be at least 1")]
     Zero(&'static str),
-    /// More rows than a run can hold.
+    /// There are more rows than a run can store.
     #[error(
         "{0} rows of all workers are more than the {most} that a run holds; take fewer rows or workers",
         most = MOST_ROWS
     )]
     Rows(u64),
-    /// Not a probability, or certain loss.
+    /// A value is not a probability, or means certain loss.
     #[error("{0} must be at least 0 and less than 1")]
     Probability(&'static str),
     /// The shortest delay is longer than the longest.
@@ -111,11 +109,11 @@ pub enum ConfigError {
     Delays,
 }
 
-/// The most rows of all workers in a run, which holds each of them several times; identifiers, which wrap at
-/// 2³², tell so many apart.
+/// The greatest number of rows of all workers in a run, which stores each of them several times. Identifiers, which
+/// wrap at 2³², distinguish that many.
 pub(super) const MOST_ROWS: u64 = 1 << 22;
 
-/// Refuses what cannot be run, with this number of `workers` and of their `rows`.
+/// Checks that a configuration can be run with this number of `workers` and of their `rows`.
 pub(super) fn validate(config: &Config, workers: usize, rows: u64) -> Result<(), ConfigError> {
     if rows > MOST_ROWS {
         return Err(ConfigError::Rows(rows));

@@ -1,4 +1,4 @@
-//! The real algorithms in the protocol: adapters from entries to what a program parses.
+//! The real algorithms in the protocol: adapters from entries to the packets of a program.
 
 use std::hash::{Hash, Hasher};
 
@@ -11,11 +11,11 @@ use crate::rng::mix64;
 use crate::switch::{Interpreter, Program, ProgramError};
 use crate::{Entries, Selection, Verdict};
 
-/// The flow and the values that a program of so many values for `query` parses, if the entry has any: what
-/// the query's packets carry; a key has one word or two.
+/// Returns the flow and the values of an entry's packet, for a program of `values` values, or none if the entry has
+/// no packet. The packet carries what the query's packets carry; a key has one word or two.
 ///
-/// What does not fit is forwarded unprocessed where that is sound; keys that are looked for among others, as
-/// those of JOIN and HAVING, are replaced by fingerprints, which can only prune less.
+/// Entries with numbers that are too wide are forwarded unprocessed where that is sound. Wide keys of JOIN and
+/// HAVING, which are compared with other keys, are replaced by fingerprints, which can only prune less.
 pub(super) fn packet(
     query: Query,
     name: &Name,
@@ -24,7 +24,7 @@ pub(super) fn packet(
 ) -> Option<(u16, [u32; 3])> {
     let narrow = |value: u64| u32::try_from(value).ok();
     let halves = |key: u64| [(key >> 32) as u32, key as u32];
-    // The key in as many words as there are before `rest` others.
+    // The key takes as many words as there are before `rest` others.
     let with_key = |rest: usize, value: u32, hashed: bool| {
         let [high, low] = halves(entry.key);
         match (values.saturating_sub(rest), narrow(entry.key)) {
@@ -47,9 +47,9 @@ pub(super) fn packet(
             };
             Some((flow, with_key(0, 0, true)?))
         }
-        // What is added up is added up once.
+        // Values are summed in the first pass only.
         Carries::KeyAndAmount if entry.pass > 0 => None,
-        // Sums that the switch keeps are exact.
+        // Sums that the switch keeps are exact, so wide keys and values have no packet.
         Carries::KeyAndAmount if query.holds() => {
             Some((0, with_key(1, narrow(entry.value)?, false)?))
         }
@@ -60,15 +60,14 @@ pub(super) fn packet(
     }
 }
 
-/// Whether a switch that holds these groups added an entry that it processed: it has the entry's group, and
-/// the entry had a packet.
+/// Returns true if a switch that holds these groups added an entry that it processed: it has the entry's group, and
+/// the entry has a packet.
 fn is_held(query: Query, entry: &Entry, mut held: impl Iterator<Item = u64>) -> bool {
     let name = Name { query: 0, fid: 0, pass: entry.pass, id: 0, epoch: 0 };
     packet(query, &name, entry, 2).is_some() && held.any(|key| key == entry.key)
 }
 
-/// A fast path of this crate as the simulation's pruner. It must be one for the query, over its
-/// values.
+/// A fast path of this crate as the simulation's pruner. Its algorithm and values must be those of the query.
 #[derive(Debug)]
 pub struct FastPath<P> {
     query: Query,
@@ -77,7 +76,7 @@ pub struct FastPath<P> {
 }
 
 impl<P: crate::Pruner> FastPath<P> {
-    /// Puts `pruner` behind `query`.
+    /// Creates the simulation's pruner from `pruner`, for `query`.
     pub fn new(query: Query, pruner: P) -> Self {
         Self { query, pruner, selection: Selection::new() }
     }
@@ -90,7 +89,7 @@ impl<P: crate::Pruner> Pruner for FastPath<P> {
         let columns: [&[u32]; 3] = [&words[..1], &words[1..2], &words[2..]];
         let columns = columns.get(..values).unwrap_or_default();
         let Ok(batch) = Entries::new(flow, name.id, columns) else { return false };
-        // A pruner for other values than the query's prunes nothing.
+        // A pruner with another number of values than the query prunes nothing.
         self.pruner.prune(&batch, &mut self.selection).is_ok()
             && self.selection.len() == 1
             && !self.selection.get(0)
@@ -111,7 +110,7 @@ impl<P: crate::Pruner> Pruner for FastPath<P> {
     }
 }
 
-/// A program of this crate as the explorer's pruner: two are the same if their registers are.
+/// A program of this crate as the explorer's pruner. Two are equal if their registers are.
 #[derive(Debug, Clone)]
 pub struct Programmed {
     query: Query,
@@ -119,7 +118,7 @@ pub struct Programmed {
 }
 
 impl Programmed {
-    /// Puts `program` behind `query`, over whose values it must be.
+    /// Creates the explorer's pruner from `program`, which must parse the values of `query`.
     ///
     /// # Errors
     ///
@@ -131,7 +130,7 @@ impl Programmed {
 
 #[cfg(test)]
 impl Programmed {
-    /// The words of the entry's packet, or as many zeros if it has none.
+    /// Returns the words of the entry's packet, or as many zeros if it has none.
     pub(super) fn values(query: Query, name: &Name, entry: &Entry, values: usize) -> Vec<u32> {
         let words = packet(query, name, entry, values).map_or([0; 3], |(_, words)| words);
         words.get(..values).unwrap_or_default().to_vec()
@@ -233,8 +232,8 @@ mod tests {
         check(Query::HavingSum { above: 500 }, || config.pruner());
     }
 
-    /// The programs themselves, on links with losses, bursts and a full queue, through reboots. With
-    /// `SLUICEGATE_PROTOCOL_RUNS` as many runs.
+    /// The programs themselves, on links with losses, bursts and a full queue, through reboots. The variable
+    /// `SLUICEGATE_PROTOCOL_RUNS` sets the number of runs.
     #[test]
     fn every_program_survives_the_protocol() {
         let programs = crate::protocol::explore_programs();

@@ -7,7 +7,7 @@ use super::packet::{Entry, Name, Packet};
 use super::query::{Answer, Query};
 use super::rules::{OnReboot, Rules};
 
-/// The master.
+/// The state machine of the master.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Master {
     rules: Rules,
@@ -17,24 +17,24 @@ pub(super) struct Master {
     pass: u8,
     /// The boot in which the query (re)started.
     attempt: u32,
-    /// Entries of this pass that have arrived, by flow and identifier.
+    /// The entries of this pass that have arrived, by flow and identifier.
     seen: BTreeSet<(u16, u32)>,
-    /// What the query runs on, and how often each.
+    /// The entries over which the query is answered, with the number of times that each occurs.
     received: BTreeMap<Entry, usize>,
-    /// Which workers have finished this pass.
+    /// A flag for each worker, true if it has finished this pass.
     finished: Vec<bool>,
-    /// The keys to ask for in this pass.
+    /// The keys to request in this pass, or none for all.
     keys: Option<Arc<BTreeSet<u64>>>,
 }
 
-/// What an arriving entry was to the master.
+/// The effect of an arriving entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Arrival {
-    /// It went into the query.
+    /// It was taken into the query.
     Taken,
-    /// It had been there before, or belongs to an earlier pass or attempt.
+    /// It had arrived before, or belongs to an earlier pass or attempt.
     Repeated,
-    /// It showed that the switch had lost state: the query begins again.
+    /// It showed that the switch had lost state, and the query begins again.
     Restarted,
 }
 
@@ -53,36 +53,36 @@ impl Master {
         }
     }
 
-    /// Loses everything, and issues the query again under the next number.
+    /// Loses everything, and issues the query again under the next number, which is returned.
     pub(super) fn crash(&mut self) -> u16 {
         let number = self.number + 1;
         *self = Self { number, ..Self::new(self.rules, self.query, self.finished.len()) };
         number
     }
 
-    /// Whether the entry of that name has arrived, in this pass or a finished one.
+    /// Returns true if the entry with this name has arrived, in this pass or a finished one.
     pub(super) fn has(&self, name: &Name) -> bool {
         name.pass < self.pass || self.seen.contains(&(name.fid, name.id))
     }
 
-    /// The entries of this pass that have arrived in this attempt.
+    /// Returns the entries of this pass that have arrived in this attempt.
     pub(super) fn delivered(&self) -> Vec<Name> {
         let Self { number: query, pass, attempt: epoch, .. } = *self;
         self.seen.iter().map(|&(fid, id)| Name { query, fid, pass, id, epoch }).collect()
     }
 
-    /// Whether all workers have finished the last pass.
+    /// Returns true if all workers have finished the last pass.
     pub(super) fn is_done(&self) -> bool {
         self.pass == self.query.passes()
     }
 
-    /// The answer on what has arrived.
+    /// Returns the answer over the entries that have arrived.
     pub(super) fn answer(&self) -> Answer {
         let copies = |(entry, times): (&Entry, &usize)| std::iter::repeat_n(*entry, *times);
         self.query.answer(&self.received.iter().flat_map(copies).collect::<Vec<_>>())
     }
 
-    /// Takes an entry, pushes the reply.
+    /// Takes an entry and pushes the reply.
     pub(super) fn on_entry(
         &mut self,
         name: &Name,
@@ -118,8 +118,8 @@ impl Master {
         Arrival::Taken
     }
 
-    /// Takes a FIN; pushes GO to all workers when it was the last one, and again to those who ask. Returns
-    /// whether the FIN was new.
+    /// Takes a FIN. Pushes GO to all workers if it was the last one, and to its sender if that repeats an earlier
+    /// FIN. Returns true if the FIN was new.
     pub(super) fn on_fin(
         &mut self,
         (query, fid): (u16, u16),
@@ -170,15 +170,14 @@ impl Master {
         self.pass = pass;
         self.keys = keys;
         self.seen.clear();
-        // What the switch holds comes on top.
+        // Sums that the switch holds are added to the entries of the first pass.
         if !(self.query.holds() && pass > 0) {
             self.received.clear();
         }
         self.finished.fill(false);
     }
 
-    /// Forgets all but `most` copies of equal entries: for the explorer, which needs finitely many
-    /// states.
+    /// Drops all but `most` copies of equal entries, because the explorer needs finitely many states.
     pub(super) fn forget_copies(&mut self, most: impl Fn(&Entry) -> usize) {
         self.received.iter_mut().for_each(|(entry, times)| *times = most(entry).min(*times));
     }

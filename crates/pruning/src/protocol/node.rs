@@ -1,9 +1,8 @@
-//! Worker, switch and master as separate machines: datagrams in, datagrams out. Who calls them has the
-//! sockets and the clock.
+//! Worker, switch and master as separate machines over datagrams. Their callers provide the sockets and the clock.
 //!
-//! They are the machines that [`explore()`](super::explore()) checks, but for the switch, which here is the
-//! program itself: [`reliable`] with its registers, run by the interpreter. So is what travels: the bytes of
-//! Figure 4 that the printed P4 parses, with what the switch does not look at behind them.
+//! The worker and the master are the machines that [`explore()`](super::explore()) checks. The switch is the program
+//! itself: [`reliable`] with its registers, run by the interpreter. The datagrams begin with the bytes of Figure 4
+//! that the printed P4 parses; the switch ignores the rest.
 //!
 //! Times are microseconds of any clock that does not go backwards.
 
@@ -26,30 +25,30 @@ use crate::deployment::Flow;
 use crate::rng::Rng;
 use crate::switch::{self, Interpreter, Program};
 
-/// The most workers of a query: those of a join have four flows each.
+/// The greatest number of workers of a query; a worker of a join has four flows.
 pub const MOST_WORKERS: u16 = 4096;
 
-/// The most datagrams that a worker sends before it looks at what came in.
+/// The greatest number of datagrams that a worker sends before it processes received ones.
 const BURST: usize = 32;
 
-/// What all machines of a query agree on.
+/// The settings that all machines of a query share.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Agreed {
-    /// The query.
+    /// The query that is run.
     pub query: Query,
-    /// The values that the algorithm's program parses.
+    /// The number of values that the algorithm's program parses.
     pub values: u8,
-    /// Workers, 1 to [`MOST_WORKERS`].
+    /// The number of workers, 1 to [`MOST_WORKERS`].
     pub workers: u16,
-    /// Entries that a worker may have in flight, at least 1.
+    /// The number of entries that a worker may have in flight, at least 1.
     pub window: usize,
-    /// Microseconds after which a datagram without an answer is sent again, at least 1. A worker that receives
-    /// nothing new doubles it up to eight times this, and adds up to half at random.
+    /// The number of microseconds after which a datagram without an answer is sent again, at least 1. A worker that
+    /// receives nothing new doubles its wait, up to eight times the timeout, and adds up to half of it at random.
     pub timeout: u64,
 }
 
 impl Agreed {
-    /// Refuses what no run can have.
+    /// Checks that a run with these settings is possible.
     ///
     /// # Errors
     ///
@@ -67,42 +66,42 @@ impl Agreed {
     }
 }
 
-/// A worker with its rows.
+/// A worker with its rows and timers.
 #[derive(Debug)]
 pub struct WorkerNode {
     agreed: Agreed,
     worker: Worker,
-    /// When which entry of which round may have to be sent again.
+    /// Time, round and identifier of each entry that may have to be sent again.
     timers: BTreeSet<(u64, u32, u32)>,
     backoff: Backoff,
-    /// Whether something new came in since it last sent.
+    /// True if something new was received since the last sending.
     news: bool,
-    /// The round whose FIN was sent, and when it is to be sent again.
+    /// The round whose FIN was sent, and the time at which to send it again.
     fin: Option<(u32, u64)>,
     parts: Option<Parts>,
     counts: WorkerCounts,
 }
 
-/// A GO that comes in parts.
+/// A GO that arrives in parts.
 #[derive(Debug)]
 struct Parts {
-    /// Pass, attempt, and how many there are.
+    /// Pass, attempt, and the number of parts.
     of: (u8, u32, u32),
-    /// The keys of those that are here.
+    /// The keys of the parts that have arrived.
     here: BTreeMap<u32, Vec<u64>>,
 }
 
-/// What a worker did.
+/// The packets that a worker sent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkerCounts {
-    /// Entries sent, retransmissions included.
+    /// The number of entries sent, retransmissions included.
     pub sent: u64,
-    /// Of these, retransmissions.
+    /// The number of retransmissions among them.
     pub retransmitted: u64,
 }
 
 impl WorkerNode {
-    /// Worker `number`, from 0.
+    /// Creates worker `number`, counted from 0.
     #[must_use]
     pub fn new(agreed: Agreed, number: u16, rows: &[Entry]) -> Self {
         let worker = Worker::new(number, Rules::repaired(), agreed.query, 0, Arc::from(rows));
@@ -110,7 +109,7 @@ impl WorkerNode {
             agreed,
             worker,
             timers: BTreeSet::new(),
-            // Workers differ by their numbers.
+            // The number of the worker seeds its backoff.
             backoff: Backoff::new(agreed.timeout, 0, number),
             news: false,
             fin: None,
@@ -119,19 +118,20 @@ impl WorkerNode {
         }
     }
 
-    /// Whether the master has confirmed the end of the query.
+    /// Returns true if the master has confirmed the end of the query.
     #[must_use]
     pub const fn is_done(&self) -> bool {
         self.worker.is_done()
     }
 
-    /// What it did so far.
+    /// Returns the packets sent so far.
     #[must_use]
     pub const fn counts(&self) -> WorkerCounts {
         self.counts
     }
 
-    /// Adds what is to be sent now to `out`, and returns when to ask again if nothing comes in.
+    /// Adds the datagrams to send now to `out`. Returns the time of the next call, unless something is received
+    /// before.
     pub fn send(&mut self, now: u64, out: &mut Vec<Vec<u8>>) -> u64 {
         let wire = self.agreed.wire();
         if std::mem::take(&mut self.news) {
@@ -175,7 +175,7 @@ impl WorkerNode {
         due.into_iter().flatten().min().unwrap_or_else(again)
     }
 
-    /// Takes a datagram; what is none of this query's is ignored.
+    /// Takes a datagram; datagrams that do not belong to the query are ignored.
     pub fn receive(&mut self, bytes: &[u8]) {
         match self.agreed.wire().to_worker(bytes) {
             Some(Datagram::Whole(packet)) => self.news |= self.worker.on_packet(&packet),
@@ -199,7 +199,7 @@ impl WorkerNode {
     }
 }
 
-/// The master.
+/// A master that answers over datagrams.
 #[derive(Debug)]
 pub struct MasterNode {
     agreed: Agreed,
@@ -207,44 +207,44 @@ pub struct MasterNode {
     counts: MasterCounts,
 }
 
-/// What a master got.
+/// The entries that a master received.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MasterCounts {
-    /// Entries that went into the query.
+    /// The number of entries that were taken into the query.
     pub delivered: u64,
-    /// Entries that had been there before, or were of an earlier pass or attempt.
+    /// The number of entries that had arrived before, or were of an earlier pass or attempt.
     pub repeated: u64,
-    /// How often the query began again.
+    /// The number of times that the query began again.
     pub restarts: u64,
 }
 
 impl MasterNode {
-    /// A master that waits for the workers of the query.
+    /// Creates a master that waits for the workers of the query.
     #[must_use]
     pub fn new(agreed: Agreed) -> Self {
         let master = Master::new(Rules::repaired(), agreed.query, agreed.workers.into());
         Self { agreed, master, counts: MasterCounts::default() }
     }
 
-    /// Whether all workers have finished the last pass.
+    /// Returns true if all workers have finished the last pass.
     #[must_use]
     pub fn is_done(&self) -> bool {
         self.master.is_done()
     }
 
-    /// The answer over what has arrived.
+    /// Returns the answer over the entries that have arrived.
     #[must_use]
     pub fn answer(&self) -> Answer {
         self.master.answer()
     }
 
-    /// What it got so far.
+    /// Returns the entries received so far.
     #[must_use]
     pub const fn counts(&self) -> MasterCounts {
         self.counts
     }
 
-    /// Takes a datagram and adds what it answers to `out`; each goes to the worker that it names.
+    /// Takes a datagram and adds the replies to `out`; each contains the number of its worker.
     pub fn receive(&mut self, bytes: &[u8], out: &mut Vec<Vec<u8>>) {
         let wire = self.agreed.wire();
         let Some(Datagram::Whole(packet)) = wire.read(bytes) else { return };
@@ -269,33 +269,33 @@ impl MasterNode {
     }
 }
 
-/// What befalls datagrams at the switch, and the switch itself.
+/// The faults at the switch, of datagrams and of the switch itself.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Faults {
-    /// Probability that a link loses a datagram; each crosses two, in either direction. Below 1.
+    /// The probability that a link loses a datagram, below 1. A datagram crosses two links, in either direction.
     pub loss: f64,
-    /// Probability that the switch sends one twice. Below 1.
+    /// The probability that the switch sends a datagram twice, below 1.
     pub duplication: f64,
-    /// The switch reboots after so many datagrams, counted from its start; ascending.
+    /// Numbers of received datagrams after which the switch reboots, counted from its start; ascending.
     pub reboots: Vec<u64>,
-    /// Of the random choices.
+    /// The seed of the random choices.
     pub seed: u64,
 }
 
-/// Who is at the other end of a link of the switch.
+/// The machine at the other end of a link of the switch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Peer {
     /// A worker, by its number.
     Worker(u16),
-    /// The master.
+    /// The one master.
     Master,
 }
 
-/// The switch: the program with the protocol in front.
+/// A switch: the program with the protocol in front, and its faults.
 #[derive(Debug)]
 pub struct SwitchNode {
     interpreter: Interpreter,
-    /// How many registers are the protocol's; those of the algorithm follow.
+    /// The number of registers of the protocol; those of the algorithm follow.
     own: usize,
     agreed: Agreed,
     faults: Faults,
@@ -304,32 +304,32 @@ pub struct SwitchNode {
     counts: SwitchCounts,
 }
 
-/// What a switch did.
+/// The datagrams and entries that a switch handled.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SwitchCounts {
-    /// Datagrams that reached it.
+    /// The number of datagrams that reached the switch.
     pub received: u64,
-    /// Datagrams lost on the links to it and from it.
+    /// The number of datagrams lost on the links to it and from it.
     pub lost: u64,
-    /// Datagrams that it sent twice.
+    /// The number of datagrams that it sent twice.
     pub duplicated: u64,
-    /// Entries that went on to the master.
+    /// The number of entries that it forwarded to the master.
     pub forwarded: u64,
-    /// Entries that it dropped and acknowledged.
+    /// The number of entries that it dropped and acknowledged.
     pub pruned: u64,
-    /// Entries that came before their predecessors and went nowhere.
+    /// The number of entries that it dropped because they came before their predecessors.
     pub discarded: u64,
-    /// Reboots.
+    /// The number of reboots.
     pub reboots: u64,
 }
 
 impl SwitchNode {
-    /// The switch with the algorithm's `program`, which must be one for the query.
+    /// Creates the switch with the algorithm's `program`, which must be one for the query.
     ///
     /// # Errors
     ///
-    /// If the program cannot have the protocol in front, see [`reliable`], parses other values than
-    /// agreed, or a probability is none below 1.
+    /// If the program cannot have the protocol in front (see [`reliable`]) or parses another number of values than
+    /// `agreed`, or if a probability is not at least 0 and below 1.
     pub fn new(agreed: Agreed, program: &Program, faults: Faults) -> Result<Self, ConfigError> {
         agreed.check()?;
         for probability in [faults.loss, faults.duplication] {
@@ -354,13 +354,13 @@ impl SwitchNode {
         Ok(Self { interpreter, own, agreed, faults, rng, boot: 0, counts })
     }
 
-    /// What it did so far.
+    /// Returns the datagrams and entries handled so far.
     #[must_use]
     pub const fn counts(&self) -> SwitchCounts {
         self.counts
     }
 
-    /// Takes a datagram of `from` and adds what leaves, and to whom, to `out`.
+    /// Takes a datagram from `from` and adds the datagrams that leave, with their receivers, to `out`.
     pub fn receive(&mut self, from: Peer, bytes: &[u8], out: &mut Vec<(Peer, Vec<u8>)>) {
         if self.loses() {
             return;
@@ -390,7 +390,7 @@ impl SwitchNode {
         out.push((to, bytes));
     }
 
-    /// What a worker sends is for the program, or passes where it parses no such packet.
+    /// Runs the program on a worker's datagram; a datagram that the program does not parse passes to the master.
     fn pass_on(&mut self, worker: u16, bytes: &[u8]) -> Option<(Peer, Vec<u8>)> {
         if let Some(answered) = self.read(worker, bytes) {
             return Some(answered);
@@ -419,8 +419,8 @@ impl SwitchNode {
         })
     }
 
-    /// The control plane's answer to who reads what the switch holds, in the boot for which it is asked: one
-    /// sum, to the master, or that there are no more.
+    /// Answers a request to read a held sum, if the request carries the current boot, like the control plane. The sum
+    /// goes to the master; if there are no more, the request returns to the worker.
     fn read(&mut self, worker: u16, bytes: &[u8]) -> Option<(Peer, Vec<u8>)> {
         let wire = self.agreed.wire();
         let Some(Datagram::Whole(Packet::Entry { name, entry, stamp })) = wire.read(bytes) else {
@@ -442,7 +442,7 @@ impl SwitchNode {
         }
     }
 
-    /// Loses all registers; the control plane writes the number of the boot.
+    /// Loses all registers; the control plane then writes the number of the boot.
     fn reboot(&mut self) {
         self.boot += 1;
         self.counts.reboots += 1;
@@ -464,13 +464,13 @@ mod tests {
     use super::*;
     use crate::protocol::explore_programs;
 
-    /// All machines in one process, over a network that only the switch spoils.
+    /// All machines in one process, over a network whose only faults are the switch's.
     struct Network {
         now: u64,
         workers: Vec<WorkerNode>,
         switch: SwitchNode,
         master: MasterNode,
-        /// Datagrams that the master takes in a round; it loses the others. `None`: all.
+        /// The number of datagrams that the master takes in a round; it loses the others. `None`: it takes all.
         room: Option<usize>,
     }
 
@@ -486,7 +486,7 @@ mod tests {
             }
         }
 
-        /// Whether all ended within so many rounds.
+        /// Runs up to `rounds` rounds; returns true if all machines finished.
         fn run(&mut self, rounds: usize) -> bool {
             for _ in 0..rounds {
                 let mut sent = VecDeque::new();
@@ -528,7 +528,7 @@ mod tests {
         Agreed { query, values: program.values, workers: 3, window: 8, timeout: 3 }
     }
 
-    /// Every algorithm, as bytes: the answer is that over all rows, whatever is lost, doubled or rebooted.
+    /// Every algorithm, over datagrams: the answer is that over all rows, despite losses, duplicates and reboots.
     #[test]
     fn every_algorithm_answers_through_datagrams() {
         for (name, query, program) in explore_programs() {
@@ -536,7 +536,7 @@ mod tests {
             for seed in 0..12 {
                 let mut rng = Rng::new(seed);
                 let mut rows: Vec<_> = (0..3).map(|_| query.rows(60, &mut rng)).collect();
-                // Its packet cannot carry that, and it counts nevertheless.
+                // The entry's packet cannot carry this key, but the entry counts.
                 rows[1][30].key |= 1 << 40;
                 let spoilt = seed > 0;
                 let chance = |chance| if spoilt { chance } else { 0.0 };
@@ -568,7 +568,7 @@ mod tests {
         }
     }
 
-    /// A GO with more keys than a datagram holds, of which some are lost.
+    /// A GO has more keys than a datagram, and some of its parts are lost.
     #[test]
     fn many_keys_are_asked_for_in_parts() {
         let having = explore_programs().into_iter().find(|(name, ..)| *name == "having").unwrap();
@@ -582,7 +582,7 @@ mod tests {
         assert_eq!(network.master.answer().len(), 2700);
     }
 
-    /// With a constant timeout the FIN of the first worker takes the only place every time.
+    /// With a constant timeout the FIN of the first worker would take the only place every time.
     #[test]
     fn workers_do_not_retransmit_in_step_for_ever() {
         for (name, query, program) in explore_programs() {
@@ -615,7 +615,7 @@ mod tests {
         }
     }
 
-    /// What nobody of the protocol sent changes nothing.
+    /// Datagrams that do not belong to the protocol have no effect.
     #[test]
     fn foreign_datagrams_are_ignored() {
         let (_, query, program) = explore_programs().swap_remove(1);

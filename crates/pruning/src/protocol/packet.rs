@@ -1,4 +1,4 @@
-//! What travels between workers, switch and master.
+//! The packets between workers, switch and master.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -8,22 +8,22 @@ use serde::{Deserialize, Serialize};
 
 use crate::algorithm::catalog::Carries;
 
-/// A row of the query, as far as the switch sees it.
+/// A row of the query, with the columns that the switch uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Entry {
-    /// The pass over the data in which it is sent, from 0.
+    /// The number of the pass in which it is sent, from 0.
     pub pass: u8,
-    /// Which of two joined tables it belongs to, 0 or 1.
+    /// The joined table that it belongs to, 0 or 1.
     pub table: u8,
-    /// The key: what is distinct, grouped by or joined on; the first coordinate of a point.
+    /// The key to make distinct, group by or join on; the first coordinate of a point.
     pub key: u64,
-    /// The value: what is ordered or aggregated; the second coordinate of a point.
+    /// The value to order by or aggregate; the second coordinate of a point.
     pub value: u64,
 }
 
 impl Entry {
-    /// The rows of a table whose packets would carry these columns of words, keys before values: what the
-    /// query's entries are. A key of two words has its high half first.
+    /// Creates the entries of a table from the columns of words that its packets carry, keys before values. A key of
+    /// two words has its high half first.
     #[must_use]
     pub fn rows(carries: Carries, table: u8, columns: &[Vec<u32>]) -> Vec<Self> {
         let length = columns.iter().map(Vec::len).min().unwrap_or(0);
@@ -40,14 +40,14 @@ impl Entry {
     }
 }
 
-/// Which entry a packet carries or acknowledges.
+/// The identity of an entry, which packets carry and acknowledge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Name {
     /// The number of the query, as the master issued it.
     pub query: u16,
-    /// The flow: one per worker.
+    /// The flow, which is the number of the worker.
     pub fid: u16,
-    /// The pass.
+    /// The number of the pass.
     pub pass: u8,
     /// The identifier in its flow and pass, which is also the sequence number; from 1.
     pub id: u32,
@@ -55,62 +55,62 @@ pub struct Name {
     pub epoch: u32,
 }
 
-/// A packet.
+/// A packet of the protocol.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Packet {
     /// An entry on its way to the master.
     Entry {
-        /// Which.
+        /// The identity of the entry.
         name: Name,
-        /// Its values.
+        /// The entry's key and value.
         entry: Entry,
-        /// The boot of the switch that it went through; 0 before.
+        /// The boot of the switch that it went through; 0 before the switch.
         stamp: u32,
     },
     /// All entries of this flow and pass are acknowledged.
     Fin {
-        /// The query.
+        /// The number of the query.
         query: u16,
-        /// The flow.
+        /// The flow that is finished.
         fid: u16,
-        /// The pass.
+        /// The pass that is finished.
         pass: u8,
         /// The attempt: the boot in which the query (re)started.
         attempt: u32,
     },
     /// An entry has reached the master or was pruned.
     Ack {
-        /// Which.
+        /// The identity of the entry.
         name: Name,
-        /// The newest boot of the switch that the sender knows.
+        /// The newest boot of the switch that the sender has seen.
         stamp: u32,
     },
     /// All workers have finished the previous pass.
     Go {
-        /// The query.
+        /// The number of the query.
         query: u16,
-        /// To this flow.
+        /// The flow of the receiver.
         fid: u16,
-        /// The pass to begin; after the last one, the end.
+        /// The pass to begin, or the number of passes at the end of the query.
         pass: u8,
-        /// The attempt.
+        /// The boot in which the query (re)started.
         attempt: u32,
-        /// If given, only entries with these keys are wanted.
+        /// The keys of the requested entries, or none for all.
         keys: Option<Arc<BTreeSet<u64>>>,
     },
     /// The query begins again: the switch lost state that it needs.
     Restart {
-        /// The query.
+        /// The number of the query.
         query: u16,
-        /// To this flow.
+        /// The flow of the receiver.
         fid: u16,
-        /// The new attempt.
+        /// The boot in which the query restarts.
         attempt: u32,
     },
 }
 
 impl Packet {
-    /// The flow it belongs to.
+    /// Returns the flow that it belongs to.
     #[must_use]
     pub const fn fid(&self) -> u16 {
         match self {
@@ -119,7 +119,7 @@ impl Packet {
         }
     }
 
-    /// The query it belongs to.
+    /// Returns the number of the query that it belongs to.
     #[must_use]
     pub const fn query(&self) -> u16 {
         match self {

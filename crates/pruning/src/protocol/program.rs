@@ -1,30 +1,27 @@
 //! The switch's part of the repaired protocol as a program, in front of any algorithm's.
 //!
-//! A packet carries one more value, first: the *epoch*, the number of the boot for which its entries were
-//! first sent. Two stages look whether the entry is to be processed:
+//! A packet carries one more value, first: the *epoch*, the number of the boot for which its entries were first sent.
+//! Two stages determine whether the entry is to be processed:
 //!
-//! 1. the number of this boot is read, and the flow is looked up: which program's flow it is, and
-//!    which cell it has. A flow is one side of one pass of one query from one worker; the control
+//! 1. The number of this boot is read, and the flow is looked up: its role in the program, and
+//!    its cell. A flow is one side of one pass of one query from one worker; the control
 //!    plane installs it with the query.
 //! 2. If the epoch is that of this boot, the flow's register X keeps the greatest identifier that
 //!    was processed; the entry is processed if its own is greater. A flow ends before its 2³²
-//!    identifiers do. Where copies may be processed ([`Copies::Replayed`]), the epoch alone decides.
-//!    Where they are looked up ([`Copies::LookedUp`]), X grows by one each time: the same access tells
-//!    what is next from what was processed and from what comes too early, which is discarded
+//!    identifiers do. If copies may be processed ([`Copies::Replayed`]), the epoch alone decides.
+//!    If they are looked up ([`Copies::LookedUp`]), X grows by one each time. The same access then distinguishes
+//!    the next entry from processed ones and from entries that come too early, which are discarded
 //!    ([`Program::discards`]).
 //!
-//! A last stage turns pruned packets back. The algorithm's tables that touch a register or drop follow
-//! behind that condition; what only computes, such as the first round of a hash, runs beside these two
-//! stages. An entry that is not processed goes on to the master. A pruned packet goes back to its
-//! worker as an acknowledgement, and what leaves bears the number of this boot in the place of its
-//! epoch ([`Program::rewrites`]).
+//! A last stage returns pruned packets. The algorithm's tables that touch a register or drop follow behind that
+//! condition. Tables that only compute, such as the first round of a hash, run beside these two stages. An entry that
+//! is not processed goes on to the master. A pruned packet goes back to its worker as an acknowledgement. In every
+//! packet that leaves, the number of this boot replaces the epoch ([`Program::rewrites`]).
 //!
-//! A packet of several entries is one to the protocol: it is processed whole or not at all, and sent
-//! again whole. It is acknowledged if all of its entries are pruned; otherwise the master does so, which
-//! receives the rest.
+//! The protocol treats a packet of several entries as one: it is processed whole or not at all, and sent again whole.
+//! The switch acknowledges it if all of its entries are pruned; otherwise the master does, which receives the rest.
 //!
-//! After a reboot registers are empty, and the control plane writes the new number into the register
-//! `boot`.
+//! After a reboot registers are empty, and the control plane writes the new number into the register `boot`.
 
 use std::collections::HashSet;
 
@@ -40,22 +37,22 @@ use crate::switch::{
     Operation, Pattern, Program, Relation, Source, Stage, Stateful, Table, Test, Update, When,
 };
 
-/// What becomes of copies of an entry in the same boot.
+/// The treatment of copies of an entry in the same boot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Copies {
-    /// They are forwarded unprocessed.
+    /// Copies are forwarded unprocessed.
     Once,
-    /// They are processed, too: a filter keeps no state, and a Bloom filter takes a key twice.
+    /// Copies are processed, too: a filter keeps no state, and a Bloom filter may take a key twice.
     Replayed,
-    /// They pass the tables on which the verdict depends, and no others that touch a register: where the
-    /// switch holds what it drops ([`Query::holds`]), a copy is acknowledged if what it is a copy of was
-    /// held, and not added. Those tables must find for it what they found then, and so change nothing.
-    /// Entries are processed in their order, and what comes before its predecessor goes nowhere.
+    /// Copies pass the tables on which the verdict depends, and no others that touch a register. This is for switches
+    /// that hold sums ([`Query::holds`]): a copy is acknowledged if its original was held, and not added. Those
+    /// tables must find the same for a copy as for its original, and so change nothing. Entries are processed in
+    /// their order, and one that comes before its predecessor is dropped.
     LookedUp,
 }
 
 impl Copies {
-    /// What `query` demands in `pass`.
+    /// Returns the treatment that `query` needs in `pass`.
     #[must_use]
     pub const fn of(query: Query, pass: u8) -> Self {
         if query.holds() {
@@ -67,7 +64,7 @@ impl Copies {
         }
     }
 
-    /// What a program of `pruning` demands, whatever the pass: a join's flows are those of both.
+    /// Returns the treatment that a program of `pruning` needs in every pass: a join's flows are those of both.
     #[must_use]
     pub fn before(pruning: &dyn Pruning) -> Self {
         match pruning.entry().carries {
@@ -78,13 +75,13 @@ impl Copies {
     }
 }
 
-/// `program` with the protocol in front.
+/// Puts the protocol in front of `program`.
 ///
 /// # Errors
 ///
-/// If there is no flow or more than 65,536, or two of one identifier; if the program has the protocol
-/// in front already; if its packets have no room for another value; or if copies are to be looked up by a
-/// program that rewrites packets.
+/// If there is no flow or more than 65,536, or two of one identifier; if the program has the protocol in front
+/// already; if its packets have no room for another value; or if copies are to be looked up by a program that
+/// rewrites packets.
 ///
 /// # Example
 /// ```
@@ -109,9 +106,9 @@ pub fn reliable(program: &Program, flows: &[Flow], copies: Copies) -> Result<Pro
     reliable_by(program, flows, |_| copies)
 }
 
-/// As [`reliable`], where flows differ in what becomes of copies: those of programs that are packed into one.
-/// Where copies of a flow are looked up, the tables on which its verdicts depend must find for a copy what they
-/// found for its entry, of all programs that see the flow.
+/// Like [`reliable`], but flows may differ in the treatment of copies, as in programs that are packed into one. If
+/// copies of a flow are looked up, the tables on which its verdicts depend must find the same for a copy as for its
+/// entry, in all programs that process the flow.
 ///
 /// # Errors
 ///
@@ -155,7 +152,7 @@ pub fn reliable_by(
     let turn_bits = if looked_up { 4 } else { 1 };
     let [served, turn] = [("served", 1), ("turn", turn_bits)].map(|(n, w)| b.field(n, w));
     let kind = (kinds.len() > 1).then(|| b.field("kind", 2));
-    // What an entry that is to be processed has in its turn.
+    // The value of `turn` for an entry that is to be processed.
     let in_turn = if looked_up { NEXT } else { 1 };
     b.stage();
     let boot = b.register(BOOT_REGISTER, Cell::Bit32, 1);
@@ -196,7 +193,8 @@ pub fn reliable_by(
     }
     let mut whole = b.finish();
     whole.discards = early;
-    // Only a program that looks at flows knows them by role; a hash needs what is unique.
+    // Only a program that matches the flow identifier gets the role instead; hashes need the identifier, which is
+    // unique.
     let by_role = program.tables().any(|(_, t)| t.keys.iter().any(|k| k.field == FieldId::FID));
     let head = [if by_role { role } else { FieldId::FID }, FieldId::ID];
     let values: Vec<FieldId> = (1..=program.values).map(FieldId::value).collect();
@@ -205,7 +203,7 @@ pub fn reliable_by(
     whole.verdicts = program.verdicts.iter().map(|verdict| graft.field(*verdict)).collect();
     let deciding = deciding(program);
     graft.stages(&mut whole, program, 2, &|table| {
-        // Of a flow whose copies are not looked up, no entry is one that was processed.
+        // In a flow whose copies are not looked up, no entry has the case `PROCESSED`.
         Some(if looked_up && deciding.contains(table.name.as_str()) {
             Test::is_not(turn, 0).masked(NEXT | PROCESSED)
         } else {
@@ -214,7 +212,7 @@ pub fn reliable_by(
     });
     whole.rewrites = vec![(epoch, stamp)];
     if !program.rewrites.is_empty() {
-        // What was not processed stays as it came.
+        // The values of an entry that was not processed stay unchanged.
         let field = |to: FieldId| if to.index() < 2 { to } else { graft.field(to) };
         let of = program.rewrites.iter();
         let all: Vec<_> = of.map(|&(to, from)| (field(to), turn, graft.field(from))).collect();
@@ -226,13 +224,14 @@ pub fn reliable_by(
     Ok(whole)
 }
 
-/// The register that holds the number of the boot.
+/// The name of the register that holds the number of the boot.
 pub const BOOT_REGISTER: &str = "boot";
 
-/// The register array of X: the identifier that was processed last of each flow, in the order of the flows.
+/// The name of the register array of X: the last processed identifier of each flow, in the order of the flows.
 pub const SEQUENCE_REGISTER: &str = "last";
 
-/// Which flows are served, what each is to the program, and of which kind, where there are several.
+/// Creates the table of flows: the served flows with their role and cell and, if there are several, the kind of their
+/// treatment of copies.
 fn flow_table(
     flows: &[Flow],
     kinds: &[u32],
@@ -253,12 +252,12 @@ fn flow_table(
     Table::matching("flow", vec![Key::exact(FieldId::FID)], actions, entries.collect())
 }
 
-/// X, §7.2, of the packet's flow.
+/// Creates an access to X, §7.2, of the packet's flow.
 fn x(b: &mut Builder, cells: u32, cell: FieldId) -> Stateful {
     Stateful::on(b.register(SEQUENCE_REGISTER, Cell::Bit32, cells), Index::Field(cell))
 }
 
-/// Whether the identifier is greater than all that were processed: `in_turn` if it is.
+/// Sets `turn` to `in_turn` if the identifier is greater than all that were processed, and to 0 otherwise.
 fn greater(x: Stateful, turn: FieldId, in_turn: u32) -> Stateful {
     x.compare_lo(Compare::mem(Half::Lo, Relation::Lt, FieldId::ID))
         .set_lo(Update::set(When::LO, AluOperand::Field(FieldId::ID)))
@@ -266,12 +265,12 @@ fn greater(x: Stateful, turn: FieldId, in_turn: u32) -> Stateful {
         .output(turn, Source::AluHi, When::ALWAYS)
 }
 
-/// The comparators' one-hot cases of [`next`]; 0 if X was not looked at.
+/// The comparators' one-hot cases of [`next`]; 0 if X was not read.
 const TOO_EARLY: u32 = 1;
 const NEXT: u32 = 2;
 const PROCESSED: u32 = 4;
 
-/// Whether the identifier is the next, or was processed, or neither.
+/// Sets `turn` to the case of the identifier: the next, processed, or too early.
 fn next(x: Stateful, before: FieldId, turn: FieldId) -> Stateful {
     x.compare_lo(Compare::mem(Half::Lo, Relation::Eq, before))
         .compare_hi(Compare::mem(Half::Lo, Relation::Gt, before))
@@ -279,7 +278,7 @@ fn next(x: Stateful, before: FieldId, turn: FieldId) -> Stateful {
         .output(turn, Source::Predicate, When::ALWAYS)
 }
 
-/// The tables on which a verdict depends.
+/// Returns the tables on which a verdict depends.
 fn deciding(program: &Program) -> HashSet<&str> {
     let mut fields: HashSet<FieldId> = program.verdicts.iter().copied().collect();
     let mut names = HashSet::new();
@@ -310,7 +309,7 @@ mod tests {
     use crate::rng::mix64;
     use crate::switch::{Interpreter, Outcome, Packet, Placement, StageUse, Target, fit};
 
-    /// The first stage in which a program touches a register or drops, and whether it drops in its last.
+    /// Returns the first stage in which a program touches a register or drops, and whether it drops in its last.
     fn effects(program: &Program, placed: &Placement) -> (usize, bool) {
         let drops = |table: &Table| program.verdicts.iter().any(|v| table.writes().contains(v));
         let is_in = |stage: &StageUse, matters: &dyn Fn(&Table) -> bool| {
@@ -322,8 +321,8 @@ mod tests {
         (first, is_in(placed.stages.last().unwrap(), &drops))
     }
 
-    /// Stages that only compute run beside its two: of a hash one, of logarithms (APH) more than two,
-    /// and then only the one is added that turns packets back. Beside that the last sums of GROUP BY carry.
+    /// Stages that only compute run beside the protocol's two. For a hash this is one, for logarithms (APH) more than
+    /// two, and then only the stage that returns packets is added. The last sums of GROUP BY carry beside that one.
     #[test]
     fn it_fits_before_every_algorithm_beside_what_only_computes() {
         let roomy = Target { stages: 100, ..Target::tofino2() };
@@ -363,7 +362,7 @@ mod tests {
         assert!(reliable(&rewrites, &[flow], Copies::LookedUp).is_err());
     }
 
-    /// A join whose flows are neither 0 to 3 nor one worker's.
+    /// The join's flows are neither 0 to 3 nor those of one worker.
     #[test]
     fn a_join_has_any_flows() {
         let given = Parameters { rows: Some(1 << 12), ..Parameters::default() };
@@ -407,8 +406,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
 
-        /// Packed with others whose copies are processed again or not at all, sums are looked up as alone, and
-        /// the others' copies are what they are alone.
+        /// Beside programs whose copies are processed again or not at all, sums are looked up as if alone, and the
+        /// other programs' copies are treated as if alone.
         #[test]
         fn packed_programs_have_their_own_copies(
             seed: u64, packets in prop::collection::vec((0..8_u16, 0..9_u32), 1..200),
@@ -438,12 +437,12 @@ mod tests {
             }).collect::<Vec<_>>();
             let mut next = [0; 8];
             for (fid, id) in packets {
-                // Mostly the next of the flow; otherwise a copy, or one that comes too early.
+                // Most packets are the next of their flow; others are copies, or come too early.
                 let id = if id < 6 { next[usize::from(fid)] + 1 } else { id - 5 };
                 next[usize::from(fid)] = next[usize::from(fid)].max(id);
                 let alone = &mut alone[usize::from(fid / 2)];
                 let words = usize::from(alone.program().values) - 1;
-                // A copy is of the same entry.
+                // A copy has the values of its entry.
                 let key = mix64(seed ^ u64::from(fid) << 32 ^ u64::from(id)) as u32 % 4;
                 let values: Vec<u32> = std::iter::once(0).chain([key, key + 7, 0]).take(1 + words).collect();
                 let packet = Packet::new(fid, id, values);
@@ -488,11 +487,11 @@ mod tests {
                         continue;
                     };
                     let pass = if query.passes() == 2 && query == Query::Join { pass } else { 0 };
-                    // The next of the worker's, for this boot, unless others are named.
+                    // The packet is the worker's next, for this boot, unless the event names another.
                     let next = sent[usize::from(worker)] % 6 + 1;
                     let (id, epoch) = (id.unwrap_or(next), epoch.unwrap_or(model.boot()));
                     sent[usize::from(worker)] = id;
-                    // A copy is of the same entry.
+                    // A copy has the values of its entry.
                     let (key, value) = rows[usize::from(worker) * 6 + id as usize - 1];
                     let row = Row { pass, table, key, value };
                     let role = if query == Query::Join { 2 * u16::from(pass) + u16::from(table) } else { 0 };

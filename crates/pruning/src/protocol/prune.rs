@@ -1,31 +1,31 @@
 //! Pruners for the simulation: the trait, and a small one for each query.
 //!
-//! They have the structure of the real ones (caches that evict, filters and sketches that collide)
-//! at a size at which short streams already make them do so.
+//! They have the structure of the real ones (caches that evict, filters and sketches that collide), but are so small
+//! that short streams already cause evictions and collisions.
 
 use super::packet::{Entry, Name};
 use super::query::{Query, dominates};
 use crate::rng::mix64;
 
-/// Decides which entries the switch drops. The simulation calls it for entries in the order in
-/// which the switch processes them.
+/// A pruner that decides which entries the switch drops. The simulation calls it for entries in the order in which
+/// the switch processes them.
 pub trait Pruner {
-    /// Processes the entry of that name and returns whether to prune it.
+    /// Processes the entry with this name and returns true to prune it.
     fn prune(&mut self, name: &Name, entry: &Entry) -> bool;
 
-    /// Whether the switch holds the group of an entry that it processed: see [`Query::holds`].
+    /// Returns true if the switch holds the group of an entry that it processed: see [`Query::holds`].
     fn holds(&self, entry: &Entry) -> bool {
         let _ = entry;
         false
     }
 
-    /// The key and the sum in a cell, if it is full.
+    /// Returns the key and the sum in a cell, if it is full.
     fn read(&self, cell: u64) -> Option<(u64, u64)> {
         let _ = cell;
         None
     }
 
-    /// Reboots: forgets everything.
+    /// Reboots: returns to the initial state.
     fn reset(&mut self);
 }
 
@@ -41,7 +41,7 @@ enum State {
     Nothing,
     /// Rows of keys, the most recent first.
     Cache(Vec<Vec<u64>>),
-    /// The largest values.
+    /// The largest values so far.
     Largest(Vec<u64>),
     /// A table of keys and their maxima.
     Maxima(Vec<Option<(u64, u64)>>),
@@ -51,7 +51,7 @@ enum State {
     Points(Vec<Entry>),
     /// One Bloom filter for each table.
     Filters([u64; 2]),
-    /// A Count-Min sketch.
+    /// The counters of a Count-Min sketch.
     Sketch([[u64; SmallPruner::COUNTERS]; 2]),
 }
 
@@ -61,7 +61,7 @@ impl SmallPruner {
     const POINTS: usize = 3;
     const COUNTERS: usize = 8;
 
-    /// The pruner for `query`, empty.
+    /// Creates the pruner for `query`, with empty state.
     #[must_use]
     pub fn new(query: Query) -> Self {
         let state = match query {
@@ -78,7 +78,7 @@ impl SmallPruner {
     }
 }
 
-/// The `row`-th hash of `key`, below `bound`.
+/// Returns the `row`-th hash of `key`, below `bound`.
 fn hash(row: u64, key: u64, bound: usize) -> usize {
     (mix64(key ^ mix64(row + 1)) % bound as u64) as usize
 }
@@ -177,7 +177,7 @@ mod tests {
 
     const NAME: Name = Name { query: 0, fid: 0, pass: 0, id: 1, epoch: 0 };
 
-    /// What the master has in the end when every `keep`-th pruned entry reaches it anyway.
+    /// Returns the master's entries at the end, if every `keep`-th pruned entry reaches it anyway.
     fn survivors(query: Query, rows: &[Entry], keep: u64, rng: &mut Rng) -> Vec<Entry> {
         let mut pruner = SmallPruner::new(query);
         let mut pass = |pass: u8, rows: &mut dyn Iterator<Item = &Entry>| -> Vec<Entry> {

@@ -1,4 +1,4 @@
-//! The queries of the simulation: their answers, their passes, and what they can lose.
+//! The queries of the simulation: their answers, their passes, and the effect of lost state.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,14 +15,14 @@ use crate::rng::Rng;
 pub enum Query {
     /// `SELECT COUNT(*) WHERE value >= at_least`.
     Filter {
-        /// The bound.
+        /// The least value that counts.
         at_least: u64,
     },
     /// `SELECT DISTINCT key`.
     Distinct,
     /// `SELECT value ORDER BY value DESC LIMIT n`.
     TopN {
-        /// The limit.
+        /// The number of values to return.
         n: usize,
     },
     /// `SELECT key, MAX(value) GROUP BY key`.
@@ -30,22 +30,21 @@ pub enum Query {
     /// The points (key, value) that no other point exceeds in one dimension without falling behind
     /// in the other, with their multiplicities.
     Skyline,
-    /// `SELECT key, SUM(value) GROUP BY key`, added up by a switch of so many cells, which are read in a
-    /// second pass.
+    /// `SELECT key, SUM(value) GROUP BY key`, summed by a switch with `cells` cells, which are read in a second pass.
     GroupSum {
-        /// Cells of the switch.
+        /// The number of cells of the switch.
         cells: u64,
     },
     /// `SELECT key, COUNT(*) FROM table 0 JOIN table 1 USING (key) GROUP BY key`.
     Join,
     /// `SELECT key GROUP BY key HAVING MAX(value) > above`.
     HavingMax {
-        /// The threshold.
+        /// The threshold of the greatest value.
         above: u64,
     },
     /// `SELECT key, SUM(value) GROUP BY key HAVING SUM(value) > above`.
     HavingSum {
-        /// The threshold.
+        /// The threshold of the sum.
         above: u64,
     },
 }
@@ -54,7 +53,7 @@ pub enum Query {
 pub type Answer = Vec<[u64; 3]>;
 
 impl Query {
-    /// One query of each kind.
+    /// The queries of the tests, one of each kind.
     pub const ALL: [Self; 9] = [
         Self::Filter { at_least: 60 },
         Self::Distinct,
@@ -67,7 +66,7 @@ impl Query {
         Self::HavingSum { above: 500 },
     ];
 
-    /// What its packets carry.
+    /// Returns the values that its packets carry.
     pub(super) const fn carries(self) -> Carries {
         match self {
             Self::Filter { .. } | Self::TopN { .. } => Carries::Value,
@@ -79,7 +78,7 @@ impl Query {
         }
     }
 
-    /// How many times the data is streamed.
+    /// Returns the number of times that the data is streamed.
     #[must_use]
     pub const fn passes(self) -> u8 {
         match self {
@@ -88,14 +87,13 @@ impl Query {
         }
     }
 
-    /// The rule for a reboot during `pass`.
+    /// Returns the rule for a reboot during `pass`.
     ///
-    /// With one pass a pruned entry has a witness among the entries forwarded before, and empty
-    /// state has no witnesses: the query goes on. The filters of a join and the counts of HAVING
-    /// speak of *all* entries of the first pass: that pass is repeated. In the second pass of a join
-    /// the filters cannot be rebuilt without the first, so the rest is not pruned. The second pass
-    /// of HAVING is not pruned at all. Sums that the switch holds are nowhere else: whenever they are lost,
-    /// all is sent again.
+    /// With one pass, a pruned entry has a witness among the entries forwarded before, and empty state has no
+    /// witnesses: the query goes on. The filters of a join and the counts of HAVING depend on *all* entries of the
+    /// first pass, so that pass is repeated. In the second pass of a join the filters cannot be rebuilt without the
+    /// first, so the rest is not pruned. The second pass of HAVING is not pruned at all. Sums that the switch holds
+    /// are nowhere else: if they are lost, everything is sent again.
     #[must_use]
     pub const fn on_reboot(self, pass: u8) -> OnReboot {
         match (self, pass) {
@@ -107,8 +105,8 @@ impl Query {
         }
     }
 
-    /// Whether `pass` may process an entry several times: a filter keeps no state, a Bloom filter
-    /// takes the same key again without change, and a lookup or the reading of a cell changes nothing.
+    /// Returns true if `pass` may process an entry several times. A filter keeps no state, a Bloom filter takes the
+    /// same key again without change, and a lookup or the reading of a cell changes nothing.
     #[must_use]
     pub const fn replayable(self, pass: u8) -> bool {
         matches!(
@@ -118,14 +116,15 @@ impl Query {
         )
     }
 
-    /// Whether what the switch drops is in the switch: then entries are processed in their order, copies
-    /// of those that were are looked up, and the last pass reads the switch.
+    /// Returns true if the switch holds dropped entries as sums. Then entries are processed in their order, copies of
+    /// processed entries are looked up, and the last pass reads the switch.
     #[must_use]
     pub const fn holds(self) -> bool {
         matches!(self, Self::GroupSum { .. })
     }
 
-    /// What the first worker sends in `pass`, if that is not its rows: it reads the cells of the switch.
+    /// Returns the entries that the first worker sends in `pass` to read the cells of the switch, or none if workers
+    /// send their rows.
     pub(super) fn reads(self, pass: u8) -> Option<impl Iterator<Item = Entry>> {
         match (self, pass) {
             (Self::GroupSum { cells }, 1) => {
@@ -135,17 +134,17 @@ impl Query {
         }
     }
 
-    /// The key and the sum in a cell of the registers of its program, if it holds any there.
+    /// Returns the key and the sum in a cell of the registers of its program, if it holds sums and the cell is full.
     pub(super) fn held_in(self, registers: &[Vec<[u32; 2]>], cell: u64) -> Option<(u64, u64)> {
         self.holds().then(|| group_sum::held_in(registers, cell)).flatten()
     }
 
-    /// Whether the master asks only for the keys that it received in the first pass.
+    /// Returns true if the master requests only the keys that it received in the first pass.
     pub(super) const fn requests_keys(self) -> bool {
         matches!(self, Self::HavingSum { .. })
     }
 
-    /// The answer on `entries`: all of one pass.
+    /// Returns the answer over `entries`, all of one pass.
     #[must_use]
     pub fn answer(self, entries: &[Entry]) -> Answer {
         match self {
@@ -179,7 +178,7 @@ impl Query {
             Self::Skyline => {
                 let mut points = BTreeMap::new();
                 entries.iter().for_each(|e| *points.entry((e.key, e.value)).or_insert(0) += 1);
-                // From the greatest key on, a point is exceeded by the highest before it or by none.
+                // In order of descending keys, a point is dominated by the highest before it or by none.
                 let mut highest = None;
                 let mut left: Answer = Vec::new();
                 for ((key, value), copies) in points.into_iter().rev() {
@@ -214,8 +213,8 @@ impl Query {
         }
     }
 
-    /// Random rows: values below 100, a quarter as many keys as rows so that keys repeat, and about
-    /// as many rows of each table.
+    /// Returns random rows: values below 100, a quarter as many keys as rows so that keys repeat, and about as many
+    /// rows of each table.
     #[must_use]
     pub fn rows(self, count: usize, rng: &mut Rng) -> Vec<Entry> {
         let keys = (count as u64 / 4).clamp(2, 1 << 20);
@@ -229,7 +228,7 @@ impl Query {
     }
 }
 
-/// At least as large in both dimensions and larger in one.
+/// Returns true if `a` is at least as large as `b` in both dimensions and larger in one.
 pub(super) const fn dominates(a: &Entry, b: &Entry) -> bool {
     a.key >= b.key && a.value >= b.value && (a.key > b.key || a.value > b.value)
 }
@@ -285,7 +284,7 @@ mod tests {
         const MC_CHEETAH: u64 = 10;
         const PAPIZZA: u64 = 11;
         const JELLY_FISH: u64 = 12;
-        // Products: seller and price of each, and ratings: taste and texture.
+        // Products have a seller and a price, ratings a taste and a texture.
         let sellers = [(0, MC_CHEETAH, 4), (0, PAPIZZA, 7), (0, MC_CHEETAH, 2), (0, JELLY_FISH, 5)];
         let ratings = [(0, 7, 5), (0, 8, 6), (0, 9, 4), (0, 5, 7), (0, 3, 3)];
         let distinct = [[MC_CHEETAH, 0, 0], [PAPIZZA, 0, 0], [JELLY_FISH, 0, 0]];

@@ -1,57 +1,57 @@
-//! What happened in a run of the simulation.
+//! The result of a simulation run.
 
 use std::fmt;
 
 use serde::Serialize;
 
-/// How a run ended.
+/// The end of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 pub enum Outcome {
-    /// With the answer of the whole data.
+    /// The answer was that over all rows.
     Correct,
-    /// With another answer.
+    /// The answer was another one.
     Wrong,
-    /// It did not: nothing made progress.
+    /// The run did not end: nothing made progress.
     Stuck,
 }
 
-/// What happened in a run. Packets are entries, unless said otherwise.
+/// The counts of a run. Packets are entries, unless stated otherwise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Report {
-    /// How it ended.
+    /// The end of the run.
     pub outcome: Outcome,
     /// Ticks until the master had the answer, or until the run was given up.
     pub ticks: u64,
-    /// Rows of all workers.
+    /// The number of rows of all workers.
     pub rows: u64,
-    /// Sent by workers, retransmissions included.
+    /// Packets sent by workers, retransmissions included.
     pub sent: u64,
-    /// Of these, sent again.
+    /// Retransmissions among the packets sent.
     pub retransmitted: u64,
     /// Packets of any kind lost on links or in a switch that was down.
     pub lost: u64,
     /// Packets of any kind lost because the master's queue was full.
     pub overflowed: u64,
-    /// Packets of any kind doubled on links.
+    /// Packets of any kind duplicated on links.
     pub duplicated: u64,
-    /// Dropped by the switch because it was not their turn.
+    /// Packets dropped by the switch because it was not their turn.
     pub out_of_turn: u64,
-    /// Pruned by the switch.
+    /// Packets pruned by the switch.
     pub pruned: u64,
-    /// Forwarded by the switch without processing.
+    /// Packets forwarded by the switch without processing.
     pub unprocessed: u64,
-    /// Taken by the master into the query, those of abandoned attempts included.
+    /// Packets taken by the master into the query, those of abandoned attempts included.
     pub delivered: u64,
-    /// Arrived at the master without effect.
+    /// Packets that arrived at the master without effect.
     pub repeated: u64,
-    /// Reboots of the switch.
+    /// The number of reboots of the switch.
     pub reboots: u64,
-    /// Times the query began again.
+    /// The number of times that the query began again.
     pub restarts: u64,
 }
 
 impl Report {
-    /// Entries sent per row, all passes together; 1 is the least for a query of one pass.
+    /// Returns the entries sent per row, all passes together; 1 is the least for a query of one pass.
     #[must_use]
     pub fn sends_per_row(&self) -> f64 {
         self.sent as f64 / self.rows.max(1) as f64

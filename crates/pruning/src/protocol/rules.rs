@@ -1,63 +1,63 @@
-//! What distinguishes the paper's protocol from the repaired one, part by part.
+//! The differences between the paper's protocol and the repaired one, as options.
 
 use serde::Serialize;
 
-/// What the switch does with a packet that comes before its predecessor.
+/// The switch's treatment of a packet that comes before its predecessor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 pub enum Gap {
-    /// Drops it and waits for the predecessor, as the paper does.
+    /// The switch drops the packet and waits for the predecessor, as in the paper.
     Wait,
-    /// Processes it; the predecessor will be forwarded unprocessed when it comes.
+    /// The switch processes the packet, and forwards the predecessor unprocessed when it comes.
     Skip,
 }
 
-/// What the switch believes about a flow after a reboot.
+/// The switch's state of a flow after a reboot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 pub enum Recovery {
-    /// That nothing was processed: the last sequence number is 0, as in registers after a reboot.
+    /// The last sequence number is 0, as in empty registers, as if nothing was processed.
     Zero,
-    /// That the first packet it sees is in turn.
+    /// The first packet after the reboot is taken as the next in turn.
     Adopt,
     /// Like [`Recovery::Adopt`], but packets carry the number of the boot for which they were first
     /// sent, and those of another boot are forwarded unprocessed.
     Epoch,
 }
 
-/// What happens to a pass during which the switch lost its state.
+/// The treatment of a pass during which the switch lost its state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 pub enum OnReboot {
-    /// New entries are pruned again, from empty state. Sound if a verdict needs no more than
-    /// entries that were forwarded *since* the reboot.
+    /// New entries are pruned again, from empty state. This is sound if a verdict depends only on entries that were
+    /// forwarded *since* the reboot.
     Continue,
-    /// The rest of the query is forwarded unprocessed. Sound unless what was dropped is in the switch.
+    /// The rest of the query is forwarded unprocessed. This is sound unless the switch holds dropped entries as sums.
     Forward,
-    /// The query starts again with its first pass. Always sound, and prunes again.
+    /// The query starts again with its first pass. This is always sound, and prunes again.
     Restart,
 }
 
 /// A variant of the protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 pub struct Rules {
-    /// The master drops entries that it has already got, by flow and sequence number.
+    /// True if the master drops entries that it has already received, by flow and sequence number.
     pub deduplicate: bool,
-    /// Packets out of turn.
+    /// The treatment of packets out of turn.
     pub gap: Gap,
-    /// The switch after a reboot.
+    /// The state of the switch after a reboot.
     pub recovery: Recovery,
-    /// Passes that may be replayed (a lookup, an idempotent insertion) process every copy of a
-    /// packet, whatever its sequence number.
+    /// True if passes that may be replayed (a lookup, an idempotent insertion) process every copy of a packet,
+    /// whatever its sequence number.
     pub replay: bool,
-    /// Packets carry the number of their query, and what belongs to another one is ignored.
+    /// True if packets carry the number of their query, and packets of another query are ignored.
     pub query_numbers: bool,
-    /// A worker that crashed has its entries forwarded unprocessed where a verdict may rest on a
-    /// single epoch: it no longer knows for which it first sent them.
+    /// True if the entries of a crashed worker are forwarded unprocessed where a verdict may depend on a single
+    /// epoch. The worker has lost the epochs for which it first sent them.
     pub forget_after_crash: bool,
-    /// Overrides what the query says about lost state; only with [`Recovery::Epoch`].
+    /// Overrides the query's rule about lost state; only with [`Recovery::Epoch`].
     pub on_reboot: Option<OnReboot>,
 }
 
 impl Rules {
-    /// The protocol as section 7.2 describes it.
+    /// Returns the protocol as section 7.2 describes it.
     #[must_use]
     pub const fn paper() -> Self {
         Self {
@@ -71,7 +71,7 @@ impl Rules {
         }
     }
 
-    /// The protocol with everything repaired that the paper leaves open.
+    /// Returns the protocol with repairs for everything that the paper leaves open.
     #[must_use]
     pub const fn repaired() -> Self {
         Self {

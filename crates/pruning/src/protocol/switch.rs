@@ -1,4 +1,4 @@
-//! The switch's part: is it this packet's turn, what does the pruner say, who acknowledges.
+//! The switch's part: the turn of a packet, the pruner's verdict, and acknowledgements.
 
 use std::collections::BTreeMap;
 
@@ -7,41 +7,41 @@ use super::prune::Pruner;
 use super::query::Query;
 use super::rules::{Gap, Recovery, Rules};
 
-/// What the switch does with an entry.
+/// The switch's action on an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Action {
-    /// Processed and sent on to the master.
+    /// The entry is processed and sent on to the master.
     Forward,
-    /// Sent on to the master unprocessed.
+    /// The entry is sent on to the master unprocessed.
     ForwardUnprocessed,
-    /// Processed, dropped and acknowledged to the worker.
+    /// The entry is processed, dropped and acknowledged to the worker.
     Prune,
-    /// Acknowledged to the worker unprocessed: the switch has it already, or there is nothing to read.
+    /// The entry is acknowledged to the worker unprocessed: the switch holds it already, or there is nothing to read.
     Confirm,
-    /// Sent on to the master with what was read in the place of its values.
+    /// The entry is sent on to the master with the sum that was read in place of its values.
     Read(Entry),
-    /// Dropped silently: it is not this packet's turn.
+    /// The entry is dropped silently, because it is not its turn.
     Drop,
 }
 
-/// The switch.
+/// The state machine of the switch.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Switch<P> {
     rules: Rules,
     query: Query,
-    /// The number of the query that its program is for.
+    /// The number of the query that its program serves.
     number: u16,
     pruner: P,
-    /// How often it has booted, not counting the first time.
+    /// The number of boots, not counting the first.
     boot: u32,
     /// The last sequence number processed, by flow and pass.
     last: BTreeMap<(u16, u8), u32>,
-    /// The number before the first.
+    /// The number before the first sequence number.
     first: u32,
 }
 
-/// Whether a sequence number comes after another, as in RFC 1982: numbers wrap, and those of a flow
-/// are less than half of all apart.
+/// Returns true if a sequence number comes after another, as in RFC 1982: numbers wrap, and those of a flow are less
+/// than half of the range apart.
 const fn is_after(id: u32, other: u32) -> bool {
     id.wrapping_sub(other).wrapping_sub(1) < 1 << 31
 }
@@ -66,7 +66,7 @@ impl<P: Pruner> Switch<P> {
         self.pruner.reset();
     }
 
-    /// The control plane installs the program anew, for the query of this number.
+    /// Installs the program anew, like the control plane, for the query with this number.
     pub(super) fn install(&mut self, number: u16) {
         self.number = number;
         self.last.clear();
@@ -99,9 +99,9 @@ impl<P: Pruner> Switch<P> {
         if self.pruner.prune(name, entry) { Action::Prune } else { Action::Forward }
     }
 
-    /// Where the switch keeps what it drops ([`Query::holds`]): entries are processed one after the other,
-    /// so that a copy with an earlier number is of an entry that was. A group keeps its cell, so that
-    /// whether that entry was added is whether its group is held now.
+    /// Handles an entry of a query that holds sums ([`Query::holds`]). Entries are processed one after the other, so
+    /// a copy with an earlier number is of a processed entry. A group keeps its cell, so the original was added if
+    /// and only if its group is held now.
     fn hold(&mut self, name: &Name, entry: &Entry) -> Action {
         if name.pass > 0 {
             return match self.pruner.read(entry.key) {

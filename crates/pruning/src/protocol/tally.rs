@@ -1,31 +1,31 @@
-//! Many runs of the simulation, added up.
+//! Totals over many runs of the simulation.
 
 use std::ops::Range;
 
 use super::{Config, ConfigError, Outcome, Report, simulate};
 
-/// Totals over many runs.
+/// The totals of several runs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Runs.
+    /// The number of runs.
     pub runs: u64,
-    /// Runs with the right answer.
+    /// The number of runs with the right answer.
     pub correct: u64,
-    /// Runs with a wrong answer.
+    /// The number of runs with a wrong answer.
     pub wrong: u64,
-    /// Runs without an answer.
+    /// The number of runs without an answer.
     pub stuck: u64,
-    /// Entries sent, retransmissions included.
+    /// Entries sent by workers, retransmissions included.
     pub sent: u64,
-    /// Rows of all runs.
+    /// Rows of all workers and runs.
     pub rows: u64,
     /// Entries that the switch pruned.
     pub pruned: u64,
-    /// Entries that came to the master without effect.
+    /// Entries that arrived at the master without effect.
     pub repeated: u64,
     /// Reboots of the switch.
     pub reboots: u64,
-    /// The least seed of a wrong answer.
+    /// The least seed of a run with a wrong answer.
     pub first_wrong: Option<u64>,
     /// The least seed of a run that got stuck.
     pub first_stuck: Option<u64>,
@@ -65,7 +65,7 @@ impl Tally {
         self.reboots += report.reboots;
     }
 
-    /// The sum of both.
+    /// Returns the sum of both totals.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         let least = |a: Option<u64>, b: Option<u64>| a.into_iter().chain(b).min();
@@ -84,7 +84,7 @@ impl Tally {
         }
     }
 
-    /// Entries sent for each row, all passes together; 0 without rows.
+    /// Returns the entries sent for each row, all passes together, or 0 without rows.
     #[must_use]
     pub fn sends_per_row(&self) -> f64 {
         self.sent as f64 / self.rows.max(1) as f64
@@ -96,7 +96,7 @@ mod tests {
     use super::super::{Query, Reboots, Rules};
     use super::*;
 
-    /// Many more in `simulate/tests.rs`, if asked for.
+    /// `simulate/tests.rs` has a longer test, behind an environment variable.
     #[test]
     fn the_repaired_protocol_is_never_wrong() {
         let runs = 100;
@@ -107,7 +107,7 @@ mod tests {
         }
     }
 
-    /// Its two faults: it waits forever after a reboot, and counts twice when an acknowledgement
+    /// The paper's protocol has two faults: it waits forever after a reboot, and counts twice when an acknowledgement
     /// is lost.
     #[test]
     fn the_papers_protocol_deadlocks_and_double_counts() {

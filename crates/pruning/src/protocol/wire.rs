@@ -1,8 +1,8 @@
 //! Packets of the protocol as datagrams, big-endian.
 //!
-//! Every datagram begins with the packet of Figure 4 ([`crate::switch::Packet`]). An entry's has the
-//! epoch and the values that the program parses; all others have none, and the switch lets them
-//! pass. Behind it is what the switch does not look at:
+//! Every datagram begins with the packet of Figure 4 ([`crate::switch::Packet`]). An entry's has the epoch and the
+//! values that the program parses. All others have no values, and the switch lets them pass. The switch ignores the
+//! bytes behind it:
 //!
 //! | bytes | what |
 //! |---|---|
@@ -11,10 +11,10 @@
 //! | entry: 4, 1, 8, 8 | epoch in which it was first sent, table, key, value |
 //! | ACK of the master: 4, 4 | epoch, newest boot; the header has the identifier |
 //! | FIN, RESTART: 4 | attempt |
-//! | GO: 4, 4, 4, 2, 8 each | attempt, part, parts, how many keys, keys |
+//! | GO: 4, 4, 4, 2, 8 each | attempt, part, parts, number of keys, keys |
 //!
-//! The switch acknowledges by sending the entry back, so that is an ACK to a worker; the epoch in its
-//! header has become the number of the boot. A GO with no part says that all keys are wanted.
+//! The switch acknowledges by sending the entry back, so a worker reads an entry as an ACK; the epoch in its header
+//! was replaced by the number of the boot. A GO with 0 parts requests all keys.
 
 use super::fast_path::packet;
 use super::packet::{Entry, Name, Packet};
@@ -28,41 +28,41 @@ const FIN: u8 = 3;
 const GO: u8 = 4;
 const RESTART: u8 = 5;
 
-/// The flow of entries that no program looks at.
+/// The flow of entries that no program processes.
 const UNSERVED: u16 = u16::MAX;
 
-/// Keys in a part of a GO: a datagram stays below the 1,472 bytes of an Ethernet frame.
+/// The number of keys in a part of a GO, which keeps a datagram below the 1,472 bytes of an Ethernet frame.
 const KEYS: usize = 128;
 
-/// How entries of a query are laid out.
+/// The layout of a query's entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Wire {
     query: Query,
-    /// Values that the program parses, without the epoch.
+    /// The number of values that the program parses, without the epoch.
     values: usize,
 }
 
-/// What a datagram says.
+/// The content of a datagram.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Datagram {
-    /// Itself.
+    /// A whole packet.
     Whole(Packet),
-    /// A part of a GO, from 0, of so many.
+    /// Part `part` (from 0) of the `parts` parts of a GO.
     Part { query: u16, worker: u16, pass: u8, attempt: u32, part: u32, parts: u32, keys: Vec<u64> },
 }
 
 impl Wire {
-    /// For a query whose program parses so many values.
+    /// Creates the layout for a query whose program parses `values` values.
     pub(super) const fn new(query: Query, values: usize) -> Self {
         Self { query, values }
     }
 
-    /// The flows of a worker, one for each role in a join.
+    /// Returns the values that packets carry, which determine the flows of a worker.
     pub(super) const fn carries(self) -> Carries {
         self.query.carries()
     }
 
-    /// The datagrams of a packet: one, or several of a GO with keys.
+    /// Adds the datagrams of a packet to `out`: one, or several for a GO with many keys.
     pub(super) fn write(self, packet: &Packet, out: &mut Vec<Vec<u8>>) {
         match packet {
             Packet::Entry { name, entry, stamp: _ } => out.push(self.entry(name, entry)),
@@ -92,7 +92,7 @@ impl Wire {
                     None => 0,
                     Some(_) => parts.len().max(1),
                 };
-                // No key is wanted, or all are: either is a single datagram.
+                // No key is requested, or all are; either is a single datagram.
                 if parts.is_empty() {
                     parts.push(&[]);
                 }
@@ -114,13 +114,13 @@ impl Wire {
         let (fid, words) = match parsed {
             Some((role, words)) if self.query == Query::Join => (4 * name.fid + role, words),
             Some((_, words)) => (name.fid, words),
-            // It has its turn like all others; key 0 is held nowhere.
+            // The entry must have its turn like all others; key 0 is never held.
             None if self.query.holds() && entry.pass == 0 => (name.fid, [0; 3]),
             None => (UNSERVED, [0; 3]),
         };
         let mut values = vec![name.epoch];
         values.extend_from_slice(words.get(..self.values).unwrap_or_default());
-        // At most four values.
+        // There are at most four values.
         let header = switch::Packet::new(fid, name.id, values).encode();
         let mut bytes = header.unwrap_or_default();
         tail(&mut bytes, ENTRY, name.query, name.fid, name.pass);
@@ -131,7 +131,7 @@ impl Wire {
         bytes
     }
 
-    /// What a worker reads: an entry is an acknowledgement.
+    /// Reads a datagram to a worker, where an entry is an acknowledgement.
     pub(super) fn to_worker(self, bytes: &[u8]) -> Option<Datagram> {
         match self.read(bytes)? {
             Datagram::Whole(Packet::Entry { name, stamp, .. }) => {
@@ -141,7 +141,7 @@ impl Wire {
         }
     }
 
-    /// What the bytes say; none if they are of nobody who speaks this protocol.
+    /// Reads a datagram; none if it does not belong to this protocol.
     pub(super) fn read(self, bytes: &[u8]) -> Option<Datagram> {
         let header = switch::Packet::parse(bytes).ok()?;
         let mut rest = Reader(bytes.get(switch::HEADER_BYTES + 4 * header.values.len()..)?);
@@ -197,14 +197,14 @@ impl Wire {
     }
 }
 
-/// The worker that a datagram comes from or goes to.
+/// Returns the worker that a datagram comes from or goes to.
 pub(super) fn worker(bytes: &[u8]) -> Option<u16> {
     let values = usize::from(*bytes.get(switch::HEADER_BYTES - 1)?);
     let mut rest = Reader(bytes.get(switch::HEADER_BYTES + 4 * values + 3..)?);
     Some(rest.number::<2>()? as u16)
 }
 
-/// The bytes behind the header.
+/// Returns the bytes behind the header.
 pub(super) fn payload(bytes: &[u8]) -> &[u8] {
     let values = bytes.get(switch::HEADER_BYTES - 1).map_or(0, |n| usize::from(*n));
     bytes.get(switch::HEADER_BYTES + 4 * values..).unwrap_or_default()
@@ -223,7 +223,7 @@ fn tail(bytes: &mut Vec<u8>, kind: u8, query: u16, worker: u16, pass: u8) {
     bytes.push(pass);
 }
 
-/// Big-endian numbers, one after the other.
+/// A reader of big-endian numbers.
 struct Reader<'a>(&'a [u8]);
 
 impl Reader<'_> {
@@ -285,7 +285,7 @@ mod tests {
         }
     }
 
-    /// The header is what the program parses: epoch, key, value; a worker reads it as an acknowledgement.
+    /// The header is what the program parses: epoch, key, value. A worker reads it as an acknowledgement.
     #[test]
     fn an_entry_begins_with_the_packet_of_figure_4() {
         let wire = Wire::new(Query::GroupByMax, 2);
@@ -299,11 +299,11 @@ mod tests {
         let entry = Entry { pass: 1, table: 1, ..entry };
         let bytes = written(join, &Packet::Entry { name: NAME, entry, stamp: 0 }).remove(0);
         assert_eq!(switch::Packet::parse(&bytes), Ok(switch::Packet::new(11, 77, [5, 7])));
-        // The second pass of HAVING is no program's.
+        // The second pass of HAVING is not processed by any program.
         let having = Wire::new(Query::HavingSum { above: 3 }, 2);
         let bytes = written(having, &Packet::Entry { name: NAME, entry, stamp: 0 }).remove(0);
         assert_eq!(switch::Packet::parse(&bytes).unwrap().fid, UNSERVED);
-        // What cannot be added up has its turn.
+        // An entry that cannot be summed still has its turn.
         let sums = Wire::new(Query::GroupSum { cells: 3 }, 2);
         let entry = Entry { pass: 0, key: 1 << 40, ..entry };
         let bytes = written(sums, &Packet::Entry { name, entry, stamp: 0 }).remove(0);

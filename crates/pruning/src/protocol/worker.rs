@@ -6,10 +6,10 @@ use super::packet::{Entry, Name, Packet};
 use super::query::Query;
 use super::rules::{OnReboot, Rules};
 
-/// The epoch of entries whose first one is no longer known: no boot has this number.
+/// The epoch of entries whose first epoch was lost; no boot has this number.
 const UNKNOWN_EPOCH: u32 = u32::MAX;
 
-/// A worker with its rows.
+/// The state machine of a worker, with its rows.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Worker {
     fid: u16,
@@ -17,9 +17,9 @@ pub(super) struct Worker {
     rules: Rules,
     /// The number of the query.
     number: u16,
-    /// The number before its first entry's.
+    /// The identifier before its first entry's.
     first: u32,
-    /// Whether it began again without knowing what it had sent.
+    /// True if it began again without its record of sent entries.
     crashed: bool,
     rows: Arc<[Entry]>,
     /// The entries of this pass.
@@ -27,15 +27,15 @@ pub(super) struct Worker {
     pass: u8,
     /// The boot in which the query (re)started.
     attempt: u32,
-    /// The newest boot it knows of.
+    /// The newest boot that it has received.
     newest: u32,
-    /// For each entry sent so far, its epoch and whether it is acknowledged.
+    /// For each entry sent so far, its epoch, and true if it is acknowledged.
     sent: Vec<(u32, bool)>,
-    /// Entries up to here are all acknowledged.
+    /// The number of leading entries that are all acknowledged.
     acknowledged: usize,
-    /// Counts passes and restarts, so that a timer knows whether it still means anything.
+    /// The number of passes and restarts, by which a timer detects that it is obsolete.
     round: u32,
-    /// Whether the master has confirmed the end of the query.
+    /// True if the master has confirmed the end of the query.
     done: bool,
 }
 
@@ -68,7 +68,7 @@ impl Worker {
         worker
     }
 
-    /// Loses all but its rows, and begins the query again.
+    /// Loses everything but its rows, and begins the query again.
     pub(super) fn crash(&mut self) {
         let rows = Arc::clone(&self.rows);
         *self = Self {
@@ -95,7 +95,7 @@ impl Worker {
         self.round
     }
 
-    /// Whether the master has confirmed the end of the query.
+    /// Returns true if the master has confirmed the end of the query.
     pub(super) const fn is_done(&self) -> bool {
         self.done
     }
@@ -112,7 +112,7 @@ impl Worker {
         self.round += 1;
     }
 
-    /// The next entry that was never sent, if fewer than `window` are in flight.
+    /// Returns the next entry that was never sent, if fewer than `window` are in flight.
     pub(super) fn next(&mut self, window: usize) -> Option<Packet> {
         let index = self.sent.len();
         if self.done
@@ -131,14 +131,14 @@ impl Worker {
         Some(self.packet(index, epoch))
     }
 
-    /// Entry `id` of this round once more, unless it is acknowledged.
+    /// Returns entry `id` of this round once more, unless it is acknowledged.
     pub(super) fn again(&self, round: u32, id: u32) -> Option<Packet> {
         let index = self.index(id);
         let (epoch, acknowledged) = *self.sent.get(index)?;
         (round == self.round && !acknowledged && !self.done).then(|| self.packet(index, epoch))
     }
 
-    /// Identifiers of entries that are in flight.
+    /// Iterates over the identifiers of entries that are in flight.
     pub(super) fn unacknowledged(&self) -> impl Iterator<Item = u32> + '_ {
         let sent = self.sent.iter().zip(1u32..);
         let open = sent.filter(|((_, acknowledged), _)| !acknowledged);
@@ -146,12 +146,12 @@ impl Worker {
         open.map(move |(_, id)| first.wrapping_add(id))
     }
 
-    /// The position of the entry with this identifier.
+    /// Returns the position of the entry with this identifier.
     const fn index(&self, id: u32) -> usize {
         id.wrapping_sub(self.first).wrapping_sub(1) as usize
     }
 
-    /// FIN, once all entries of the pass are acknowledged and until the master answers.
+    /// Returns FIN once all entries of the pass are acknowledged, until the master answers.
     pub(super) fn fin(&self) -> Option<Packet> {
         let finished = self.acknowledged == self.entries.len() && !self.done;
         finished.then_some(Packet::Fin {
@@ -168,7 +168,7 @@ impl Worker {
         Packet::Entry { name, entry: self.entries[index], stamp: 0 }
     }
 
-    /// Takes what the switch or the master says. Returns whether that was news.
+    /// Takes a packet of the switch or the master. Returns true if it contained news.
     pub(super) fn on_packet(&mut self, packet: &Packet) -> bool {
         if self.rules.query_numbers && packet.query() != self.number {
             return false;
@@ -205,7 +205,7 @@ impl Worker {
     }
 
     fn on_ack(&mut self, name: &Name) -> bool {
-        // An acknowledgement of an earlier pass or attempt says nothing about this one.
+        // An acknowledgement of an earlier pass or attempt has no effect on this one.
         if name.pass != self.pass || self.done {
             return false;
         }

@@ -1,9 +1,9 @@
-//! Writing a [`Program`] step by step.
+//! A builder that assembles a [`Program`] step by step.
 
 use super::hash::Hash;
 use super::program::{Cell, Field, FieldId, Program, Register, RegisterId, Stage, Table};
 
-/// Collects the parts of a [`Program`] and hands out their identifiers.
+/// Collects the parts of a [`Program`] and returns their identifiers.
 #[derive(Debug, Clone)]
 pub struct Builder {
     program: Program,
@@ -62,7 +62,7 @@ impl Builder {
         RegisterId((self.program.registers.len() - 1) as u16)
     }
 
-    /// Adds a hash unit and gives its number.
+    /// Adds a hash unit and returns its number.
     pub fn hash(
         &mut self,
         name: impl Into<String>,
@@ -73,7 +73,7 @@ impl Builder {
         self.hash_from(name, polynomial, u32::MAX, inputs, bits)
     }
 
-    /// As [`Builder::hash`], with another initial value than all ones.
+    /// Like [`Builder::hash`], but with an initial value other than all ones.
     pub fn hash_from(
         &mut self,
         name: impl Into<String>,
@@ -102,7 +102,7 @@ impl Builder {
         }
     }
 
-    /// The program so far.
+    /// Returns the finished program.
     #[must_use]
     pub fn finish(self) -> Program {
         self.program

@@ -1,8 +1,7 @@
-//! A program as the interpreter runs it.
+//! A program in the form that the interpreter runs.
 //!
-//! All that a table can read, fields, constants, action data, hashes, the cell of a register and what
-//! the ALU made of it, lies in one array of words. An operand is a position there, so reading one is
-//! the same for all kinds.
+//! All that a table can read lies in one array of words: fields, constants, action data, hashes, the cell of a
+//! register and the ALU's results. An operand is a position in that array, so all kinds of operands are read alike.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,27 +14,26 @@ use super::program::{
 use super::stateful::{AluOperand, Compare, Half, Index, Sign, Source, Stateful, Update, When};
 use super::validate::ProgramError;
 
-/// A position in the array of words. What a table needs should be small: a program is to stay in the
-/// first-level cache beside its data.
+/// A position in the array of words. It is small so that a program fits the first-level cache beside its data.
 pub(super) type Word = u16;
-/// The most words that positions can address.
+/// The greatest number of words that positions can address.
 const MOST_WORDS: usize = 1 << Word::BITS;
 
-/// The words that follow the fields: the cell as it was (a pair's high number after the low one),
-/// what the ALU made of both, its predicate, and the complement of the cell.
+/// The words that follow the fields: the cell before the access (a pair's high number after the low one), the ALU's
+/// results for both, its predicate, and the complement of the cell.
 const MEM_LO: usize = 0;
 const MEM_HI: usize = 1;
 const ALU_LO: usize = 2;
 const ALU_HI: usize = 3;
 const PREDICATE: usize = 4;
 const NOT_MEM_LO: usize = 5;
-/// Their number.
+/// The number of words that the ALU uses.
 const ALU_WORDS: usize = 6;
 
 /// The predicate of an absent update: it never runs.
 const NEVER: When = When(0);
 
-/// The program's tables, in order.
+/// The program's tables in order, and the words that they read.
 #[derive(Debug, Clone)]
 pub(super) struct Decoded {
     pub(super) tables: Vec<DecodedTable>,
@@ -58,10 +56,10 @@ struct HashUnit {
     to: usize,
 }
 
-/// A table.
+/// One table with its gateway, matcher and actions.
 #[derive(Debug, Clone)]
 pub(super) struct DecodedTable {
-    /// The least and greatest number of values of the packets that it looks at.
+    /// The least and greatest number of values in the packets that the table runs for.
     pub(super) carried: [u8; 2],
     gateway: Gate,
     matcher: Matcher,
@@ -114,8 +112,8 @@ pub(super) struct DecodedAccess {
     outputs: Box<[(When, Word)]>,
 }
 
-/// `± left ± right − constant`, and in which bit of `holds` to look for its sign: 0 if it is negative,
-/// 1 if zero, 2 if positive.
+/// The comparison of `± left ± right − constant` with zero. `holds` has a bit for each sign of the result: bit 0 if
+/// negative, 1 if zero, 2 if positive.
 #[derive(Debug, Clone, Copy, Default)]
 struct DecodedCompare {
     constant: i64,
@@ -134,7 +132,7 @@ struct DecodedUpdate {
     b: Word,
 }
 
-/// What an access did: the cell, before and after.
+/// The result of an access: the cell's index, and its content before and after.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Accessed {
     pub(super) index: u32,
@@ -186,7 +184,7 @@ impl Decoded {
         })
     }
 
-    /// The action of a table that runs, if any; its data are among the words then.
+    /// Returns the action of a table that runs, if any, and copies its data to the words.
     #[inline(always)]
     pub(super) fn choose<'a>(
         &self,
@@ -212,7 +210,7 @@ impl Decoded {
         table.actions.get(number).map(|action| (number, action))
     }
 
-    /// Runs an action, and writes what it computes, in the order of [`DecodedAction::to`].
+    /// Runs an action and writes its results, in the order of [`DecodedAction::to`].
     #[inline(always)]
     pub(super) fn run(
         &self,
@@ -244,10 +242,10 @@ impl Decoded {
 }
 
 impl DecodedAccess {
-    /// The new cell. Semantics as in the open Tofino backend of p4c: two comparators without
-    /// wrap-around, up to two updates for each half that run if their predicate holds and are OR-ed
-    /// if both do, and an output that is 0 unless its predicate holds. A single-width register leaves
-    /// the high half free as a scratch result that starts at 0.
+    /// Returns the new cell. The semantics are those of the open Tofino backend of p4c: two comparators without
+    /// wrap-around, and up to two updates for each half that run if their predicate holds and are OR-ed if both do.
+    /// An output is 0 unless its predicate holds. In a single-width register the high half is a scratch result that
+    /// starts at 0.
     #[inline(always)]
     fn run(
         &self,
@@ -271,7 +269,7 @@ impl DecodedAccess {
         [lo, if self.pair { hi } else { old[1] }]
     }
 
-    /// The new value of one half. The case is unpredictable, so no branch depends on it.
+    /// Returns the new value of one half. The case is unpredictable, so no branch depends on it.
     #[inline(always)]
     fn update(&self, half: usize, case: u8, old: u32, words: &[u32]) -> u32 {
         let (mut result, mut updated) = (0, false);
@@ -288,7 +286,7 @@ impl DecodedAccess {
 }
 
 impl DecodedCompare {
-    /// 1 if it holds, else 0.
+    /// Returns 1 if the comparison holds, else 0.
     #[inline(always)]
     fn holds(&self, words: &[u32]) -> u8 {
         if self.holds == 0 {
@@ -300,7 +298,7 @@ impl DecodedCompare {
     }
 }
 
-/// What decoding needs to know, and the constants that it has seen.
+/// The decoder's input, and the constants and action data collected so far.
 struct Decoder<'a> {
     program: &'a Program,
     alu: usize,

@@ -1,17 +1,18 @@
-//! Placing a program's tables into a target's stages, or saying why they do not fit.
+//! Places a program's tables into a target's stages, or lists the reasons why they do not fit.
 //!
-//! Stage by stage, the tables whose dependencies are placed go in while there is room, those with the
-//! longest chain of dependents first. Two tables depend on each other if one matches or computes on
-//! what the other writes, or both write the same field: the later one needs a later stage. If one only overwrites what the other reads, they may
-//! share a stage.
+//! The stages are filled one by one. Each takes the tables whose dependencies are placed, while there is room, those
+//! with the longest chain of dependents first. Two tables depend on each other if one matches or computes on what the
+//! other writes, or if both write the same field: the later one then needs a later stage. If the later one only
+//! overwrites what the earlier one reads, they may share a stage.
 //!
-//! What is modelled: stages, stateful ALUs and their operands, constants and outputs, SRAM, map
-//! RAM and TCAM blocks, logical tables, gateways and their widths, hash slices, crossbar bytes and
-//! header vector containers, those of Ethernet, IPv4 and UDP among them. Beside a program's own tables
-//! those are placed that every packet needs, or that follow from what the program does with packets:
-//! the one that chooses the port by the IPv4 address, and behind the verdicts what rewrites headers
-//! and what turns a packet back to its sender. What is not modelled: which SRAM rows a bus reaches,
-//! field overlay, parser and deparser limits, popping the entries of a packet with several.
+//! The model covers stages, stateful ALUs and their operands, constants and outputs, SRAM, map RAM and TCAM blocks,
+//! logical tables, gateways and their widths, hash slices, crossbar bytes, and header vector containers, including
+//! those of Ethernet, IPv4 and UDP. Beside a program's own tables it places the tables that every packet needs: one
+//! that chooses the port by the IPv4 address and, behind the verdicts, those that rewrite headers, discard packets
+//! and return packets to their sender.
+//!
+//! The model leaves out which SRAM rows a bus reaches, field overlay, parser and deparser limits, and popping entries
+//! from packets with several.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -25,22 +26,22 @@ use super::stateful::{Index, Source, Stateful};
 use super::target::Target;
 use super::validate::ProgramError;
 
-/// What the tables placed in one stage take of it.
+/// The resources that the tables of one stage use.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StageUse {
-    /// The tables' names.
+    /// The names of the tables in the stage.
     pub tables: Vec<String>,
-    /// Stateful ALUs.
+    /// Stateful ALUs, one for each register array.
     pub stateful_alus: usize,
     /// Tables that match in TCAM.
     pub ternary_tables: usize,
-    /// Gateways.
+    /// Gateways, one for each table with a condition.
     pub gateways: usize,
     /// SRAM blocks, for registers and exact tables.
     pub sram_blocks: u64,
-    /// Map RAMs.
+    /// Map RAMs, for register arrays.
     pub map_rams: u64,
-    /// TCAM blocks.
+    /// TCAM blocks, for ternary tables.
     pub tcam_blocks: u64,
     /// Hash distribution slices of 16 bits.
     pub hash_slices: usize,
@@ -58,17 +59,17 @@ pub struct StageUse {
 /// A program laid out on a target.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Placement {
-    /// The program's name.
+    /// The name of the program.
     pub program: String,
-    /// The target's name.
+    /// The name of the target.
     pub target: String,
-    /// What each used stage holds, from the first.
+    /// The resources of each used stage, from the first.
     pub stages: Vec<StageUse>,
-    /// Register memory as declared, bits.
+    /// Register memory in bits, as declared.
     pub register_bits: u64,
-    /// Header vector bits.
+    /// Bits of the header vector that headers and fields take.
     pub phv_bits: usize,
-    /// Of these, bits of the program's own metadata.
+    /// Bits of [`Placement::phv_bits`] that are the program's own metadata.
     pub metadata_bits: usize,
     /// Control-plane entries in exact tables.
     pub exact_entries: usize,
@@ -77,25 +78,25 @@ pub struct Placement {
 }
 
 impl Placement {
-    /// Stateful ALUs in all.
+    /// Returns the number of stateful ALUs in all stages.
     #[must_use]
     pub fn stateful_alus(&self) -> usize {
         self.stages.iter().map(|s| s.stateful_alus).sum()
     }
 
-    /// SRAM blocks in all.
+    /// Returns the number of SRAM blocks in all stages.
     #[must_use]
     pub fn sram_blocks(&self) -> u64 {
         self.stages.iter().map(|s| s.sram_blocks).sum()
     }
 
-    /// TCAM blocks in all.
+    /// Returns the number of TCAM blocks in all stages.
     #[must_use]
     pub fn tcam_blocks(&self) -> u64 {
         self.stages.iter().map(|s| s.tcam_blocks).sum()
     }
 
-    /// Output bits of the hash units, in all.
+    /// Returns the output bits of the hash units in all stages.
     #[must_use]
     pub fn hash_bits(&self) -> usize {
         self.stages.iter().map(|s| s.hash_bits).sum()
@@ -133,7 +134,7 @@ impl fmt::Display for Placement {
     }
 }
 
-/// Why a program does not fit a target.
+/// The reason why a program does not fit a target.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum Misfit {
@@ -143,29 +144,29 @@ pub enum Misfit {
     /// The chain of dependent or crowded-out tables is too long.
     #[error("needs {needed} stages, the target has {available}")]
     Stages {
-        /// Stages that the placement takes.
+        /// The number of stages that the placement takes.
         needed: usize,
-        /// Stages that the target has.
+        /// The number of stages that the target has.
         available: usize,
     },
-    /// One table alone takes more than a stage has.
+    /// One table alone needs more than a stage has.
     #[error("table `{table}` needs {needed} {resource}, a stage has {available}")]
     Table {
-        /// The table.
+        /// The name of the table.
         table: String,
-        /// What it lacks.
+        /// The resource that the stage lacks.
         resource: &'static str,
-        /// What it takes.
+        /// The amount that the table needs.
         needed: u64,
-        /// What there is.
+        /// The amount that the target has.
         available: u64,
     },
-    /// A stateful ALU or gateway cannot do what a table asks.
+    /// A table needs something that a stateful ALU or gateway cannot do.
     #[error("table `{table}`: {reason}")]
     Rule {
-        /// The table.
+        /// The name of the table.
         table: String,
-        /// What it cannot do.
+        /// The limit that the table breaks.
         reason: String,
     },
     /// The header and metadata fields do not fit the containers.
@@ -173,9 +174,9 @@ pub enum Misfit {
         "the fields need {needed} bits of header vector containers, the target has {available}"
     )]
     Phv {
-        /// Bits of the containers that the fields take.
+        /// The number of container bits that the fields take.
         needed: usize,
-        /// Bits of all containers.
+        /// The number of bits of all containers.
         available: usize,
     },
 }
@@ -184,7 +185,7 @@ pub enum Misfit {
 ///
 /// # Errors
 ///
-/// Every reason why it does not fit, the stage count last.
+/// Returns every reason why it does not fit, with the number of stages last.
 pub fn fit(program: &Program, target: &Target) -> Result<Placement, Vec<Misfit>> {
     program.validate().map_err(|error| vec![Misfit::Invalid(error)])?;
     let mut misfits = Vec::new();
@@ -228,8 +229,8 @@ pub fn fit(program: &Program, target: &Target) -> Result<Placement, Vec<Misfit>>
     })
 }
 
-/// What happens to packets behind a program's own tables: headers are rewritten, what is discarded is
-/// dropped, and if all verdicts are to drop, the packet is turned back.
+/// Returns the tables behind a program's own: one that rewrites headers, one that discards packets, and one that
+/// returns a packet to its sender if all verdicts drop.
 fn closing(program: &Program) -> Vec<Table> {
     let mut tables = Vec::new();
     if !program.rewrites.is_empty() {
@@ -248,7 +249,7 @@ fn closing(program: &Program) -> Vec<Table> {
     tables
 }
 
-/// For each table, the earlier ones that it depends on and by how many stages it must follow.
+/// Returns, for each table, the earlier ones that it depends on and by how many stages it must follow them.
 fn dependencies(program: &Program, tables: &[&Table]) -> Vec<Vec<(usize, usize)>> {
     let sets: Vec<_> = tables.iter().map(|table| (program.reads(table), table.writes())).collect();
     let overlap = |a: &[FieldId], b: &[FieldId]| a.iter().any(|field| b.contains(field));
@@ -267,8 +268,8 @@ fn dependencies(program: &Program, tables: &[&Table]) -> Vec<Vec<(usize, usize)>
         .collect()
 }
 
-/// List scheduling: stage by stage, of the tables that may go in, those with the longest chain of
-/// dependents first.
+/// Schedules tables by list scheduling: each stage takes, of the tables that are ready, those with the longest chain
+/// of dependents first.
 fn schedule(program: &Program, target: &Target, tables: &[&Table]) -> Vec<StageUse> {
     let dependencies = dependencies(program, tables);
     let mut chain = vec![0; tables.len()];
@@ -281,7 +282,7 @@ fn schedule(program: &Program, target: &Target, tables: &[&Table]) -> Vec<StageU
     order.sort_by_key(|&table| std::cmp::Reverse(chain[table]));
     let mut placed: Vec<Option<usize>> = vec![None; tables.len()];
     let mut stages: Vec<StageUse> = Vec::new();
-    // Blocks may be so small that a stage cannot hold the table; such a target has other means.
+    // On a target whose blocks are so small that no stage can hold the table, forwarding is not modelled.
     let mut forwards = StageUse::default().forwarding(target).overfull(target).is_some();
     while placed.contains(&None) || !forwards {
         let number = stages.len();
@@ -315,7 +316,7 @@ fn schedule(program: &Program, target: &Target, tables: &[&Table]) -> Vec<StageU
 }
 
 impl StageUse {
-    /// This stage with one more table.
+    /// Returns the use of this stage with one more table.
     fn with(&self, program: &Program, target: &Target, table: &Table) -> Self {
         let mut used = self.clone();
         used.tables.push(table.name.clone());
@@ -382,10 +383,10 @@ impl StageUse {
         used
     }
 
-    /// This stage with the table that chooses the port, by the IPv4 address; no field of a program
-    /// depends on it.
+    /// Returns the use of this stage with the table that chooses the port by the IPv4 address. It does not depend on
+    /// any field of a program.
     fn forwarding(&self, target: &Target) -> Self {
-        /// Entries that P4 gives a table unless it says otherwise.
+        /// The default size of a P4 table.
         const ENTRIES: u64 = 1024;
         /// The address, the port, the action's number and the valid bit.
         const BITS: u64 = 32 + 9 + 8;
@@ -396,7 +397,7 @@ impl StageUse {
         used
     }
 
-    /// The first resource that this stage has too little of: name, needed, available.
+    /// Returns the first resource that exceeds the target: name, needed, available.
     fn overfull(&self, target: &Target) -> Option<(&'static str, u64, u64)> {
         let of = |n: usize| n as u64;
         [
@@ -424,11 +425,11 @@ impl StageUse {
     }
 }
 
-/// What a single ALU or gateway cannot do.
+/// Reports each limit of a single stateful ALU or gateway that the table breaks.
 fn rules(program: &Program, target: &Target, table: &Table, misfits: &mut Vec<Misfit>) {
     let mut broken =
         |reason: String| misfits.push(Misfit::Rule { table: table.name.clone(), reason });
-    // The bits of each field that the gateway looks at, on the wide bus or on the narrow one.
+    // The bits of each field that the gateway compares, on the wide bus or on the narrow one.
     let (mut wide, mut narrow) = (HashMap::new(), HashMap::new());
     for test in table.gateway.all_of.iter().flatten() {
         let bits = test.mask & program.fields[test.field.index()].mask();
@@ -514,14 +515,14 @@ fn rules(program: &Program, target: &Target, table: &Table, misfits: &mut Vec<Mi
     }
 }
 
-/// Containers of 8, 16 and 32 bits of the headers that every packet has beside the program's fields:
-/// the number of values, Ethernet (an address is 32 and 16 bits), IPv4 and UDP.
+/// Containers of 8, 16 and 32 bits for the headers that every packet has beside the program's fields: the number of
+/// values, Ethernet (an address is 32 and 16 bits), IPv4 and UDP.
 const HEADERS: [usize; 3] = [1, 7, 7];
 
-/// Container bits that the headers and fields take, and whether the containers suffice.
+/// Returns the container bits that headers and fields take, and whether the containers suffice.
 ///
-/// A field of more than 16 bits takes a 32-bit container, one of more than 8 a 16-bit container;
-/// narrower ones share 8-bit containers. What does not fit spills into containers of other sizes.
+/// A field of more than 16 bits takes a 32-bit container, one of more than 8 a 16-bit container; narrower ones share
+/// 8-bit containers. Fields without room spill into containers of other sizes.
 fn phv(program: &Program, target: &Target) -> (usize, bool) {
     let of =
         |low: u8, high: u8| program.fields.iter().filter(move |f| (low..=high).contains(&f.bits));

@@ -1,4 +1,4 @@
-//! Programs made of programs: one becomes part of another, its names and numbers changed.
+//! Combines programs: one becomes part of another, with new names and numbers.
 
 use std::collections::BTreeSet;
 
@@ -9,9 +9,8 @@ use super::{
 
 /// Runs `second` on the entries that `first` does not prune, and prunes what either does.
 ///
-/// A packet carries `values` values; each program comes with the positions of those it parses.
-/// Both programs must have a single verdict, and values in range; the others of `second`'s verdicts
-/// are ignored.
+/// A packet carries `values` values; each program comes with the positions of those it parses. Both programs must
+/// have a single verdict and positions in range. Further verdicts of `second` are ignored.
 #[must_use]
 pub fn chain(
     name: &str,
@@ -30,19 +29,19 @@ pub fn chain(
     program
 }
 
-/// How the identifiers of a program change as it becomes part of another.
+/// The new identifiers of a program that becomes part of another.
 pub(crate) struct Graft {
     prefix: String,
     fields: Vec<FieldId>,
     registers: u16,
-    /// The whole's number of each hash unit: parts that hash the same share one.
+    /// The number of each hash unit in the whole; parts share hash units that compute the same hash.
     hashes: Vec<u16>,
     verdicts: Vec<FieldId>,
 }
 
 impl Graft {
-    /// Declares everything of `part` in `whole`, names prefixed. `values[n]` is where the part's
-    /// `n`-th value is in the whole's packet; `verdict` replaces the part's own.
+    /// Declares the fields, registers and hash units of `part` in `whole`, with prefixed names. `values[n]` is the
+    /// position of the part's `n`-th value in the whole's packet; `verdict` replaces the part's own.
     pub(crate) fn onto(
         whole: &mut Program,
         part: &Program,
@@ -54,7 +53,7 @@ impl Graft {
         Self::with_sources(whole, part, prefix, [FieldId::FID, FieldId::ID], &sources, verdict)
     }
 
-    /// As [`Graft::onto`], with any fields in the place of the part's header.
+    /// Like [`Graft::onto`], but with any fields in place of the part's header.
     pub(crate) fn with_sources(
         whole: &mut Program,
         part: &Program,
@@ -106,18 +105,18 @@ impl Graft {
         graft
     }
 
-    /// What a field of the part is called in the whole.
+    /// Returns the field in the whole that stands for a field of the part.
     pub(crate) fn field(&self, field: FieldId) -> FieldId {
         self.fields.get(field.index()).copied().unwrap_or(field)
     }
 
-    /// What a hash unit of the part is in the whole.
+    /// Returns the number in the whole of a hash unit of the part.
     fn hash(&self, number: u16) -> u16 {
         self.hashes.get(usize::from(number)).copied().unwrap_or(number)
     }
 
-    /// Adds the part's stages to the whole's from number `start`, every table behind its `gate` too that
-    /// touches a register or drops; what only computes may run in vain, and so in an earlier stage.
+    /// Adds the part's stages to the whole, from stage `start`. Tables that access a register or write a verdict also
+    /// get the test of `gate`. Other tables get none: a useless run does no harm, and they can be placed earlier.
     pub(crate) fn stages(
         &self,
         whole: &mut Program,
@@ -189,9 +188,9 @@ impl Graft {
     }
 }
 
-/// Adds tables to a last stage and what they rewrite: of `(field, active, source)`, the header field becomes
-/// what the source holds where the one-bit field `active` is set, of several the first, and stays where
-/// none is.
+/// Adds the tables that choose new header values to the last stage, and the rewrites to the program. For each
+/// `(field, active, source)`, the header field takes the source's value if the one-bit field `active` is set; the
+/// first active source wins. Without one, the field stays unchanged.
 pub(crate) fn rewrite(
     program: &mut Program,
     last: &mut Stage,

@@ -1,27 +1,26 @@
 //! Hash units: cyclic redundancy checks over packet fields, as switch hardware computes them.
 //!
-//! A CRC is affine over the bits of its input, so the contribution of each input byte is a table
-//! look-up and the parts are XOR-ed: that is how the hardware's hash matrix works, and how
-//! [`HashTable`] computes it here.
+//! A CRC is affine over the bits of its input, so the contribution of each input byte is a table lookup, and the
+//! contributions are XOR-ed. The hardware's hash matrix works this way, and so does [`HashTable`].
 //!
-//! Rows that must be independent take *different polynomials* ([`POLYNOMIALS`]). One polynomial
-//! over `key + offset` is not a family of hashes: where the addition carries nothing, the offset
-//! only XORs a constant into the result, and keys that collide once collide in every row.
+//! Rows that must be independent use *different polynomials* ([`POLYNOMIALS`]). One polynomial over `key + offset` is
+//! not a family of hashes: if the addition carries nothing, the offset only XORs a constant into the result, and keys
+//! that collide once collide in every row.
 
 use serde::{Deserialize, Serialize};
 
 use super::program::{FieldId, mask};
 
-/// Degree-32 polynomials (normal notation, the leading term left out) for hash units; each has a
-/// constant term, so that the CRC of a 32-bit key is a bijection.
+/// Degree-32 polynomials for hash units, in normal notation without the leading term. Each has a constant term, so
+/// that the CRC of a 32-bit key is a bijection.
 ///
-/// The first is the one of Ethernet and zlib. The others were searched for, because a polynomial
-/// that detects errors well is not necessarily a good hash: a table keeps only the *low* bits of the
-/// CRC, and keys are often small numbers or strides. With CRC-32C the low 2 bits depend on too few
-/// low key bits, with CRC-32Q the low 9 to 14, with the sparse XFER polynomial none of the low 12 on
-/// the last byte at all: whole rows of a matrix would stay empty. Of these here, the low `k` bits
-/// (`k` up to 24) have full rank over the low `k + 3` key bits, and any two of them jointly over the
-/// low `2k + 4`, so that they are independent as rows; a test checks it.
+/// The first is the one of Ethernet and zlib. The others were found by search, because a polynomial that detects
+/// errors well is not necessarily a good hash: a table keeps only the *low* bits of the CRC, and keys are often small
+/// numbers or strides. With CRC-32C the low 2 bits depend on too few low key bits, with CRC-32Q the low 9 to 14; with
+/// the sparse XFER polynomial none of the low 12 bits depends on the last byte at all. Whole rows of a matrix would
+/// stay empty. With the polynomials here, the low `k` bits (`k` up to 24) have full rank over the low `k + 3` key
+/// bits, and any two polynomials jointly over the low `2k + 4`, so that they are independent as rows. A test checks
+/// it.
 pub const POLYNOMIALS: [u32; 16] = [
     0x04C1_1DB7,
     0xF192_2815,
@@ -41,34 +40,33 @@ pub const POLYNOMIALS: [u32; 16] = [
     0xA934_D44D,
 ];
 
-/// The polynomials of the first of two rounds with seed 0, from which other seeds derive theirs:
-/// CRC-32C, and CRC-32K of Koopman. See [`Hashing`](crate::algorithm::hashing::Hashing).
+/// The polynomials of the first of two rounds with seed 0, from which other seeds derive theirs: CRC-32C, and CRC-32K
+/// of Koopman. See [`Hashing`](crate::algorithm::hashing::Hashing).
 pub const MIXING_POLYNOMIALS: [u32; 2] = [0x1EDC_6F41, 0x741B_8CD7];
 
-/// A hash unit: which CRC over which fields, and how many low bits of it are kept.
+/// A hash unit: a CRC over some fields, of which the low bits are kept.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hash {
-    /// Its name, a P4 identifier, unique in the program.
+    /// The unit's name, a P4 identifier, unique in the program.
     pub name: String,
-    /// The polynomial of degree 32 in normal notation.
+    /// The polynomial of degree 32, in normal notation.
     pub polynomial: u32,
-    /// What the register holds before the first bit, in normal notation; Ethernet's is all ones. The
-    /// result is inverted.
+    /// The CRC register before the first bit, in normal notation; Ethernet's is all ones. The result is inverted.
     pub initial: u32,
     /// The fields, most significant byte first, each padded to whole bytes.
     pub inputs: Vec<FieldId>,
-    /// How many low bits of the CRC are the result, 1 to 32.
+    /// The number of low bits of the CRC that are the result, 1 to 32.
     pub bits: u8,
 }
 
-/// The reflected CRC with initial value and final XOR of all ones, as in Ethernet and zlib, of
-/// `bytes` with any polynomial of degree 32 (normal notation).
+/// Returns the reflected CRC of `bytes` with any polynomial of degree 32 (normal notation). The initial value and the
+/// final XOR are all ones, as in Ethernet and zlib.
 #[must_use]
 pub fn crc32(polynomial: u32, bytes: &[u8]) -> u32 {
     crc32_from(u32::MAX, polynomial, bytes)
 }
 
-/// As [`crc32`], with another initial value (normal notation).
+/// Like [`crc32`], but with another initial value (normal notation).
 #[must_use]
 pub fn crc32_from(initial: u32, polynomial: u32, bytes: &[u8]) -> u32 {
     let reflected = polynomial.reverse_bits();
@@ -82,12 +80,12 @@ pub fn crc32_from(initial: u32, polynomial: u32, bytes: &[u8]) -> u32 {
     !crc
 }
 
-/// A hash unit compiled to one look-up per input byte.
+/// A hash unit compiled to one lookup per input byte.
 #[derive(Debug, Clone)]
 pub struct HashTable {
     /// The CRC of an all-zero input, under the mask.
     base: u32,
-    /// For each input byte, what each of its values flips.
+    /// For each input byte, the CRC bits that each of its values flips.
     bytes: Vec<[u32; 256]>,
 }
 
@@ -100,7 +98,7 @@ impl HashTable {
         let base = crc32_from(initial, polynomial, &input);
         let bytes = (0..length)
             .map(|position| {
-                // A CRC is affine: what a value flips is what its bits flip.
+                // A CRC is affine: the bits that a value flips are the XOR of what its bits flip.
                 let of_bits: [u32; 8] = std::array::from_fn(|bit| {
                     input[position] = 1 << bit;
                     (crc32_from(initial, polynomial, &input) ^ base) & mask(bits)
@@ -117,13 +115,13 @@ impl HashTable {
         Self { base: base & mask(bits), bytes }
     }
 
-    /// What each value of the input byte at `position` flips.
+    /// Returns the CRC bits that each value of the input byte at `position` flips.
     #[must_use]
     pub fn byte(&self, position: usize) -> &[u32; 256] {
         &self.bytes[position]
     }
 
-    /// The result for an all-zero input.
+    /// Returns the hash of an all-zero input.
     #[must_use]
     pub const fn base(&self) -> u32 {
         self.base
@@ -144,7 +142,7 @@ impl HashTable {
     }
 }
 
-/// How many bytes a field of `bits` bits takes as a hash input.
+/// Returns the number of bytes that a field of `bits` bits takes as a hash input.
 #[must_use]
 pub const fn input_bytes(bits: u8) -> usize {
     bits.div_ceil(8) as usize
@@ -183,7 +181,7 @@ mod tests {
         }
     }
 
-    /// The rank over GF(2) of rows of bits.
+    /// Returns the rank over GF(2) of rows of bits.
     fn rank(mut rows: Vec<u64>) -> usize {
         let mut rank = 0;
         while let Some(pivot) = rows.pop() {
@@ -196,7 +194,7 @@ mod tests {
         rank
     }
 
-    /// What each key bit flips in the CRC.
+    /// Returns the CRC bits that each key bit flips.
     fn flips(polynomial: u32) -> Vec<u64> {
         let base = crc32(polynomial, &[0; 4]);
         (0..32)

@@ -1,4 +1,4 @@
-//! Running a program packet by packet, bit by bit.
+//! Runs a program packet by packet, bit by bit.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -14,26 +14,26 @@ use crate::Verdict;
 /// One access to a register, as a trace shows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Access {
-    /// The stage.
+    /// The number of the stage, from 0.
     pub stage: usize,
-    /// The register array.
+    /// The register array that was accessed.
     pub register: RegisterId,
-    /// The cell.
+    /// The index of the cell.
     pub index: u32,
-    /// The cell before.
+    /// The cell before the access: low and high number.
     pub before: [u32; 2],
-    /// The cell after.
+    /// The cell after the access: low and high number.
     pub after: [u32; 2],
 }
 
-/// One table that ran.
+/// One table that ran, as a trace shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
-    /// The stage.
+    /// The number of the stage, from 0.
     pub stage: usize,
-    /// The table's name.
+    /// The name of the table.
     pub table: String,
-    /// The action's name.
+    /// The name of the action.
     pub action: String,
     /// The fields written, by name.
     pub writes: Vec<(String, u32)>,
@@ -41,39 +41,39 @@ pub struct Step {
     pub access: Option<Access>,
 }
 
-/// All that one packet did.
+/// Everything that happened to one packet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Trace {
     /// The tables that ran, in order.
     pub steps: Vec<Step>,
     /// The verdict on each entry of the packet.
     pub verdicts: Vec<Verdict>,
-    /// What leaves the switch.
+    /// The packet that leaves the switch, if any.
     pub outcome: Outcome,
 }
 
-/// What leaves the switch for a packet.
+/// The fate of a packet at the end of the pipeline.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
-    /// The packet goes on, without the entries that were dropped.
+    /// The packet is forwarded, without the entries that were dropped.
     Forward(Packet),
-    /// It goes back to its sender.
+    /// The packet returns to its sender as an acknowledgement.
     Acknowledge(Packet),
-    /// Nothing.
+    /// The packet is dropped.
     Drop,
 }
 
-/// A packet that the program's parser rejects.
+/// A packet whose number of values the program's parser rejects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("the program parses {expected} values, the packet has {actual}")]
 pub struct WrongValues {
-    /// How many values the program parses.
+    /// The number of values that the program parses.
     pub expected: usize,
-    /// How many the packet has.
+    /// The number of values in the packet.
     pub actual: usize,
 }
 
-/// A program with its registers. Copies share the program.
+/// A program with its registers. Clones share the program, not the registers.
 #[derive(Debug, Clone)]
 pub struct Interpreter {
     program: Arc<Program>,
@@ -105,24 +105,24 @@ impl Interpreter {
         })
     }
 
-    /// The program.
+    /// Returns the program that this interpreter runs.
     #[must_use]
     pub fn program(&self) -> &Program {
         &self.program
     }
 
-    /// The register arrays as they are: low (or only) and high number of each cell.
+    /// Returns the register arrays: the low (or only) and high number of each cell.
     #[must_use]
     pub fn registers(&self) -> &[Vec<[u32; 2]>] {
         &self.registers
     }
 
-    /// Reboots: every register holds its initial value again.
+    /// Reboots the switch: every register gets its initial value again.
     pub fn reset(&mut self) {
         self.registers = initial_registers(&self.program);
     }
 
-    /// Runs one packet and gives the verdict on its first entry.
+    /// Runs one packet and returns the verdict on its first entry.
     ///
     /// # Errors
     ///
@@ -131,7 +131,7 @@ impl Interpreter {
         self.process(packet.fid, packet.id, &packet.values)
     }
 
-    /// As [`Interpreter::run`], from the packet's parts.
+    /// Like [`Interpreter::run`], but takes the parts of a packet.
     ///
     /// # Errors
     ///
@@ -141,7 +141,7 @@ impl Interpreter {
         Ok(self.verdict(self.program.verdicts[0]))
     }
 
-    /// Runs one packet and gives the verdict on each of its entries.
+    /// Runs one packet and returns the verdict on each of its entries.
     ///
     /// # Errors
     ///
@@ -151,9 +151,9 @@ impl Interpreter {
         Ok(self.program.verdicts.iter().map(|v| self.verdict(*v)).collect())
     }
 
-    /// Runs one packet and gives what leaves the switch for it: with the rewrites of
-    /// [`Program::rewrites`], an acknowledgement where [`Program::acknowledges`], and nothing where
-    /// [`Program::discards`] says so.
+    /// Runs one packet and returns its outcome. [`Program::rewrites`] are applied, a pruned packet is an
+    /// acknowledgement if [`Program::acknowledges`] is set, and a packet is dropped if the field
+    /// [`Program::discards`] is 1.
     ///
     /// # Errors
     ///
@@ -163,7 +163,7 @@ impl Interpreter {
         Ok(self.outcome_of(packet, &verdicts))
     }
 
-    /// What leaves for a packet that was just executed.
+    /// Returns the outcome of the packet that was just executed.
     fn outcome_of(&self, packet: &Packet, verdicts: &[Verdict]) -> Outcome {
         if self.program.discards.is_some_and(|field| self.words[field.index()] == 1) {
             return Outcome::Drop;
@@ -199,7 +199,7 @@ impl Interpreter {
         Outcome::Forward(out)
     }
 
-    /// The control plane writes a cell of the register array of that name; whether there is one.
+    /// Writes a cell of the named register array, like the control plane. Returns false if there is no such cell.
     pub fn write(&mut self, register: &str, cell: usize, value: [u32; 2]) -> bool {
         let number = self.program.registers.iter().position(|r| r.name == register);
         let cells = number.and_then(|number| self.registers.get_mut(number));
@@ -212,7 +212,7 @@ impl Interpreter {
         }
     }
 
-    /// Runs one packet and returns everything it did.
+    /// Runs one packet and returns everything that it did.
     ///
     /// # Errors
     ///
@@ -226,7 +226,7 @@ impl Interpreter {
         Ok(Trace { steps, verdicts, outcome })
     }
 
-    /// The value of a field after the last packet.
+    /// Returns the value of a field after the last packet.
     #[must_use]
     pub fn field(&self, field: FieldId) -> Option<u32> {
         self.words[..self.program.fields.len()].get(field.index()).copied()
@@ -252,8 +252,8 @@ impl Interpreter {
         words[1] = id;
         words[2..2 + count].copy_from_slice(values);
         words[2 + count..program.fields.len()].fill(0);
-        // Within a stage no table reads or writes what an earlier one wrote, which `validate`
-        // checked: running the tables one after the other is running them side by side.
+        // `validate` checked that within a stage no table reads or writes what an earlier one wrote. Running the
+        // tables one after the other is therefore the same as running them in parallel.
         for (number, table) in decoded.tables.iter().enumerate() {
             let [least, most] = table.carried.map(usize::from);
             if count < least || count > most {

@@ -1,4 +1,4 @@
-//! How the interpreter finds what a table runs.
+//! Finds the action that a table runs for a packet.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -6,40 +6,39 @@ use std::sync::Arc;
 use super::decoded::Word;
 use super::program::{Call, Entry, MatchKind, Table};
 
-/// A table's entries, laid out for looking up: a logarithm has 65,535 of them.
+/// A table's entries, laid out for fast lookup; a logarithm table has 65,535 of them.
 #[derive(Debug, Clone)]
 pub(super) struct Matcher {
     lookup: Lookup,
     /// The fields to match on.
     keys: Box<[Word]>,
-    /// The action of each call, [`NOTHING`] for none: that of a miss, then that of each entry, or of
-    /// all if it is the same.
+    /// The action of each call, or [`NOTHING`]: first the one of a miss, then that of each entry, or a single one if
+    /// all entries have the same.
     actions: Box<[u32]>,
     /// Words of action data of each call.
     arity: usize,
-    /// The data of all calls, padded. Tables with the same data share them, and so their place in the
-    /// cache.
+    /// The data of all calls, padded. Tables with equal data share them, and so their place in the cache.
     pub(super) args: Arc<[u32]>,
 }
 
-/// How the call of a packet is found.
+/// The search method for the call of a packet.
 #[derive(Debug, Clone)]
 enum Lookup {
-    /// Always a miss.
+    /// No entries, so every packet misses.
     Miss,
-    /// One key of any kind: values and masks, one after the other.
+    /// One key of any kind, with values and masks compared one after the other.
     Masked(Box<[(u32, u32)]>),
-    /// Several keys, entry after entry.
+    /// Several keys, compared entry after entry.
     Scan(Box<[(u32, u32)]>),
-    /// One exact key with all values from the first one on, and one action.
+    /// One exact key whose entries are consecutive values from `first` on, with one action.
     Dense { first: u32, count: u32 },
-    /// One exact key: the entry of each value.
+    /// One exact key with a map from value to entry.
     Sparse(HashMap<u32, u32>),
 }
 
-/// The action of a call that runs nothing.
+/// The number of the action of a call that runs nothing.
 const NOTHING: u32 = u32::MAX;
-/// Fewer entries than this are searched one by one.
+/// Tables with fewer entries than this are searched one by one.
 const FEW: usize = 8;
 
 impl Matcher {
@@ -75,7 +74,7 @@ impl Matcher {
                 } else {
                     let mut sparse = HashMap::new();
                     for (number, (value, _)) in (0..).zip(first()) {
-                        // The first of equal entries counts.
+                        // The first of equal entries wins.
                         sparse.entry(value).or_insert(number);
                     }
                     Lookup::Sparse(sparse)
@@ -90,7 +89,7 @@ impl Matcher {
         Self { lookup, keys, actions: actions.into(), arity, args: data.collect() }
     }
 
-    /// The action that runs, and its data.
+    /// Returns the action that runs, and its data.
     #[inline(always)]
     pub(super) fn choose(&self, words: &[u32]) -> (u32, &[u32]) {
         let key = || words[usize::from(self.keys[0])];

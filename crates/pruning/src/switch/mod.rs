@@ -1,13 +1,14 @@
-//! The machine: a programmable switch pipeline as data, and the four readings of a program.
+//! The machine: a programmable switch pipeline as data, and four uses of a program.
 //!
-//! | reading | where |
+//! | use | where |
 //! |---|---|
-//! | run it, packet by packet, with a trace | [`Interpreter`] |
-//! | fit it to a target, with the reason if it does not fit | [`fit`](fit()) |
+//! | run it packet by packet, with a trace | [`Interpreter`] |
+//! | fit it to a target, or list the reasons why it does not fit | [`fit`](fit()) |
 //! | print it as P4_16 with its table entries | [`crate::p4`] |
 //! | check a fast path against it, verdict for verdict and register for register | [`crate::experiment::check`] |
 //!
-//! Every algorithm of this crate is one [`Program`], written once by its module.
+//! Every algorithm of this crate is one [`Program`], written once by its module. Read `program.rs` first, then
+//! `stateful.rs` for the stateful ALU and `target.rs` for the limits of a switch.
 
 mod builder;
 mod decoded;

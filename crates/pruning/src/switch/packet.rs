@@ -2,13 +2,13 @@
 
 use thiserror::Error;
 
-/// Bytes before the values: `fid` (2), `id` (4), `n` (1).
+/// Number of bytes before the values: `fid` (2), `id` (4), `n` (1).
 pub const HEADER_BYTES: usize = 7;
 
-/// One packet as the switch's parser sees it, after Ethernet, IP and UDP.
+/// One packet as the switch parses it, after Ethernet, IP and UDP.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Packet {
-    /// The flow: which query, side or worker.
+    /// The flow: the query, side or worker that the packet belongs to.
     pub fid: u16,
     /// The entry's position in its flow; also the sequence number of the transport.
     pub id: u32,
@@ -16,15 +16,15 @@ pub struct Packet {
     pub values: Vec<u32>,
 }
 
-/// Why bytes are not a packet.
+/// The reason why bytes are not a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum PacketError {
     /// The bytes end within the header or the values.
     #[error("packet has {actual} bytes, needs {needed}")]
     Truncated {
-        /// Bytes given.
+        /// The number of bytes given.
         actual: usize,
-        /// Bytes that the header announces.
+        /// The number of bytes that the header announces.
         needed: usize,
     },
     /// More values than `n` can count.
@@ -33,7 +33,7 @@ pub enum PacketError {
 }
 
 impl Packet {
-    /// A packet.
+    /// Creates a packet from its parts.
     #[must_use]
     pub fn new(fid: u16, id: u32, values: impl Into<Vec<u32>>) -> Self {
         Self { fid, id, values: values.into() }
@@ -55,7 +55,7 @@ impl Packet {
         Ok(bytes)
     }
 
-    /// Reads one packet from the front of `bytes`; what follows its values is payload and ignored.
+    /// Reads one packet from the front of `bytes`; bytes behind its values are payload and ignored.
     ///
     /// # Errors
     ///

@@ -1,8 +1,8 @@
 //! A switch program as plain data: headers, metadata, registers, hash units and staged tables.
 //!
-//! The model is PISA, the pipeline behind P4: a parsed packet header and scratch metadata travel
-//! through stages; the tables of one stage see the packet as the previous stage left it; state
-//! lives in register arrays that a packet may touch once. See [`crate::switch`] for the readings.
+//! The model is PISA, the pipeline behind P4. A parsed packet header and scratch metadata travel through stages. The
+//! tables of a stage see the packet as the previous stage left it. State lives in register arrays, each of which a
+//! packet may touch once. See [`crate::switch`] for what a program is used for.
 
 use std::ops::Range;
 
@@ -16,18 +16,18 @@ use super::stateful::Stateful;
 pub struct FieldId(pub u16);
 
 impl FieldId {
-    /// The flow identifier, 16 bits: which query, side or worker the packet belongs to.
+    /// The flow identifier, 16 bits: the query, side or worker that the packet belongs to.
     pub const FID: Self = Self(0);
     /// The entry identifier, 32 bits: the row's position in its flow.
     pub const ID: Self = Self(1);
 
-    /// The `n`-th 32-bit value that the packet carries, from 0.
+    /// Returns the `n`-th 32-bit value that the packet carries, counted from 0.
     #[must_use]
     pub const fn value(n: u8) -> Self {
         Self(2 + n as u16)
     }
 
-    /// The position in [`Program::fields`].
+    /// Returns the position in [`Program::fields`].
     #[must_use]
     pub const fn index(self) -> usize {
         self.0 as usize
@@ -37,21 +37,21 @@ impl FieldId {
 /// A header or metadata field.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Field {
-    /// Its name, a P4 identifier, unique in the program.
+    /// The field's name, a P4 identifier, unique in the program.
     pub name: String,
-    /// Its width, 1 to 32 bits.
+    /// The field's width, 1 to 32 bits.
     pub bits: u8,
 }
 
 impl Field {
-    /// All ones in the field's width.
+    /// Returns a number with all bits of the field set.
     #[must_use]
     pub const fn mask(&self) -> u32 {
         mask(self.bits)
     }
 }
 
-/// The lowest `bits` bits set.
+/// Returns a number with the lowest `bits` bits set.
 #[must_use]
 pub const fn mask(bits: u8) -> u32 {
     if bits >= 32 { u32::MAX } else { (1 << bits) - 1 }
@@ -61,23 +61,23 @@ pub const fn mask(bits: u8) -> u32 {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct RegisterId(pub u16);
 
-/// What one cell of a register array holds. All numbers are unsigned.
+/// The type of one cell of a register array. All numbers are unsigned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Cell {
     /// One bit, for Bloom filters.
     Bit1,
-    /// One 8-bit number.
+    /// One unsigned 8-bit number.
     Bit8,
-    /// One 16-bit number.
+    /// One unsigned 16-bit number.
     Bit16,
-    /// One 32-bit number.
+    /// One unsigned 32-bit number.
     Bit32,
     /// Two 32-bit numbers, read and written together: the widest cell of a Tofino.
     Pair32,
 }
 
 impl Cell {
-    /// The width of one number.
+    /// Returns the width of one number of the cell.
     #[must_use]
     pub const fn bits(self) -> u8 {
         match self {
@@ -88,7 +88,7 @@ impl Cell {
         }
     }
 
-    /// The width of the whole cell.
+    /// Returns the width of the whole cell.
     #[must_use]
     pub const fn total_bits(self) -> u64 {
         match self {
@@ -101,65 +101,64 @@ impl Cell {
 /// A register array: state that outlives the packet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Register {
-    /// Its name, a P4 identifier, unique in the program.
+    /// The array's name, a P4 identifier, unique in the program.
     pub name: String,
-    /// What a cell holds.
+    /// The type of its cells.
     pub cell: Cell,
-    /// How many cells.
+    /// The number of cells.
     pub size: u32,
-    /// What every cell holds at first: low (or only) number, high number.
+    /// The initial value of every cell: the low (or only) number, then the high number.
     pub initial: [u32; 2],
 }
 
 /// A whole program for one pipeline.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Program {
-    /// Its name, a P4 identifier.
+    /// The program's name, a P4 identifier.
     pub name: String,
-    /// How many 32-bit values a packet carries, at most.
+    /// The greatest number of 32-bit values that a packet carries.
     pub values: u8,
-    /// Smaller numbers of values that packets may carry instead, ascending. A table that reads a value
-    /// which the packet lacks is skipped.
+    /// Smaller numbers of values that packets may carry instead, ascending. A table that reads a value which the
+    /// packet lacks is skipped.
     #[serde(default)]
     pub shorter: Vec<u8>,
     /// `fid`, `id`, the values, then the metadata. Metadata is zero when a packet enters.
     pub fields: Vec<Field>,
-    /// The register arrays.
+    /// The register arrays, numbered by [`RegisterId`].
     pub registers: Vec<Register>,
-    /// The hash units.
+    /// The hash units, numbered by [`Operand::Hash`].
     pub hashes: Vec<Hash>,
     /// The stages, in order.
     pub stages: Vec<Stage>,
     /// One-bit metadata fields, one per entry of the packet: 1 drops the entry at the end.
     pub verdicts: Vec<FieldId>,
-    /// What the deparser writes into the header of a packet that leaves: a header field, and the
-    /// metadata that it takes.
+    /// Header fields that the deparser rewrites when a packet leaves, each with the metadata field that replaces it.
     #[serde(default)]
     pub rewrites: Vec<(FieldId, FieldId)>,
-    /// Whether a packet whose entries are all dropped goes back to its sender, as an acknowledgement,
-    /// rather than nowhere.
+    /// True if a packet whose entries are all dropped returns to its sender as an acknowledgement; otherwise it is
+    /// dropped.
     #[serde(default)]
     pub acknowledges: bool,
-    /// One-bit metadata: a packet for which it is 1 goes nowhere, whatever the verdicts say.
+    /// A one-bit metadata field that, if it is 1, drops the packet whatever the verdicts are.
     #[serde(default)]
     pub discards: Option<FieldId>,
 }
 
 impl Program {
-    /// How many fields belong to the packet header: `fid`, `id` and the values.
+    /// Returns the number of header fields: `fid`, `id` and the values.
     #[must_use]
     pub const fn header_fields(&self) -> usize {
         2 + self.values as usize
     }
 
-    /// Whether a packet of so many values is one of the program's. Others pass untouched.
+    /// Returns true if the program parses packets with this many values. Other packets pass unchanged.
     #[must_use]
     pub fn parses(&self, values: usize) -> bool {
         values == usize::from(self.values) || self.shorter.iter().any(|n| usize::from(*n) == values)
     }
 
-    /// The values in groups that packets carry or lack together. Where there is a verdict for each of
-    /// several entries, the last groups are one for each; the values in front belong to all.
+    /// Returns the ranges of values that a packet carries or lacks together. If each of several entries has a
+    /// verdict, the last ranges belong to one entry each and the values in front to all entries.
     #[must_use]
     pub fn sections(&self) -> Vec<Range<u8>> {
         let entries = self.verdicts.len().clamp(1, 255) as u8;
@@ -174,7 +173,7 @@ impl Program {
         starts.zip(ends.iter().copied()).map(|(start, end)| start..end).collect()
     }
 
-    /// How many values a packet must carry for a table to run.
+    /// Returns the number of values that a packet must carry for a table to run.
     #[must_use]
     pub fn needs(&self, table: &Table) -> u8 {
         let fields = self.reads(table).into_iter().map(FieldId::index);
@@ -182,7 +181,7 @@ impl Program {
         values.max().map_or(0, |last| last as u8 - 1)
     }
 
-    /// All tables with their stage, in order.
+    /// Iterates over all tables with the number of their stage, in order.
     pub fn tables(&self) -> impl Iterator<Item = (usize, &Table)> {
         self.stages
             .iter()
@@ -190,45 +189,45 @@ impl Program {
             .flat_map(|(stage, s)| s.tables.iter().map(move |t| (stage, t)))
     }
 
-    /// Bits of metadata: of the fields that no packet carries.
+    /// Returns the bits of metadata, that is, of all fields outside the packet header.
     #[must_use]
     pub fn metadata_bits(&self) -> usize {
         self.fields.iter().skip(self.header_fields()).map(|field| usize::from(field.bits)).sum()
     }
 
-    /// Register memory in bits, without the blocks that a target rounds up to.
+    /// Returns the register memory in bits, without rounding up to the blocks of a target.
     #[must_use]
     pub fn register_bits(&self) -> u64 {
         self.registers.iter().map(|r| u64::from(r.size) * r.cell.total_bits()).sum()
     }
 }
 
-/// Tables that run side by side: none sees what another of the same stage writes.
+/// Tables that run in parallel: no table sees what another table of its stage writes.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stage {
-    /// The tables.
+    /// The tables of the stage.
     pub tables: Vec<Table>,
 }
 
-/// A match-action table, its control-plane entries included.
+/// A match-action table with its control-plane entries.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Table {
-    /// Its name, a P4 identifier, unique in the program.
+    /// The table's name, a P4 identifier, unique in the program.
     pub name: String,
-    /// The table is skipped unless this holds.
+    /// The condition without which the table is skipped.
     pub gateway: Gateway,
-    /// What the entries match on. No key: only the default action runs.
+    /// The fields that the entries match. Without keys, only the default action runs.
     pub keys: Vec<Key>,
-    /// The actions to choose from.
+    /// The actions that entries choose from.
     pub actions: Vec<Action>,
-    /// The entries; of several that match, the first one wins.
+    /// The entries; the first one that matches wins.
     pub entries: Vec<Entry>,
-    /// What runs if no entry matches.
+    /// The action that runs if no entry matches; none means that nothing runs.
     pub default: Option<Call>,
 }
 
 impl Table {
-    /// A table without keys that always runs `action`.
+    /// Creates a table without keys that always runs `action`.
     #[must_use]
     pub fn always(name: impl Into<String>, action: Action) -> Self {
         Self {
@@ -241,7 +240,7 @@ impl Table {
         }
     }
 
-    /// A table that matches `keys` and does nothing on a miss.
+    /// Creates a table that matches `keys` and does nothing on a miss.
     #[must_use]
     pub fn matching(
         name: impl Into<String>,
@@ -266,84 +265,84 @@ impl Table {
         self
     }
 
-    /// Sets what runs if no entry matches.
+    /// Sets the action that runs if no entry matches.
     #[must_use]
     pub fn otherwise(mut self, action: usize) -> Self {
         self.default = Some(Call { action, args: Vec::new() });
         self
     }
 
-    /// Whether the entries must live in TCAM.
+    /// Returns true if the entries must be in TCAM.
     #[must_use]
     pub fn is_ternary(&self) -> bool {
         self.keys.iter().any(|key| key.kind == MatchKind::Ternary)
     }
 
-    /// The register array that the table's actions access, if any.
+    /// Returns the register array that the table's actions access, if any.
     #[must_use]
     pub fn register(&self) -> Option<RegisterId> {
         self.actions.iter().find_map(|action| action.stateful.as_ref().map(|s| s.register))
     }
 }
 
-/// A conjunction of clauses, each a disjunction of tests. Empty: always true.
+/// A conjunction of clauses, each a disjunction of tests. An empty gateway always holds.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Gateway {
-    /// Every clause must have a test that holds.
+    /// The clauses, each of which must have a test that holds.
     pub all_of: Vec<Vec<Test>>,
 }
 
-/// Whether two numbers are equal: all that a gateway can ask.
+/// A test for equality or inequality, the only test that a gateway offers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Test {
-    /// The field.
+    /// The field that is compared.
     pub field: FieldId,
-    /// `true` asks for equality, `false` for inequality.
+    /// True for a test of equality, false for inequality.
     pub equal: bool,
-    /// What the field is compared with.
+    /// The other side of the comparison.
     pub with: Comparand,
-    /// The bits that count.
+    /// The bits that are compared.
     pub mask: u32,
 }
 
 impl Test {
-    /// `field == constant`.
+    /// Tests `field == constant`.
     #[must_use]
     pub const fn is(field: FieldId, constant: u32) -> Self {
         Self { field, equal: true, with: Comparand::Const(constant), mask: u32::MAX }
     }
 
-    /// `field != constant`.
+    /// Tests `field != constant`.
     #[must_use]
     pub const fn is_not(field: FieldId, constant: u32) -> Self {
         Self { field, equal: false, with: Comparand::Const(constant), mask: u32::MAX }
     }
 
-    /// Whether the packet carries the value `field`, or, if not `carried`, lacks it.
+    /// Tests whether the packet carries the value `field`, or lacks it if `carried` is false.
     #[must_use]
     pub const fn carries(field: FieldId, carried: bool) -> Self {
         Self { field, equal: carried, with: Comparand::Const(0), mask: 0 }
     }
 
-    /// Whether it is a test of [`Test::carries`]: it reads no bit of the field.
+    /// Returns true for a test made by [`Test::carries`], which reads no bit of the field.
     #[must_use]
     pub const fn is_of_presence(&self) -> bool {
         self.mask == 0
     }
 
-    /// The same test of the bits of `mask` only.
+    /// Restricts the test to the bits of `mask`.
     #[must_use]
     pub const fn masked(self, mask: u32) -> Self {
         Self { mask, ..self }
     }
 
-    /// `a == b`.
+    /// Tests `a == b` for two fields.
     #[must_use]
     pub const fn same(a: FieldId, b: FieldId) -> Self {
         Self { field: a, equal: true, with: Comparand::Field(b), mask: u32::MAX }
     }
 
-    /// `a != b`.
+    /// Tests `a != b` for two fields.
     #[must_use]
     pub const fn differ(a: FieldId, b: FieldId) -> Self {
         Self { field: a, equal: false, with: Comparand::Field(b), mask: u32::MAX }
@@ -353,61 +352,61 @@ impl Test {
 /// The right side of a [`Test`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Comparand {
-    /// Another field.
+    /// The value of another field.
     Field(FieldId),
-    /// A number.
+    /// A constant 32-bit number.
     Const(u32),
 }
 
-/// A field to match on.
+/// A field that a table matches, and the kind of match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Key {
-    /// The field.
+    /// The field that is matched.
     pub field: FieldId,
-    /// How it matches.
+    /// The kind of match.
     pub kind: MatchKind,
 }
 
 impl Key {
-    /// Matches the whole field.
+    /// Creates a key that matches the whole field.
     #[must_use]
     pub const fn exact(field: FieldId) -> Self {
         Self { field, kind: MatchKind::Exact }
     }
 
-    /// Matches the field under a mask.
+    /// Creates a key that matches the field under a mask.
     #[must_use]
     pub const fn ternary(field: FieldId) -> Self {
         Self { field, kind: MatchKind::Ternary }
     }
 }
 
-/// How a key matches.
+/// The kind of match of a key, which decides where its entries are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum MatchKind {
-    /// All bits, from SRAM.
+    /// Matches all bits; entries are in SRAM.
     Exact,
-    /// The bits under a mask, from TCAM.
+    /// Matches the bits under a mask; entries are in TCAM.
     Ternary,
 }
 
-/// One control-plane entry.
+/// One control-plane entry of a table.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
     /// One pattern for each key.
     pub patterns: Vec<Pattern>,
-    /// What runs.
+    /// The action that runs if all patterns match.
     pub call: Call,
 }
 
 impl Entry {
-    /// An entry that runs `action` without arguments.
+    /// Creates an entry that runs `action` without arguments.
     #[must_use]
     pub fn new(patterns: impl Into<Vec<Pattern>>, action: usize) -> Self {
         Self { patterns: patterns.into(), call: Call { action, args: Vec::new() } }
     }
 
-    /// Adds action data.
+    /// Sets the action data.
     #[must_use]
     pub fn with(mut self, args: impl Into<Vec<u32>>) -> Self {
         self.call.args = args.into();
@@ -415,139 +414,139 @@ impl Entry {
     }
 }
 
-/// The bits that a key must have.
+/// The bits that a key must have to match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pattern {
-    /// The value under the mask.
+    /// The required bits, already masked.
     pub value: u32,
-    /// The bits that count; exact keys ignore it.
+    /// The bits that are compared; exact keys ignore the mask.
     pub mask: u32,
 }
 
 impl Pattern {
-    /// All bits count.
+    /// Matches exactly this value.
     #[must_use]
     pub const fn exactly(value: u32) -> Self {
         Self { value, mask: u32::MAX }
     }
 
-    /// No bit counts.
+    /// Creates a pattern that matches every value.
     #[must_use]
     pub const fn any() -> Self {
         Self { value: 0, mask: 0 }
     }
 
-    /// The bits of `mask` count.
+    /// Matches the value under `mask`.
     #[must_use]
     pub const fn masked(value: u32, mask: u32) -> Self {
         Self { value, mask }
     }
 }
 
-/// An action chosen, with its data.
+/// A chosen action with its data.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Call {
-    /// Position in [`Table::actions`].
+    /// The position of the action in [`Table::actions`].
     pub action: usize,
     /// The action data that [`Operand::Arg`] refers to.
     pub args: Vec<u32>,
 }
 
-/// What a table does to a packet: field operations and at most one register access. All read the
-/// packet as it came into the stage.
+/// The effect of a table on a packet: field operations and at most one register access. All of them read the packet
+/// as it entered the stage.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Action {
-    /// Its name, a P4 identifier, unique in the table.
+    /// The action's name, a P4 identifier, unique in the table.
     pub name: String,
-    /// Operations on fields.
+    /// The operations on fields.
     pub ops: Vec<Op>,
-    /// The register access.
+    /// The register access, if any.
     pub stateful: Option<Stateful>,
 }
 
 impl Action {
-    /// An action that only computes on fields.
+    /// Creates an action that only computes on fields.
     #[must_use]
     pub fn compute(name: impl Into<String>, ops: impl Into<Vec<Op>>) -> Self {
         Self { name: name.into(), ops: ops.into(), stateful: None }
     }
 
-    /// An action that accesses a register.
+    /// Creates an action that accesses a register.
     #[must_use]
     pub fn access(name: impl Into<String>, stateful: Stateful) -> Self {
         Self { name: name.into(), ops: Vec::new(), stateful: Some(stateful) }
     }
 }
 
-/// `to = operation(a, b)` in the width of `to`.
+/// Computes `to = operation(a, b)` in the width of `to`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Op {
-    /// Where the result goes.
+    /// The field that takes the result.
     pub to: FieldId,
-    /// The operation.
+    /// The operation to compute.
     pub operation: Operation,
-    /// First operand.
+    /// The first operand of the operation.
     pub a: Operand,
-    /// Second operand; [`Operation::Set`] ignores it.
+    /// The second operand; [`Operation::Set`] ignores it.
     pub b: Operand,
 }
 
 impl Op {
-    /// `to = a`.
+    /// Copies `a` to `to`.
     #[must_use]
     pub const fn set(to: FieldId, a: Operand) -> Self {
         Self { to, operation: Operation::Set, a, b: Operand::Const(0) }
     }
 
-    /// `to = operation(a, b)`.
+    /// Computes `to = operation(a, b)`.
     #[must_use]
     pub const fn new(to: FieldId, operation: Operation, a: Operand, b: Operand) -> Self {
         Self { to, operation, a, b }
     }
 }
 
-/// What an [`Op`] reads.
+/// An operand of an [`Op`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Operand {
-    /// A field.
+    /// The value of a field.
     Field(FieldId),
-    /// A number.
+    /// A constant 32-bit number.
     Const(u32),
-    /// Action data of the entry that matched.
+    /// Action data of the matching entry, by position in [`Call::args`].
     Arg(u8),
     /// The result of a hash unit, by position in [`Program::hashes`].
     Hash(u16),
 }
 
-/// What an ALU computes; unsigned, in the width of its result.
+/// The operations of an ALU: unsigned, in the width of the result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Operation {
-    /// `a`.
+    /// `a`, without a second operand.
     Set,
     /// `a + b`, wrapping.
     Add,
-    /// `a + b`, stopping at the greatest number.
+    /// `a + b`, saturating at the greatest number.
     AddSaturating,
     /// `a - b`, wrapping.
     Sub,
-    /// `a - b`, stopping at zero.
+    /// `a - b`, saturating at zero.
     SubSaturating,
-    /// Bitwise and.
+    /// Bitwise AND of both operands.
     And,
-    /// Bitwise or.
+    /// Bitwise OR of both operands.
     Or,
-    /// Bitwise exclusive or.
+    /// Bitwise exclusive OR of both operands.
     Xor,
-    /// The smaller.
+    /// The smaller of both operands.
     Min,
-    /// The greater.
+    /// The greater of both operands.
     Max,
     /// `a` shifted right by the constant `b`.
     ShiftRight,
 }
 
 impl Operation {
-    /// Computes in `bits` bits.
+    /// Computes the result in `bits` bits.
     #[must_use]
     pub const fn apply(self, a: u32, b: u32, bits: u8) -> u32 {
         let top = mask(bits);

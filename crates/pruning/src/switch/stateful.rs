@@ -1,9 +1,8 @@
 //! The stateful ALU: one atomic read-modify-write of one register cell.
 //!
-//! Semantics as in the open Tofino backend of p4c: two comparators without wrap-around, up to two
-//! updates for each half that run if their predicate holds and are OR-ed if both do, and an output
-//! that is 0 unless its predicate holds. A single-width register leaves the high half free as a
-//! scratch result that starts at 0.
+//! The semantics are those of the open Tofino backend of p4c. There are two comparators, which do not wrap. Each half
+//! has up to two updates that run if their predicate holds; if both run, their results are OR-ed. An output is 0
+//! unless its predicate holds. In a single-width register the high half is a scratch result that starts at 0.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,24 +11,24 @@ use super::program::{FieldId, Operation, RegisterId};
 /// One access to one cell of a register array.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stateful {
-    /// Which array.
+    /// The register array that is accessed.
     pub register: RegisterId,
-    /// Which cell.
+    /// The cell that is accessed.
     pub index: Index,
-    /// The comparator `lo`; absent: false.
+    /// The comparator `lo`, false if absent.
     pub lo: Option<Compare>,
-    /// The comparator `hi`; absent: false.
+    /// The comparator `hi`, false if absent.
     pub hi: Option<Compare>,
     /// Updates of the low (or only) number, at most two.
     pub update_lo: Vec<Update>,
     /// Updates of the high number (a scratch result for single-width cells), at most two.
     pub update_hi: Vec<Update>,
-    /// The outputs.
+    /// The outputs, each with its own predicate.
     pub outputs: Vec<Output>,
 }
 
 impl Stateful {
-    /// An access that does nothing yet.
+    /// Creates an access that neither updates nor outputs anything.
     #[must_use]
     pub const fn on(register: RegisterId, index: Index) -> Self {
         Self {
@@ -71,14 +70,14 @@ impl Stateful {
         self
     }
 
-    /// Adds an output.
+    /// Adds an output word.
     #[must_use]
     pub fn output(mut self, to: FieldId, source: Source, when: When) -> Self {
         self.outputs.push(Output { to, source, when });
         self
     }
 
-    /// The fields that the ALU computes with, each once, in order of first use.
+    /// Returns the fields that the ALU computes with, each once, in order of first use.
     #[must_use]
     pub fn inputs(&self) -> Vec<FieldId> {
         let compares = [self.lo, self.hi]
@@ -101,7 +100,7 @@ impl Stateful {
         fields
     }
 
-    /// The constants that the ALU computes with, each once.
+    /// Returns the constants that the ALU computes with, each once.
     #[must_use]
     pub fn constants(&self) -> Vec<i64> {
         let compares = [self.lo, self.hi].into_iter().flatten().map(|c| c.constant);
@@ -119,14 +118,14 @@ impl Stateful {
     }
 }
 
-/// Where the cell is.
+/// The source of the cell's index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Index {
-    /// The first cell.
+    /// Always the first cell.
     Zero,
-    /// The cell that a field names.
+    /// The cell whose number a field holds.
     Field(FieldId),
-    /// The cell that a hash unit names, by position in [`super::Program::hashes`].
+    /// The cell whose number a hash unit computes, by position in [`super::Program::hashes`].
     Hash(u16),
 }
 
@@ -139,34 +138,34 @@ pub enum Half {
     Hi,
 }
 
-/// Whether a term is added or subtracted.
+/// The sign of a term in a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Sign {
-    /// Added.
+    /// The term is added.
     Plus,
-    /// Subtracted.
+    /// The term is subtracted.
     Minus,
 }
 
-/// A comparison with zero.
+/// The relation of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Relation {
-    /// `=`.
+    /// Equal: `left = right`.
     Eq,
-    /// `≠`.
+    /// Not equal: `left ≠ right`.
     Ne,
-    /// `<`.
+    /// Less: `left < right`.
     Lt,
-    /// `≤`.
+    /// Less or equal: `left ≤ right`.
     Le,
-    /// `>`.
+    /// Greater: `left > right`.
     Gt,
-    /// `≥`.
+    /// Greater or equal: `left ≥ right`.
     Ge,
 }
 
 impl Relation {
-    /// Whether `left relation right`.
+    /// Returns true if `left relation right` holds.
     #[must_use]
     pub const fn holds(self, left: i64, right: i64) -> bool {
         match self {
@@ -180,21 +179,21 @@ impl Relation {
     }
 }
 
-/// `±mem ± field − constant relation 0`, computed without wrap-around.
+/// Compares `±mem ± field − constant` with 0, without wrap-around.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Compare {
-    /// The register's term.
+    /// The register's term, if any.
     pub mem: Option<(Half, Sign)>,
-    /// The packet's term.
+    /// The packet's term, if any.
     pub field: Option<(FieldId, Sign)>,
-    /// What is subtracted.
+    /// The constant that is subtracted.
     pub constant: i64,
-    /// The relation to zero.
+    /// The relation to zero that must hold.
     pub relation: Relation,
 }
 
 impl Compare {
-    /// `mem relation field`.
+    /// Compares the cell with a field: `mem relation field`.
     #[must_use]
     pub const fn mem(half: Half, relation: Relation, field: FieldId) -> Self {
         Self {
@@ -205,19 +204,19 @@ impl Compare {
         }
     }
 
-    /// `mem relation constant`.
+    /// Compares the cell with a constant: `mem relation constant`.
     #[must_use]
     pub const fn mem_const(half: Half, relation: Relation, constant: u32) -> Self {
         Self { mem: Some((half, Sign::Plus)), field: None, constant: constant as i64, relation }
     }
 
-    /// `field relation constant`.
+    /// Compares a field with a constant: `field relation constant`.
     #[must_use]
     pub const fn field_const(field: FieldId, relation: Relation, constant: u32) -> Self {
         Self { mem: None, field: Some((field, Sign::Plus)), constant: constant as i64, relation }
     }
 
-    /// `mem + field relation constant`.
+    /// Compares a sum with a constant: `mem + field relation constant`.
     #[must_use]
     pub const fn sum(half: Half, field: FieldId, relation: Relation, constant: u32) -> Self {
         Self {
@@ -229,43 +228,43 @@ impl Compare {
     }
 }
 
-/// A predicate over the two comparators: bit `lo + 2·hi` says whether that case holds.
+/// A predicate over the two comparators: bit `lo + 2·hi` is set if the predicate holds in that case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct When(pub u8);
 
 impl When {
-    /// In every case.
+    /// Holds in every case.
     pub const ALWAYS: Self = Self(0b1111);
-    /// If `lo` holds.
+    /// Holds if `lo` holds.
     pub const LO: Self = Self(0b1010);
-    /// If `hi` holds.
+    /// Holds if `hi` holds.
     pub const HI: Self = Self(0b1100);
-    /// If both hold.
+    /// Holds if both comparators hold.
     pub const BOTH: Self = Self(0b1000);
-    /// If at least one holds.
+    /// Holds if at least one comparator holds.
     pub const EITHER: Self = Self(0b1110);
-    /// If none holds.
+    /// Holds if no comparator holds.
     pub const NEITHER: Self = Self(0b0001);
-    /// If `lo` does not hold.
+    /// Holds if `lo` does not hold.
     pub const NOT_LO: Self = Self(0b0101);
-    /// If `hi` does not hold.
+    /// Holds if `hi` does not hold.
     pub const NOT_HI: Self = Self(0b0011);
-    /// Unless both hold.
+    /// Holds unless both comparators hold.
     pub const NOT_BOTH: Self = Self(0b0111);
 
-    /// Whether the predicate holds in `case` = `lo + 2·hi`.
+    /// Returns true if the predicate holds in `case` = `lo + 2·hi`.
     #[must_use]
     pub const fn holds(self, case: u8) -> bool {
         self.0 >> case & 1 == 1
     }
 }
 
-/// What a stateful ALU computes with.
+/// An operand of a stateful ALU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum AluOperand {
-    /// The low number as it was.
+    /// The low number before the access.
     MemLo,
-    /// The high number as it was.
+    /// The high number before the access.
     MemHi,
     /// A field of the packet.
     Field(FieldId),
@@ -273,27 +272,27 @@ pub enum AluOperand {
     Const(i32),
 }
 
-/// `half = operation(a, b)` if `when` holds.
+/// Computes `half = operation(a, b)` if `when` holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Update {
-    /// The predicate.
+    /// The predicate under which the update runs.
     pub when: When,
-    /// The operation.
+    /// The operation to compute.
     pub operation: Operation,
-    /// First operand.
+    /// The first operand of the operation.
     pub a: AluOperand,
-    /// Second operand; [`Operation::Set`] ignores it.
+    /// The second operand; [`Operation::Set`] ignores it.
     pub b: AluOperand,
 }
 
 impl Update {
-    /// `half = a`.
+    /// Sets the half to `a`.
     #[must_use]
     pub const fn set(when: When, a: AluOperand) -> Self {
         Self { when, operation: Operation::Set, a, b: AluOperand::Const(0) }
     }
 
-    /// `half = operation(a, b)`.
+    /// Sets the half to `operation(a, b)`.
     #[must_use]
     pub const fn new(when: When, operation: Operation, a: AluOperand, b: AluOperand) -> Self {
         Self { when, operation, a, b }
@@ -303,27 +302,27 @@ impl Update {
 /// One output word: `source` if `when` holds, else 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Output {
-    /// Where it goes.
+    /// The field that takes the word.
     pub to: FieldId,
-    /// What it is.
+    /// The number that is output.
     pub source: Source,
-    /// When it is not 0.
+    /// The predicate without which the output is 0.
     pub when: When,
 }
 
-/// What an ALU can output.
+/// The number that an ALU outputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Source {
-    /// The low number as it was.
+    /// The low number before the access.
     MemLo,
-    /// The high number as it was.
+    /// The high number before the access.
     MemHi,
-    /// The low number as it is now.
+    /// The low number after the access.
     AluLo,
-    /// The high number, or the scratch result of a single-width cell, as it is now.
+    /// The high number after the access, or the scratch result of a single-width cell.
     AluHi,
     /// The comparators' case as a one-hot number: `1 << (lo + 2·hi)`.
     Predicate,
-    /// The complement of a one-bit cell as it was.
+    /// The complement of a one-bit cell before the access.
     NotMemLo,
 }

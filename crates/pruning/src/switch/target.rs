@@ -1,4 +1,4 @@
-//! What a switch has: the limits that [`fit`](super::fit()) checks a program against.
+//! Switch targets: the limits that [`fit`](super::fit()) checks a program against.
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -7,17 +7,17 @@ use thiserror::Error;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Target {
-    /// Its name.
+    /// The name of the target.
     pub name: String,
     /// Stages of the pipeline.
     pub stages: usize,
     /// Stateful ALUs; each serves one register array.
     pub stateful_alus: usize,
-    /// Logical tables.
+    /// Logical tables of all kinds.
     pub tables: usize,
     /// Logical tables that match in TCAM.
     pub ternary_tables: usize,
-    /// Gateways.
+    /// Gateways, one for each conditional table.
     pub gateways: usize,
     /// SRAM blocks, for registers and exact tables.
     pub sram_blocks: u64,
@@ -27,7 +27,7 @@ pub struct Target {
     pub map_rams: u64,
     /// SRAM blocks that one register array may take.
     pub register_blocks: u64,
-    /// TCAM blocks.
+    /// TCAM blocks, for ternary tables.
     pub tcam_blocks: u64,
     /// Entries of a TCAM block.
     pub tcam_block_entries: u64,
@@ -57,24 +57,24 @@ pub struct Target {
     pub cell_bits: u64,
 }
 
-/// Why a target file is refused.
+/// The reason why a target file is refused.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum TargetError {
-    /// Not TOML, or a value of the wrong type, or an unknown name.
+    /// The text is not TOML, or has a value of the wrong type or an unknown name.
     #[error("target file: {0}")]
     Syntax(String),
-    /// `base` names no target.
+    /// The `base` is not the name of a built-in target.
     #[error("`{0}` is not a target; known are tofino1, tofino2 and paper")]
     UnknownBase(String),
-    /// A block of memory that holds nothing.
+    /// A block of memory has no capacity.
     #[error("target file: {0} must be 1 or more")]
     Empty(&'static str),
 }
 
 impl Target {
-    /// One ingress pipeline of Tofino 1, after the device specification in p4c's open backend and
-    /// what that compiler accepts (131,072 cells of 32 bits in an array, not 147,456).
+    /// Returns one ingress pipeline of Tofino 1. The limits follow the device specification in p4c's open backend and
+    /// that compiler's behaviour (it accepts 131,072 cells of 32 bits in an array, but not 147,456).
     #[must_use]
     pub fn tofino1() -> Self {
         Self {
@@ -105,20 +105,20 @@ impl Target {
         }
     }
 
-    /// One ingress pipeline of Tofino 2: 20 stages and four output words of a stateful ALU. What
-    /// p4c's specification does not say otherwise is taken from Tofino 1.
+    /// Returns one ingress pipeline of Tofino 2: 20 stages and four output words of a stateful ALU. Where p4c's
+    /// specification gives no other number, Tofino 1's is used.
     ///
-    /// Its comparators can mask what they compare, which Tofino 1's cannot, and no program here gains by it. In
-    /// p4c's assembler a mask is a constant: of the instruction, or in a row of the register file that both
-    /// operands share. The one comparison that would be wanted under a mask, a register Bloom filter's
-    /// `(word & mask) == mask`, has a mask that each packet brings.
+    /// Its comparators can mask their operands, which Tofino 1's cannot, but no program here gains by it. In p4c's
+    /// assembler a mask is a constant, either in the instruction or in a row of the register file that both operands
+    /// share. The one comparison that needs a mask, a register Bloom filter's `(word & mask) == mask`, has a mask
+    /// that comes with each packet.
     #[must_use]
     pub fn tofino2() -> Self {
         Self { name: "tofino2".into(), stages: 20, alu_outputs: 4, ..Self::tofino1() }
     }
 
-    /// The machine that the paper's §2.2 describes: at most 60 stages, ten comparisons in a stage,
-    /// 100 MB of SRAM and 300,000 TCAM entries in all, and no other limit.
+    /// Returns the machine of the paper's §2.2: at most 60 stages, ten comparisons in a stage, 100 MB of SRAM and
+    /// 300,000 TCAM entries in all, and no other limit.
     #[must_use]
     pub fn paper() -> Self {
         Self {
@@ -149,7 +149,7 @@ impl Target {
         }
     }
 
-    /// The built-in target with that name.
+    /// Returns the built-in target with that name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         [Self::tofino1(), Self::tofino2(), Self::paper()]
@@ -157,8 +157,8 @@ impl Target {
             .find(|target| target.name == name)
     }
 
-    /// Reads a target file: TOML with a `base` (a built-in target; `tofino1` if left out) and the
-    /// limits that differ from it.
+    /// Parses a target file: TOML with a `base` (a built-in target; `tofino1` if left out) and the limits that differ
+    /// from it.
     ///
     /// ```
     /// use sluicegate_pruning::switch::Target;

@@ -1,7 +1,7 @@
 use super::*;
 use crate::Verdict;
 
-/// A program of one value with a verdict; `build` adds the rest.
+/// Builds a program of one value with a verdict; `build` adds the rest.
 fn program(build: impl FnOnce(&mut Builder, FieldId)) -> Program {
     let mut b = Builder::new("test", 1);
     let prune = b.verdict("prune");
@@ -68,7 +68,7 @@ fn rules_of_every_target() {
     assert_eq!(Builder::new("none", 1).finish().validate(), Err(ProgramError::Verdict));
 }
 
-/// Runs one access on a cell that holds `old` and gives the cell and the output.
+/// Runs one access on a cell that holds `old` and returns the cell and the output.
 fn access(
     cell: Cell,
     old: [u32; 2],
@@ -183,7 +183,7 @@ fn a_trace_tells_what_was_touched() {
     assert_eq!(run.run(&Packet::new(0, 2, [9])), Ok(Verdict::Forward));
 }
 
-/// The reasons why a program does not fit Tofino 1, as text.
+/// Returns the reasons why a program does not fit Tofino 1, as text.
 fn reasons(program: &Program) -> String {
     let misfits = fit(program, &Target::tofino1()).unwrap_err();
     misfits.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
@@ -264,7 +264,7 @@ fn targets_round_trip_through_files() {
     assert!(matches!(Target::from_toml("= 1"), Err(TargetError::Syntax(_))));
 }
 
-/// Programs are plain data: they survive being written and read.
+/// Programs are plain data that survives serialization.
 #[test]
 fn programs_are_data() {
     let program = crate::algorithm::group_by::Config::paper().program();

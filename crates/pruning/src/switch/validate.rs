@@ -1,8 +1,8 @@
 //! The rules that every program must keep on every target, checked before it runs.
 //!
-//! The central one is the machine's: *a packet touches a register array at most once, in one stage,
-//! as one atomic read-modify-write*. It holds if only one table names the array, since one action
-//! of a table runs and holds at most one access.
+//! The central rule is the machine's: *a packet touches a register array at most once, in one stage, as one atomic
+//! read-modify-write*. It holds if only one table names the array, since only one action of a table runs and an
+//! action has at most one access.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,14 +13,14 @@ use super::program::{
 };
 use super::stateful::{Index, Stateful};
 
-/// Why a program is invalid.
+/// The reason why a program is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ProgramError {
-    /// The fields do not start with `fid`, `id` and the values.
+    /// The fields do not begin with `fid`, `id` and the values.
     #[error("the fields do not start with fid, id and {0} values")]
     Header(u8),
-    /// A name is empty, not an identifier, or taken.
+    /// A name is empty, not an identifier, or already taken.
     #[error("`{0}` is not a free identifier")]
     Name(String),
     /// A field is not 1 to 32 bits wide.
@@ -29,9 +29,9 @@ pub enum ProgramError {
     /// A reference to a field, register, hash unit, action or argument that does not exist.
     #[error("table `{table}` refers to a {what} that does not exist")]
     Missing {
-        /// The table.
+        /// The name of the table.
         table: String,
-        /// What is missing.
+        /// The kind of thing that is missing.
         what: &'static str,
     },
     /// A register array that two tables access: a packet could touch it twice.
@@ -40,9 +40,9 @@ pub enum ProgramError {
     /// An index that can leave the array.
     #[error("table `{table}`: an index of {bits} bits leaves register `{register}`")]
     Index {
-        /// The table.
+        /// The name of the table.
         table: String,
-        /// The register.
+        /// The name of the register array.
         register: String,
         /// The width of the index.
         bits: u8,
@@ -50,42 +50,42 @@ pub enum ProgramError {
     /// A table that reads or writes what another table of its stage writes.
     #[error("table `{table}` depends on field `{field}`, which its own stage writes")]
     Dependency {
-        /// The later table.
+        /// The name of the later table.
         table: String,
-        /// The field.
+        /// The name of the field.
         field: String,
     },
-    /// A table that writes a header field: the packet must leave as it came.
+    /// A table that writes a header field; only rewrites may change the packet.
     #[error("table `{table}` writes the header field `{field}`")]
     HeaderWrite {
-        /// The table.
+        /// The name of the table.
         table: String,
-        /// The field.
+        /// The name of the field.
         field: String,
     },
-    /// An entry whose patterns do not match the table's keys in number.
+    /// An entry that does not have one pattern for each key of its table.
     #[error("table `{0}` has an entry with a wrong number of patterns")]
     Patterns(String),
     /// More than two updates of one half.
     #[error("table `{0}` updates one half of a cell more than twice")]
     Updates(String),
-    /// Numbers of values that do not ascend to that of the program, or that leave a packet with a part
-    /// of an entry.
+    /// Numbers of values that do not ascend up to that of the program, or that would leave a packet with a part of an
+    /// entry.
     #[error("shorter packets have ascending numbers of values below {0}, and one entry")]
     Shorter(u8),
-    /// A test whether a packet carries something that is no value, or one of several in a clause.
+    /// A presence test on a field that is not a value, or one beside other tests in a clause.
     #[error("table `{0}` does not ask by itself whether the packet carries a value")]
     Presence(String),
-    /// A verdict, or what discards a packet, that is not one bit of metadata, or no verdict at all.
+    /// No verdict, or a verdict or discard field that is not one bit of metadata.
     #[error("a program needs verdicts; each, and what discards packets, is one bit of metadata")]
     Verdict,
-    /// A rewrite of something that is no header field, or by something that is no metadata.
+    /// A rewrite of a field that is not in the header, or from a field that is not metadata.
     #[error("a rewrite takes metadata into a header field")]
     Rewrite,
     /// More fields, hashes and constants than the interpreter numbers.
     #[error("{0} fields, hashes and constants are more than 65536")]
     Words(usize),
-    /// More register cells than any switch has, which a model should not try to allocate.
+    /// More register cells than any switch has; the model does not try to allocate them.
     #[error("{0} register cells are more than 2^28")]
     TooLarge(u64),
     /// A register array without cells, or a hash unit without bits.
@@ -93,7 +93,7 @@ pub enum ProgramError {
     Empty(String),
 }
 
-/// Register cells of a whole program.
+/// The greatest number of register cells of a whole program.
 const MAX_CELLS: u64 = 1 << 28;
 
 impl Program {
@@ -101,7 +101,7 @@ impl Program {
     ///
     /// # Errors
     ///
-    /// The first rule that is broken.
+    /// Returns the first broken rule.
     pub fn validate(&self) -> Result<(), ProgramError> {
         self.validate_declarations()?;
         let (header, fields) = (self.header_fields(), self.fields.len());
@@ -281,7 +281,7 @@ impl Program {
         Ok(())
     }
 
-    /// How many cells the index of an access can name.
+    /// Returns the number of cells that the index of an access can reach.
     fn cells_named(&self, stateful: &Stateful) -> u64 {
         let greatest = match stateful.index {
             Index::Field(field) => self.greatest(field),
@@ -290,8 +290,8 @@ impl Program {
         greatest.map_or(1 << self.index_bits(stateful), |greatest| u64::from(greatest) + 1)
     }
 
-    /// The greatest number that a metadata field holds, if it is only ever set to constants and to
-    /// what entries say.
+    /// Returns the greatest number that a metadata field can hold, or none unless the field is only set to constants
+    /// and action data.
     fn greatest(&self, field: FieldId) -> Option<u32> {
         let mut greatest = (field.index() >= self.header_fields()).then_some(0)?;
         for (_, table) in self.tables().filter(|(_, table)| table.writes().contains(&field)) {
@@ -316,7 +316,7 @@ impl Program {
         Some(greatest)
     }
 
-    /// How wide the index of an access is.
+    /// Returns the width in bits of the index of an access.
     #[must_use]
     pub fn index_bits(&self, stateful: &Stateful) -> u8 {
         match stateful.index {
@@ -326,7 +326,7 @@ impl Program {
         }
     }
 
-    /// The fields that a table reads: in its gateway, keys, hash units and actions.
+    /// Returns the fields that a table reads: in its gateway, keys, hash units and actions.
     #[must_use]
     pub fn reads(&self, table: &Table) -> Vec<FieldId> {
         let mut fields: Vec<FieldId> = table.keys.iter().map(|key| key.field).collect();
@@ -358,7 +358,7 @@ impl Program {
 }
 
 impl super::program::Gateway {
-    /// The fields that the gateway reads; whether a packet carries a value is told without reading it.
+    /// Iterates over the fields that the gateway reads. A presence test reads no field.
     pub fn fields(&self) -> impl Iterator<Item = FieldId> {
         self.all_of.iter().flatten().filter(|test| !test.is_of_presence()).flat_map(|test| {
             let right = match test.with {
@@ -371,7 +371,7 @@ impl super::program::Gateway {
 }
 
 impl Table {
-    /// The fields that the table can write.
+    /// Returns the fields that the table can write.
     #[must_use]
     pub fn writes(&self) -> Vec<FieldId> {
         let mut fields: Vec<FieldId> = self.actions.iter().flat_map(action_writes).collect();

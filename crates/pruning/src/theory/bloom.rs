@@ -1,4 +1,4 @@
-//! JOIN: false positives of the Bloom filter and of the register Bloom filter, and what they leave
+//! JOIN: false positives of the Bloom filter and of the register Bloom filter, and the entries that they leave
 //! unpruned.
 //!
 //! * **Bloom filter** (BF): M bits, H independent bit positions per key. After n keys a key that
@@ -7,8 +7,8 @@
 //!   so a key is one register access. A register holds j ~ Poisson(64·n/M) keys; given j, the rate
 //!   is the chance that H random bits are all set.
 //!
-//! Neither has false negatives: JOIN stays exact, and only the pruned fraction depends on these
-//! rates. Sizes in bits.
+//! Neither has false negatives: JOIN stays exact, and only the pruned fraction depends on these rates. Sizes are in
+//! bits.
 
 use std::sync::OnceLock;
 
@@ -17,12 +17,10 @@ use super::tail::{poisson, poisson_mean};
 /// Bits of one register of the register Bloom filter.
 pub const REGISTER_BITS: u32 = 64;
 
-/// The false-positive rate of a Bloom filter of `bits` M with `hashes` H after `keys` n distinct
-/// insertions.
+/// Returns the false-positive rate of a Bloom filter of `bits` M with `hashes` H after `keys` n distinct insertions.
 ///
 /// # Example
-/// One million keys, H = 3: 2.7 % in 1 MiB, 0.06 % in 4 MiB; five million: 58 %, 4.7 % and 0.12 %
-/// in 1, 4 and 16 MiB.
+/// One million keys, H = 3: 2.7 % in 1 MiB, 0.06 % in 4 MiB; five million: 58 %, 4.7 % and 0.12 % in 1, 4 and 16 MiB.
 /// ```
 /// use sluicegate_pruning::theory::bloom::bloom_rate;
 /// const MIB: u64 = 8 << 20;
@@ -35,13 +33,12 @@ pub fn bloom_rate(bits: u64, hashes: u32, keys: u64) -> f64 {
     set.powi(hashes as i32)
 }
 
-/// The false-positive rate of a Bloom filter that has an array of its own for each hash, of so many
-/// bits each, after `keys` distinct insertions: the product of the arrays' fills. For equal arrays it is
-/// [`bloom_rate`].
+/// Returns the false-positive rate of a Bloom filter that has an array of its own for each hash, of so many bits
+/// each, after `keys` distinct insertions: the product of the arrays' fills. For equal arrays it is [`bloom_rate`].
 ///
 /// # Example
-/// 4 MiB for three hashes, as arrays of 2, 1 and 1 MiB: 0.073 % after a million keys, where three equal
-/// thirds have 0.063 %.
+/// 4 MiB for three hashes, as arrays of 2, 1 and 1 MiB: 0.073 % after a million keys, where three equal thirds have
+/// 0.063 %.
 /// ```
 /// use sluicegate_pruning::theory::bloom::{arrays_rate, bloom_rate};
 /// let rate = arrays_rate(&[2 << 23, 1 << 23, 1 << 23], 1_000_000);
@@ -51,8 +48,8 @@ pub fn arrays_rate(arrays: &[u32], keys: u64) -> f64 {
     arrays.iter().map(|&bits| -(-(keys as f64 / f64::from(bits))).exp_m1()).product()
 }
 
-/// The false-positive rate of a register Bloom filter of `bits` M with `hashes` H (1 to 64) bits
-/// per key after `keys` n.
+/// Returns the false-positive rate of a register Bloom filter of `bits` M with `hashes` H (1 to 64) bits per key
+/// after `keys` n.
 ///
 /// # Example
 /// Little above the Bloom filter of the same size: 3.2 %, 0.13 %; 58 %, 5.3 % and 0.21 %.
@@ -72,7 +69,7 @@ pub fn register_bloom_rate(bits: u64, hashes: u32, keys: u64) -> f64 {
         // Every register is full.
         return 1.0;
     }
-    // A planner asks for many sizes with the same hashes.
+    // The table is cached, because a planner computes many sizes with the same hashes.
     static RATES: [OnceLock<Vec<f64>>; REGISTER_BITS as usize] =
         [const { OnceLock::new() }; REGISTER_BITS as usize];
     let rates = RATES[hashes as usize - 1].get_or_init(|| rates_by_load(hashes, most));
@@ -83,11 +80,11 @@ pub fn register_bloom_rate(bits: u64, hashes: u32, keys: u64) -> f64 {
     }
 }
 
-/// The chance that `hashes` distinct random bits of a register are all set after 0 to `most` keys.
+/// Returns the chance that `hashes` distinct random bits of a register are all set after 0 to `most` keys.
 fn rates_by_load(hashes: u32, most: u64) -> Vec<f64> {
     let total = choose(REGISTER_BITS, hashes);
     let found: Vec<f64> = (0..=REGISTER_BITS).map(|set| choose(set, hashes) / total).collect();
-    // Of the bits of a new key, those not yet set are hypergeometric.
+    // The number of a new key's bits that are not yet set is hypergeometric.
     let grows = |set: u32, fresh: u32| {
         choose(REGISTER_BITS - set, fresh) * choose(set, hashes.saturating_sub(fresh)) / total
     };
@@ -111,7 +108,7 @@ fn rates_by_load(hashes: u32, most: u64) -> Vec<f64> {
     rates
 }
 
-/// The number of masks that a register Bloom filter looks up: C(64, H), each of 64 bits.
+/// Returns the number of masks that a register Bloom filter looks up: C(64, H), each of 64 bits.
 ///
 /// # Example
 /// H = 3: 41 664 masks, 333 KB of table.
@@ -124,8 +121,7 @@ pub fn masks(hashes: u32) -> f64 {
     choose(REGISTER_BITS, hashes)
 }
 
-/// The number of hashes with the lowest Bloom-filter rate: about (M/n)·ln 2, at least 1, at most
-/// `max`.
+/// Returns the number of hashes with the lowest Bloom-filter rate: about (M/n)·ln 2, at least 1, at most `max`.
 ///
 /// # Example
 /// ```
@@ -137,11 +133,9 @@ pub fn best_hashes(bits: u64, keys: u64, max: u32) -> u32 {
     rates.min_by(|a, b| a.1.total_cmp(&b.1)).map_or(1, |(hashes, _)| hashes)
 }
 
-/// The fraction of the probing rows that a filter prunes: those without a match, less the false
-/// positives.
+/// Returns the fraction of the probing rows that a filter prunes: those without a match, less the false positives.
 ///
-/// `matching` is the fraction of rows with a match; `rate` the false-positive rate. A rate of 0
-/// gives OPT.
+/// `matching` is the fraction of rows with a match; `rate` the false-positive rate. A rate of 0 gives OPT.
 ///
 /// # Example
 /// ```
@@ -153,7 +147,7 @@ pub fn pruned(matching: f64, rate: f64) -> f64 {
     (1.0 - matching) * (1.0 - rate)
 }
 
-/// C(n, k) as a float; 0 when k > n. Exact while below 2^53.
+/// Returns C(n, k) as a float, 0 if k > n. It is exact while below 2^53.
 fn choose(n: u32, k: u32) -> f64 {
     if k > n {
         return 0.0;

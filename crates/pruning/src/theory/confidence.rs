@@ -1,13 +1,13 @@
-//! Judging a randomized algorithm by its failures over many seeds, at a stated confidence.
+//! Tests of a randomized algorithm by its failures over many seeds, at a stated confidence.
 //!
-//! A claim "fails with probability at most δ" is refuted by k failures in n independent runs when
-//! so many are too unlikely under it: P[Bin(n, δ) ≥ k] < 1 - confidence. The same tail turned
-//! around gives Clopper and Pearson's bound.
+//! A claim "fails with probability at most δ" is refuted by k failures in n independent runs if so many are too
+//! unlikely under it: P[Bin(n, δ) ≥ k] < 1 - confidence. The same tail, solved for the probability, gives Clopper and
+//! Pearson's bound.
 
 use super::tail::ln_binomial_tail;
 
-/// False when `failures` in `trials` refute a failure probability of at most `bound` at this
-/// `confidence` (such as 0.999: a true claim is then refuted once in a thousand tests).
+/// Returns false if `failures` in `trials` refute a failure probability of at most `bound` at this `confidence`. At
+/// 0.999, a true claim is refuted once in a thousand tests.
 ///
 /// # Example
 /// ```
@@ -20,8 +20,8 @@ pub fn is_consistent(failures: u64, trials: u64, bound: f64, confidence: f64) ->
     failures == 0 || ln_binomial_tail(trials, bound, failures - 1).exp() >= 1.0 - confidence
 }
 
-/// The largest failure probability that `failures` in `trials` do not refute, by Clopper and
-/// Pearson; one-sided.
+/// Returns the largest failure probability that `failures` in `trials` do not refute, by Clopper and Pearson;
+/// one-sided.
 ///
 /// # Example
 /// No failure in 3000 runs leaves about 0.1 % open at 95 %: the rule of three.
@@ -46,8 +46,8 @@ pub fn upper_bound(failures: u64, trials: u64, confidence: f64) -> f64 {
     high
 }
 
-/// The quantile of Student's distribution with so many `degrees` of freedom, at least 1, that leaves
-/// (1 - confidence) / 2 on either side: how many standard errors a mean may be off.
+/// Returns the quantile of Student's distribution with `degrees` degrees of freedom, at least 1, that leaves (1 -
+/// confidence) / 2 on either side. It is the number of standard errors by which a mean may be off.
 ///
 /// # Example
 /// Five runs at 95 %, and so many that the distribution is the normal one.
@@ -73,8 +73,8 @@ pub fn student_t(confidence: f64, degrees: u64) -> f64 {
     high
 }
 
-/// The probability that Student's variable lies between -t and t: finite sums in the angle whose
-/// tangent is t/√ν (Abramowitz and Stegun 26.7.3 and 26.7.4).
+/// Returns the probability that Student's variable lies between -t and t, by finite sums in the angle whose tangent
+/// is t/√ν (Abramowitz and Stegun 26.7.3 and 26.7.4).
 fn student_between(t: f64, degrees: u64) -> f64 {
     let degrees = degrees.max(1);
     let angle = (t / (degrees as f64).sqrt()).atan();
@@ -109,7 +109,7 @@ mod tests {
         assert_eq!(upper_bound(10, 10, 0.99), 1.0);
     }
 
-    /// The usual table.
+    /// The values are those of the usual printed table.
     #[test]
     fn quantiles_of_student() {
         for (confidence, degrees, expected) in [

@@ -1,16 +1,15 @@
-//! HAVING: how far a Count-Min sketch overestimates, and how many keys it forwards in vain.
+//! HAVING: overestimates of a Count-Min sketch, and the keys that it forwards in vain.
 //!
-//! d rows of w counters; the estimate g(k) of a key is the least of its d counters, f(k) ≤ g(k).
-//! Pruning only while g(k) ≤ c loses no key with f(k) > c; every other key that reaches the master
-//! is a false candidate.
+//! The sketch has d rows of w counters. The estimate g(k) of a key is the least of its d counters, f(k) ≤ g(k).
+//! Pruning only while g(k) ≤ c loses no key with f(k) > c; every other key that reaches the master is a false
+//! candidate.
 //!
-//! Cormode and Muthukrishnan (J. Algorithms 55, 2005): P[g(k) > f(k) + ε·F] ≤ δ for w = ⌈e/ε⌉ and d
-//! = ⌈ln(1/δ)⌉, where F is the sum over all keys. Markov's inequality per row, independence between
-//! rows.
+//! Cormode and Muthukrishnan (J. Algorithms 55, 2005): P[g(k) > f(k) + ε·F] ≤ δ for w = ⌈e/ε⌉ and d = ⌈ln(1/δ)⌉,
+//! where F is the sum over all keys. The proof uses Markov's inequality per row and independence between rows.
 
 use std::f64::consts::E;
 
-/// Counters per row for an error of at most `epsilon`·F: ⌈e/ε⌉.
+/// Returns the counters per row for an error of at most `epsilon`·F: ⌈e/ε⌉.
 ///
 /// # Example
 /// ```
@@ -21,16 +20,15 @@ pub fn counters(epsilon: f64) -> u64 {
     (E / epsilon).ceil() as u64
 }
 
-/// Rows so that the error is kept with probability `1 - delta`: ⌈ln(1/δ)⌉.
+/// Returns the rows that keep the error with probability `1 - delta`: ⌈ln(1/δ)⌉.
 pub fn rows(delta: f64) -> u64 {
     (1.0 / delta).ln().ceil().max(1.0) as u64
 }
 
-/// The guarantee that a sketch of `counters` w and `rows` d gives: (ε, δ) = (e/w, e^-d).
+/// Returns the guarantee that a sketch of `counters` w and `rows` d gives: (ε, δ) = (e/w, e^-d).
 ///
 /// # Example
-/// The default of table 2, 3 rows of 1024: off by more than 0.27 % of the total for at most 5 % of
-/// the keys.
+/// The default of table 2, 3 rows of 1024: off by more than 0.27 % of the total for at most 5 % of the keys.
 /// ```
 /// use sluicegate_pruning::theory::count_min::guarantee;
 /// let (epsilon, delta) = guarantee(1024, 3);
@@ -40,9 +38,8 @@ pub fn guarantee(counters: u64, rows: u64) -> (f64, f64) {
     (E / counters as f64, (-(rows as f64)).exp())
 }
 
-/// The probability, at most, that a key is overestimated by `excess` or more: (F'/(w·excess))^d
-/// with F' the sum of all *other* keys, by Markov's inequality in every row; 1 when that says
-/// nothing.
+/// Returns an upper bound on the probability that a key is overestimated by `excess` or more: (F'/(w·excess))^d with
+/// F' the sum of all *other* keys, by Markov's inequality in every row, and at most 1.
 ///
 /// A key with f(k) = c - excess + 1 ≤ c becomes a false candidate with at most this probability.
 ///
@@ -62,12 +59,12 @@ pub fn overestimate(others: f64, excess: f64, counters: u64, rows: u64) -> f64 {
     (others / (counters as f64 * excess)).min(1.0).powf(rows as f64)
 }
 
-/// The probability that a key shares its counter with another key in every row, and so is not
-/// counted exactly: (1 - (1 - 1/w)^(K-1))^d for `keys` K distinct keys.
+/// Returns the probability that a key shares its counter with another key in every row, and so is not counted
+/// exactly: (1 - (1 - 1/w)^(K-1))^d for `keys` K distinct keys.
 ///
 /// # Example
-/// 25 language codes and 3 rows of 1024 or 512: not one key is expected to be off, which is why the
-/// sketch looks perfect.
+/// 25 language codes and 3 rows of 1024 or 512: not one key is expected to be off, which is why the sketch looks
+/// perfect.
 /// ```
 /// use sluicegate_pruning::theory::count_min::collision;
 /// assert!(25.0 * collision(25, 1024, 3) < 4e-4);
@@ -78,8 +75,8 @@ pub fn collision(keys: u64, counters: u64, rows: u64) -> f64 {
     (1.0 - alone).powf(rows as f64)
 }
 
-/// The fraction of `entries` that a switch without limits prunes in the first pass: all but one
-/// entry of each of the `candidates`, the keys above the threshold.
+/// Returns the fraction of `entries` that a switch without limits prunes in the first pass: all but one entry of each
+/// of the `candidates`, the keys above the threshold.
 ///
 /// # Example
 /// ```
@@ -95,7 +92,7 @@ mod tests {
     use super::*;
     use crate::rng::Rng;
 
-    /// The share of keys that a random sketch gets wrong by at least `excess`.
+    /// Returns the share of keys that a random sketch gets wrong by at least `excess`.
     fn measure(keys: u64, counters: u64, rows: u64, excess: u64) -> f64 {
         let mut rng = Rng::new(9);
         let (runs, mut wrong) = (40, 0u64);

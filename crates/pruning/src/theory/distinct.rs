@@ -1,4 +1,4 @@
-//! DISTINCT: how much a d × w cache prunes, and how long its fingerprints must be.
+//! DISTINCT: the pruning of a d × w cache, and the length of its fingerprints.
 //!
 //! * **Pruning** (section 4.2 theorem 1, appendix C theorem 6). In a random-order stream of D >
 //!   d·ln(200·d) distinct values, at least 0.99·min(w·d/(D·e), 1) of the duplicates are pruned in
@@ -6,20 +6,19 @@
 //! * **Fingerprints by entries** (appendix C theorem 1). m entries and w columns need ⌈log2(w·m/δ)⌉
 //!   bits.
 //! * **Fingerprints by distinct values** (section 5 theorem 3, appendix C theorems 2 and 3). D
-//!   distinct values in d rows need ⌈log2(d·M²/δ)⌉ bits, M the load bound of [`max_load_bound`],
-//!   whatever the number of entries and columns.
+//!   distinct values in d rows need ⌈log2(d·M²/δ)⌉ bits, where M is the load bound of [`max_load_bound`],
+//!   for any number of entries and columns.
 //!
-//! Beside the paper's: [`expected_hit_ratio`] is the expectation that theorem 1 bounds, and
-//! [`fingerprint_bits`] needs about log2(2e²) = 3.9 bits fewer than theorem 3, with a shorter
-//! proof.
+//! Two functions go beyond the paper: [`expected_hit_ratio`] is the expectation that theorem 1 bounds, and
+//! [`fingerprint_bits`] needs about log2(2e²) = 3.9 bits fewer than theorem 3, with a shorter proof.
 
 use std::f64::consts::E;
 
 use super::loads::max_load_bound;
 use super::tail::poisson;
 
-/// The smallest number of distinct values to which [`pruned_duplicates_bound`] applies:
-/// d·ln(200·d), exclusive.
+/// Returns the smallest number of distinct values to which [`pruned_duplicates_bound`] applies: d·ln(200·d),
+/// exclusive.
 ///
 /// # Example
 /// ```
@@ -30,9 +29,9 @@ pub fn heavy_load(rows: u64) -> f64 {
     rows as f64 * (200.0 * rows as f64).ln()
 }
 
-/// Theorem 1: the fraction of duplicates that are pruned, at least, in expectation, on a stream in
-/// random order with `distinct` values, `rows` d and `columns` w. `None` when there are too few
-/// distinct values for the theorem.
+/// Returns theorem 1's lower bound on the expected fraction of duplicates that are pruned, on a stream in random
+/// order with `distinct` values, `rows` d and `columns` w. `None` if there are too few distinct values for the
+/// theorem.
 ///
 /// # Example
 /// 15 000 distinct values, 1000 rows, 24 columns: 58 %.
@@ -47,12 +46,11 @@ pub fn pruned_duplicates_bound(distinct: u64, rows: u64, columns: u64) -> Option
     (distinct as f64 > heavy_load(rows)).then(|| 0.99 * (cells / (distinct as f64 * E)).min(1.0))
 }
 
-/// The fraction of duplicates that are pruned in expectation when all `distinct` values are equally
-/// frequent and in random order: the mean of min(w/L, 1) over the load L of a value's row, L - 1 ~
-/// Poisson((D-1)/d).
+/// Returns the fraction of duplicates that are pruned in expectation when all `distinct` values are equally frequent
+/// and in random order: the mean of min(w/L, 1) over the load L of a value's row, L - 1 ~ Poisson((D-1)/d).
 ///
-/// In steady state a row of L equally likely values and w cells holds any w of them with equal
-/// chance, whether it evicts by LRU or FIFO. Skew only helps. Any number of distinct values.
+/// In steady state a row of L equally likely values and w cells holds any w of them with equal chance, whether it
+/// evicts by LRU or FIFO. Skew only helps. Any number of distinct values.
 ///
 /// # Example
 /// Where theorem 1 promises 58 %, 99.8 % are to be expected.
@@ -72,8 +70,8 @@ pub fn expected_hit_ratio(distinct: u64, rows: u64, columns: u64) -> f64 {
     (uncut - (0..columns.saturating_sub(1)).map(excess).sum::<f64>()).clamp(0.0, 1.0)
 }
 
-/// The fraction of `entries` that a switch without limits prunes: all but the first of each of
-/// `distinct` values.
+/// Returns the fraction of `entries` that a switch without limits prunes: all but the first of each of `distinct`
+/// values.
 ///
 /// # Example
 /// ```
@@ -84,8 +82,8 @@ pub fn optimal_pruned(entries: u64, distinct: u64) -> f64 {
     if entries == 0 { 0.0 } else { 1.0 - distinct.min(entries) as f64 / entries as f64 }
 }
 
-/// Appendix C theorem 1: bits of fingerprint so that, with probability at least `1 - delta`, none
-/// of `entries` (m) is taken for another value in a row of `columns` (w).
+/// Returns the fingerprint bits of appendix C theorem 1: with probability at least `1 - delta`, none of `entries` (m)
+/// is taken for another value in a row of `columns` (w).
 ///
 /// # Example
 /// ```
@@ -96,11 +94,10 @@ pub fn fingerprint_bits_by_entries(entries: u64, columns: u64, delta: f64) -> u3
     (columns as f64 * entries as f64 / delta).log2().ceil().max(1.0) as u32
 }
 
-/// Section 5 theorem 3, before rounding up: log2(d·M²/δ).
+/// Returns the fingerprint bits of section 5 theorem 3, before rounding up: log2(d·M²/δ).
 ///
 /// # Example
-/// 500 million distinct values with 1000 rows and δ = 0.01 % need 64 bits, rounded; 499 649 410
-/// need no more.
+/// 500 million distinct values with 1000 rows and δ = 0.01 % need 64 bits, rounded; 499 649 410 need no more.
 /// ```
 /// use sluicegate_pruning::theory::distinct;
 /// let bits = |distinct| distinct::fingerprint_bits_real(distinct, 1000, 1e-4);
@@ -113,8 +110,8 @@ pub fn fingerprint_bits_real(distinct: u64, rows: u64, delta: f64) -> f64 {
     (rows as f64 * load * load / delta).log2()
 }
 
-/// Section 5 theorem 3: bits of fingerprint so that `distinct` values in `rows` are told apart with
-/// probability at least `1 - delta`, however many entries there are.
+/// Returns the fingerprint bits of section 5 theorem 3: `distinct` values in `rows` are distinguished with
+/// probability at least `1 - delta`, for any number of entries.
 ///
 /// # Example
 /// ```
@@ -126,7 +123,7 @@ pub fn fingerprint_bits_by_distinct(distinct: u64, rows: u64, delta: f64) -> u32
     fingerprint_bits_real(distinct, rows, delta).ceil().max(1.0) as u32
 }
 
-/// The most distinct values that fingerprints of `bits` tell apart by theorem 3.
+/// Returns the greatest number of distinct values that fingerprints of `bits` distinguish by theorem 3.
 ///
 /// # Example
 /// ```
@@ -137,14 +134,14 @@ pub fn max_distinct(bits: u32, rows: u64, delta: f64) -> u64 {
     largest(|distinct| fingerprint_bits_real(distinct, rows, delta) <= f64::from(bits))
 }
 
-/// Bits of fingerprint so that `distinct` values in `rows` are told apart with probability at least
-/// `1 - delta`, from pairs instead of loads: ⌈log2(C(D,2)/(d·δ))⌉.
+/// Returns the fingerprint bits that distinguish `distinct` values in `rows` with probability at least `1 - delta`,
+/// from pairs instead of loads: ⌈log2(C(D,2)/(d·δ))⌉.
 ///
-/// Two values collide only if they share a row (probability 1/d) and a fingerprint (2^-f); the
-/// union bound over the C(D,2) pairs gives C(D,2)/(d·2^f) ≤ δ. No load bound is needed.
+/// Two values collide only if they share a row (probability 1/d) and a fingerprint (2^-f); the union bound over the
+/// C(D,2) pairs gives C(D,2)/(d·2^f) ≤ δ. No load bound is needed.
 ///
 /// # Example
-/// 61 bits where theorem 3 asks for 64, and a billion more distinct values with 64.
+/// This takes 61 bits where theorem 3 requires 64, and 64 bits suffice for a billion more distinct values.
 /// ```
 /// use sluicegate_pruning::theory::distinct;
 /// assert_eq!(distinct::fingerprint_bits(499_649_410, 1000, 1e-4), 61);
@@ -155,8 +152,8 @@ pub fn fingerprint_bits(distinct: u64, rows: u64, delta: f64) -> u32 {
     (pairs / (rows as f64 * delta)).log2().ceil().max(1.0) as u32
 }
 
-/// The probability, at most, that fingerprints of `bits` confuse two of `distinct` values of the
-/// same row.
+/// Returns an upper bound on the probability that fingerprints of `bits` confuse two of `distinct` values of the same
+/// row.
 ///
 /// # Example
 /// ```
@@ -169,8 +166,8 @@ pub fn confusion(distinct: u64, rows: u64, bits: u32) -> f64 {
     (pairs / rows as f64 * (-f64::from(bits)).exp2()).min(1.0)
 }
 
-/// Bits of fingerprint if all values had to differ in every row: log2(D²/δ), before rounding up.
-/// Rows save about log2 d of them.
+/// Returns the fingerprint bits if all values had to differ in every row: log2(D²/δ), before rounding up. Rows save
+/// about log2 d of them.
 ///
 /// # Example
 /// 1000 rows save some 10 bits, less the price of theorem 3's load bound, log2 e² = 2.9 bits.
@@ -185,7 +182,7 @@ pub fn fingerprint_bits_all_distinct(distinct: u64, delta: f64) -> f64 {
     2.0 * (distinct as f64).log2() - delta.log2()
 }
 
-/// The largest number for which a property holds that, once lost, stays lost; 0 if it never holds.
+/// Returns the largest number for which a property holds that, once lost, stays lost; 0 if it never holds.
 fn largest(holds: impl Fn(u64) -> bool) -> u64 {
     let (mut low, mut high) = (0, u64::MAX >> 8);
     while low < high {
@@ -205,8 +202,7 @@ mod tests {
     use crate::rng::Rng;
     use crate::theory::confidence::is_consistent;
 
-    /// The share of duplicates that an LRU or FIFO cache of `rows` × `columns` hits, on uniform
-    /// values.
+    /// Returns the share of duplicates that an LRU or FIFO cache of `rows` × `columns` hits, on uniform values.
     fn simulate(distinct: u64, rows: u64, columns: usize, entries: u64, lru: bool) -> f64 {
         let mut rng = Rng::new(11);
         let placement = Rng::new(12).next_u64();

@@ -1,15 +1,14 @@
-//! GROUP BY MAX or MIN: how much w direct-mapped tables of d (key, value) pairs prune.
+//! GROUP BY MAX or MIN: the pruning of w direct-mapped tables of d (key, value) pairs.
 //!
-//! The paper gives no theorem. A key that is alone in its cell of one of the w tables is never
-//! evicted there, and each of its entries is pruned unless it sets a new maximum. In random order
-//! the i-th entry of a key does so with probability 1/i. Hence, with K keys, p = 1 - (1 -
-//! (1-1/d)^(K-1))^w the chance of being alone somewhere, and n entries of a key, at most p·H_n +
-//! (1-p)·n of them are forwarded in expectation; H_n when the tables have no limit.
+//! The paper gives no theorem. A key that is alone in its cell of one of the w tables is never evicted there, and
+//! each of its entries is pruned unless it sets a new maximum. In random order the i-th entry of a key does so with
+//! probability 1/i. With K keys, the chance of being alone somewhere is p = 1 - (1 - (1-1/d)^(K-1))^w. Of n entries
+//! of a key, at most p·H_n + (1-p)·n are therefore forwarded in expectation, and H_n if the tables have no limit.
 
 use super::tail::harmonic;
 
-/// The chance that one of `keys` (K) keys has a cell of its own in at least one of `tables` (w) of
-/// `rows` (d) cells.
+/// Returns the chance that one of `keys` (K) keys has a cell of its own in at least one of `tables` (w) of `rows` (d)
+/// cells.
 ///
 /// # Example
 /// ```
@@ -22,8 +21,8 @@ pub fn alone(keys: u64, rows: u64, tables: u64) -> f64 {
     1.0 - (1.0 - free).powf(tables as f64)
 }
 
-/// The fraction of entries that is pruned, at least, in expectation and in random order, with
-/// `keys` equally frequent keys of `entries` in all.
+/// Returns a lower bound on the fraction of entries that is pruned, in expectation and in random order, with `keys`
+/// equally frequent keys among `entries` entries.
 ///
 /// # Example
 /// ```
@@ -35,8 +34,8 @@ pub fn pruned_bound(entries: u64, keys: u64, rows: u64, tables: u64) -> f64 {
     alone(keys, rows, tables) * optimal_pruned(entries, keys)
 }
 
-/// The fraction of entries that a switch without limits prunes, in expectation and in random order:
-/// all but the H_n new maxima of each key.
+/// Returns the fraction of entries that a switch without limits prunes, in expectation and in random order: all but
+/// the H_n new maxima of each key.
 pub fn optimal_pruned(entries: u64, keys: u64) -> f64 {
     if entries == 0 || keys == 0 {
         return 0.0;

@@ -1,12 +1,12 @@
 //! The Lambert W function: the inverse of x = w·e^w, needed for the best shape of the TOP N matrix.
 
-/// The principal branch W0: the w ≥ -1 with w·e^w = `x`.
+/// Returns the principal branch W0: the w ≥ -1 with w·e^w = `x`.
 ///
-/// Range: `x >= -1/e`; NaN below it. Accurate to a few units in the last place except within about
-/// 1e-8 of the branch point, where the function itself has an infinite slope.
+/// Range: `x >= -1/e`; NaN below it. Accurate to a few units in the last place except within about 1e-8 of the branch
+/// point, where the function itself has an infinite slope.
 ///
-/// Method: Halley's iteration on w·e^w - x from a series (near the branch point and zero) or from
-/// logarithms; above e the iteration runs on w + ln w = ln x instead, which cannot overflow.
+/// Method: Halley's iteration on w·e^w - x from a series (near the branch point and zero) or from logarithms; above e
+/// the iteration runs on w + ln w = ln x instead, which cannot overflow.
 ///
 /// # Example
 /// W(1) is the omega constant, and W(e) = 1.
@@ -26,8 +26,7 @@ pub fn lambert_w(x: f64) -> f64 {
     if x > E { by_logarithms(x.ln()) } else { by_halley(x) }
 }
 
-/// Newton's method on w + ln w = `ln_x`, for `ln_x > 1`; converges from above in a handful of
-/// steps.
+/// Runs Newton's method on w + ln w = `ln_x`, for `ln_x > 1`. It converges from above in a handful of steps.
 fn by_logarithms(ln_x: f64) -> f64 {
     let mut w = ln_x - ln_x.ln() * (1.0 - 1.0 / ln_x);
     for _ in 0..32 {

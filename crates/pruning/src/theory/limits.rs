@@ -1,14 +1,13 @@
-//! The resources of a switch that planning considers.
+//! The switch resources that the planner considers.
 
 use serde::Serialize;
 
 use crate::switch::Target;
 
-/// Resources of one pipe of a switch, as plain numbers. The models of real targets convert into
-/// this.
+/// Resources of one pipe of a switch, as plain numbers. The models of real targets convert into this.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Limits {
-    /// Pipeline stages.
+    /// The number of pipeline stages.
     pub stages: u32,
     /// Stateful ALUs per stage; every register array takes one.
     pub alus_per_stage: u32,
@@ -23,8 +22,8 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// The widest switch the paper speaks of: 60 stages, ten comparisons per stage, 100 MB, 300 000
-    /// TCAM entries.
+    /// Returns the widest switch that the paper mentions: 60 stages, ten comparisons per stage, 100 MB, 300 000 TCAM
+    /// entries.
     pub const fn paper() -> Self {
         Self {
             stages: 60,
@@ -36,8 +35,8 @@ impl Limits {
         }
     }
 
-    /// One pipe of a Tofino 1: 12 stages of 4 stateful ALUs and 80 memory blocks of 16 KiB, 48 of
-    /// them for registers; a register array of 32 blocks (2^17 registers of 32 bits) is accepted.
+    /// Returns one pipe of a Tofino 1: 12 stages of 4 stateful ALUs and 80 memory blocks of 16 KiB, 48 of them for
+    /// registers. A register array has at most 32 blocks (2^17 registers of 32 bits).
     pub const fn tofino1() -> Self {
         const BLOCK_BITS: u64 = 1024 * 128;
         Self {
@@ -51,14 +50,14 @@ impl Limits {
         }
     }
 
-    /// One pipe of a Tofino 2: as Tofino 1 with 20 stages.
+    /// Returns one pipe of a Tofino 2: like Tofino 1, but with 20 stages.
     pub const fn tofino2() -> Self {
         Self { stages: 20, tcam_entries: 20 * 12_288, ..Self::tofino1() }
     }
 }
 
 impl Limits {
-    /// What `target` has, for the planner.
+    /// Returns the resources of `target`, for the planner.
     ///
     /// # Example
     /// ```
@@ -76,7 +75,7 @@ impl Limits {
         Self {
             stages: number(target.stages),
             alus_per_stage: number(target.stateful_alus),
-            // Every block of a register array takes a map RAM, too.
+            // Every block of a register array also takes a map RAM.
             sram_bits_per_stage: target.sram_blocks.min(target.map_rams).saturating_mul(block_bits),
             array_bits: target.register_blocks.saturating_mul(block_bits),
             register_bits: u32::try_from(target.cell_bits).unwrap_or(u32::MAX),
@@ -84,11 +83,11 @@ impl Limits {
         }
     }
 
-    /// Columns that are tried, one to a stage.
+    /// Returns the greatest number of columns to try, one to a stage.
     pub(crate) fn columns(&self) -> u64 {
         self.stages.min(MOST_COLUMNS).into()
     }
 }
 
-/// The most columns that are tried.
+/// The greatest number of columns to try on any switch.
 const MOST_COLUMNS: u32 = 256;

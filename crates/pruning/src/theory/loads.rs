@@ -1,7 +1,7 @@
-//! Balls into bins: how many of D distinct values fall into the fullest of d rows.
+//! Balls into bins: the number of D distinct values that fall into the fullest of d rows.
 //!
-//! Cheetah, section 5, theorem 3 and appendix C, theorems 2 and 3. With L = ln(2d/δ), the load of
-//! the fullest row is at most M with probability at least 1 - δ/2:
+//! Cheetah, section 5, theorem 3 and appendix C, theorems 2 and 3. With L = ln(2d/δ), the load of the fullest row is
+//! at most M with probability at least 1 - δ/2:
 //!
 //! | D, distinct values | M |
 //! |---|---|
@@ -15,7 +15,7 @@ use std::f64::consts::E;
 
 use super::tail::ln_binomial_tail;
 
-/// M of the table above: a load that no row exceeds with probability at least `1 - delta / 2`.
+/// Returns M of the table above: a load that no row exceeds with probability at least `1 - delta / 2`.
 ///
 /// `distinct` values D ≥ 1, `rows` d ≥ 1, `delta` δ in (0, 1).
 ///
@@ -39,13 +39,11 @@ pub fn max_load_bound(distinct: u64, rows: u64, delta: f64) -> f64 {
     }
 }
 
-/// The smallest load that no row exceeds with probability at least `1 - delta`, by the exact
-/// binomial tail of one row and the union bound over rows: the least M with d·P[Bin(D, 1/d) > M] ≤
-/// δ.
+/// Returns the smallest load that no row exceeds with probability at least `1 - delta`, by the exact binomial tail of
+/// one row and the union bound over rows: the least M with d·P[Bin(D, 1/d) > M] ≤ δ.
 ///
 /// # Example
-/// Theorem 1 of section 4 allows for rows of e·D/d = 40.8 values with probability 99 %; 34 are
-/// enough.
+/// Theorem 1 of section 4 allows for rows of e·D/d = 40.8 values with probability 99 %; 34 are enough.
 /// ```
 /// use sluicegate_pruning::theory::max_load_exact;
 /// assert_eq!(max_load_exact(15_000, 1000, 0.01), 34);
@@ -63,8 +61,8 @@ pub fn max_load_exact(distinct: u64, rows: u64, delta: f64) -> u64 {
     low
 }
 
-/// ln of (d·P[Bin(D, 1/d) > load]), an upper bound on the probability that some row gets more than
-/// `load` of `balls`; may exceed 0.
+/// Returns ln of (d·P[Bin(D, 1/d) > load]), an upper bound on the probability that some row gets more than `load` of
+/// `balls`. It may exceed 0.
 ///
 /// # Example
 /// How loose e·D/d is at D = 15 000 and d = 1000: 2e-5 instead of the 1 % the theorem spends on it.

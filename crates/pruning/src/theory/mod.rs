@@ -1,5 +1,4 @@
-//! The theorems behind pruning, as functions: each with its statement, its formula and the paper's
-//! worked example.
+//! The theorems behind pruning, as functions: each with its statement, its formula and the paper's worked example.
 //!
 //! | statement | where | function |
 //! |---|---|---|
@@ -16,13 +15,13 @@
 //! | table 2 | 6 | [`Footprint::demand`] |
 //! | packets on the wire | 7.1 | [`line_rate::throughput`] |
 //!
-//! Where an exact computation is sharper than the paper's bound it stands beside it
-//! ([`top_n::exact_width`], [`distinct::fingerprint_bits`], [`max_load_exact`]), and [`plan()`]
-//! uses it. For every query there is also what a switch without limits would prune (OPT):
-//! `optimal_pruned`, or [`bloom::pruned`] with a rate of 0.
+//! If an exact computation is sharper than the paper's bound, both are here ([`top_n::exact_width`],
+//! [`distinct::fingerprint_bits`], [`max_load_exact`]), and [`plan()`] uses the exact one. Every query also has a
+//! function for the pruning of a switch without limits (OPT): `optimal_pruned`, or [`bloom::pruned`] with a rate of
+//! 0.
 //!
-//! Numbers of rows, entries and bits are `u64`, probabilities and fractions `f64` in `[0, 1]`, δ a
-//! failure probability.
+//! Numbers of rows, entries and bits are `u64`; probabilities and fractions are `f64` in `[0, 1]`; δ is a failure
+//! probability.
 
 pub mod bloom;
 pub mod confidence;

@@ -1,8 +1,8 @@
-//! From a query's sizes and a switch's limits to the best configuration that fits.
+//! The planner: from a query's sizes and a switch's limits to the best configuration that fits.
 //!
-//! Rows are powers of two, as the low bits of a hash choose them. Among the configurations that fit
-//! and keep the failure probability the one that is expected to prune most is taken, and among
-//! those within 0.01 % of it the smallest.
+//! Rows are powers of two, as the low bits of a hash choose them. Among the configurations that fit and keep the
+//! failure probability, the planner finds the greatest expected pruning. Among those within 0.01 % of it, it takes
+//! the smallest.
 
 use std::fmt;
 
@@ -13,38 +13,38 @@ use crate::switch::Program;
 
 /// Configurations whose expected pruning differs by less count as equal.
 const INDIFFERENCE: f64 = 1e-4;
-/// Rows that are tried: 2^4 to 2^20.
+/// The exponents of the numbers of rows to try: 2^4 to 2^20.
 pub(crate) const ROWS: std::ops::RangeInclusive<u32> = 4..=20;
 
-/// What is to be pruned, with the sizes that matter: the `plan.rs` of an algorithm's folder.
+/// A query to plan for, with the sizes that matter. The `plan.rs` of an algorithm's folder implements it.
 pub trait Planning: fmt::Debug {
     /// A configuration of the algorithm.
     type Size: Footprint;
 
-    /// Whether the sizes are in the range of the theorems.
+    /// Checks that the sizes are in the range of the theorems.
     ///
     /// # Errors
     ///
     /// If they are not.
     fn check(&self) -> Result<(), PlanError>;
 
-    /// The configurations to try; where nothing is expected of any, the best first.
+    /// Returns the configurations to try. If no pruning is expected of any, the best come first.
     fn candidates(&self, limits: &Limits) -> Vec<Self::Size>;
 
-    /// The probability, at most, that the answer is wrong.
+    /// Returns an upper bound on the probability that the answer is wrong.
     fn failure(&self, size: &Self::Size) -> f64 {
         let _ = size;
         0.0
     }
 
-    /// What is expected to be pruned; `None` where only the data can tell.
+    /// Returns the fraction that is expected to be pruned, or `None` if only the data determines it.
     fn pruned(&self, size: &Self::Size) -> Option<f64> {
         let _ = size;
         None
     }
 
-    /// The program of a configuration. What the goal leaves open without effect on the resources is
-    /// filled in.
+    /// Returns the program of a configuration. Parameters that the goal leaves open and that do not affect the
+    /// resources are filled in.
     ///
     /// # Errors
     ///
@@ -55,30 +55,30 @@ pub trait Planning: fmt::Debug {
 /// A configuration chosen for a goal.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Plan<S> {
-    /// The parameters.
+    /// The parameters of the algorithm.
     pub size: S,
-    /// What it needs, by table 2.
+    /// The resources that it needs, by table 2.
     pub demand: Demand,
-    /// The probability, at most, that the answer is wrong; 0 for deterministic algorithms.
+    /// An upper bound on the probability that the answer is wrong; 0 for deterministic algorithms.
     pub failure: f64,
-    /// What is expected to be pruned: of all rows (TOP N randomized, GROUP BY), of the duplicates
-    /// (DISTINCT), of the probing rows (JOIN), of the groups that are not candidates (HAVING).
-    /// `None` where only the data can tell.
+    /// The fraction that is expected to be pruned: of all rows (TOP N randomized, GROUP BY), of the duplicates
+    /// (DISTINCT), of the probing rows (JOIN), of the groups that are not candidates (HAVING). `None` if only the
+    /// data determines it.
     pub pruned: Option<f64>,
 }
 
-/// Why there is no plan.
+/// The reason why there is no plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PlanError {
-    /// Even the smallest sufficient configuration asks for too much.
+    /// Even the smallest sufficient configuration needs too much of a resource.
     #[error("needs {needed} {what}, the switch has {available}")]
     Exceeds {
         /// The resource that is short.
         what: &'static str,
-        /// How much is needed.
+        /// The amount that is needed.
         needed: u64,
-        /// How much there is.
+        /// The amount that the switch has.
         available: u64,
     },
     /// The goal contradicts itself or leaves the range of the theorems.
@@ -86,16 +86,15 @@ pub enum PlanError {
     Invalid(&'static str),
 }
 
-/// The best configuration for `goal` within `limits`, by table 2; what
-/// [`plan_on`](crate::deployment::plan_on) places is sure to fit.
+/// Returns the best configuration for `goal` within `limits`, by table 2. Its program need not fit; that of
+/// [`plan_on`](crate::deployment::plan_on) does.
 ///
 /// # Errors
 ///
 /// The reason why there is none.
 ///
 /// # Example
-/// TOP 1000 on one pipe of a Tofino 1, whose stages table 2 fills with one column each; 600 rows would
-/// need 16.
+/// TOP 1000 on one pipe of a Tofino 1, whose stages table 2 fills with one column each; 600 rows would need 16.
 /// ```
 /// use sluicegate_pruning::algorithm::top_n;
 /// use sluicegate_pruning::theory::{Limits, plan};
@@ -118,10 +117,10 @@ pub fn plan<G: Planning>(goal: &G, limits: &Limits) -> Result<Plan<G::Size>, Pla
     plans.first().copied().ok_or(PlanError::Invalid("no configuration to choose from"))
 }
 
-/// All configurations for `goal` that were tried and are within `limits`, the best first: for
-/// callers with a stricter test of what fits, such as placing the program itself. Never empty;
-/// otherwise the error is what the one with the fewest stages lacks. Expectations are slow to compute,
-/// so only those that fit are judged.
+/// Returns all candidates for `goal` that are within `limits`, the best first. It serves callers with a stricter
+/// test, such as placing the program itself. The list is never empty; otherwise the error names the resource that the
+/// candidate with the fewest stages lacks. Expectations are slow to compute, so only candidates that fit are
+/// evaluated.
 ///
 /// # Errors
 ///
@@ -167,22 +166,22 @@ pub(crate) fn positive(sizes: &[u64]) -> Result<(), PlanError> {
 const RANGE: PlanError =
     PlanError::Invalid("a failure probability lies in [0, 1), a fraction in [0, 1]");
 
-/// Checks a failure probability.
+/// Checks that a failure probability is valid.
 pub(crate) fn probability(p: f64) -> Result<(), PlanError> {
     if (0.0..1.0).contains(&p) { Ok(()) } else { Err(RANGE) }
 }
 
-/// Checks a fraction.
+/// Checks that a fraction is valid.
 pub(crate) fn fraction(p: f64) -> Result<(), PlanError> {
     if (0.0..=1.0).contains(&p) { Ok(()) } else { Err(RANGE) }
 }
 
-/// A size of a plan in the type of the models, which refuse what is too large.
+/// Converts a size of a plan to the type of the models, which refuse sizes that are too large.
 pub(crate) fn narrow(size: u64) -> u32 {
     u32::try_from(size).unwrap_or(u32::MAX)
 }
 
-/// Checks that values of so many bits are of the models.
+/// Checks that the models support values of `bits` bits.
 pub(crate) fn narrow_values(bits: u32) -> Result<(), ConfigError> {
     if bits <= 32 { Ok(()) } else { Err(ConfigError::Conflict("values have at most 32 bits")) }
 }

@@ -1,8 +1,8 @@
-//! What a configuration asks of a switch by the formulas of table 2 of the paper.
+//! The resources that a configuration needs by the formulas of table 2 of the paper.
 //!
-//! They leave out the stages that hash, that compare what a register returned and that drop: they are a
-//! bound from below, quick enough to try thousands of configurations. What a program takes is what
-//! [`fit`](crate::switch::fit()) says, and nothing else.
+//! The formulas leave out the stages that hash, that compare a register's output and that drop. They are a lower
+//! bound, quick enough to try thousands of configurations. Only [`fit`](crate::switch::fit()) determines the
+//! resources of a program.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ use super::plan::PlanError;
 
 /// The size of an algorithm, whose resources table 2 counts.
 pub trait Footprint: fmt::Debug + fmt::Display + Copy + PartialEq + Send + Sync + 'static {
-    /// Resources by table 2. `limits` say how many arrays share a stage.
+    /// Returns the resources by table 2. `limits` determine how many arrays share a stage.
     ///
     /// # Example
     /// The defaults of table 2: 64 KiB for DISTINCT, 128 KiB for TOP N, 256 KiB for GROUP BY.
@@ -36,13 +36,13 @@ pub trait Footprint: fmt::Debug + fmt::Display + Copy + PartialEq + Send + Sync 
 /// Resources that a configuration needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Demand {
-    /// Pipeline stages.
+    /// The number of pipeline stages.
     pub stages: u64,
     /// Stateful ALUs in all.
     pub alus: u64,
     /// Memory for registers and lookup tables, bits.
     pub sram_bits: u64,
-    /// Ternary entries.
+    /// The number of ternary entries.
     pub tcam_entries: u64,
     /// ALUs in the fullest stage.
     pub stage_alus: u64,
@@ -63,24 +63,24 @@ pub(crate) struct Arrays {
 }
 
 impl Arrays {
-    /// `count` arrays of `bits` bits, each in a later stage than the one before.
+    /// Creates `count` arrays of `bits` bits, each in a later stage than the one before.
     pub(crate) const fn chained(count: u64, bits: u64) -> Self {
         Self { count, bits, chained: true }
     }
 
-    /// `count` arrays of `bits` bits, as many in a stage as it holds.
+    /// Creates `count` arrays of `bits` bits, as many in a stage as it holds.
     pub(crate) const fn side_by_side(count: u64, bits: u64) -> Self {
         Self { count, bits, chained: false }
     }
 
-    /// How many fit side by side in one stage; at least one, so that a misfit shows as too much
-    /// memory.
+    /// Returns the number of arrays that fit side by side in one stage. It is at least one, so that a misfit shows as
+    /// too much memory.
     fn per_stage(self, limits: &Limits) -> u64 {
         let by_memory = limits.sram_bits_per_stage / self.bits.max(1);
         by_memory.min(limits.alus_per_stage.into()).max(1)
     }
 
-    /// The stages that they fill, side by side.
+    /// Returns the number of stages that they fill, side by side.
     pub(crate) fn stages(self, limits: &Limits) -> u64 {
         self.count.div_ceil(self.per_stage(limits))
     }
@@ -91,7 +91,7 @@ impl Arrays {
         Self { count: self.count * parts, bits: self.bits.div_ceil(parts.max(1)), ..self }
     }
 
-    /// What they need, of registers of `register_bits` bits in so many `stages`.
+    /// Returns the resources that they need, with registers of `register_bits` bits, in `stages` stages.
     pub(crate) fn demand(self, limits: &Limits, register_bits: u32, stages: u64) -> Demand {
         let in_a_stage = if self.chained { 1 } else { self.per_stage(limits).min(self.count) };
         Demand {
@@ -107,13 +107,14 @@ impl Arrays {
     }
 }
 
-/// The register that holds `bits`: 8, 16, 32 or 64; more stays as it is and will not fit.
+/// Returns the width of the register that holds `bits`: 8, 16, 32 or 64. Greater widths are returned unchanged and
+/// will not fit.
 pub(crate) fn register(bits: u32) -> u32 {
     [8, 16, 32, 64].into_iter().find(|&width| bits <= width).unwrap_or(bits)
 }
 
 impl Demand {
-    /// Whether `limits` allow it, and if not the first thing that is missing.
+    /// Checks that the demand is within `limits`; the error names the first resource that is short.
     pub fn fits(&self, limits: &Limits) -> Result<(), PlanError> {
         let check = |what, needed: u64, available: u64| {
             if needed <= available {

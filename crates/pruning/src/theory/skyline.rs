@@ -1,6 +1,6 @@
-//! SKYLINE: how many points any switch must forward, and how exact the approximate product is.
+//! SKYLINE: the points that any switch must forward, and the accuracy of the approximate product.
 //!
-//! * **Optimum**. Of n random points with D independent dimensions without ties, the expected size
+//! * **Optimum**. For n random points with D independent dimensions without ties, the expected size
 //!   of the skyline is the generalized harmonic number S(D, n) with S(1, n) = 1 and S(D, n) = Σ
 //!   S(D-1, i)/i over i ≤ n (Bentley, Kung, Schkolnick, Thompson: J. ACM 25, 1978). The n-th point
 //!   is on the skyline of the first n with probability S(D, n)/n, so a switch that keeps all points
@@ -9,7 +9,7 @@
 //!   wider a is cut to its top 16 bits at most significant bit ℓ, and L(a) = β·(ℓ-15) + L(top 16
 //!   bits).
 
-/// S(D, n): the expected size of the skyline of `points` random points of `dimensions`.
+/// Returns S(D, n): the expected size of the skyline of `points` random points of `dimensions`.
 ///
 /// # Example
 /// In two dimensions the harmonic number.
@@ -33,8 +33,8 @@ pub fn expected_size(dimensions: u32, points: u64) -> f64 {
     sums.last().copied().unwrap_or(0.0)
 }
 
-/// The fraction of `points` that a switch without limits prunes, in expectation and in random
-/// order. Takes time in proportion to `points`.
+/// Returns the fraction of `points` that a switch without limits prunes, in expectation and in random order. Takes
+/// time in proportion to `points`.
 ///
 /// # Example
 /// ```
@@ -45,8 +45,8 @@ pub fn optimal_pruned(dimensions: u32, points: u64) -> f64 {
     if points == 0 { 0.0 } else { 1.0 - expected_size(dimensions + 1, points) / points as f64 }
 }
 
-/// The largest error of L(a)/β against log2 a, in log2 units: half a unit for rounding and, for
-/// numbers `wide`r than 16 bits, log2(1 + 2^-15) for the bits cut off.
+/// Returns the largest error of L(a)/β against log2 a, in log2 units: half a unit for rounding and, for numbers
+/// `wide`r than 16 bits, log2(1 + 2^-15) for the bits cut off.
 ///
 /// # Example
 /// ```
@@ -59,8 +59,7 @@ pub fn log_error(beta: f64, wide: bool) -> f64 {
     0.5 / beta + if wide { (-15f64).exp2().ln_1p() / std::f64::consts::LN_2 } else { 0.0 }
 }
 
-/// The largest L(a) for numbers of `input_bits` (up to 64), to be compared with the width of a
-/// register.
+/// Returns the largest L(a) for numbers of `input_bits` (up to 64), to be compared with the width of a register.
 ///
 /// # Example
 /// With β = 2^26 a single logarithm of a 64-bit number fits 32 bits.

@@ -11,20 +11,20 @@ use super::{bloom, count_min, distinct, lambert_w, line_rate, max_load_bound, sk
 pub struct Statement {
     /// A short name; the examples of one theorem share it.
     pub theorem: &'static str,
-    /// Where the paper has it.
+    /// The section of the paper that has the theorem.
     pub place: &'static str,
-    /// What it says.
+    /// The statement of the theorem.
     pub says: &'static str,
-    /// The formula.
+    /// The formula of the theorem.
     pub formula: &'static str,
     /// The inputs of the example.
     pub inputs: String,
-    /// What the formula gives.
+    /// The value of the formula.
     pub value: String,
-    /// What the paper says for these inputs; `None` if it gives no number. The paper's formulas and
-    /// most inputs were restored, because its text has lost them.
+    /// The paper's number for these inputs, empty if it gives none. The paper's formulas and most inputs were
+    /// restored, because they are missing from its text.
     pub paper: &'static str,
-    /// What an exact computation gives, where the formula is a bound.
+    /// The value of an exact computation, if the formula is a bound.
     pub exact: Option<String>,
 }
 
@@ -60,7 +60,7 @@ fn percent(fraction: f64) -> String {
     format!("{:.2} %", 100.0 * fraction)
 }
 
-/// All of them, in the paper's order.
+/// Returns all statements, in the paper's order.
 #[must_use]
 pub fn statements() -> Vec<Statement> {
     let mut all = distinct_statements();

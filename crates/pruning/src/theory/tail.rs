@@ -1,13 +1,12 @@
 //! Binomial and Poisson probabilities and tails, in logarithms, without cancellation.
 //!
-//! Point probabilities follow Loader ("Fast and accurate computation of binomial probabilities",
-//! 2000): the deviance is computed apart from the Stirling error, so that no two large numbers are
-//! subtracted. Tails are summed on their short side, term by term from the largest, relative to
-//! that term. A tail of 1e-300 is as accurate as one of 0.1.
+//! Point probabilities follow Loader ("Fast and accurate computation of binomial probabilities", 2000): the deviance
+//! is computed apart from the Stirling error, so that no two large numbers are subtracted. Tails are summed on their
+//! short side, term by term from the largest, relative to that term. A tail of 1e-300 is as accurate as one of 0.1.
 
 use std::f64::consts::PI;
 
-/// ln of P\[X = k\], exactly `k` hits, for X ~ Bin(`n`, `p`): `n` trials of probability `p` in `[0, 1]`.
+/// Returns ln of P\[X = k\], exactly `k` hits, for X ~ Bin(`n`, `p`): `n` trials of probability `p` in `[0, 1]`.
 ///
 /// # Example
 /// ```
@@ -40,7 +39,7 @@ pub fn ln_binomial(n: u64, p: f64, k: u64) -> f64 {
         + 0.5 * (trials / (2.0 * PI * hits * misses)).ln()
 }
 
-/// ln of P\[X > k\], more than `k` hits, for X ~ Bin(`n`, `p`).
+/// Returns ln of P\[X > k\], more than `k` hits, for X ~ Bin(`n`, `p`).
 ///
 /// # Example
 /// The chance of more than 8 sixes in 10 throws: 51 / 6^10.
@@ -66,7 +65,7 @@ pub fn ln_binomial_tail(n: u64, p: f64, k: u64) -> f64 {
     }
 }
 
-/// P\[X = k\] of `k` for X ~ Poisson(`mean`), `mean >= 0`.
+/// Returns P\[X = k\] for X ~ Poisson(`mean`), `mean >= 0`.
 ///
 /// # Example
 /// ```
@@ -84,8 +83,8 @@ pub fn poisson(mean: f64, k: u64) -> f64 {
     (-stirling_error(k) - deviance(count, mean)).exp() / (2.0 * PI * count).sqrt()
 }
 
-/// The mean of `f(X)` over X ~ Poisson(`mean`), summed outward from the mode until terms no longer
-/// count. `f` must stay within `[0, 1]`.
+/// Returns the mean of `f(X)` over X ~ Poisson(`mean`), summed outward from the mode until terms no longer count. `f`
+/// must stay within `[0, 1]`.
 pub fn poisson_mean(mean: f64, f: impl Fn(u64) -> f64) -> f64 {
     let mode = mean.max(0.0) as u64;
     let mut sum = 0.0;
@@ -106,7 +105,7 @@ pub fn poisson_mean(mean: f64, f: impl Fn(u64) -> f64) -> f64 {
     sum
 }
 
-/// The `n`-th harmonic number 1 + 1/2 + … + 1/n; also for a fractional `n >= 0` (expected loads).
+/// Returns the `n`-th harmonic number 1 + 1/2 + … + 1/n; also for a fractional `n >= 0` (expected loads).
 ///
 /// # Example
 /// ```
@@ -126,8 +125,7 @@ pub fn harmonic(n: f64) -> f64 {
         - correction
 }
 
-/// ln(1 + r1 + r1·r2 + …) where `next(k)` gives the next ratio and index, until terms no longer
-/// count.
+/// Returns ln(1 + r1 + r1·r2 + …), where `next(k)` returns the next ratio and index, until terms no longer count.
 fn ln_series(start: u64, next: impl Fn(u64) -> Option<(f64, u64)>) -> f64 {
     let (mut sum, mut term, mut k) = (1.0, 1.0, start);
     while let Some((ratio, following)) = next(k) {
@@ -141,12 +139,12 @@ fn ln_series(start: u64, next: impl Fn(u64) -> Option<(f64, u64)>) -> f64 {
     f64::ln(sum)
 }
 
-/// ln(1 - e^x) for x <= 0, accurate at both ends.
+/// Returns ln(1 - e^x) for x <= 0, accurate at both ends.
 fn ln_one_minus_exp(x: f64) -> f64 {
     if x > -std::f64::consts::LN_2 { (-x.exp_m1()).ln() } else { (-x.exp()).ln_1p() }
 }
 
-/// ln n! minus Stirling's formula.
+/// Returns ln n! minus Stirling's formula.
 fn stirling_error(n: u64) -> f64 {
     let x = n as f64;
     if n == 0 {
@@ -163,7 +161,7 @@ fn stirling_error(n: u64) -> f64 {
         / x
 }
 
-/// x·ln(x/mean) + mean - x, without cancellation when x is near the mean.
+/// Returns x·ln(x/mean) + mean - x, without cancellation if x is near the mean.
 fn deviance(x: f64, mean: f64) -> f64 {
     let difference = x - mean;
     if difference.abs() >= 0.1 * (x + mean) {
@@ -187,8 +185,7 @@ fn deviance(x: f64, mean: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// The tail by exact integer arithmetic: sum of C(n, j)·a^j·b^(n-j) over j > k, divided by (a +
-    /// b)^n.
+    /// Returns the tail by exact integer arithmetic: sum of C(n, j)·a^j·b^(n-j) over j > k, divided by (a + b)^n.
     fn exact_tail(n: u32, a: u128, b: u128, k: u32) -> f64 {
         let mut sum = 0u128;
         for j in k + 1..=n {

@@ -1,17 +1,16 @@
-//! TOP N on a matrix of d random rows with the w largest entries of each row.
+//! TOP N on a matrix of d random rows that keep their w largest entries.
 //!
-//! * **Width** (section 5 theorem 1). With w = ⌊1.3·ln(d/δ) / ln((d/(N·e))·ln(d/δ))⌋ columns no row
+//! * **Width** (section 5 theorem 1). With w = ⌊1.3·ln(d/δ) / ln((d/(N·e))·ln(d/δ))⌋ columns, no row
 //!   gets more than w of the N largest entries, and so none of them is pruned, with probability at
 //!   least 1 - δ.
 //! * **Pruning** (theorem 2). Of m entries in random order at most w·d·ln(m·e/(w·d)) are forwarded
 //!   in expectation.
-//! * **Best shape**. Fewest cells w·d, and so least space and most pruning, at d = δ·e^W(N·e²/δ), W
-//!   Lambert's.
+//! * **Best shape**. The fewest cells w·d, and so the least space and most pruning, are at d = δ·e^W(N·e²/δ), where
+//!   W is Lambert's function.
 //!
-//! The width has a constant, 1.3, that Chernoff's bound does not give for every d
-//! ([`width_constant`]). It holds in all cases that were tried, but is far from tight:
-//! [`exact_width`] takes the binomial tail itself and needs 12 columns instead of 16 (N = 1000, d =
-//! 600, δ = 0.01 %), 13 instead of 19 (d = 481), 19 instead of 288 (d = 200).
+//! The width has a constant, 1.3, that Chernoff's bound does not give for every d ([`width_constant`]). It holds in
+//! all cases that were tried, but is far from tight: [`exact_width`] uses the binomial tail itself and needs 12
+//! columns instead of 16 (N = 1000, d = 600, δ = 0.01 %), 13 instead of 19 (d = 481), 19 instead of 288 (d = 200).
 
 use std::f64::consts::E;
 
@@ -22,21 +21,21 @@ use super::tail::harmonic;
 /// A shape of the matrix: `rows` d and `columns` w, cells of one value each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 pub struct Shape {
-    /// d: entries choose one of these at random.
+    /// The number of rows d; entries choose one at random.
     pub rows: u64,
-    /// w: the largest entries kept per row.
+    /// The number of columns w: the largest entries kept per row.
     pub columns: u64,
 }
 
 impl Shape {
-    /// w·d.
+    /// Returns the number of cells w·d.
     pub const fn cells(self) -> u64 {
         self.rows * self.columns
     }
 }
 
-/// Theorem 1 before rounding: 1.3·ln(d/δ) / ln((d/(N·e))·ln(d/δ)). `None` when d·ln(d/δ) ≤ N·e,
-/// where the formula means nothing.
+/// Returns the width of theorem 1 before rounding: 1.3·ln(d/δ) / ln((d/(N·e))·ln(d/δ)). `None` if d·ln(d/δ) ≤ N·e,
+/// where the formula has no meaning.
 ///
 /// # Example
 /// ```
@@ -53,7 +52,7 @@ pub fn paper_width_real(n: u64, rows: u64, delta: f64) -> Option<f64> {
     (spread > 1.0).then(|| 1.3 * log / spread.ln())
 }
 
-/// Theorem 1: columns w for the `n` largest entries, `rows` d and failure probability `delta`.
+/// Returns the columns w of theorem 1 for the `n` largest entries, `rows` d and failure probability `delta`.
 ///
 /// # Example
 /// TOP 1000 with probability 99.99 %, and the default of table 2, TOP 250 with 4096 rows.
@@ -70,8 +69,8 @@ pub fn paper_width(n: u64, rows: u64, delta: f64) -> Option<u64> {
     paper_width_real(n, rows, delta).map(|width| width as u64)
 }
 
-/// The number of rows from which the theorem's precondition holds, d ≥ N·e/ln(1/δ). The formula
-/// gives sufficient widths somewhat below it, too.
+/// Returns the number of rows from which the theorem's precondition holds, d ≥ N·e/ln(1/δ). The formula gives
+/// sufficient widths somewhat below it, too.
 ///
 /// # Example
 /// ```
@@ -82,8 +81,8 @@ pub fn paper_min_rows(n: u64, delta: f64) -> f64 {
     n as f64 * E / (1.0 / delta).ln()
 }
 
-/// The fewest columns w such that d·P[Bin(N, 1/d) > w] ≤ δ: sufficient by the union bound over
-/// rows, and with nothing else given away.
+/// Returns the fewest columns w such that d·P[Bin(N, 1/d) > w] ≤ δ. They are sufficient by the union bound over rows,
+/// which is the only slack.
 ///
 /// # Example
 /// ```
@@ -98,7 +97,7 @@ pub fn exact_width(n: u64, rows: u64, delta: f64) -> u64 {
     max_load_exact(n, rows, delta)
 }
 
-/// The probability, at most, that one of the `n` largest entries is pruned: d·P[Bin(N, 1/d) > w].
+/// Returns an upper bound on the probability that one of the `n` largest entries is pruned: d·P[Bin(N, 1/d) > w].
 ///
 /// # Example
 /// ```
@@ -111,8 +110,8 @@ pub fn failure(n: u64, shape: Shape) -> f64 {
     ln_overload(n, shape.rows, shape.columns).exp().min(1.0)
 }
 
-/// Theorem 2: the fraction of `entries` (m) that is pruned, at least, in expectation and in random
-/// order; 1 - (w·d/m)·ln(m·e/(w·d)), and 0 while everything still fits the matrix.
+/// Returns theorem 2's lower bound on the fraction of `entries` (m) that is pruned, in expectation and in random
+/// order: 1 - (w·d/m)·ln(m·e/(w·d)), and 0 while everything still fits the matrix.
 ///
 /// # Example
 /// 600 rows and 16 columns: 99 % of 8 million entries, 99.9 % of 100 million.
@@ -129,9 +128,8 @@ pub fn pruned_bound(entries: u64, shape: Shape) -> f64 {
     if m <= cells { 0.0 } else { 1.0 - cells / m * (m * E / cells).ln() }
 }
 
-/// The fraction of `entries` that is pruned in expectation and in random order, with the harmonic
-/// numbers that theorem 2 bounds by logarithms: the i-th entry of a row is forwarded with
-/// probability min(w/i, 1).
+/// Returns the fraction of `entries` that is pruned in expectation and in random order, with the harmonic numbers
+/// that theorem 2 bounds by logarithms: the i-th entry of a row is forwarded with probability min(w/i, 1).
 ///
 /// # Example
 /// ```
@@ -149,8 +147,8 @@ pub fn expected_pruned(entries: u64, shape: Shape) -> f64 {
     }
 }
 
-/// The fraction of `entries` that a switch without limits prunes, in expectation and in random
-/// order: all but those among the `n` largest so far, N·(1 + H_m - H_N) entries.
+/// Returns the fraction of `entries` that a switch without limits prunes, in expectation and in random order: all but
+/// those among the `n` largest so far, N·(1 + H_m - H_N) entries.
 ///
 /// # Example
 /// The 600 × 16 matrix forwards 6.8 times as much.
@@ -166,8 +164,8 @@ pub fn optimal_pruned(entries: u64, n: u64) -> f64 {
     if m <= n { 0.0 } else { 1.0 - n / m * (1.0 + harmonic(m) - harmonic(n)) }
 }
 
-/// The continuous optimum of the width formula: (d, w) with d = δ·e^W(N·e²/δ) and w = 1.3·ln(d/δ),
-/// the fewest cells of any d when w is not rounded.
+/// Returns the continuous optimum of the width formula: (d, w) with d = δ·e^W(N·e²/δ) and w = 1.3·ln(d/δ), the fewest
+/// cells of any d when w is not rounded.
 ///
 /// # Example
 /// ```
@@ -182,8 +180,7 @@ pub fn continuous_optimum(n: u64, delta: f64) -> (f64, f64) {
     (rows, 1.3 * (rows / delta).ln())
 }
 
-/// The paper's integral optimum: the first whole d at or above the continuous one, with its rounded
-/// width.
+/// Returns the paper's integral optimum: the first whole d at or above the continuous one, with its rounded width.
 ///
 /// # Example
 /// d = 481 and w = 19: 9139 cells, instead of 9600 at d = 600.
@@ -198,8 +195,8 @@ pub fn paper_optimum(n: u64, delta: f64) -> Option<Shape> {
     paper_width(n, rows, delta).map(|columns| Shape { rows, columns })
 }
 
-/// The shape with the fewest cells, by the exact tail, with at most `max_rows` rows and
-/// `max_columns` columns. `None` when no such shape keeps the failure probability `delta`.
+/// Returns the shape with the fewest cells, by the exact tail, with at most `max_rows` rows and `max_columns`
+/// columns. `None` when no such shape keeps the failure probability `delta`.
 ///
 /// # Example
 /// About half of the paper's 9139 cells; or more cells in only eight columns.
@@ -218,7 +215,7 @@ pub fn exact_optimum(n: u64, delta: f64, max_rows: u64, max_columns: u64) -> Opt
         .min_by_key(|shape| shape.cells())
 }
 
-/// The fewest rows at which `columns` suffice.
+/// Returns the fewest rows at which `columns` suffice.
 fn fewest_rows(n: u64, delta: f64, max_rows: u64, columns: u64) -> Option<u64> {
     let enough = |rows: u64| ln_overload(n, rows, columns) <= delta.ln();
     if !enough(max_rows) {
@@ -236,8 +233,8 @@ fn fewest_rows(n: u64, delta: f64, max_rows: u64, columns: u64) -> Option<u64> {
     Some(low)
 }
 
-/// The constant that would replace 1.3 in the width if Chernoff's bound were all one had, at z =
-/// (d/(N·e))·ln(d/δ): ln z / (ln z - ln ln z + ln c) for the least such c. At most 1 + 1/e.
+/// Returns the constant that would replace 1.3 in the width if only Chernoff's bound were used, at z =
+/// (d/(N·e))·ln(d/δ): ln z / (ln z - ln ln z + ln c) for the least such c. It is at most 1 + 1/e.
 ///
 /// # Example
 /// 1.3 is not enough for z between about 8.3 and 2251, 1 + 1/e always is.
@@ -301,7 +298,8 @@ mod tests {
         assert_eq!(exact_width(10, 1, 1e-4), 10, "one row must hold them all");
     }
 
-    /// Failures and forwarded entries of the randomized TOP N on a random permutation.
+    /// Returns whether a row was lost, and the number of forwarded entries, of the randomized TOP N on a random
+    /// permutation.
     fn simulate(n: u64, shape: Shape, entries: u64, seed: u64) -> (bool, u64) {
         let mut rng = Rng::new(seed);
         let mut values: Vec<u64> = (0..entries).collect();

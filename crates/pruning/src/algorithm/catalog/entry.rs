@@ -1,4 +1,4 @@
-//! What an algorithm states about itself, in the `entry.rs` of its folder.
+//! The description of an algorithm, which the `entry.rs` of its folder provides.
 
 use std::fmt;
 
@@ -8,45 +8,45 @@ use crate::deployment::Goal;
 use crate::switch::Program;
 use crate::theory::{Demand, Limits};
 
-/// Everything that the catalog, the trials, the table of resources and `sluice switch` need to know
-/// of an algorithm.
+/// The parameter-independent facts about an algorithm, for the catalog, the trials, the table of resources and
+/// `sluice switch`.
 #[derive(Debug)]
 pub struct Entry {
-    /// The name to choose it by.
+    /// The name by which the algorithm is chosen.
     pub name: &'static str,
-    /// The name of the kind of query that it serves; several algorithms may serve one.
+    /// The name of the kind of query that the algorithm serves; several algorithms may serve one.
     pub query: &'static str,
-    /// The same in SQL.
+    /// The kind of query in SQL.
     pub sql: &'static str,
-    /// The parameters that it has.
+    /// The parameters of the algorithm.
     pub parameters: &'static [Takes],
-    /// What its packets carry.
+    /// The values that its packets carry.
     pub carries: Carries,
-    /// Builds it; what is not given takes the paper's default.
+    /// Configures the algorithm; missing parameters take the paper's defaults.
     pub configure: fn(&Parameters) -> Result<Configured, ConfigError>,
-    /// What is to be planned for its kind of query, of these sizes.
+    /// Returns the planning goal for its kind of query at these sizes.
     pub goal: fn(&Wanted) -> Box<dyn Goal>,
-    /// How it shrinks where the paper's default does not fit.
+    /// The smaller sizes to try if the paper's default does not fit.
     pub sizes: Sizes,
-    /// How the paper counts its resources.
+    /// The paper's count of its resources.
     pub paper: Paper,
     /// The authors' own program, if they released one.
     pub released: Option<Released>,
 }
 
 impl Entry {
-    /// Whether it has the parameter of this name.
+    /// Returns true if the algorithm has the parameter of this name.
     #[must_use]
     pub fn takes(&self, parameter: &str) -> bool {
         self.parameters.iter().any(|it| it.name == parameter)
     }
 
-    /// The parameters that it has, as a sentence lists them.
+    /// Lists the names of its parameters, separated by commas.
     pub(super) fn listed(&self) -> String {
         self.parameters.iter().map(|it| it.name).collect::<Vec<_>>().join(", ")
     }
 
-    /// Its defaults, but with arrays of `cells` cells, if their size is a parameter.
+    /// Returns default parameters, but with arrays of `cells` cells if their size is a parameter.
     #[must_use]
     pub fn with_cells(&self, cells: u32) -> Parameters {
         let mut given = Parameters::default();
@@ -63,26 +63,26 @@ impl Entry {
     }
 }
 
-/// The sizes of a query, as a user states them.
+/// The sizes of a query that a user states for planning.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Wanted {
-    /// Rows that TOP N returns.
+    /// The number of rows that TOP N returns.
     pub n: u64,
-    /// Rows in all, or an estimate.
+    /// The number of rows in all, or an estimate.
     pub entries: u64,
-    /// Distinct keys, or a bound on them.
+    /// The number of distinct keys, or a bound on it.
     pub keys: u64,
-    /// Bits of a key.
+    /// The width of a key in bits.
     pub key_bits: u32,
-    /// Bits of a value.
+    /// The width of a value in bits.
     pub value_bits: u32,
-    /// Allowed probability of a wrong answer; 0 asks for a deterministic algorithm.
+    /// The allowed probability of a wrong answer; 0 requires a deterministic algorithm.
     pub delta: f64,
     /// The fraction of a join's probing rows that have a match.
     pub matching: f64,
-    /// Comparisons of a filter.
+    /// The number of comparisons in a filter.
     pub predicates: u32,
-    /// Coordinates of a point.
+    /// The number of coordinates of a point.
     pub dimensions: u32,
 }
 
@@ -102,16 +102,16 @@ impl Default for Wanted {
     }
 }
 
-/// What a packet carries.
+/// The values that a packet carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Carries {
     /// Values that are compared with constants.
     Comparands,
     /// A value whose order matters.
     Value,
-    /// A key.
+    /// A key, in one word or two.
     Key,
-    /// A key of either table of a join; the flow says of which.
+    /// A key of either table of a join; the flow identifies the table.
     KeyOfEither,
     /// A key and a value whose order matters.
     KeyAndValue,
@@ -122,7 +122,7 @@ pub enum Carries {
 }
 
 impl Carries {
-    /// How many of a packet's `values` 32-bit words are the key; it comes first.
+    /// Returns how many of a packet's `values` 32-bit words are the key, which comes first.
     #[must_use]
     pub const fn key_words(self, values: usize) -> usize {
         match self {
@@ -145,24 +145,24 @@ impl fmt::Display for Carries {
     }
 }
 
-/// The instances of an algorithm from the paper's default down.
+/// The sizes to try for an algorithm, from the paper's default down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sizes {
-    /// The default only.
+    /// Only the default size.
     Fixed,
-    /// From so many columns down to 1.
+    /// From this many columns down to 1.
     Columns(u32),
     /// From 2ᵍ rows down to 2ˡ.
     RowBits {
-        /// l.
+        /// The exponent l of the smallest size.
         least: u32,
-        /// g.
+        /// The exponent g of the greatest size.
         greatest: u32,
     },
 }
 
 impl Sizes {
-    /// The parameters of each instance, the largest first.
+    /// Returns the parameters of each size, the largest first.
     #[must_use]
     pub fn descending(self) -> Vec<Parameters> {
         let default = Parameters::default();
@@ -180,14 +180,14 @@ impl Sizes {
     }
 }
 
-/// How the paper counts an algorithm's resources at its defaults.
+/// The paper's count of an algorithm's resources at its defaults.
 #[derive(Debug)]
 pub struct Paper {
-    /// The default parameters.
+    /// The default parameters, as the paper writes them.
     pub defaults: &'static str,
     /// The row of table 2, if it has one.
     pub table_2: Option<Table2>,
-    /// Why the numbers of our program differ.
+    /// The reason why the numbers of our program differ.
     pub reason: &'static str,
 }
 
@@ -196,15 +196,15 @@ pub struct Paper {
 pub struct Table2 {
     /// The formulas of stages, ALUs, SRAM and TCAM.
     pub formulas: [&'static str; 4],
-    /// What they are evaluated for.
+    /// Evaluates the formulas at the defaults, for a switch with these limits.
     pub at: fn(&Limits) -> Demand,
 }
 
 /// The authors' program: see [`released`](crate::algorithm::released).
 #[derive(Debug)]
 pub struct Released {
-    /// The parameters that it has.
+    /// The names of the program's parameters.
     pub parameters: &'static [&'static str],
-    /// Builds it; what is not given takes the authors' size.
+    /// Builds the program; missing parameters take the authors' sizes.
     pub program: fn(&Parameters) -> Result<Program, ConfigError>,
 }

@@ -1,7 +1,7 @@
-//! The algorithms by name, for those who choose one at run time.
+//! The algorithms by name, for choosing one at run time.
 //!
-//! The registry at the top of this module has one line for each algorithm; what there is to know of one
-//! is the [`Entry`] in its folder, and what it does with its parameters its [`Pruning`].
+//! The registry at the top of this module has one line for each algorithm. Its description is the [`Entry`] in its
+//! folder; its behaviour with given parameters is its [`Pruning`].
 //!
 //! ```
 //! use sluicegate_pruning::algorithm::catalog::{Algorithm, Parameters};
@@ -65,42 +65,42 @@ registry! {
     }
 }
 
-/// As EXPLAIN shows it: `name(parameter=value, …)`.
+/// Writes the form that EXPLAIN shows: `name(parameter=value, …)`.
 impl fmt::Display for Configured {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(&**self, f)
     }
 }
 
-/// Parameters that an algorithm cannot take.
+/// The reason why an algorithm cannot be configured.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum CatalogError {
     /// No algorithm has this name.
     #[error("`{0}` is not an algorithm; choose one of {names}", names = names(Algorithm::ALL.iter()))]
     Unknown(String),
-    /// It has no such parameter.
+    /// The algorithm has no such parameter.
     #[error("{algorithm} has no parameter {parameter}: it has {known}")]
     Unused {
-        /// The algorithm.
+        /// The algorithm that was chosen.
         algorithm: Algorithm,
-        /// What was given.
+        /// The parameter that was given.
         parameter: &'static str,
-        /// What it has.
+        /// The parameters that the algorithm has.
         known: String,
     },
-    /// The authors released no program for it.
+    /// The authors released no program for this algorithm.
     #[error(
         "the authors released no program for {0}: they did for {names}",
         names = names(Algorithm::ALL.iter().filter(|a| a.entry().released.is_some()))
     )]
     NotReleased(Algorithm),
-    /// A parameter out of range.
+    /// A parameter is out of range.
     #[error(transparent)]
     Config(#[from] ConfigError),
 }
 
-/// Names as a sentence lists them.
+/// Joins names as a sentence lists them.
 fn names<'a>(algorithms: impl Iterator<Item = &'a Algorithm>) -> String {
     let names: Vec<&str> = algorithms.map(|algorithm| algorithm.name()).collect();
     match names.split_last() {
@@ -110,17 +110,17 @@ fn names<'a>(algorithms: impl Iterator<Item = &'a Algorithm>) -> String {
 }
 
 impl Algorithm {
-    /// The name to choose it by.
+    /// Returns the name by which the algorithm is chosen.
     #[must_use]
     pub const fn name(self) -> &'static str {
         self.entry().name
     }
 
-    /// The algorithm with these parameters.
+    /// Returns the algorithm with these parameters.
     ///
     /// # Errors
     ///
-    /// If it has no such parameter, or one is out of range.
+    /// If the algorithm has no such parameter, or one is out of range.
     pub fn configure(self, given: &Parameters) -> Result<Configured, CatalogError> {
         for parameter in given.named() {
             self.takes(parameter)?;
@@ -128,11 +128,11 @@ impl Algorithm {
         Ok((self.entry().configure)(given)?)
     }
 
-    /// What it says of the parameter of this name.
+    /// Returns the algorithm's description of the parameter with this name.
     ///
     /// # Errors
     ///
-    /// If it has no such parameter.
+    /// If the algorithm has no such parameter.
     pub fn takes(self, parameter: &'static str) -> Result<&'static Takes, CatalogError> {
         let entry = self.entry();
         entry.parameters.iter().find(|it| it.name == parameter).ok_or_else(|| {
@@ -140,13 +140,13 @@ impl Algorithm {
         })
     }
 
-    /// The authors' program with its quirks, at their own sizes: see
+    /// Returns the authors' program with its quirks, at their own sizes: see
     /// [`released`](crate::algorithm::released).
     ///
     /// # Errors
     ///
-    /// If they released none, or the parameters are not those that it has: `threshold` of the
-    /// filter, `n` of TOP N, and `rows` of the others, a power of two.
+    /// If the authors released none, or if it does not have the given parameters: the filter has `threshold`, TOP N
+    /// has `n`, and the others have `rows`, a power of two.
     pub fn released(self, given: &Parameters) -> Result<Program, CatalogError> {
         let Some(released) = &self.entry().released else {
             return Err(CatalogError::NotReleased(self));
@@ -200,7 +200,7 @@ mod tests {
         assert!(unknown.contains("distinct-fifo") && unknown.contains(" and "), "{unknown}");
     }
 
-    /// A batch may run past the greatest identifier. What follows is 0, for the fast path as for the program.
+    /// A batch may run past the greatest identifier. The next one is 0, in the fast path and in the program.
     #[test]
     fn identifiers_wrap() {
         const ROWS: u32 = 400;
@@ -256,7 +256,7 @@ mod tests {
         }
     }
 
-    /// What is said of a parameter is so: its default, its bounds, and what lies beyond them.
+    /// Every parameter keeps to its description: its default, its bounds, and refusal beyond them.
     #[test]
     fn parameters_are_as_they_are_described() {
         for &algorithm in Algorithm::ALL {
@@ -290,7 +290,7 @@ mod tests {
                         vec![least - 1, most + 1, 2 * greatest],
                     ),
                     Range::PowersOfTwo(least, greatest) => {
-                        // So many are too many together with the defaults of the rest.
+                        // With the defaults of the other parameters, the greatest number has too many cells.
                         let _ = greatest;
                         (vec![least, 4 * least], vec![least / 2, 3 * least, 2 * greatest])
                     }

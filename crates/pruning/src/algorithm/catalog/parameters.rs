@@ -1,4 +1,4 @@
-//! What a caller may set of an algorithm.
+//! The parameters that a caller can set, and their command-line forms.
 
 use crate::algorithm::config::{index_bits, power_of_two};
 use crate::algorithm::group_by::Extreme;
@@ -6,88 +6,88 @@ use crate::algorithm::hashing::Hashing;
 use crate::switch::Relation;
 use crate::{ConfigError, Ties};
 
-/// Parameters of an algorithm. `None` stands for the paper's default; [`Entry::parameters`] lists
-/// those that an algorithm has.
+/// The parameters of an algorithm. `None` stands for the paper's default; [`Entry::parameters`] lists those that an
+/// algorithm has.
 ///
 /// [`Entry::parameters`]: super::Entry::parameters
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Parameters {
-    /// Columns w of a matrix, tables of GROUP BY, points of SKYLINE, cutoffs of TOP N, counters in a row
-    /// of a sketch.
+    /// The number of columns w of a matrix, tables of GROUP BY, points of SKYLINE, cutoffs of TOP N, or counters in a
+    /// row of a sketch.
     pub columns: Option<u32>,
-    /// Rows d of a matrix or a sketch, cells of a table; of JOIN, bits of an array or words of a register
-    /// Bloom filter.
+    /// The number of rows d of a matrix or a sketch, or of cells of a table; for JOIN, of bits of an array or words
+    /// of a register Bloom filter.
     pub rows: Option<u32>,
-    /// Bits of all arrays of a join's Bloom filter, instead of those of each.
+    /// The number of bits of all arrays of a join's Bloom filter, instead of those of each.
     pub filter_bits: Option<u32>,
-    /// Hashes of a join's filter.
+    /// The number of hashes of a join's filter.
     pub hashes: Option<u32>,
-    /// Rows that TOP N returns.
+    /// The number of rows that TOP N returns.
     pub n: Option<u32>,
-    /// Bits of a key: 32 or 64.
+    /// The width of a key in bits: 32 or 64.
     pub key_bits: Option<u32>,
-    /// Coordinates of a point.
+    /// The number of coordinates of a point.
     pub dimensions: Option<u32>,
     /// The constant of a filter or of HAVING.
     pub threshold: Option<u32>,
-    /// The relation a value must have to the constant.
+    /// The relation that a value must have to the constant.
     pub relation: Option<Relation>,
-    /// MAX or MIN.
+    /// The extreme of GROUP BY, MAX or MIN.
     pub extreme: Option<Extreme>,
-    /// Whether equal values may be pruned.
+    /// The treatment of equal values: forwarded or pruned.
     pub ties: Option<Ties>,
-    /// Whether packets carry one more value that selects the row: for fingerprints.
+    /// True if packets carry one more value that selects the row, for fingerprints.
     pub row_value: Option<bool>,
-    /// Which hash functions: see [`Hashing`].
+    /// The seed that selects the hash functions: see [`Hashing`].
     pub hash_seed: Option<u64>,
-    /// Whether keys are hashed by one CRC, a stage less: for keys that are hashes themselves.
+    /// True if keys are hashed by one CRC, which saves a stage; for keys that are hashes themselves.
     pub linear_hash: Option<bool>,
 }
 
-/// A parameter that algorithms may have, as a command line offers it.
+/// A parameter of one or more algorithms, as a command line offers it.
 #[derive(Debug, Clone, Copy)]
 pub struct Parameter {
     /// The name of the field of [`Parameters`].
     pub name: &'static str,
-    /// The same in a command line's spelling.
+    /// The name in a command line's spelling.
     pub long: &'static str,
-    /// A letter that stands for it.
+    /// The letter of its short option, if any.
     pub letter: Option<char>,
-    /// Another name.
+    /// Another long name, if any.
     pub alias: Option<&'static str>,
-    /// What stands for its value.
+    /// The placeholder for its value in help texts.
     pub value: &'static str,
-    /// What it is, of any algorithm.
+    /// The help text, valid for all algorithms.
     pub help: &'static str,
-    /// What its value is.
+    /// The kind of value that it takes.
     pub values: Values,
     set: fn(&mut Parameters, Value),
     is_set: fn(&Parameters) -> bool,
 }
 
-/// What the value of a parameter is.
+/// The kind of value that a parameter takes.
 #[derive(Debug, Clone, Copy)]
 pub enum Values {
     /// A number of 32 bits.
     U32,
     /// A number of 64 bits.
     U64,
-    /// One of these words; what each means.
+    /// One of these words, each with its meaning.
     Words(&'static [(&'static str, &'static str)]),
-    /// It is set or not.
+    /// A flag without a value.
     Flag,
-    /// Nothing that a user gives: workers decide it.
+    /// A value that users cannot give, because workers choose it.
     Internal,
 }
 
 /// The value of a parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Value {
-    /// A number.
+    /// The value of a numeric parameter.
     Number(u64),
-    /// The position of a word.
+    /// The position of a word in [`Values::Words`].
     Word(usize),
-    /// Set.
+    /// The value of a flag that is set.
     Set,
 }
 
@@ -117,7 +117,7 @@ impl Value {
 const RELATIONS: [Relation; 6] =
     [Relation::Eq, Relation::Ne, Relation::Lt, Relation::Le, Relation::Gt, Relation::Ge];
 
-/// All that there are.
+/// All parameters of all algorithms.
 pub const PARAMETERS: &[Parameter] = &[
     Parameter {
         letter: Some('w'),
@@ -278,23 +278,23 @@ impl Parameter {
         Self { name, long: name, letter, alias, value, help, values, set, is_set }
     }
 
-    /// Sets it.
+    /// Sets the parameter to a value.
     pub fn set(&self, parameters: &mut Parameters, value: Value) {
         (self.set)(parameters, value);
     }
 }
 
 impl Parameters {
-    /// The names of those that are set.
+    /// Iterates over the names of the parameters that are set.
     pub(super) fn named(&self) -> impl Iterator<Item = &'static str> + use<'_> {
         PARAMETERS.iter().filter(move |it| (it.is_set)(self)).map(|it| it.name)
     }
 
-    /// Sets a parameter by its name to what a text says; a flag needs none.
+    /// Sets a parameter by name to the value that a text holds; a flag needs no text.
     ///
     /// # Errors
     ///
-    /// What may be said instead.
+    /// Returns a description of the allowed values.
     pub fn set(&mut self, name: &str, text: &str) -> Result<(), String> {
         let Some(parameter) = PARAMETERS.iter().find(|it| it.name == name) else {
             let names: Vec<&str> = PARAMETERS.iter().map(|it| it.name).collect();
@@ -315,21 +315,21 @@ impl Parameters {
         Ok(())
     }
 
-    /// The columns, or the algorithm's default.
+    /// Returns the columns, or the algorithm's default.
     pub(crate) fn columns_or(&self, default: u32) -> u32 {
         self.columns.unwrap_or(default)
     }
 
-    /// The rows, or the algorithm's default.
+    /// Returns the rows, or the algorithm's default.
     pub(crate) fn rows_or(&self, default: u32) -> u32 {
         self.rows.unwrap_or(default)
     }
 
-    /// The bits that index the rows, or the algorithm's default.
+    /// Returns the number of bits that index the rows, or the algorithm's default.
     ///
     /// # Errors
     ///
-    /// If the rows are no power of two.
+    /// If the number of rows is not a power of two.
     pub(crate) fn row_bits_or(&self, default: u8) -> Result<u8, ConfigError> {
         match self.rows {
             None => Ok(default),
@@ -337,31 +337,31 @@ impl Parameters {
         }
     }
 
-    /// The hashes; the paper's default is 3.
+    /// Returns the number of hashes; the paper's default is 3.
     pub(crate) fn hashes(&self) -> u32 {
         self.hashes.unwrap_or(3)
     }
 
-    /// The rows that TOP N returns; the paper's default is 250.
+    /// Returns the number of rows that TOP N returns; the paper's default is 250.
     pub(crate) fn n(&self) -> u32 {
         self.n.unwrap_or(250)
     }
 
-    /// What becomes of equal values; they are kept by default.
+    /// Returns the treatment of equal values; by default they are kept.
     pub(crate) fn ties(&self) -> Ties {
         self.ties.unwrap_or(Ties::Keep)
     }
 
-    /// MAX or MIN; MAX by default.
+    /// Returns MAX or MIN; MAX by default.
     pub(crate) fn extreme(&self) -> Extreme {
         self.extreme.unwrap_or(Extreme::Max)
     }
 
-    /// How keys are hashed; mixed, with seed 0, by default.
+    /// Returns the hash function; by default it is mixed, with seed 0.
     ///
     /// # Errors
     ///
-    /// If a seed is given for a hash that has none.
+    /// If a seed is given for the linear hash, which has none.
     pub(crate) fn hashing(&self) -> Result<Hashing, ConfigError> {
         match (self.linear_hash, self.hash_seed) {
             (Some(true), None) => Ok(Hashing::Linear),
@@ -372,11 +372,11 @@ impl Parameters {
         }
     }
 
-    /// Whether keys have 64 bits rather than 32.
+    /// Returns true if keys have 64 bits and false if they have 32.
     ///
     /// # Errors
     ///
-    /// If they have another width.
+    /// If another width was given.
     pub(crate) fn wide_or(&self, default: bool) -> Result<bool, ConfigError> {
         match self.key_bits {
             None => Ok(default),

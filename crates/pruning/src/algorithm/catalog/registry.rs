@@ -1,22 +1,22 @@
-//! What the registry expands to.
+//! The macro that declares all algorithms and configurations.
 
-/// From lines of a `Config` and the algorithms that it configures, each with its [`Entry`]: the enum of
-/// all algorithms, in the order of the lines, and that of all configurations.
+/// Declares two enums from lines of a `Config` and the algorithms that it configures, each with its [`Entry`]: all
+/// algorithms, in the order of the lines, and all configurations.
 ///
 /// [`Entry`]: super::Entry
 macro_rules! registry {
     ($($family:ident($config:ty) { $($name:ident = $entry:path, $doc:literal;)+ })+) => {
-        /// An algorithm of this crate.
+        /// The name of an algorithm in this crate.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum Algorithm {
             $($(#[doc = $doc] $name,)+)+
         }
 
         impl Algorithm {
-            /// All, in the order of the paper.
+            /// All algorithms, in the order of the paper.
             pub const ALL: &[Self] = &[$($(Self::$name,)+)+];
 
-            /// What is known of it.
+            /// Returns the catalog's description of the algorithm.
             #[must_use]
             pub const fn entry(self) -> &'static Entry {
                 match self {
@@ -25,8 +25,8 @@ macro_rules! registry {
             }
         }
 
-        /// An algorithm with its parameters, and what the query asks that its program does not hold,
-        /// as plain data. What it can do is [`Pruning`].
+        /// An algorithm with its parameters, as plain data. It includes the parts of the query that the program does
+        /// not need. It dereferences to [`Pruning`].
         #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
         pub enum Configured {
             $(#[doc = concat!("A [`", stringify!($config), "`].")] $family($config),)+

@@ -1,24 +1,24 @@
-//! Parameters as data: what they are called, what they may be, and what they mean.
+//! Parameters of single algorithms as data: their names, ranges and meanings.
 
 use std::fmt;
 
 use crate::algorithm::config::MAX_ROWS;
 use crate::algorithm::rows::MOST_MAPPED;
 
-/// A parameter of an algorithm.
+/// A parameter as one algorithm takes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Takes {
     /// The name of the field of [`Parameters`](super::Parameters).
     pub name: &'static str,
-    /// What it is of this algorithm, with its unit.
+    /// The meaning for this algorithm, with the unit.
     pub is: &'static str,
-    /// What it may be.
+    /// The values that it may take.
     pub range: Range,
-    /// The paper's default.
+    /// The paper's default value, as text.
     pub default: &'static str,
 }
 
-/// What a parameter may be.
+/// The values that a parameter may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Range {
     /// Any number from the least to the greatest.
@@ -29,12 +29,12 @@ pub enum Range {
     Rows(u64, u64, u64),
     /// One of several words.
     OneOf(&'static [&'static str]),
-    /// Set or not.
+    /// A flag: set or not.
     Flag,
 }
 
 impl Range {
-    /// Whether it may be this number; words and flags may be none.
+    /// Returns true if the parameter may be this number; words and flags permit none.
     #[must_use]
     pub const fn permits(&self, value: u64) -> bool {
         self.reaches(value)
@@ -45,7 +45,7 @@ impl Range {
             }
     }
 
-    /// Whether this number is neither below the least nor above the greatest.
+    /// Returns true if this number is neither below the least nor above the greatest.
     #[must_use]
     pub const fn reaches(&self, value: u64) -> bool {
         match *self {
@@ -58,44 +58,44 @@ impl Range {
 }
 
 impl Takes {
-    /// The default of what stands for another parameter.
+    /// The default of a parameter that replaces another one.
     pub(crate) const NOT_SET: &'static str = "not set";
-    /// Which hash functions.
+    /// The seed that selects the hash functions.
     pub(crate) const HASH_SEED: Self = Self {
         name: "hash_seed",
         is: "which hash functions",
         range: Range::Numbers(0, u64::MAX),
         default: "0",
     };
-    /// The bits of all arrays of a Bloom filter.
+    /// The total bits of all arrays of a Bloom filter.
     pub(crate) const FILTER_BITS: Self = Self {
         name: "filter_bits",
         is: "bits of all H arrays, M, instead of -d for each; arrays are of two sizes if H is no power of two",
         range: Range::PowersOfTwo(8, MAX_ROWS as u64),
         default: Self::NOT_SET,
     };
-    /// A single CRC.
+    /// The flag for hashing by a single CRC.
     pub(crate) const LINEAR_HASH: Self = Self {
         name: "linear_hash",
         is: "hash by a single CRC, a stage less, for keys that are hashes themselves",
         range: Range::Flag,
         default: "no",
     };
-    /// A value that selects the row.
+    /// The flag for an additional value that selects the row.
     pub(crate) const ROW_VALUE: Self = Self {
         name: "row_value",
         is: "packets carry one more value that selects the row, for fingerprints",
         range: Range::Flag,
         default: "no",
     };
-    /// What becomes of equal values.
+    /// The treatment of equal values.
     pub(crate) const TIES: Self = Self {
         name: "ties",
         is: "what happens to an entry that equals a stored one",
         range: Range::OneOf(&["keep", "prune"]),
         default: "keep",
     };
-    /// MAX or MIN.
+    /// The choice between MAX and MIN.
     pub(crate) const EXTREME: Self = Self {
         name: "extreme",
         is: "which value of a group is computed",
@@ -103,7 +103,7 @@ impl Takes {
         default: "max",
     };
 
-    /// A number.
+    /// Creates a parameter with a range of numbers.
     pub(crate) const fn numbers(
         name: &'static str,
         is: &'static str,
@@ -114,7 +114,7 @@ impl Takes {
         Self { name, is, range: Range::Numbers(least as u64, greatest as u64), default }
     }
 
-    /// The size of an array: a power of two.
+    /// Creates the size of an array, which is a power of two.
     pub(crate) const fn cells(
         name: &'static str,
         is: &'static str,
@@ -124,7 +124,7 @@ impl Takes {
         Self { name, is, range: Range::PowersOfTwo(least as u64, MAX_ROWS as u64), default }
     }
 
-    /// The paper's w.
+    /// Creates the paper's w, named `columns`.
     pub(crate) const fn columns(
         is: &'static str,
         least: u32,
@@ -134,18 +134,18 @@ impl Takes {
         Self::numbers("columns", is, least, greatest, default)
     }
 
-    /// The paper's d.
+    /// Creates the paper's d, named `rows`, as the size of an array.
     pub(crate) const fn rows(is: &'static str, least: u32, default: &'static str) -> Self {
         Self::cells("rows", is, least, default)
     }
 
-    /// The paper's d of a matrix, of which a hash chooses a row.
+    /// Creates the paper's d of a matrix whose rows are chosen by a hash.
     pub(crate) const fn matrix(default: &'static str) -> Self {
         let range = Range::Rows(2, MOST_MAPPED as u64, MAX_ROWS as u64);
         Self { name: "rows", is: "rows of the matrix", range, default }
     }
 
-    /// A constant that values are compared with.
+    /// Creates the constant that values are compared with.
     pub(crate) const fn threshold(
         is: &'static str,
         least: u32,
@@ -155,19 +155,19 @@ impl Takes {
         Self::numbers("threshold", is, least, greatest, default)
     }
 
-    /// The relation of a value to the constant.
+    /// Creates the relation of a value to the constant.
     pub(crate) const fn relation(words: &'static [&'static str], default: &'static str) -> Self {
         let is = "how a value must relate to the threshold";
         Self { name: "relation", is, range: Range::OneOf(words), default }
     }
 
-    /// The width of a key.
+    /// Creates the width of a key.
     pub(crate) const fn key_bits(default: &'static str) -> Self {
         Self { name: "key_bits", is: "bits of a key", range: Range::OneOf(&["32", "64"]), default }
     }
 }
 
-/// As a list of parameters shows it.
+/// Writes the line that lists of parameters show.
 impl fmt::Display for Takes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { is, range, default, .. } = self;

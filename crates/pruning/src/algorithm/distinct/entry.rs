@@ -1,4 +1,4 @@
-//! What the catalog knows of DISTINCT.
+//! The catalog entries of DISTINCT.
 
 use super::plan::{self, Size};
 use super::question::Keys;

@@ -1,31 +1,29 @@
-//! `SELECT DISTINCT`: drop a key that was seen lately (paper §4.2).
+//! `SELECT DISTINCT`: drop a key that was seen recently (paper §4.2).
 //!
-//! A matrix of `rows × columns` keys. A key hashes to a row; if the row holds it, the entry is a
-//! duplicate and dropped, else the key enters the row and evicts an old one. An evicted key is
-//! forwarded again when it returns, which is harmless: a cache has false negatives, never false
-//! positives. (A Bloom filter errs the other way and would lose keys.)
+//! The state is a matrix of `rows × columns` keys. A key hashes to a row; if the row contains it, the entry is a
+//! duplicate and dropped. Otherwise the key enters the row and evicts an old one. An evicted key is forwarded again
+//! when it returns, which is harmless: a cache has false negatives, never false positives. (A Bloom filter errs the
+//! other way and would lose keys.)
 //!
-//! Deterministic for whole keys. With fingerprints instead ([`crate::encoding`]), two keys of one
-//! row must not collide; [`crate::theory::distinct`] says how many bits that takes. It assumes rows
-//! that are *independent* of the fingerprints. A row that is a hash of the fingerprint itself is not:
-//! equal fingerprints then always share a row, and their bits must suffice for all keys together.
-//! So packets with fingerprints carry a second hash of the key, for the row alone
-//! ([`Config::with_row_value`]).
+//! The algorithm is deterministic for whole keys. With fingerprints instead ([`crate::encoding`]), two keys of one
+//! row must not collide; [`crate::theory::distinct`] computes the bits that this takes. It assumes rows that are
+//! *independent* of the fingerprints. If the row were a hash of the fingerprint itself, equal fingerprints would
+//! always share a row, and the bits would have to suffice for all keys together. Packets with fingerprints therefore
+//! carry a second hash of the key, for the row alone ([`Config::with_row_value`]).
 //!
 //! # Policies
 //!
-//! [`Policy::Lru`] rolls: each column takes the key that the column before it evicted, until the
-//! packet's own key turns up. [`Policy::Fifo`] writes nothing on a hit. A packet may touch a register
-//! once, so a FIFO must see all columns before it writes: the paper lets ALUs of one stage share
-//! memory; here two columns share one pair of registers, which hardware supports. More columns chain such
-//! pairs: a pair that misses takes the key and passes its oldest on, so a key that a later pair had is
-//! then held twice. That is no FIFO, prunes less (44 % where a FIFO of 8 columns prunes 54 %), and the
-//! catalog does not offer it.
+//! [`Policy::Lru`] rolls: each column takes the key that the column before it evicted, until the packet's own key
+//! turns up. [`Policy::Fifo`] writes nothing on a hit. A packet may touch a register once, so a FIFO must read all
+//! columns before it writes. The paper lets ALUs of one stage share memory; here two columns share one pair of
+//! registers, which hardware supports. More columns chain such pairs: a pair that misses takes the key and passes its
+//! oldest on, so a key that a later pair contains is then stored twice. Such a chain is no FIFO and prunes less (44 %
+//! where a FIFO of 8 columns prunes 54 %), so the catalog does not offer it.
 //!
 //! # The empty cell
 //!
-//! Cells start as zero, and zero is a key like any other. So a zero key is stored but always
-//! forwarded, which costs a gateway and no stage.
+//! Cells start as zero, and zero is a key like any other. A zero key is therefore stored but always forwarded, which
+//! costs a gateway and no stage.
 
 mod entry;
 pub mod plan;
@@ -49,16 +47,16 @@ use crate::switch::{
 };
 use crate::{ConfigError, Entries, Pruner, Selection};
 
-/// Which key is evicted from a full row.
+/// The choice of the key that is evicted from a full row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Policy {
-    /// The least recently seen.
+    /// Evicts the least recently seen key.
     Lru,
-    /// The one that entered first. Keys of 32 bits, an even number of columns.
+    /// Evicts the key that entered first. It needs 32-bit keys and an even number of columns.
     Fifo,
 }
 
-/// How wide a key is.
+/// The width of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Width {
     /// One value of 32 bits.
@@ -79,11 +77,11 @@ pub struct Config {
 }
 
 impl Config {
-    /// A matrix of `rows` (2 to 1024, or a power of two) by `columns` (1 to 64).
+    /// Creates a matrix of `rows` (2 to 1024, or a power of two) by `columns` (1 to 64).
     ///
     /// # Errors
     ///
-    /// If a parameter is out of range, or FIFO is asked for wide keys or an odd number of columns.
+    /// If a parameter is out of range, or FIFO is combined with wide keys or an odd number of columns.
     pub fn new(rows: u32, columns: u32, width: Width, policy: Policy) -> Result<Self, ConfigError> {
         rows_in_range(rows)?;
         in_range("columns", columns, 1, 64)?;
@@ -96,7 +94,7 @@ impl Config {
         Ok(Self { rows, columns, width, policy, row_value: false, hashing: Hashing::DEFAULT })
     }
 
-    /// The paper's default: 4096 rows of 2 keys of 64 bits, LRU.
+    /// Returns the paper's default: 4096 rows of 2 keys of 64 bits, LRU.
     #[must_use]
     pub const fn paper() -> Self {
         Self {
@@ -109,14 +107,14 @@ impl Config {
         }
     }
 
-    /// The same with other hashes.
+    /// Replaces the hash function.
     #[must_use]
     pub const fn with_hashing(self, hashing: Hashing) -> Self {
         Self { hashing, ..self }
     }
 
-    /// The same matrix, with one more value in each packet, after the key, that alone chooses the row.
-    /// It is a hash that the worker computed, so one more round suffices.
+    /// Adds one more value to each packet, after the key, that alone chooses the row. The value is a hash that the
+    /// worker computed, so one more round suffices.
     #[must_use]
     pub const fn with_row_value(self) -> Self {
         Self { row_value: true, hashing: Hashing::Linear, ..self }
@@ -133,7 +131,7 @@ impl Config {
         self.key_values() + self.row_value as u8
     }
 
-    /// What chooses the row, after the stage that mixes.
+    /// Adds the tables that choose the row, after the stage that mixes, and returns the row.
     fn row(&self, b: &mut Builder) -> Index {
         let inputs: Vec<FieldId> = if self.row_value {
             vec![FieldId::value(self.key_values())]
@@ -144,37 +142,37 @@ impl Config {
         rows::choose(b, self.rows, inputs)
     }
 
-    /// Rows of the matrix.
+    /// Returns the number of rows of the matrix.
     #[must_use]
     pub const fn rows(&self) -> u32 {
         self.rows
     }
 
-    /// Keys in a row.
+    /// Returns the number of keys in a row.
     #[must_use]
     pub const fn columns(&self) -> u32 {
         self.columns
     }
 
-    /// How the row is chosen.
+    /// Returns the hash function that chooses the row.
     #[must_use]
     pub const fn hashing(&self) -> Hashing {
         self.hashing
     }
 
-    /// How wide a key is.
+    /// Returns the width of a key.
     #[must_use]
     pub const fn width(&self) -> Width {
         self.width
     }
 
-    /// Which key is evicted from a full row.
+    /// Returns the choice of the key that is evicted from a full row.
     #[must_use]
     pub const fn policy(&self) -> Policy {
         self.policy
     }
 
-    /// The program: its packets carry the key.
+    /// Returns the program; its packets carry the key.
     #[must_use]
     pub fn program(&self) -> Program {
         match (self.policy, self.width) {
@@ -223,8 +221,8 @@ impl Config {
                 let incoming = if column == 0 { keys[half] } else { x[half] };
                 let action = Action::access("swap", swap(register, row, incoming, x[half]));
                 let table = Table::always(format!("swap{column}_{name}"), action);
-                // After a hit the travelling key stays the packet's own, so the flags of the
-                // column just before speak for all earlier ones.
+                // After a hit the travelling key stays the packet's own, so the flags of the previous column cover
+                // all earlier ones.
                 b.table(match same {
                     None => table,
                     Some(flags) => table.when(flags.map(|f| Test::is_not(f, 1))),
@@ -257,7 +255,7 @@ impl Config {
         let mut b = Builder::new("distinct_fifo", self.packet_values());
         let key = FieldId::value(0);
         let (x, zero, prune) = (b.field("travelling", 32), b.field("zero", 1), b.verdict("prune"));
-        // One-hot: 1 if neither key of the last pair was the packet's.
+        // The case is one-hot: 1 if neither key of the last pair was the packet's.
         let case = b.field("case", 4);
         let row = self.row(&mut b);
         let pairs = self.columns / 2;
@@ -289,7 +287,7 @@ impl Config {
         b.finish()
     }
 
-    /// The fast path.
+    /// Returns the fast path, with empty state.
     #[must_use]
     pub fn pruner(&self) -> Distinct {
         let cells = (self.rows * self.columns) as usize;
@@ -315,7 +313,7 @@ impl fmt::Display for Config {
     }
 }
 
-/// The cell takes `incoming`, and what it held goes to `out`.
+/// Creates the access that stores `incoming` in the cell and outputs the old content to `out`.
 fn swap(
     register: crate::switch::RegisterId,
     row: Index,
@@ -327,7 +325,7 @@ fn swap(
         .output(out, Source::MemLo, When::ALWAYS)
 }
 
-/// A table that sets a one-bit field.
+/// Creates a table that sets a one-bit field.
 fn flag(name: &str, field: FieldId) -> Table {
     Table::always(name, Action::compute("set", [Op::set(field, Operand::Const(1))]))
 }
@@ -336,7 +334,7 @@ fn flag(name: &str, field: FieldId) -> Table {
 #[derive(Debug, Clone)]
 pub struct Distinct {
     config: Config,
-    /// For single entries, and for batches.
+    /// The hash of single entries; batches have their own.
     hash: RowHash<u32>,
     hashes: Hashes,
     cells: Cells,
@@ -348,7 +346,7 @@ enum Cells {
     Wide(Vec<u64>),
 }
 
-/// Rolls `key` into its row; whether it was new there.
+/// Rolls `key` into its row; returns true if it was new there.
 #[inline]
 fn lru<T: Copy + Eq>(row: &mut [T], key: T) -> bool {
     let mut travelling = key;
@@ -361,7 +359,7 @@ fn lru<T: Copy + Eq>(row: &mut [T], key: T) -> bool {
     true
 }
 
-/// As [`lru`] for two columns, without a branch.
+/// Like [`lru`] for two columns, but without a branch.
 #[inline]
 fn lru_pair<T: Copy + Eq>(row: &mut [T], key: T) -> bool {
     let Some([first, second]) = row.first_chunk_mut::<2>() else { return true };
@@ -371,7 +369,7 @@ fn lru_pair<T: Copy + Eq>(row: &mut [T], key: T) -> bool {
     !(in_first | in_second)
 }
 
-/// As [`fifo`] for two columns, without a branch.
+/// Like [`fifo`] for two columns, but without a branch.
 #[inline]
 fn fifo_pair(row: &mut [u32], key: u32) -> bool {
     let Some([newest, oldest]) = row.first_chunk_mut::<2>() else { return true };
@@ -381,7 +379,7 @@ fn fifo_pair(row: &mut [u32], key: u32) -> bool {
     !found
 }
 
-/// Looks `key` up pair by pair, entering it where it misses; whether it missed everywhere.
+/// Looks `key` up pair by pair, entering it where it misses; returns true if it missed everywhere.
 #[inline]
 fn fifo(row: &mut [u32], key: u32) -> bool {
     let mut travelling = key;
@@ -397,7 +395,7 @@ fn fifo(row: &mut [u32], key: u32) -> bool {
 }
 
 impl Distinct {
-    /// Enters one key of 32 bits; whether its entry is forwarded.
+    /// Enters one 32-bit key; returns true if its entry is forwarded.
     #[inline]
     pub(crate) fn enter(&mut self, key: u32) -> bool {
         let width = self.config.columns as usize;
@@ -409,26 +407,26 @@ impl Distinct {
     }
 }
 
-/// A key of 64 bits.
+/// Joins two halves to a 64-bit key.
 #[inline]
 fn join(high: u32, low: u32) -> u64 {
     u64::from(high) << 32 | u64::from(low)
 }
 
-/// [`lru_pair`] where it applies, else [`lru`].
+/// Calls [`lru_pair`] for two columns, else [`lru`].
 #[inline]
 fn lru_any<T: Copy + Eq>(row: &mut [T], key: T) -> bool {
     if row.len() == 2 { lru_pair(row, key) } else { lru(row, key) }
 }
 
-/// [`fifo_pair`] where it applies, else [`fifo`].
+/// Calls [`fifo_pair`] for two columns, else [`fifo`].
 #[inline]
 fn fifo_any(row: &mut [u32], key: u32) -> bool {
     if row.len() == 2 { fifo_pair(row, key) } else { fifo(row, key) }
 }
 
-/// Enters every key into its row; a zero key is forwarded whatever the row says. `of` gives what is
-/// hashed to an entry's row, `key` its key.
+/// Enters every key into its row; a zero key is always forwarded. `of` returns the words that are hashed to an
+/// entry's row, `key` its key.
 #[inline]
 fn sweep<T: Copy + Eq + Default, const N: usize>(
     (hashes, len): (&mut Hashes, usize),
@@ -446,7 +444,7 @@ fn sweep<T: Copy + Eq + Default, const N: usize>(
             let hashed = &hashed[start..start + count];
             let first_cell = |hash: u32| row_of(hash, rows) * width;
             if large {
-                // All rows of these entries are read before the first is entered: cache misses overlap.
+                // All rows of these entries are read before the first key is entered, so that cache misses overlap.
                 let touched = hashed.iter().fold(false, |any, &hash| {
                     let row = first_cell(hash);
                     any | (cells[row] == cells[row + width - 1])
@@ -462,7 +460,7 @@ fn sweep<T: Copy + Eq + Default, const N: usize>(
     });
 }
 
-/// What a core's second-level cache holds beside a batch.
+/// The share of a core's second-level cache that is left beside a batch.
 const CACHED_BYTES: usize = 512 * 1024;
 
 impl Pruner for Distinct {

@@ -1,4 +1,4 @@
-//! How large a matrix for DISTINCT is to be.
+//! The planner's sizes for DISTINCT.
 
 use std::fmt;
 
@@ -10,28 +10,28 @@ use crate::theory::{
     probability, register,
 };
 
-/// DISTINCT.
+/// The goal of planning DISTINCT.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Goal {
-    /// Distinct keys, or a bound on them.
+    /// The number of distinct keys, or a bound on it.
     pub distinct: u64,
-    /// Bits of the key; wider keys than a register holds are sent as fingerprints.
+    /// The width of the key in bits; keys wider than a register are sent as fingerprints.
     pub key_bits: u32,
-    /// Allowed probability of losing a key to its fingerprint; 0 forbids fingerprints.
+    /// The allowed probability of losing a key to its fingerprint; 0 forbids fingerprints.
     pub delta: f64,
 }
 
 /// A cache of `rows` d × `columns` w.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Size {
-    /// d.
+    /// The number of rows d.
     pub rows: u64,
-    /// w.
+    /// The number of columns w.
     pub columns: u64,
-    /// Bits of a cell: of the key, or of its fingerprint.
+    /// The width of a cell in bits: that of the key, or of its fingerprint.
     pub cell_bits: u32,
-    /// Least recently used replacement; otherwise first in, first out, in ALUs that share memory in
-    /// one stage.
+    /// True for least recently used replacement; false for first in, first out, in ALUs that share memory in one
+    /// stage.
     pub lru: bool,
 }
 
@@ -65,7 +65,7 @@ impl Planning for Goal {
 
     fn candidates(&self, limits: &Limits) -> Vec<Size> {
         let of = |rows: u64| {
-            // A key that fits a register is kept itself: nothing can go wrong then.
+            // A key that fits a register is stored itself, and nothing can go wrong.
             let cell_bits = if self.key_bits <= limits.register_bits || self.delta == 0.0 {
                 self.key_bits
             } else {
@@ -95,7 +95,7 @@ impl Planning for Goal {
         };
         let policy = if size.lru { Policy::Lru } else { Policy::Fifo };
         let config = Config::new(narrow(size.rows), narrow(size.columns), width, policy)?;
-        // Fingerprints hash the same key twice: the theorem counts on rows of their own.
+        // With fingerprints the key is hashed twice: the theorem assumes rows that are independent of them.
         let fingerprints = size.cell_bits < self.key_bits;
         Ok(if fingerprints { config.with_row_value() } else { config }.program())
     }

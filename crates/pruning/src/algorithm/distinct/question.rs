@@ -1,4 +1,4 @@
-//! What DISTINCT asks.
+//! The query behind DISTINCT.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use crate::experiment::question::counted;
 use crate::experiment::trial::{Answer, Question, Rows};
 use crate::protocol::Query;
 
-/// The keys.
+/// The set of distinct keys.
 #[derive(Debug)]
 pub(super) struct Keys;
 

@@ -42,7 +42,7 @@ fn the_second_of_a_key_is_pruned_and_zero_never() {
 
 #[test]
 fn lru_and_fifo_part_on_a_hit() {
-    // One row only matters: all keys that hash to row 0 of 2.
+    // Only one row matters: all keys hash to row 0 of 2.
     let hash = RowHash::single(Hashing::DEFAULT, 0, 1, 1);
     let row0: Vec<u32> = (1..100).filter(|&key| hash.one(key) == 0).take(3).collect();
     let order = [row0[0], row0[1], row0[0], row0[2], row0[0]];
@@ -70,7 +70,7 @@ fn stages() {
     let stages =
         |config: Config, target: &Target| fit(&config.program(), target).map(|p| p.stages.len());
     let tofino1 = Target::tofino1();
-    // Each takes one to mix the hash and one to drop.
+    // Each takes one stage to mix the hash and one to drop.
     assert_eq!(stages(config(4096, 4, true, Policy::Lru), &tofino1), Ok(10));
     assert_eq!(stages(Config::paper(), &tofino1), Ok(6));
     assert_eq!(stages(config(4096, 2, false, Policy::Lru), &tofino1), Ok(4));
@@ -127,7 +127,7 @@ proptest! {
         assert_sound(&config.program(), &mut config.pruner(), &packets, keys);
     }
 
-    /// The row comes from the last value; the same key always brings the same one.
+    /// The row comes from the last value; equal keys always bring the same one.
     #[test]
     fn rows_of_their_own(packets in stream(2, 200), rows in 1..5_u32, columns in 1..4_u32, kind in 0..3) {
         let (wide, policy) = [(false, Policy::Lru), (false, Policy::Fifo), (true, Policy::Lru)][kind as usize];
@@ -151,7 +151,7 @@ proptest! {
         prop_assert_eq!(fast_forwarded(&mut config.pruner(), &packets, batch), whole);
     }
 
-    /// Losing the state loses nothing but pruning.
+    /// Losing the state costs nothing but pruning.
     #[test]
     fn a_reboot_is_harmless(packets in stream(1, 150), at in 0..150_usize) {
         let config = config(4, 2, false, Policy::Lru);
@@ -169,7 +169,7 @@ proptest! {
     }
 }
 
-/// Rows that are read ahead of their turn: keys come back within a batch, and after it.
+/// Rows are read ahead of their turn; keys return within a batch and after it.
 #[test]
 fn a_matrix_beyond_the_cache_is_the_same_machine() {
     for (wide, policy) in [(false, Policy::Lru), (true, Policy::Lru), (false, Policy::Fifo)] {

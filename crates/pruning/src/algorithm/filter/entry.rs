@@ -1,4 +1,4 @@
-//! What the catalog knows of the filter.
+//! The catalog entry of the filter.
 
 use super::question::Kept;
 use super::{Config, Formula, plan};
@@ -9,7 +9,7 @@ use crate::experiment::trial::Question;
 use crate::switch::{Program, Relation};
 use crate::theory::{Expected, Known};
 
-/// WHERE: a comparison.
+/// WHERE with a single comparison.
 pub(crate) const FILTER: Entry = Entry {
     name: "filter",
     query: "filter",

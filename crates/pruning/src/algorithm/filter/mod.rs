@@ -1,21 +1,21 @@
 //! `WHERE`: drop an entry that the predicate cannot keep (paper §4.1).
 //!
-//! A predicate φ(x, y) mixes comparisons x that the switch computes with parts y that it cannot
-//! (`LIKE`, functions). The switch drops an entry iff *no* value of y makes φ true, that is it
-//! evaluates ∃y.φ(x, y): the tightest sound pruner there is. For a monotone φ this is the paper's
-//! rule, φ(x, true). The query's own filter decides what is forwarded.
+//! A predicate φ(x, y) mixes comparisons x that the switch computes with parts y that it cannot compute (`LIKE`,
+//! functions). The switch drops an entry iff *no* value of y makes φ true. It thus evaluates ∃y.φ(x, y), the tightest
+//! sound pruner. For a monotone φ this is the paper's rule, φ(x, true). The query's own filter decides about the
+//! forwarded rows.
 //!
 //! # NULL
 //!
-//! SQL's logic has three values, and a row is kept only if φ is TRUE. A comparison over a NULL is
-//! UNKNOWN, and so is its negation: `NOT (a > 5)` must not keep a NULL `a`. Workers ship one *flag
-//! word* with a bit for each nullable operand; a set bit makes the comparison UNKNOWN.
+//! SQL's logic has three values, and a row is kept only if φ is TRUE. A comparison over a NULL is UNKNOWN, and so is
+//! its negation: `NOT (a > 5)` must not keep a NULL `a`. Workers ship one *flag word* with a bit for each nullable
+//! operand; a set bit makes the comparison UNKNOWN.
 //!
 //! # On the switch
 //!
-//! Each comparison is one stateful ALU against a one-cell register that holds the constant, so the
-//! constant can be set at run time. The next stage matches the resulting bits, and the flag word,
-//! in a truth table: two stages in all.
+//! Each comparison is one stateful ALU against a one-cell register that holds the constant, so the constant can be
+//! set at run time. The next stage matches the resulting bits, and the flag word, in a truth table. The program takes
+//! two stages in all.
 
 mod entry;
 pub mod plan;
@@ -34,49 +34,49 @@ use crate::switch::{
 };
 use crate::{ConfigError, Entries, Pruner, Selection};
 
-/// A part of a predicate that is true, false or unknown of an entry.
+/// A part of a predicate that is true, false or unknown for an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Leaf {
-    /// `value relation constant`, computed by the switch.
+    /// A comparison `value relation constant`, computed by the switch.
     Compare {
-        /// Which of the packet's values.
+        /// The position of the value in the packet.
         value: u8,
         /// The relation of the value to the constant.
         relation: Relation,
-        /// The constant, encoded as the value is.
+        /// The constant, in the value's encoding.
         constant: u32,
-        /// Whether the encoding is one-to-one. If not, equal codes decide nothing: the switch then
-        /// weakens the comparison.
+        /// True if the encoding is one-to-one. If not, equal codes decide nothing, and the switch weakens the
+        /// comparison.
         exact: bool,
-        /// The flag bit that says the operand is NULL.
+        /// The flag bit that is set if the operand is NULL.
         null: Option<u8>,
     },
-    /// Computed by the worker and shipped as a flag bit.
+    /// A condition that the worker computes and ships as a flag bit.
     Worker {
-        /// The flag bit that says it is TRUE.
+        /// The flag bit that is set if the condition is TRUE.
         bit: u8,
-        /// The flag bit that says it is UNKNOWN.
+        /// The flag bit that is set if the condition is UNKNOWN.
         null: Option<u8>,
     },
-    /// Unknown until the query's own filter runs.
+    /// A condition that only the query's own filter can decide.
     Opaque,
 }
 
-/// A predicate.
+/// A predicate built from leaves by `NOT`, `AND` and `OR`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Formula {
     /// A leaf. Every occurrence is a leaf of its own.
     Leaf(Leaf),
-    /// SQL's `NOT`.
+    /// The negation of a predicate, by SQL's `NOT`.
     Not(Box<Formula>),
-    /// SQL's `AND`; TRUE if empty.
+    /// SQL's `AND`, which is TRUE if empty.
     And(Vec<Formula>),
-    /// SQL's `OR`; FALSE if empty.
+    /// SQL's `OR`, which is FALSE if empty.
     Or(Vec<Formula>),
 }
 
 impl Formula {
-    /// `value relation constant` over a one-to-one encoding of a column without NULLs.
+    /// Creates the comparison `value relation constant` over a one-to-one encoding of a column without NULLs.
     #[must_use]
     pub const fn compare(value: u8, relation: Relation, constant: u32) -> Self {
         Self::Leaf(Leaf::Compare { value, relation, constant, exact: true, null: None })
@@ -90,9 +90,9 @@ impl Formula {
         }
     }
 
-    /// The same with every negation moved down to the leaves, and there into comparisons of codes that
-    /// values share: `NOT (x > c)` is `x ≤ c`, of NULLs too. What is known of such a comparison is when
-    /// it is false, so a negated one would decide nothing.
+    /// Moves every negation down to the leaves, and for comparisons of codes that values share into the relation:
+    /// `NOT (x > c)` becomes `x ≤ c`, for NULLs too. The switch detects only when such a comparison is false, so a
+    /// negated one would decide nothing.
     fn with_negations_in_leaves(&self, negate: bool) -> Self {
         let each = |parts: &[Self]| -> Vec<Self> {
             parts.iter().map(|part| part.with_negations_in_leaves(negate)).collect()
@@ -115,9 +115,9 @@ impl Formula {
         }
     }
 
-    /// Kleene's value, the leaves' values given in order of occurrence.
+    /// Evaluates the formula in Kleene's logic; `leaves` yields the leaves' values in order of occurrence.
     fn evaluate(&self, leaves: &mut impl Iterator<Item = Option<bool>>) -> Option<bool> {
-        // No short circuit: every leaf must be taken from the iterator.
+        // There is no short circuit, because every leaf must be taken from the iterator.
         let fold = |parts: &[Self], leaves: &mut _, decides: bool| {
             let values: Vec<_> = parts.iter().map(|part| part.evaluate(leaves)).collect();
             if values.contains(&Some(decides)) {
@@ -137,7 +137,7 @@ impl Formula {
     }
 }
 
-/// The relation that holds where this one does not.
+/// Returns the relation that holds iff this one does not.
 const fn negated(relation: Relation) -> Relation {
     match relation {
         Relation::Eq => Relation::Ne,
@@ -149,7 +149,7 @@ const fn negated(relation: Relation) -> Relation {
     }
 }
 
-/// The relation that codes have if values that share codes may have this one.
+/// Returns the relation that two codes must have if their values may have this one, or none if any codes will do.
 const fn weakened(relation: Relation) -> Option<Relation> {
     match relation {
         Relation::Lt | Relation::Le => Some(Relation::Le),
@@ -166,7 +166,8 @@ pub struct Config {
     flags: Option<u8>,
     comparisons: Vec<(u8, Relation, u32)>,
     flag_bits: Vec<u8>,
-    /// For each number made of the comparison bits and, above them, the flag bits: keep the entry?
+    /// The truth table. The index is made of the comparison bits and, above them, the flag bits; true keeps the
+    /// entry.
     keep: Vec<bool>,
 }
 
@@ -215,7 +216,7 @@ impl Config {
         Ok(config)
     }
 
-    /// Checks all but the truth table, and says how many rows that must have.
+    /// Checks everything but the truth table, and returns the number of rows that it must have.
     fn check(&self) -> Result<u32, ConfigError> {
         for (value, _, _) in &self.comparisons {
             check_value("compared value", *value, self.values)?;
@@ -236,7 +237,7 @@ impl Config {
         Ok(1 << bits)
     }
 
-    /// A configuration that was read, if [`Config::new`] could have made it of some formula.
+    /// Checks a deserialized configuration: [`Config::new`] must be able to produce it from some formula.
     fn checked(self) -> Result<Self, ConfigError> {
         let rows = self.check()?;
         in_range("rows of the truth table", self.keep.len() as u32, rows, rows)?;
@@ -246,7 +247,7 @@ impl Config {
         Ok(self)
     }
 
-    /// Whether some value of what the switch cannot know makes the formula TRUE.
+    /// Returns true if some value of the leaves that the switch cannot decide makes the formula TRUE.
     fn may_hold(&self, formula: &Formula, leaves: &[Leaf], open: u32, row: u32) -> bool {
         let compared = |c: (u8, Relation, u32)| {
             self.comparisons.iter().position(|known| *known == c).is_some_and(|n| row >> n & 1 == 1)
@@ -285,14 +286,14 @@ impl Config {
         })
     }
 
-    /// The truth table: for each number made of the comparison bits (lowest first, in order of first
-    /// occurrence) and then the flag bits, whether the entry is kept.
+    /// Returns the truth table: for each number made of the comparison bits (lowest first, in order of first
+    /// occurrence) and then the flag bits, true if the entry is kept.
     #[must_use]
     pub fn truth_table(&self) -> &[bool] {
         &self.keep
     }
 
-    /// Whether the truth table keeps an entry of these values.
+    /// Returns true if the truth table keeps an entry of these values.
     fn keeps(&self, values: &[u32]) -> bool {
         let value = |number: u8| values.get(usize::from(number)).copied().unwrap_or_default();
         let compared = self.comparisons.iter().map(|&(number, relation, constant)| {
@@ -305,7 +306,7 @@ impl Config {
         self.keep.get(row).copied().unwrap_or(true)
     }
 
-    /// The constant, if what is kept is the entries whose first value is at least that.
+    /// Returns the constant if the filter keeps exactly the entries whose first value is at least a constant.
     fn at_least(&self) -> Option<u32> {
         match self.comparisons.as_slice() {
             &[(0, Relation::Ge, constant)] if self.keep == [false, true] => Some(constant),
@@ -313,7 +314,7 @@ impl Config {
         }
     }
 
-    /// The program.
+    /// Returns the program; its packets carry the values and the flag word.
     #[must_use]
     pub fn program(&self) -> Program {
         let mut b = Builder::new("filter", self.values);
@@ -363,7 +364,7 @@ impl Config {
         b.finish()
     }
 
-    /// The fast path.
+    /// Returns the fast path of the filter.
     #[must_use]
     pub fn pruner(&self) -> Filter {
         Filter { config: self.clone() }
@@ -378,7 +379,7 @@ checked_when_read!(Config {
     keep: Vec<bool>
 } => Self { values, flags, comparisons, flag_bits, keep }.checked());
 
-/// Checks that packets of `values` values have this one.
+/// Checks that packets of `values` values have value number `value`.
 fn check_value(what: &'static str, value: u8, values: u8) -> Result<(), ConfigError> {
     let Some(last) = values.checked_sub(1) else {
         return Err(ConfigError::Conflict("a packet without values has none to look at"));
@@ -397,7 +398,7 @@ impl fmt::Display for Config {
     }
 }
 
-/// `constant relation value` as seen from the constant.
+/// Returns the relation with its sides exchanged: `constant relation value`.
 const fn mirrored(relation: Relation) -> Relation {
     match relation {
         Relation::Lt => Relation::Gt,
@@ -408,13 +409,13 @@ const fn mirrored(relation: Relation) -> Relation {
     }
 }
 
-/// The fast path of `WHERE`. It has no state but the constants.
+/// The fast path of `WHERE`. Its only state is the constants.
 #[derive(Debug, Clone)]
 pub struct Filter {
     config: Config,
 }
 
-/// ORs bit `number` into `rows[i]` where `holds(values[i])`.
+/// Sets bit `number` of `rows[i]` if `holds(values[i])`.
 #[inline]
 fn mark(rows: &mut [u16; 64], values: &[u32], number: usize, holds: impl Fn(u32) -> bool) {
     for (row, &value) in rows.iter_mut().zip(values) {

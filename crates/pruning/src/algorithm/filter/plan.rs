@@ -1,4 +1,4 @@
-//! How large a filter is to be.
+//! The planner's sizes for a filter.
 
 use std::fmt;
 
@@ -7,17 +7,17 @@ use crate::ConfigError;
 use crate::switch::{Program, Relation};
 use crate::theory::{Arrays, Demand, Footprint, Limits, PlanError, Planning, positive};
 
-/// WHERE with so many comparisons on the switch.
+/// The goal of planning WHERE.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Goal {
-    /// Comparisons.
+    /// The number of comparisons on the switch.
     pub predicates: u32,
 }
 
 /// Comparisons and a truth table of their results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Size {
-    /// Comparisons.
+    /// The number of comparisons on the switch.
     pub predicates: u32,
 }
 
@@ -45,7 +45,7 @@ impl Planning for Goal {
         vec![Size { predicates: self.predicates }]
     }
 
-    /// The formula has no effect on the resources: all values exceed 1 000 000.
+    /// The formula has no effect on the resources, so this one compares every value with 1 000 000.
     fn program(&self, size: &Size) -> Result<Program, ConfigError> {
         let values = u8::try_from(size.predicates).unwrap_or(u8::MAX);
         let compare = |value| Formula::compare(value, Relation::Gt, 1_000_000);

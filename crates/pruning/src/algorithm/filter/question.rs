@@ -1,4 +1,4 @@
-//! What WHERE asks.
+//! The query behind WHERE.
 
 use super::Config;
 use crate::experiment::question::counted;

@@ -10,7 +10,7 @@ const fn gt(value: u8, constant: u32) -> Formula {
     Formula::compare(value, Relation::Gt, constant)
 }
 
-/// `(taste > 5) OR (texture > 4 AND name LIKE 'e%')`, the paper's example.
+/// Returns the paper's example, `(taste > 5) OR (texture > 4 AND name LIKE 'e%')`.
 fn paper_example() -> Formula {
     Formula::Or(vec![gt(0, 5), Formula::And(vec![gt(1, 4), Formula::Leaf(Leaf::Opaque)])])
 }
@@ -20,7 +20,7 @@ fn opaque_parts_become_true() {
     let config = Config::new(&paper_example(), 2, None).unwrap();
     assert_eq!(config.truth_table(), [false, true, true, true], "(taste > 5) OR (texture > 4)");
     let negated = Config::new(&Formula::Not(Box::new(paper_example())), 2, None).unwrap();
-    // NOT(a OR (b AND y)): only a alone decides; y may be FALSE.
+    // In NOT(a OR (b AND y)) only a decides, because y may be FALSE.
     assert_eq!(negated.truth_table(), [true, false, true, false]);
 }
 
@@ -121,7 +121,7 @@ fn formula() -> impl Strategy<Value = Formula> {
     })
 }
 
-/// SQL's answer for one entry, an opaque leaf taking pseudo-random values.
+/// Returns SQL's answer for one entry, with pseudo-random values for opaque leaves.
 fn keeps(formula: &Formula, packet: &Packet) -> bool {
     let mut leaves = Vec::new();
     formula.leaves(&mut leaves);
@@ -145,8 +145,8 @@ fn keeps(formula: &Formula, packet: &Packet) -> bool {
     formula.evaluate(&mut values) == Some(true)
 }
 
-/// A worker's 32-bit code of a wider value may be shared: then only `>` and `<` with equality are
-/// known, and a negation must not hide them.
+/// Wider values may share a worker's 32-bit code. Then only comparisons that include equality can be decided, and a
+/// negation must not hide them.
 #[test]
 fn a_negated_comparison_of_shared_codes_prunes_as_its_opposite() {
     let compare = |relation, null| {

@@ -1,4 +1,4 @@
-//! What the catalog knows of GROUP BY.
+//! The catalog entry of GROUP BY with MAX or MIN.
 
 use super::question::Best;
 use super::{Config, plan};

@@ -1,20 +1,19 @@
-//! `SELECT key, MAX(value) GROUP BY key`, and MIN: drop an entry that its group's best beats
-//! (paper appendix A).
+//! `SELECT key, MAX(value) GROUP BY key`, and MIN: drop an entry that does not improve its group's best value (paper
+//! appendix A).
 //!
-//! Several direct-mapped tables of (key, value), each with its own hash. An entry is dropped if a
-//! table holds its key with a better value; otherwise it replaces what it finds, and goes on to the
-//! next table. Deterministic: what beats a dropped entry was forwarded before.
+//! The state is several direct-mapped tables of (key, value), each with its own hash. An entry is dropped if a table
+//! holds its key with a better value. Otherwise it replaces the content of its cell and goes on to the next table.
+//! The algorithm is deterministic: the better value was forwarded before.
 //!
 //! # On the switch
 //!
-//! A key of 32 bits and its value share one pair of registers: one stage for each table. A key of
-//! 64 bits fills a pair by itself, and its value needs a second stage. The hashes end in CRCs with
-//! different polynomials ([`Hashing`]); the released program's CRC over `key + offset` maps colliding keys to
-//! colliding cells in every row.
+//! A key of 32 bits and its value share one pair of registers: one stage for each table. A key of 64 bits fills a
+//! pair by itself, and its value needs a second stage. The hashes end in CRCs with different polynomials
+//! ([`Hashing`]); the released program's CRC over `key + offset` maps colliding keys to colliding cells in every row.
 //!
-//! Of several values of an entry each has tables of its own, side by side with the others' in the
-//! same stages, and the entry is dropped if each is beaten. What beats a value came with an entry
-//! that was not beaten in that value, and so was forwarded.
+//! If an entry has several values, each has its own tables, side by side with the others' in the same stages. The
+//! entry is dropped if all its values are beaten. A value that beats another came with an entry that was not beaten
+//! in that value, and so was forwarded.
 //!
 //! Empty cells hold key 0 with the worst value. A tie with such a cell is not a tie with an entry, so with
 //! [`Ties::Prune`] entries of the worst value are forwarded.
@@ -41,17 +40,17 @@ use crate::switch::{
 };
 use crate::{ConfigError, Entries, Pruner, Selection};
 
-/// Which value of a group is the best.
+/// The extreme value that a group keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Extreme {
-    /// The greatest.
+    /// The greatest value of the group.
     Max,
-    /// The least.
+    /// The least value of the group.
     Min,
 }
 
 impl Extreme {
-    /// The value that every other beats or equals: what empty cells hold.
+    /// Returns the value that every other beats or equals; empty cells hold it.
     const fn worst(self) -> u32 {
         match self {
             Self::Max => 0,
@@ -59,13 +58,13 @@ impl Extreme {
         }
     }
 
-    /// The rank of a value, the best having the greatest; and the value of a rank.
+    /// Returns the rank of a value, where the best has the greatest; it also maps a rank back to its value.
     #[inline]
     const fn rank(self, value: u32) -> u32 {
         value ^ self.worst()
     }
 
-    /// The relation to the packet's value that lets a stored value prune it.
+    /// Returns the relation to the packet's value that lets a stored value prune it.
     const fn prunes(self, ties: Ties) -> Relation {
         match (self, ties) {
             (Self::Max, Ties::Keep) => Relation::Gt,
@@ -89,8 +88,8 @@ pub struct Config {
 }
 
 impl Config {
-    /// `tables` (1 to 16) tables of `cells` (a power of two) groups; `wide` keys are 64 bits, in two
-    /// values, high half first.
+    /// Creates `tables` (1 to 16) tables of `cells` (a power of two) groups; `wide` keys have 64 bits, in two values,
+    /// high half first.
     ///
     /// # Errors
     ///
@@ -109,7 +108,7 @@ impl Config {
         Ok(Self { cells, tables, extreme, ties, wide, hashing, others })
     }
 
-    /// The paper's default: 8 tables of 4096 groups.
+    /// Returns the paper's default: 8 tables of 4096 groups.
     #[must_use]
     pub const fn paper() -> Self {
         Self {
@@ -123,31 +122,31 @@ impl Config {
         }
     }
 
-    /// The same with other hashes.
+    /// Replaces the hash functions.
     #[must_use]
     pub const fn with_hashing(self, hashing: Hashing) -> Self {
         Self { hashing, ..self }
     }
 
-    /// Groups in a table.
+    /// Returns the number of groups in a table.
     #[must_use]
     pub const fn cells(&self) -> u32 {
         self.cells
     }
 
-    /// Tables, one after the other.
+    /// Returns the number of tables.
     #[must_use]
     pub const fn tables(&self) -> u32 {
         self.tables
     }
 
-    /// Which value of a group is the best; of several, the first.
+    /// Returns the extreme that a group keeps; of several values, that of the first.
     #[must_use]
     pub const fn extreme(&self) -> Extreme {
         self.extreme
     }
 
-    /// The program: its packets carry the key (one value, or two if wide), then the value or values.
+    /// Returns the program; its packets carry the key (one value, or two if wide), then the value or values.
     #[must_use]
     pub fn program(&self) -> Program {
         match (self.others.is_empty(), self.wide) {
@@ -236,7 +235,7 @@ impl Config {
         });
     }
 
-    /// The fast path.
+    /// Returns the fast path, with empty state.
     #[must_use]
     pub fn pruner(&self) -> GroupBy {
         let words = self.key_values().into();
@@ -261,28 +260,27 @@ impl fmt::Display for Config {
     }
 }
 
-/// The comparators' one-hot case if the key is the same and its value better.
+/// The comparators' one-hot case in which the cell has the same key with a better value.
 const BEATEN: u32 = 8;
 
 /// A key with the rank of its value: the greater, the better.
 trait Group: Copy {
-    /// Whether it has the key of `other` and a rank at least as great, or, if ties are kept,
-    /// greater.
+    /// Returns true if it has the key of `other` and a rank that is at least as great, or, if ties are kept, greater.
     fn beats<const KEEP_TIES: bool>(self, other: Self) -> bool;
 }
 
-/// The key above the rank.
+/// A 32-bit key above its rank, in one word.
 impl Group for u64 {
     #[inline]
     fn beats<const KEEP_TIES: bool>(self, other: Self) -> bool {
-        // Greater by no more than the ranks that are left above the other's.
+        // The key is equal iff the difference is at most the number of ranks above the other's.
         let above = u64::from(!(other as u32));
         let by = self.wrapping_sub(other);
         if KEEP_TIES { by.wrapping_sub(1) < above } else { by <= above }
     }
 }
 
-/// High and low half of the key, and the rank: an entry takes 12 bytes, not 16.
+/// High and low half of the key, and the rank. An entry takes 12 bytes, not 16.
 impl Group for [u32; 3] {
     #[inline]
     fn beats<const KEEP_TIES: bool>(self, other: Self) -> bool {
@@ -292,8 +290,8 @@ impl Group for [u32; 3] {
     }
 }
 
-/// Passes a block of entries, whose places are known, through all tables, of `size` cells each; what is kept
-/// is what none of them beats.
+/// Passes a block of entries through all tables, of `size` cells each; `places` are their cells. Returns the entries
+/// that no table beats.
 #[inline]
 fn pass<G: Group, const KEEP_TIES: bool>(
     cells: &mut [G],
@@ -303,8 +301,8 @@ fn pass<G: Group, const KEEP_TIES: bool>(
     entry: impl Fn(usize) -> G,
 ) -> Kept {
     let mut kept = Kept::all(len);
-    // Table by table, so that no branch depends on what is found: each sees its entries in order, as it does when
-    // entry goes after entry.
+    // The block passes one table after the other, so that no branch depends on a result. Each table receives its
+    // entries in the same order as if entry followed entry.
     for (cells, places) in cells.chunks_exact_mut(size).zip(places) {
         kept.retain(|at| {
             let Some(cell) = cells.get_mut(places[at] as usize) else { return false };
@@ -324,7 +322,7 @@ enum Cells {
     Wide(Vec<[u32; 3]>),
 }
 
-/// The best of one value of each group.
+/// The best of one value in each group.
 #[derive(Debug, Clone)]
 struct Best {
     extreme: Extreme,
@@ -342,7 +340,7 @@ impl Best {
         Self { extreme, cells }
     }
 
-    /// Passes a block of entries through the tables: their keys, in one word or two, and their values.
+    /// Passes a block of entries through the tables, given their keys, in one word or two, and their values.
     #[inline]
     fn pass<const N: usize, const KEEP_TIES: bool>(
         &mut self,
@@ -400,13 +398,13 @@ impl Best {
 pub struct GroupBy {
     config: Config,
     hashes: Hashes,
-    /// Of each value of an entry.
+    /// The tables of each value of an entry.
     values: Vec<Best>,
 }
 
 impl GroupBy {
-    /// Passes entries through the tables of each value, and selects those of which a value is kept. Keys are hashed
-    /// once for all values.
+    /// Passes entries through the tables of each value, and selects those with a value that is not beaten. Keys are
+    /// hashed once for all values.
     #[inline]
     fn sweep<const N: usize, const KEEP_TIES: bool>(
         &mut self,

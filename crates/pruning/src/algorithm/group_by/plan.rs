@@ -1,4 +1,4 @@
-//! How many tables of how many groups GROUP BY is to have.
+//! The planner's sizes for GROUP BY with MAX or MIN.
 
 use std::fmt;
 
@@ -10,25 +10,25 @@ use crate::theory::{
 };
 use crate::{ConfigError, Ties};
 
-/// GROUP BY with MAX or MIN.
+/// The goal of planning GROUP BY with MAX or MIN.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Goal {
-    /// Rows in all.
+    /// The number of rows in all.
     pub entries: u64,
-    /// Groups, or a bound on them.
+    /// The number of groups, or a bound on it.
     pub keys: u64,
-    /// Bits of key and value together.
+    /// The bits of key and value together.
     pub pair_bits: u32,
 }
 
 /// `tables` w of `rows` d pairs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Size {
-    /// d.
+    /// The number of rows d of a table.
     pub rows: u64,
-    /// w.
+    /// The number of tables w.
     pub tables: u64,
-    /// Bits of key and value together.
+    /// The bits of key and value together.
     pub pair_bits: u32,
 }
 

@@ -1,4 +1,4 @@
-//! What GROUP BY with MAX or MIN asks.
+//! The query behind GROUP BY with MAX or MIN.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! Several values of each entry, of each of which a group wants the greatest or the least.
+//! GROUP BY with several values in each entry, each with its own extreme.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,14 +16,14 @@ pub struct Others {
 }
 
 impl Others {
-    /// None: entries have one value.
+    /// No further values: entries have one value.
     pub(super) const NONE: Self = Self { count: 0, least: 0 };
 
     pub(super) const fn is_empty(self) -> bool {
         self.count == 0
     }
 
-    /// The same, if it is one that [`Config::with_others`] makes.
+    /// Returns the extremes if [`Config::with_others`] can produce them, else an error.
     pub(super) fn check(self) -> Result<Self, ConfigError> {
         in_range("values of an entry beside the first", self.count.into(), 0, MOST)?;
         in_range("least values of an entry", self.least.into(), 0, (1 << self.count) - 1)?;
@@ -36,16 +36,15 @@ impl Others {
     }
 }
 
-/// The most values of an entry beside the first: the last gateway asks about all of them.
+/// The greatest number of values beside the first; the last gateway tests all of them.
 const MOST: u32 = 7;
 
 impl Config {
-    /// The same for entries with as many more values, each with its own extreme: an entry is dropped if
-    /// every value is beaten.
+    /// Adds further values to each entry, each with its own extreme. An entry is dropped if every value is beaten.
     ///
     /// # Errors
     ///
-    /// If they are more than 7.
+    /// If there are more than 7.
     pub fn with_others(self, extremes: &[Extreme]) -> Result<Self, ConfigError> {
         let count = u32::try_from(extremes.len()).unwrap_or(u32::MAX);
         let count = in_range("values of an entry beside the first", count, 0, MOST)? as u8;
@@ -54,12 +53,12 @@ impl Config {
         Ok(Self { others: Others { count, least }, ..self })
     }
 
-    /// What a group wants of each value.
+    /// Iterates over the extremes of all values of an entry.
     pub fn extremes(&self) -> impl Iterator<Item = Extreme> {
         std::iter::once(self.extreme).chain(self.others.extremes())
     }
 
-    /// A configuration for each value alone.
+    /// Iterates over configurations for each value alone.
     pub(super) fn singles(&self) -> impl Iterator<Item = Self> {
         let config = *self;
         self.extremes().map(move |extreme| Self { extreme, others: Others::NONE, ..config })
@@ -119,7 +118,7 @@ mod tests {
         );
     }
 
-    /// The best of each value in each group.
+    /// Returns the best of each value in each group.
     fn best(
         extremes: &[Extreme],
         packets: &[&Packet],

@@ -43,8 +43,8 @@ fn stages() {
         let program = Config::new(4096, tables, Extreme::Max, Ties::Keep, wide).unwrap().program();
         fit(&program, &Target::tofino1()).map(|p| p.stages.len())
     };
-    // One to mix the hash and one to drop. The released program takes 12 stages for 5 tables, as keys
-    // and values lie in different arrays.
+    // One stage mixes the hash and one drops. The released program takes 12 stages for 5 tables, as keys and values
+    // lie in different arrays.
     assert_eq!((stages(5, false), stages(10, false)), (Ok(7), Ok(12)));
     assert!(stages(11, false).is_err());
     assert_eq!(stages(5, true), Ok(12));
@@ -63,7 +63,7 @@ fn mutants_are_caught() {
         let mut pruner = config.pruner();
         let mut streams: Vec<_> =
             [3, 6, 30].map(|range| random_stream(9, pruner.values(), 500, range)).into();
-        // Few keys, far apart: over small keys two hashes of two bits can part them alike.
+        // The keys are few and far apart: over small keys, two hashes of two bits can separate them alike.
         for offset in [0, 2] {
             let spread = |mut packet: Packet| {
                 let (value, key) = packet.values.split_last_mut().unwrap();
@@ -103,7 +103,7 @@ proptest! {
         assert_sound(&config.program(), &mut config.pruner(), &packets, |p| best(p, extreme));
     }
 
-    /// More cells than 16 bits index: the fast path's other lane width.
+    /// The tables have more cells than 16 bits index, which uses the fast path's other lane width.
     #[test]
     fn large_tables(packets in stream(2, 100)) {
         let config = Config::new(1 << 17, 2, Extreme::Max, Ties::Keep, false).unwrap();

@@ -1,4 +1,4 @@
-//! What the catalog knows of GROUP BY with SUM.
+//! The catalog entry of GROUP BY with SUM or COUNT.
 
 use super::question::Sums;
 use super::{Config, Held, plan};

@@ -1,27 +1,27 @@
-//! `SELECT key, SUM(value) GROUP BY key`, and COUNT: add values up in the switch, which hands the sums
-//! over at the end (paper §6, query B).
+//! `SELECT key, SUM(value) GROUP BY key`, and COUNT: sum values in the switch and read the sums at the end (paper §6,
+//! query B).
 //!
-//! The paper has the switch store sums, and says neither what happens to groups without room nor how sums
-//! get out. To evict a sum into the packet that takes its place is unsound under §7.2: if that packet is
-//! lost, so is the sum, and its retransmission is forwarded unprocessed. So here a group that has a cell
-//! keeps it: an entry of such a group is *held* (added, and dropped), one of a group without room is
-//! forwarded as it is. At the end the master reads the cells, and adds what it finds to what it got.
+//! The paper stores sums in the switch, but does not define the treatment of groups without room or the read-out of
+//! sums. To evict a sum into the packet that takes its cell is unsound under §7.2: if that packet is lost, so is the
+//! sum, and its retransmission is forwarded unprocessed. Here a group that has a cell keeps it. An entry of such a
+//! group is *held* (added and dropped); an entry of a group without room is forwarded unchanged. At the end the
+//! master reads the cells and adds their sums to the entries that it received.
 //!
-//! Because a cell is never given up, "does the switch hold this entry's group?" has the same answer
-//! whenever it is asked after the entry was processed. So a copy of an entry that was processed is looked
-//! up again without being added: it is acknowledged if its group is held, and forwarded if not; and so is
-//! the reading of a cell repeatable. That is what [`protocol`](crate::protocol) rests on for this query;
-//! [`explore`](crate::protocol::explore()) goes through every order of events.
+//! Because a cell is never given up, the question "is this entry's group held?" has the same answer at any time after
+//! the entry was processed. A copy of a processed entry is therefore looked up again without being added: it is
+//! acknowledged if its group is held, and forwarded if not. The reading of a cell is repeatable for the same reason.
+//! [`protocol`](crate::protocol) relies on this for this query; [`explore`](crate::protocol::explore()) goes through
+//! every order of events.
 //!
 //! # On the switch
 //!
-//! Several tables, each with its own hash: an entry takes the first cell that is empty or holds its key. A
-//! table is a stage of keys, one of the sums' low halves, whose ALU also tells the carry, and one of the
-//! high halves; the next table's stages begin one later, so `w` tables take w + 2. Sums have 64 bits: 2³²
-//! entries of 32 bits each do not overflow. Key 0 means an empty cell; its entries are forwarded.
+//! There are several tables, each with its own hash. An entry takes the first cell that is empty or holds its key. A
+//! table is a stage of keys, one of the sums' low halves, whose ALU also outputs the carry, and one of the high
+//! halves. The next table's stages begin one later, so `w` tables take w + 2. Sums have 64 bits: 2³² entries of 32
+//! bits each do not overflow. Key 0 means an empty cell; its entries are forwarded.
 //!
-//! Of several values of an entry each has halves of its own beside those of the first: an entry is held
-//! or forwarded as a whole.
+//! If an entry has several values, each has halves of its own beside those of the first. An entry is held or
+//! forwarded as a whole.
 
 mod entry;
 pub mod plan;
@@ -51,20 +51,20 @@ pub struct Config {
     hashing: Hashing,
 }
 
-/// The most values of an entry that are added up.
+/// The greatest number of values of an entry that are summed.
 pub const MOST_SUMS: u32 = 8;
 
-/// What a switch holds of a group.
+/// The sums of one group that the switch holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Held {
-    /// The group.
+    /// The key of the group.
     pub key: u64,
     /// The sum of each value, modulo 2⁶⁴.
     pub sums: Vec<u64>,
 }
 
 impl Config {
-    /// `tables` (1 to 16) tables of `cells` (a power of two) groups.
+    /// Creates `tables` (1 to 16) tables of `cells` (a power of two) groups.
     ///
     /// # Errors
     ///
@@ -75,14 +75,14 @@ impl Config {
         Self { cells, tables, sums: 1, hashing: Hashing::DEFAULT }.with_sums(1)
     }
 
-    /// The same for entries with so many values (1 to [`MOST_SUMS`]), each of which is added up.
+    /// Sets the number of values of an entry (1 to [`MOST_SUMS`]), each of which is summed.
     ///
     /// # Errors
     ///
-    /// If they are too many, or their cells are.
+    /// If there are too many values or too many cells.
     pub fn with_sums(self, sums: u32) -> Result<Self, ConfigError> {
         in_range("sums", sums, 1, MOST_SUMS)?;
-        // The key of a group takes one, each of its sums two.
+        // The key of a group takes one cell, each of its sums two.
         cells_in_range(
             "(1 + 2 × sums) × cells × tables",
             self.cells,
@@ -91,34 +91,34 @@ impl Config {
         Ok(Self { sums, ..self })
     }
 
-    /// The same with other hashes.
+    /// Replaces the hash functions.
     #[must_use]
     pub const fn with_hashing(self, hashing: Hashing) -> Self {
         Self { hashing, ..self }
     }
 
-    /// Groups in a table.
+    /// Returns the number of groups in a table.
     #[must_use]
     pub const fn cells(&self) -> u32 {
         self.cells
     }
 
-    /// Tables, one after the other.
+    /// Returns the number of tables.
     #[must_use]
     pub const fn tables(&self) -> u32 {
         self.tables
     }
 
-    /// Values of an entry that are added up.
+    /// Returns the number of values of an entry that are summed.
     #[must_use]
     pub const fn sums(&self) -> u32 {
         self.sums
     }
 
-    /// The program: its packets carry the key and the values to add; 1 for COUNT.
+    /// Returns the program; its packets carry the key and the values to sum, or 1 for COUNT.
     #[must_use]
     pub fn program(&self) -> Program {
-        // `new` allows no more than a few.
+        // `with_sums` allows at most [`MOST_SUMS`].
         let sums = self.sums as u8;
         let mut b = Builder::new("group_sum", 1 + sums);
         let key = FieldId::value(0);
@@ -130,7 +130,7 @@ impl Config {
         if self.hashing == Hashing::Linear {
             b.stage();
         }
-        // The most that a low half may be for the sum not to carry.
+        // The greatest low half for which the sum does not carry.
         let invert = |(&room, &value): (&FieldId, &FieldId)| {
             Op::new(room, Operation::Xor, Operand::Field(value), Operand::Const(u32::MAX))
         };
@@ -138,8 +138,8 @@ impl Config {
         b.table(Table::always("room_left", Action::compute("invert", inverts)));
         let tables: Vec<Groups> =
             (0..self.tables).map(|number| self.declare(&mut b, number, &hashed)).collect();
-        // Each stage has the keys of a table, the low halves of the one before, and the high ones of
-        // that before it.
+        // Each stage holds the keys of a table, the low halves of the table before, and the high halves of the one
+        // before that.
         for stage in 0..tables.len() + 2 {
             b.stage();
             if let Some(table) = tables.get(stage) {
@@ -181,7 +181,7 @@ impl Config {
         Groups { number, case, keys, sums: sums.collect() }
     }
 
-    /// What the registers of the program hold.
+    /// Returns the groups and sums in the registers of the program.
     #[must_use]
     pub fn held_in(&self, registers: &[Vec<[u32; 2]>]) -> Vec<Held> {
         let arrays = 1 + 2 * self.sums as usize;
@@ -189,7 +189,7 @@ impl Config {
         all.filter_map(|cell| in_cell(registers, arrays, cell)).collect()
     }
 
-    /// The fast path.
+    /// Returns the fast path, with empty state.
     #[must_use]
     pub fn pruner(&self) -> GroupSum {
         let groups = (self.cells * self.tables) as usize;
@@ -215,14 +215,14 @@ impl fmt::Display for Config {
     }
 }
 
-/// The key and the sum in a cell of the registers of a program with one sum, if the cell is full.
+/// Returns the key and the sum in a cell of the registers of a program with one sum, if the cell is full.
 pub(crate) fn held_in(registers: &[Vec<[u32; 2]>], cell: u64) -> Option<(u64, u64)> {
     let held = in_cell(registers, 3, cell)?;
     held.sums.first().map(|sum| (held.key, *sum))
 }
 
-/// What a cell holds, if it is full. Registers come table after table, `arrays` of each: the keys, then
-/// low and high halves of each sum; cells are numbered through all tables.
+/// Returns the group in a cell, if it is full. Registers come table after table, `arrays` for each: the keys, then
+/// low and high halves of each sum. Cells are numbered through all tables.
 fn in_cell(registers: &[Vec<[u32; 2]>], arrays: usize, cell: u64) -> Option<Held> {
     let (cell, cells) = (usize::try_from(cell).ok()?, registers.first()?.len());
     let mut words = registers
@@ -236,18 +236,18 @@ fn in_cell(registers: &[Vec<[u32; 2]>], arrays: usize, cell: u64) -> Option<Held
     Some(Held { key, sums })
 }
 
-/// A name that tells the sums of an entry apart; the first needs no number.
+/// Appends the number of a sum to a name; the first sum needs none.
 fn numbered(name: &str, sum: u32) -> String {
     if sum == 0 { name.to_owned() } else { format!("{name}_{sum}") }
 }
 
-/// The comparators' one-hot case if a cell is neither empty nor of the key.
+/// The comparators' one-hot case in which a cell is neither empty nor of the key.
 const NEITHER: u32 = 1;
 
-/// A table on the switch.
+/// One table on the switch.
 struct Groups {
     number: u32,
-    /// What the cell is to the entry; 0 if it was not looked at.
+    /// The case that the search found: empty, of the key, or neither; 0 if the cell was not searched.
     case: FieldId,
     keys: Stateful,
     sums: Vec<Sum>,
@@ -255,16 +255,16 @@ struct Groups {
 
 /// The sums of one value in a table.
 struct Sum {
-    /// Which table, and which value.
+    /// The suffix of its tables' names: the number of the table, and of the value.
     name: String,
-    /// Whether the low half went round.
+    /// A bit that is set if the low half overflowed.
     carry: FieldId,
     low: Stateful,
     high: Stateful,
 }
 
 impl Groups {
-    /// Looks for the key, and takes an empty cell, if the table `before` had no room.
+    /// Looks for the key and takes an empty cell, if the table `before` had no room.
     fn find(&self, key: FieldId, before: Option<&Self>) -> Table {
         let find = self.keys.clone();
         let find = find
@@ -291,7 +291,7 @@ impl Groups {
             ))
             .set_hi(Update::set(When::LO, AluOperand::Const(1)))
             .output(sum.carry, Source::AluHi, When::ALWAYS);
-        // If the cell is the entry's.
+        // The sum is added if the cell belongs to the entry.
         let table = Table::always(format!("add_low{}", sum.name), Action::access("add", add));
         table.when([Test::is_not(self.case, 0)]).when([Test::is_not(self.case, NEITHER)])
     }
@@ -316,9 +316,9 @@ impl Sum {
 pub struct GroupSum {
     cells: usize,
     hashes: Hashes,
-    /// Table after table; 0 means an empty cell.
+    /// The keys, table after table; 0 means an empty cell.
     keys: Vec<u32>,
-    /// Of each value, side by side with the keys.
+    /// The sums of each value, parallel to the keys.
     sums: Vec<Vec<u64>>,
 }
 

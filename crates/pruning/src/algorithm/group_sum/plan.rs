@@ -1,4 +1,4 @@
-//! How many tables of how many groups GROUP BY with SUM is to have.
+//! The planner's sizes for GROUP BY with SUM or COUNT.
 
 use std::fmt;
 
@@ -9,36 +9,35 @@ use crate::theory::{
     Arrays, Demand, Footprint, Limits, PlanError, Planning, ROWS, narrow, narrow_values, positive,
 };
 
-/// GROUP BY with SUM or COUNT.
+/// The goal of planning GROUP BY with SUM or COUNT.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Goal {
-    /// Rows in all.
+    /// The number of rows in all.
     pub entries: u64,
-    /// Groups, or a bound on them.
+    /// The number of groups, or a bound on it.
     pub keys: u64,
-    /// Bits of the key and of a value, whichever has more.
+    /// The width of the key or of a value, whichever is greater, in bits.
     pub word_bits: u32,
-    /// Values of an entry that are added up.
+    /// The number of values of an entry that are summed.
     pub sums: u64,
 }
 
 /// `tables` w of `rows` d groups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Size {
-    /// d.
+    /// The number of rows d of a table.
     pub rows: u64,
-    /// w.
+    /// The number of tables w.
     pub tables: u64,
-    /// Bits of the key and of a value, whichever has more.
+    /// The width of the key or of a value, whichever is greater, in bits.
     pub word_bits: u32,
-    /// Values of an entry that are added up.
+    /// The number of values of an entry that are summed.
     pub sums: u64,
 }
 
 impl Size {
-    /// The share of `keys` groups that have a cell, if those that come first are no others than those
-    /// that come last: a table of d cells to which n keys come has d · (1 − (1 − 1/d)ⁿ) that are full, and
-    /// the other keys go on to the next.
+    /// Returns the share of `keys` groups that have a cell, if early and late groups are alike. A table of d cells
+    /// that n keys reach has d · (1 − (1 − 1/d)ⁿ) full cells; the other keys go on to the next table.
     #[must_use]
     pub fn held(&self, keys: u64) -> f64 {
         let (cells, mut left) = (self.rows as f64, keys as f64);
@@ -51,13 +50,14 @@ impl Size {
 }
 
 impl Footprint for Size {
-    /// Not in table 2: counted as its GROUP BY, with a register for the key and two for each sum.
+    /// Table 2 does not have this algorithm. It is counted like GROUP BY, with a register for the key and two for
+    /// each sum.
     fn demand(&self, limits: &Limits) -> Demand {
         let arrays = Arrays::side_by_side((1 + 2 * self.sums) * self.tables, self.rows * 32);
-        // What has no room in its stage goes into a later one.
+        // Arrays without room in their stage go into a later one.
         let stages = arrays.stages(limits).max(self.tables + 2);
         let demand = arrays.demand(limits, self.word_bits.max(32), stages);
-        // In the fullest stage: keys of a table, low halves of another, high ones of a third.
+        // The fullest stage holds keys of a table, low halves of another and high halves of a third.
         let together = match self.tables {
             1 => self.sums,
             2 => 1 + self.sums,
@@ -90,7 +90,7 @@ impl Planning for Goal {
         ROWS.map(|bits| 1 << bits).flat_map(of).collect()
     }
 
-    /// Of a group with a cell all entries, but for the cell itself, which is handed over.
+    /// Returns the share of pruned entries: all entries of groups with a cell, except one for each cell that is read.
     fn pruned(&self, size: &Size) -> Option<f64> {
         let (entries, keys) = (self.entries as f64, self.keys as f64);
         let held = size.held(self.keys);

@@ -1,4 +1,4 @@
-//! What GROUP BY with SUM asks.
+//! The query behind GROUP BY with SUM or COUNT.
 
 use std::collections::BTreeMap;
 
@@ -10,17 +10,17 @@ use crate::protocol::Query;
 /// The sum of each key.
 #[derive(Debug)]
 pub(super) struct Sums {
-    /// Cells of the switch, in all tables.
+    /// The number of cells of the switch, in all tables.
     pub(super) cells: u64,
 }
 
 impl Question for Sums {
-    /// A switch without limits forwards no entry, and hands over each group at the end.
+    /// A switch without limits forwards no entry, and returns each group at the end.
     fn optimum(&self, rows: &Rows<'_>) -> usize {
         opt::distinct(rows.kept().map(|row| row.key()))
     }
 
-    /// Of the first value; the packets of trials have no other.
+    /// The first value is summed; the packets of trials have no other.
     fn answer(&self, rows: &Rows<'_>) -> Answer {
         let mut sums: BTreeMap<u64, u64> = BTreeMap::new();
         let forwarded = rows.kept().map(|row| (row.key(), u64::from(row.value())));

@@ -1,4 +1,4 @@
-//! Held is what has a cell, exactly, and nothing is lost.
+//! Tests that exactly the groups with a cell are held, and that nothing is lost.
 
 use std::collections::HashMap;
 
@@ -19,7 +19,7 @@ fn sums(packets: &[Packet]) -> HashMap<u64, u64> {
     sums
 }
 
-/// What the master has in the end: what was forwarded, and what the switch hands over.
+/// Returns the master's final sums, from the forwarded entries and from the switch.
 fn at_the_master(config: Config, packets: &[Packet]) -> HashMap<u64, u64> {
     let mut pruner = config.pruner();
     let keep = fast_forwarded(&mut pruner, packets, 64);
@@ -46,7 +46,7 @@ fn sums_carry_into_their_high_half() {
 #[test]
 fn a_group_without_room_is_forwarded_for_ever() {
     let config = Config::new(2, 1).unwrap();
-    // Three keys in two cells; key 0 has none.
+    // There are three keys for two cells; key 0 has none.
     let packets: Vec<Packet> = (0..40).map(|id| Packet::new(0, id, [id % 4, 1])).collect();
     let mut pruner = config.pruner();
     let keep = fast_forwarded(&mut pruner, &packets, 64);
@@ -74,8 +74,8 @@ proptest! {
 }
 
 proptest! {
-    /// Whenever a copy of an entry comes after it, it finds what the entry found and takes no cell: so that a
-    /// copy may be looked up by the same tables, of which only those of the sums must leave it out.
+    /// A copy of an entry finds what the entry found and takes no cell. The same tables can therefore look up copies;
+    /// only the tables of the sums must leave them out.
     #[test]
     fn a_copy_finds_what_its_entry_found(
         packets in stream(2, 100), bits in 1..4_u32, tables in 1..4_u32, seed: u64,
@@ -103,7 +103,7 @@ proptest! {
 }
 
 proptest! {
-    /// Of several values each is added up as if it were alone, on the fast path and in the program.
+    /// Each of several values is summed as if it were alone, on the fast path and in the program.
     #[test]
     fn several_values_are_added_side_by_side(
         packets in stream(4, 200), bits in 1..5_u32, tables in 1..4_u32, seed: u64,
@@ -150,14 +150,13 @@ fn mutants_are_caught() {
     let config = Config::new(4, 2).unwrap();
     let mut great = random_stream(9, 2, 400, 1 << 31);
     great.iter_mut().for_each(|packet| packet.values[0] %= 9);
-    // Sums that just do not carry.
+    // These sums are just below a carry.
     let full =
         (0..40).map(|id| Packet::new(0, id, [id / 2 % 10, if id % 2 == 0 { 7 } else { !7 }]));
     let streams = [random_stream(8, 2, 400, 12), great, full.collect()];
     let equivalent = [("comparator 1 Eq -> Le", "an unsigned cell is at most 0 if it is 0")];
     assert_mutants_are_caught(&config.program(), &mut config.pruner(), &streams, &equivalent);
-    // The second of two values is the first with its bits turned, so that each carries where the other
-    // does not.
+    // The second of two values is the first with its bits inverted, so that each carries where the other does not.
     let two = config.with_sums(2).unwrap();
     let twice = |packet: Packet| {
         let [key, value] = [packet.values[0], packet.values[1]];

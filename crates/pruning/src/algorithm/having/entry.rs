@@ -1,4 +1,4 @@
-//! What the catalog knows of HAVING.
+//! The catalog entries of HAVING.
 
 use super::question::{AnyValue, SumAbove};
 use super::{extreme, plan, sum};
@@ -46,7 +46,7 @@ pub(crate) const SUM: Entry = Entry {
     released: None,
 };
 
-/// HAVING MAX or MIN.
+/// HAVING MAX or MIN, by a comparison and DISTINCT.
 pub(crate) const EXTREME: Entry = Entry {
     name: "having-extreme",
     query: "having",

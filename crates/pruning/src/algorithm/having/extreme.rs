@@ -1,7 +1,7 @@
 //! `HAVING MAX(value) > c` and `HAVING MIN(value) < c`.
 //!
-//! A group qualifies iff one of its entries does, so the switch drops entries that do not, and of
-//! the rest all but the first few of each key, as DISTINCT does. Deterministic. The other directions
+//! A group qualifies iff one of its entries does. The switch therefore drops entries that do not qualify, and of the
+//! others all but the first few of each key, like DISTINCT. The algorithm is deterministic. The other directions
 //! (`MAX(value) < c`) need every entry of a group, so nothing can be pruned.
 
 use std::fmt;
@@ -20,15 +20,15 @@ use crate::{ConfigError, Entries, Pruner, Selection};
 pub struct Config {
     relation: Relation,
     threshold: u32,
-    /// Follows from the relation and the threshold.
+    /// The filter that follows from the relation and the threshold.
     #[serde(skip)]
     filter: filter::Config,
     distinct: distinct::Config,
 }
 
 impl Config {
-    /// Groups with an entry whose value has `relation` to `threshold`: greater for MAX, less for
-    /// MIN, or either with equality. The keys' matrix is `rows` (a power of two) by `columns`.
+    /// Selects groups with an entry whose value has `relation` to `threshold`: greater for MAX, less for MIN, or
+    /// either with equality. The keys' matrix is `rows` (a power of two) by `columns`.
     ///
     /// # Errors
     ///
@@ -47,25 +47,25 @@ impl Config {
         Ok(Self { relation, threshold, filter, distinct })
     }
 
-    /// The same with other hashes.
+    /// Replaces the hash functions.
     #[must_use]
     pub fn with_hashing(self, hashing: Hashing) -> Self {
         Self { distinct: self.distinct.with_hashing(hashing), ..self }
     }
 
-    /// The relation to the threshold that a group's value must have.
+    /// Returns the relation to the threshold that a group's value must have.
     #[must_use]
     pub const fn relation(&self) -> Relation {
         self.relation
     }
 
-    /// What values are compared with.
+    /// Returns the constant that values are compared with.
     #[must_use]
     pub const fn threshold(&self) -> u32 {
         self.threshold
     }
 
-    /// The program: its packets carry the key and the value.
+    /// Returns the program; its packets carry the key and the value.
     #[must_use]
     pub fn program(&self) -> Program {
         chain(
@@ -76,7 +76,7 @@ impl Config {
         )
     }
 
-    /// The fast path.
+    /// Returns the fast path, with empty state.
     #[must_use]
     pub fn pruner(&self) -> Having {
         Having {

@@ -1,7 +1,7 @@
 //! `GROUP BY key HAVING …`: drop an entry whose group cannot qualify (paper §4.3).
 //!
-//! [`sum`]: SUM and COUNT above a threshold, by a Count-Min sketch. [`extreme`]: MAX above or MIN
-//! below a threshold, by a comparison and DISTINCT.
+//! [`sum`] handles SUM and COUNT above a threshold, with a Count-Min sketch. [`extreme`] handles MAX above or MIN
+//! below a threshold, with a comparison and DISTINCT.
 
 mod entry;
 pub mod extreme;

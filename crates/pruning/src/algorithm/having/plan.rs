@@ -1,4 +1,4 @@
-//! How large a sketch HAVING is to have.
+//! The planner's sizes for HAVING SUM or COUNT.
 
 use std::fmt;
 
@@ -10,23 +10,23 @@ use crate::theory::{
     positive, register,
 };
 
-/// HAVING SUM or COUNT above a threshold.
+/// The goal of planning HAVING SUM or COUNT above a threshold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Goal {
-    /// Groups, or a bound on them.
+    /// The number of groups, or a bound on it.
     pub keys: u64,
-    /// Bits of a sum that may reach the threshold.
+    /// The width in bits of a sum that may reach the threshold.
     pub counter_bits: u32,
 }
 
 /// A Count-Min sketch of `rows` d × `counters` w.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Size {
-    /// w.
+    /// The number of counters w in a row.
     pub counters: u64,
-    /// d.
+    /// The number of rows d.
     pub rows: u64,
-    /// Bits of a counter.
+    /// The width of a counter in bits.
     pub counter_bits: u32,
 }
 
@@ -61,7 +61,7 @@ impl Planning for Goal {
         Some(1.0 - count_min::collision(self.keys, size.counters, size.rows))
     }
 
-    /// Compares with 1 000 000; all thresholds need the same resources.
+    /// The threshold is 1 000 000; all thresholds need the same resources.
     fn program(&self, size: &Size) -> Result<Program, ConfigError> {
         narrow_values(size.counter_bits)?;
         let (rows, counters) = (narrow(size.rows), narrow(size.counters));

@@ -1,4 +1,4 @@
-//! What HAVING asks.
+//! The queries behind HAVING.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -17,7 +17,7 @@ impl Question for SumAbove {
         opt::having_sum(rows.kept().map(|row| (row.key(), row.value().into())), self.0)
     }
 
-    /// The second pass sums all entries of the keys that came through.
+    /// The second pass sums all entries of the forwarded keys.
     fn answer(&self, rows: &Rows<'_>) -> Answer {
         let keys: HashSet<u64> = rows.kept().map(|row| row.key()).collect();
         let mut sums: HashMap<u64, u64> = HashMap::new();
@@ -34,7 +34,7 @@ impl Question for SumAbove {
     }
 }
 
-/// The keys with a value of this relation to the constant.
+/// The keys with a value that has this relation to the constant.
 #[derive(Debug)]
 pub(super) struct AnyValue(pub(super) Relation, pub(super) u32);
 

@@ -1,15 +1,13 @@
 //! `HAVING SUM(value) > c` and `HAVING COUNT(*) > c`, for values that are not negative.
 //!
-//! A Count-Min sketch: each row adds the value to one counter that the key hashes to, so every
-//! counter is at least the sum of each of its keys. An entry is forwarded iff all its counters are
-//! above `c`. A key whose sum exceeds `c` passes at its last entry at the latest, so the master
-//! learns every qualifying key, and some that do not qualify; it asks for all entries of those keys
-//! in a partial second pass and computes exactly.
+//! The state is a Count-Min sketch. Each row adds the value to one counter that the key hashes to, so every counter
+//! is at least the sum of each of its keys. An entry is forwarded iff all its counters are above `c`. A key whose sum
+//! exceeds `c` passes at its last entry at the latest. The master therefore receives every qualifying key, and some
+//! that do not qualify. It requests all entries of those keys in a partial second pass and computes exactly.
 //!
-//! Deterministic while the counters survive: a reboot forgets sums, and a key may then never pass.
-//! Counters saturate at 2³² − 1. Wider or fractional values are sent in coarser units: the worker divides
-//! each value rounding *up*, and the threshold rounding *down*; then a group above the threshold is
-//! still above it.
+//! The algorithm is deterministic while the counters survive. A reboot loses sums, and a key may then never pass.
+//! Counters saturate at 2³² − 1. Wider or fractional values are sent in coarser units: the worker divides each value
+//! rounding *up*, and the threshold rounding *down*; then a group above the threshold is still above it.
 
 use std::fmt;
 
@@ -24,7 +22,7 @@ use crate::switch::{
 };
 use crate::{ConfigError, Entries, Pruner, Selection};
 
-/// What is compared with the threshold.
+/// The aggregate that is compared with the threshold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Aggregate {
     /// The sum of a value.
@@ -45,8 +43,8 @@ pub struct Config {
 }
 
 impl Config {
-    /// A sketch of `rows` (1 to 16) by `counters` (a power of two) for groups above `threshold`
-    /// (less than 2³² − 1). `wide` keys are 64 bits, in two values, high half first.
+    /// Creates a sketch of `rows` (1 to 16) by `counters` (a power of two) for groups above `threshold` (less than
+    /// 2³² − 1). `wide` keys have 64 bits, in two values, high half first.
     ///
     /// # Errors
     ///
@@ -66,7 +64,7 @@ impl Config {
         Ok(Self { rows, counters, threshold, aggregate, wide, hashing: Hashing::DEFAULT })
     }
 
-    /// The paper's default: 3 rows of 1024 counters.
+    /// Returns the paper's default: 3 rows of 1024 counters.
     #[must_use]
     pub const fn paper(threshold: u32) -> Self {
         Self {
@@ -79,25 +77,25 @@ impl Config {
         }
     }
 
-    /// The same with other hashes.
+    /// Replaces the hash functions.
     #[must_use]
     pub const fn with_hashing(self, hashing: Hashing) -> Self {
         Self { hashing, ..self }
     }
 
-    /// Rows of the sketch.
+    /// Returns the number of rows of the sketch.
     #[must_use]
     pub const fn rows(&self) -> u32 {
         self.rows
     }
 
-    /// Counters in a row.
+    /// Returns the number of counters in a row.
     #[must_use]
     pub const fn counters(&self) -> u32 {
         self.counters
     }
 
-    /// What a group must exceed.
+    /// Returns the threshold that a group must exceed.
     #[must_use]
     pub const fn threshold(&self) -> u32 {
         self.threshold
@@ -114,7 +112,7 @@ impl Config {
         }
     }
 
-    /// The program: its packets carry the key, then for [`Aggregate::Sum`] the value.
+    /// Returns the program; its packets carry the key, then for [`Aggregate::Sum`] the value.
     #[must_use]
     pub fn program(&self) -> Program {
         let mut b = Builder::new("having_sum", self.packet_values());
@@ -126,7 +124,7 @@ impl Config {
                 AluOperand::Field(value),
                 Compare::sum(Half::Lo, value, Relation::Gt, self.threshold),
             ),
-            // The counter after counting this entry: mem + 1 > c, that is mem ≥ c.
+            // The counter after this entry is mem + 1, and mem + 1 > c iff mem ≥ c.
             Aggregate::Count => {
                 (AluOperand::Const(1), Compare::mem_const(Half::Lo, Relation::Ge, self.threshold))
             }
@@ -163,7 +161,7 @@ impl Config {
         b.finish()
     }
 
-    /// The fast path.
+    /// Returns the fast path, with empty state.
     #[must_use]
     pub fn pruner(&self) -> Having {
         let bits = index_bits(self.counters);
@@ -271,7 +269,7 @@ mod tests {
     };
     use crate::switch::{Interpreter, Packet, Target, fit};
 
-    /// The keys above the threshold, and those that arrive at the master after pruning.
+    /// Asserts that every key above the threshold arrives at the master.
     fn assert_no_key_is_lost(config: &Config, packets: &[Packet]) {
         let keys = usize::from(config.key_values());
         let mut sums: BTreeMap<&[u32], u64> = BTreeMap::new();
@@ -347,7 +345,7 @@ mod tests {
             let columns = config.pruner().values();
             let mut streams: Vec<_> =
                 [1, 2].map(|seed| random_stream(seed, columns, 300, range)).into();
-            // Sums that meet the threshold exactly.
+            // These sums meet the threshold exactly.
             let exact = |id| Packet::new(0, id, [3, 1][..columns].to_vec());
             streams.push((0..40).map(exact).collect());
             assert_mutants_are_caught(&config.program(), &mut config.pruner(), &streams, &[]);

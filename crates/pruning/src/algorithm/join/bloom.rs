@@ -1,8 +1,8 @@
-//! JOIN with Bloom filters: one array of bits for each hash.
+//! JOIN with Bloom filters, which have one array of bits for each hash.
 //!
-//! Hash bits index an array, so its size is a power of two, but the arrays need not be of one size: the
-//! paper's 4 MB for 3 hashes are arrays of 2, 1 and 1 MiB. A rate of false positives is the product of
-//! the arrays' fills, which for these is at most 32/27 of that of three equal thirds.
+//! Hash bits index an array, so its size is a power of two, but the arrays need not have the same size. The paper's 4
+//! MB for 3 hashes are arrays of 2, 1 and 1 MiB. The false-positive rate is the product of the arrays' fill ratios,
+//! which for these is at most 32/27 of that of three equal thirds.
 
 use std::fmt;
 use std::ops::Range;
@@ -18,21 +18,21 @@ use crate::switch::{
 };
 use crate::{ConfigError, Selection};
 
-/// As many as there are polynomials.
+/// The greatest number of hashes: there are no more polynomials.
 const MOST_HASHES: u32 = POLYNOMIALS.len() as u32;
 
 /// Parameters that a program can be built from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Config {
     shape: Shape,
-    /// Of all arrays.
+    /// The bits of all arrays together.
     bits: u32,
     hashes: u32,
     hashing: Hashing,
 }
 
 impl Config {
-    /// A filter for each side of `hashes` (1 to 16) arrays of `cells` bits (a power of two).
+    /// Creates for each side a filter of `hashes` (1 to 16) arrays of `cells` bits (a power of two).
     ///
     /// # Errors
     ///
@@ -42,12 +42,12 @@ impl Config {
         Ok(Self { shape, bits: cells * hashes, hashes, hashing: Hashing::DEFAULT })
     }
 
-    /// A filter for each side of `bits` bits in all, for `hashes` (1 to 16) hashes: the arrays are the
-    /// powers of two that make up `bits` and are as even as such can be.
+    /// Creates for each side a filter of `bits` bits in all, for `hashes` (1 to 16) hashes. The array sizes are
+    /// powers of two that add up to `bits` and are as even as possible.
     ///
     /// # Errors
     ///
-    /// If a parameter is out of range, or `bits` are no sum of as many powers of two.
+    /// If a parameter is out of range, or `bits` is not the sum of as many powers of two.
     pub fn of_bits(shape: Shape, bits: u32, hashes: u32) -> Result<Self, ConfigError> {
         in_range("hashes", hashes, 1, MOST_HASHES)?;
         let config = Self { shape, bits, hashes, hashing: Hashing::DEFAULT };
@@ -62,8 +62,8 @@ impl Config {
         Ok(config)
     }
 
-    /// The paper's default of 4 MB and 3 hashes, as far as equal arrays reach: 3 arrays of 1 MiB, an
-    /// inner join of narrow keys with the small side first. [`Config::of_bits`] has all 4 MB.
+    /// Returns the paper's default of 4 MB and 3 hashes, as far as equal arrays reach: 3 arrays of 1 MiB, for an
+    /// inner join of narrow keys with the small side first. [`Config::of_bits`] can use all 4 MB.
     #[must_use]
     pub const fn paper() -> Self {
         Self {
@@ -74,13 +74,13 @@ impl Config {
         }
     }
 
-    /// The same with other hashes.
+    /// Replaces the hash functions.
     #[must_use]
     pub const fn with_hashing(self, hashing: Hashing) -> Self {
         Self { hashing, ..self }
     }
 
-    /// Bits of each array, the largest first.
+    /// Returns the number of bits of each array, the largest first.
     #[must_use]
     pub fn arrays(&self) -> Vec<u32> {
         let mut arrays: Vec<u32> =
@@ -94,13 +94,13 @@ impl Config {
         arrays
     }
 
-    /// Hashes, each with an array of its own.
+    /// Returns the number of hashes, each with an array of its own.
     #[must_use]
     pub const fn hashes(&self) -> u32 {
         self.hashes
     }
 
-    /// The program: its packets carry the key.
+    /// Returns the program; its packets carry the key.
     #[must_use]
     pub fn program(&self) -> Program {
         let (mut b, prune) = start(self.shape);
@@ -132,7 +132,7 @@ impl Config {
         finish(self.shape, b, prune, &present)
     }
 
-    /// The fast path.
+    /// Returns the fast path, with empty filters.
     #[must_use]
     pub fn pruner(&self) -> Join<Filter> {
         let mut words = 0;
@@ -145,7 +145,7 @@ impl Config {
                 Array { words: first..words, size }
             })
             .collect();
-        // The hash of a smaller array is the low bits of as many as the largest one takes.
+        // The hash of a smaller array is the low bits of a hash for the largest one.
         let most = arrays.iter().map(|array| index_bits(array.size)).max().unwrap_or(0);
         let (count, inputs) = (self.hashes as usize, self.shape.values().into());
         let hashes = Hashes::new(self.hashing, count, inputs, most);
@@ -165,11 +165,11 @@ impl fmt::Display for Config {
     }
 }
 
-/// Where an array is.
+/// One bit array of a filter.
 #[derive(Debug, Clone)]
 struct Array {
     words: Range<usize>,
-    /// Its bits.
+    /// The number of bits in the array.
     size: u32,
 }
 
@@ -186,7 +186,7 @@ impl super::Filter for Filter {
     fn enter<const N: usize>(&mut self, len: usize, key: impl Fn(usize) -> [u32; N]) {
         let (bits, arrays) = (&mut self.bits, &self.arrays);
         self.hashes.rounds(len, key, |_, round| {
-            // Array by array, so that fewer pages are in use at a time.
+            // The arrays are filled one by one, so that fewer pages are in use at a time.
             for (number, Array { words, size }) in arrays.iter().enumerate() {
                 let (array, mask) = (&mut bits[words.clone()], size - 1);
                 for (places, len) in round.of(number) {
@@ -210,7 +210,7 @@ impl super::Filter for Filter {
         selection.clear();
         self.hashes.rounds(len, key, |len, round| {
             let mut kept = Kept::of_round(len);
-            // Array by array, so that fewer pages are in use at a time.
+            // The arrays are read one by one, so that fewer pages are in use at a time.
             for (number, Array { words, size }) in arrays.iter().enumerate() {
                 let (array, mask) = (&bits[words.clone()], size - 1);
                 for (kept, (places, _)) in kept.iter_mut().zip(round.of(number)) {

@@ -1,4 +1,4 @@
-//! What the catalog knows of JOIN.
+//! The catalog entries of JOIN.
 
 use super::plan::{self, Filter, Size};
 use super::question::Matches;
@@ -120,7 +120,7 @@ impl Pruning for bloom::Config {
     }
 
     fn expected(&self, rows: &mut dyn Known) -> Expected {
-        // What the build side sends goes on as it is.
+        // The entries of the build side are all forwarded.
         Expected { unpruned: 1.0, reduced: rows.rows(), reduces: false }
     }
 
@@ -147,7 +147,7 @@ impl Pruning for register_bloom::Config {
     }
 
     fn expected(&self, rows: &mut dyn Known) -> Expected {
-        // What the build side sends goes on as it is.
+        // The entries of the build side are all forwarded.
         Expected { unpruned: 1.0, reduced: rows.rows(), reduces: false }
     }
 

@@ -1,21 +1,21 @@
 //! `JOIN`: drop an entry whose key the other side does not have (paper §4.3).
 //!
-//! Pass 1 streams both sides' keys through the switch, which enters them into a filter for each
-//! side and drops them. Pass 2 streams them again; an entry is forwarded only if the *other*
-//! side's filter has its key. If one side is small, [`Passes::SmallFirst`] streams side A once,
-//! forwarding it while it enters A's filter, and then side B once, pruned.
+//! Pass 1 streams both sides' keys through the switch, which enters them into a filter for each side and drops them.
+//! Pass 2 streams them again; an entry is forwarded only if the *other* side's filter contains its key. If one side
+//! is small, [`Passes::SmallFirst`] streams side A once, forwarding it while it enters A's filter, and then side B
+//! once, pruned.
 //!
-//! Filters have false positives, which the join removes, and no false negatives. So it is
-//! deterministic, as long as pass 1 is lossless and *the state survives*: a switch that reboots
-//! before pass 2 has empty filters, which would drop every match. The protocol must restart pass 1.
+//! Filters have false positives, which the join removes, and no false negatives. The algorithm is therefore
+//! deterministic, as long as pass 1 is lossless and *the state survives*: a switch that reboots before pass 2 has
+//! empty filters, which would drop every match. The protocol must restart pass 1.
 //!
-//! A side whose unmatched rows the query keeps (outer and anti joins) is never pruned. NULL keys
-//! match nothing: a worker may drop them itself where the side may be pruned.
+//! A side whose unmatched rows the query keeps (outer and anti joins) is never pruned. NULL keys match nothing: a
+//! worker may drop them itself where the side may be pruned.
 //!
 //! # Filters
 //!
-//! [`bloom`]: one bit array for each hash. [`register_bloom`]: one hash chooses a 64-bit word,
-//! another one of the masks with `hashes` bits set, so that a key costs one cell.
+//! [`bloom`] has one bit array for each hash. In [`register_bloom`] one hash chooses a 64-bit word and another one of
+//! the masks with `hashes` bits set, so that a key costs one cell.
 
 use serde::{Deserialize, Serialize};
 
@@ -34,29 +34,29 @@ pub mod register_bloom;
 
 pub(crate) use entry::{BLOOM, REGISTER_BLOOM};
 
-/// Which rows the query keeps without a match, and what it makes of matches.
+/// The kind of join, by the rows that it keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Kind {
-    /// Neither side's.
+    /// Keeps only matches.
     Inner,
-    /// Side A's.
+    /// Keeps matches and unmatched rows of A.
     LeftOuter,
-    /// Side B's.
+    /// Keeps matches and unmatched rows of B.
     RightOuter,
-    /// Both sides'.
+    /// Keeps matches and unmatched rows of both sides.
     FullOuter,
-    /// Rows of A with a match.
+    /// Keeps rows of A with a match.
     LeftSemi,
-    /// Rows of B with a match.
+    /// Keeps rows of B with a match.
     RightSemi,
-    /// Rows of A without a match.
+    /// Keeps rows of A without a match.
     LeftAnti,
-    /// Rows of B without a match.
+    /// Keeps rows of B without a match.
     RightAnti,
 }
 
 impl Kind {
-    /// Whether unmatched rows of side A and of side B may be pruned.
+    /// Returns, for side A and side B, true if unmatched rows may be pruned.
     #[must_use]
     pub const fn prunable(self) -> [bool; 2] {
         match self {
@@ -68,12 +68,12 @@ impl Kind {
     }
 }
 
-/// How often the sides are streamed.
+/// The number of times that the sides are streamed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Passes {
-    /// Both sides twice.
+    /// Both sides are streamed twice.
     Two,
-    /// A once, unpruned, then B once, pruned.
+    /// A is streamed once, unpruned, then B once, pruned.
     SmallFirst,
 }
 
@@ -87,7 +87,7 @@ pub const PROBE_A: u16 = 2;
 /// [`Passes::SmallFirst`].
 pub const PROBE_B: u16 = 3;
 
-/// What both kinds of filter have in common.
+/// The properties that both kinds of filter share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shape {
     kind: Kind,
@@ -96,7 +96,7 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// A join of that kind; `wide` keys are 64 bits, in two values, high half first.
+    /// Creates a join of this kind; `wide` keys have 64 bits, in two values, high half first.
     #[must_use]
     pub const fn new(kind: Kind, passes: Passes, wide: bool) -> Self {
         Self { kind, passes, wide }
@@ -110,7 +110,7 @@ impl Shape {
         (0..self.values()).map(FieldId::value).collect()
     }
 
-    /// Whether A's and B's filters exist: a filter serves to prune the other side.
+    /// Returns, for side A and side B, true if its filter exists. A filter serves to prune the other side.
     const fn filters(self) -> [bool; 2] {
         let [a, b] = self.kind.prunable();
         match self.passes {
@@ -119,8 +119,8 @@ impl Shape {
         }
     }
 
-    /// Whether entries of the flow are always kept, always dropped, or looked up in
-    /// the filter of a side.
+    /// Returns the treatment of a flow's entries: kept, dropped, entered into the filter of a side, or looked up
+    /// there.
     const fn role(self, fid: u16) -> Role {
         let [filter_a, filter_b] = self.filters();
         match fid {
@@ -135,7 +135,8 @@ impl Shape {
         }
     }
 
-    /// The last table: which entries are dropped, given the flags that say a key is in a filter.
+    /// Adds the last table, which drops entries according to the flow and to the flags `present`, which are set if a
+    /// key is in a filter.
     fn decide(self, b: &mut Builder, prune: FieldId, present: [&[FieldId]; 2]) {
         let flags: Vec<FieldId> = present.into_iter().flatten().copied().collect();
         let keys =
@@ -171,17 +172,17 @@ impl Shape {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Role {
-    /// Enter the key into a side's filter.
+    /// Enters the key into a side's filter.
     Build { side: usize, keep: bool },
-    /// Look the key up in a side's filter.
+    /// Looks the key up in a side's filter.
     Probe { side: usize },
-    /// A first pass that no filter needs.
+    /// Drops an entry of a first pass that no filter needs.
     Absorb,
-    /// An entry that may not be pruned.
+    /// Forwards an entry that must not be pruned.
     Forward,
 }
 
-/// The table of one register array of a side's filter: build packets write, probe packets read.
+/// Creates the table of one register array of a side's filter: build packets write, probe packets read.
 fn filter_table(shape: Shape, side: usize, name: String, write: Action, read: Action) -> Table {
     let entries = [BUILD_A, BUILD_B, PROBE_A, PROBE_B].into_iter().filter_map(|fid| {
         let fid_pattern = [Pattern::exactly(fid.into())];
@@ -201,7 +202,7 @@ fn check_filter(cells: u32, hashes: u32, most: u32) -> Result<(), ConfigError> {
     in_range("hashes", hashes, 1, most).map(|_| ())
 }
 
-/// A join's program, whichever filter it uses.
+/// Starts a join's program, for either kind of filter.
 fn start(shape: Shape) -> (Builder, FieldId) {
     let mut b = Builder::new("join", shape.values());
     let prune = b.verdict("prune");
@@ -215,10 +216,10 @@ fn finish(shape: Shape, mut b: Builder, prune: FieldId, present: &[Vec<FieldId>;
 
 /// One side's filter in the fast path. Its state is as large as the modelled registers.
 pub trait Filter: Clone + std::fmt::Debug + Send {
-    /// Enters keys.
+    /// Enters keys into the filter.
     fn enter<const N: usize>(&mut self, len: usize, key: impl Fn(usize) -> [u32; N]);
 
-    /// Selects the keys that it has.
+    /// Selects the keys that the filter contains.
     fn look_up<const N: usize>(
         &mut self,
         len: usize,
@@ -226,14 +227,14 @@ pub trait Filter: Clone + std::fmt::Debug + Send {
         selection: &mut Selection,
     );
 
-    /// Its state as the program's register arrays.
+    /// Returns the state as the program's register arrays.
     fn registers(&self) -> Vec<Vec<[u32; 2]>>;
 
-    /// Forgets all keys.
+    /// Removes all keys from the filter.
     fn reset(&mut self);
 }
 
-/// The fast path of JOIN.
+/// The fast path of JOIN with either kind of filter.
 #[derive(Debug, Clone)]
 pub struct Join<F> {
     shape: Shape,

@@ -1,4 +1,4 @@
-//! Which filter JOIN is to have, and how large.
+//! The planner's filters and sizes for JOIN.
 
 use std::fmt;
 
@@ -10,37 +10,37 @@ use crate::theory::{
     positive,
 };
 
-/// Inner or semi join.
+/// The goal of planning an inner or semi join.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Goal {
-    /// Distinct keys inserted into the filters.
+    /// The number of distinct keys inserted into the filters.
     pub keys: u64,
-    /// The fraction of probing rows that has a match.
+    /// The fraction of probing rows that have a match.
     pub matching: f64,
 }
 
 /// The two kinds of Bloom filter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Filter {
-    /// H bits anywhere: one array and one ALU for each.
+    /// H bits anywhere, with one array and one ALU for each.
     Bloom,
-    /// H bits of one register: one array and one ALU, and a table of masks.
+    /// H bits of one register, with one array, one ALU and a table of masks.
     RegisterBloom,
 }
 
-/// Filters of `bits` in all.
+/// A filter of `bits` bits in all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Size {
-    /// Which filter.
+    /// The kind of filter.
     pub filter: Filter,
-    /// M.
+    /// The number of bits M.
     pub bits: u64,
-    /// H.
+    /// The number of hashes H.
     pub hashes: u32,
 }
 
 impl Size {
-    /// Bits of the number that selects a mask of a register Bloom filter.
+    /// Returns the number of hash bits that select a mask of a register Bloom filter.
     #[must_use]
     pub fn mask_bits(&self) -> u8 {
         rates::masks(self.hashes).log2().ceil().clamp(4.0, 16.0) as u8
@@ -85,15 +85,15 @@ impl Planning for Goal {
 
     fn candidates(&self, _: &Limits) -> Vec<Size> {
         let of = |bits: u64| {
-            // One array of 2^k bits for each hash. Unequal arrays reach further sizes with few hashes, such as 4 MB
-            // with 3; but 4 equal arrays are 4 MB too, and have fewer false positives as long as a filter
-            // is worth its memory.
+            // Each hash has one array of 2^k bits. Unequal arrays reach further sizes with few hashes, such as 4 MB
+            // with 3. But 4 equal arrays are 4 MB too, and have fewer false positives as long as a filter is worth
+            // its memory.
             let bloom = (1..=8).map(move |hashes| Size {
                 filter: Filter::Bloom,
                 bits: bits * u64::from(hashes),
                 hashes,
             });
-            // Four bits out of 64 already take 40 MB of masks.
+            // With four bits out of 64 the masks already take 40 MB.
             let register_bloom =
                 (1..=3).map(move |hashes| Size { filter: Filter::RegisterBloom, bits, hashes });
             bloom.chain(register_bloom)
@@ -109,7 +109,7 @@ impl Planning for Goal {
         Some(rates::pruned(self.matching, rate))
     }
 
-    /// An inner join of narrow keys whose small table comes first.
+    /// The program is an inner join of narrow keys whose small table comes first.
     fn program(&self, size: &Size) -> Result<Program, ConfigError> {
         let shape = Shape::new(Kind::Inner, Passes::SmallFirst, false);
         match size.filter {

@@ -1,4 +1,4 @@
-//! What JOIN asks.
+//! The query behind JOIN.
 
 use std::collections::{HashMap, HashSet};
 

@@ -1,10 +1,9 @@
 //! JOIN with register Bloom filters: one 64-bit word for each key.
 //!
-//! One hash chooses the word, another a mask out of the C(64, H) with H bits set; the key is present
-//! if all bits of its mask are set in its word. A stateful ALU of Tofino 1 cannot compare under a mask, and
-//! Tofino 2's only under a constant one (see [`Target::tofino2`](crate::switch::Target::tofino2)), so it
-//! outputs `word & mask` and the next stage compares; and a word is two arrays of 32 bits, as an ALU outputs
-//! one word of 32.
+//! One hash chooses the word, another a mask out of the C(64, H) with H bits set. The key is present if all bits of
+//! its mask are set in its word. A stateful ALU of Tofino 1 cannot compare under a mask, and Tofino 2's only under a
+//! constant one (see [`Target::tofino2`](crate::switch::Target::tofino2)). The ALU therefore outputs `word & mask`,
+//! and the next stage compares. A word is two arrays of 32 bits, because an ALU outputs words of 32 bits.
 
 use std::fmt;
 
@@ -31,8 +30,8 @@ pub struct Config {
 }
 
 impl Config {
-    /// A filter for each side of `words` words of 64 bits (a power of two), `hashes` (1 to 8) bits
-    /// for each key. A hash of `mask_bits` (4 to 16) bits chooses the mask.
+    /// Creates for each side a filter of `words` words of 64 bits (a power of two), with `hashes` (1 to 8) bits for
+    /// each key. A hash of `mask_bits` (4 to 16) bits chooses the mask.
     ///
     /// # Errors
     ///
@@ -43,7 +42,7 @@ impl Config {
         Ok(Self { shape, words, hashes, mask_bits, hashing: Hashing::DEFAULT })
     }
 
-    /// The paper's default: 4 MB and masks of 3 bits, all C(64, 3) = 41,664 of them; an inner join of
+    /// Returns the paper's default: 4 MB and masks of 3 bits, all C(64, 3) = 41,664 of them, for an inner join of
     /// narrow keys with the small side first.
     #[must_use]
     pub const fn paper() -> Self {
@@ -56,28 +55,28 @@ impl Config {
         }
     }
 
-    /// The same with other hashes.
+    /// Replaces the hash functions.
     #[must_use]
     pub const fn with_hashing(self, hashing: Hashing) -> Self {
         Self { hashing, ..self }
     }
 
-    /// Words of 64 bits in a filter.
+    /// Returns the number of 64-bit words in a filter.
     #[must_use]
     pub const fn words(&self) -> u32 {
         self.words
     }
 
-    /// Bits set for each key.
+    /// Returns the number of bits set for each key.
     #[must_use]
     pub const fn hashes(&self) -> u32 {
         self.hashes
     }
 
-    /// The mask for each value of the mask hash. The hash has a power of two of values, and C(64, H)
-    /// is none, so masks are not equally likely; but every bit is in equally many of them: the low
-    /// bits of a number rotate a pattern that its high bits choose, all patterns in turn, in an order
-    /// that spreads as many as can be chosen over all of them.
+    /// Returns the mask for each value of the mask hash. The number of hash values is a power of two and C(64, H) is
+    /// not, so masks are not equally likely, but every bit is in equally many of them. The low bits of a number
+    /// rotate a pattern that its high bits choose. The patterns come in an order that spreads the chosen ones evenly
+    /// over all of them.
     fn masks(&self) -> Vec<u64> {
         let others = self.hashes - 1;
         let (patterns, combinations) = (binomial(63, others.into()), Combinations::new(others));
@@ -92,7 +91,7 @@ impl Config {
             .collect()
     }
 
-    /// The program: its packets carry the key.
+    /// Returns the program; its packets carry the key.
     #[must_use]
     pub fn program(&self) -> Program {
         let (mut b, prune) = start(self.shape);
@@ -155,7 +154,7 @@ impl Config {
         finish(self.shape, b, prune, &present)
     }
 
-    /// The fast path.
+    /// Returns the fast path, with empty filters.
     #[must_use]
     pub fn pruner(&self) -> Join<Filter> {
         let inputs = self.shape.values().into();
@@ -179,12 +178,12 @@ impl fmt::Display for Config {
     }
 }
 
-/// `n` choose `k`.
+/// Returns the binomial coefficient C(n, k).
 fn binomial(n: u64, k: u64) -> u64 {
     (0..k).fold(1, |product, i| product * (n - i) / (i + 1))
 }
 
-/// A stride near the golden section that visits all of so many patterns, far apart in turn.
+/// Returns a stride near the golden section, whose multiples visit all patterns and are far apart in turn.
 fn spreading(patterns: u64) -> u64 {
     let gcd = |a: u64, b: u64| {
         let (mut a, mut b) = (a, b);
@@ -200,7 +199,7 @@ fn spreading(patterns: u64) -> u64 {
     stride
 }
 
-/// The sets of some number of 63 bits, in the order of the combinatorial number system.
+/// The sets of a fixed number of bits out of 63, in the order of the combinatorial number system.
 struct Combinations {
     /// For each number k of bits, the greatest first: C(bit, k) for every bit from k - 1 on.
     binomials: Vec<Vec<u64>>,
@@ -212,7 +211,7 @@ impl Combinations {
         Self { binomials: (1..=u64::from(bits)).rev().map(column).collect() }
     }
 
-    /// The set with that number.
+    /// Returns the set with this number.
     fn mask(&self, number: u64) -> u64 {
         let (mut rest, mut mask) = (number, 0);
         for binomials in &self.binomials {
@@ -228,7 +227,7 @@ impl Combinations {
 /// The words of one side's register Bloom filter.
 #[derive(Debug, Clone)]
 pub struct Filter {
-    /// The word's hash below the mask's, and which of their low bits count.
+    /// The hash, with the word's part below the mask's; `low_bits` masks both parts.
     hash: RowHash<u64>,
     low_bits: [u32; 2],
     masks: Vec<u64>,
@@ -236,7 +235,7 @@ pub struct Filter {
 }
 
 impl Filter {
-    /// The word of a key, and its bits there.
+    /// Returns the word of a key, and the key's bits in it.
     #[inline]
     fn place<const N: usize>(&self, key: [u32; N]) -> (usize, u64) {
         let hash = self.hash.many(key);
@@ -300,7 +299,7 @@ mod tests {
             let times = |bit: u32| masks.iter().filter(|mask| *mask >> bit & 1 == 1).count();
             let each = masks.len() * hashes as usize / 64;
             assert!((0..64).all(|bit| times(bit) == each), "{hashes} of {mask_bits} bits");
-            // As different as they can be, but for the few patterns that a rotation repeats.
+            // All masks differ, except for the few patterns that a rotation repeats.
             let most = binomial(64, hashes.into()).min(masks.len() as u64) as usize;
             let mut distinct = masks.clone();
             distinct.sort_unstable();

@@ -10,7 +10,7 @@ use crate::experiment::conformance::{
 };
 use crate::switch::{Misfit, Packet, Program, Target, fit};
 
-/// All packets of a join in the order that workers send them.
+/// Returns all packets of a join in the order that workers send them.
 fn packets(passes: Passes, wide: bool, a: &[u32], b: &[u32]) -> Vec<Packet> {
     let flow = |fid: u16, keys: &[u32]| -> Vec<Packet> {
         let values = |key: u32| if wide { vec![key % 3, key] } else { vec![key] };
@@ -24,8 +24,8 @@ fn packets(passes: Passes, wide: bool, a: &[u32], b: &[u32]) -> Vec<Packet> {
     }
 }
 
-/// The join's answer, given which rows of each side arrive: pairs of row numbers, `None` for a row
-/// without a match.
+/// Returns the join's answer over the given rows of each side: pairs of row numbers, `None` for a row without a
+/// match.
 fn answer(kind: Kind, a: &[(u32, u32)], b: &[(u32, u32)]) -> BTreeSet<(Option<u32>, Option<u32>)> {
     let mut rows = BTreeSet::new();
     let has = |side: &[(u32, u32)], key| side.iter().any(|(_, k)| *k == key);
@@ -107,7 +107,7 @@ fn matches_pass_and_the_rest_does_not() {
     assert_eq!(passed, [(PROBE_A, 3), (PROBE_A, 4), (PROBE_B, 3), (PROBE_B, 4)]);
 }
 
-/// More entries than go through an array at a time are what they are in small batches.
+/// Batches longer than a block give the same result as small ones.
 #[test]
 fn batches_do_not_matter() {
     let shape = Shape::new(Kind::Inner, Passes::SmallFirst, false);
@@ -134,7 +134,7 @@ fn batches_do_not_matter() {
 
 #[test]
 fn an_empty_filter_drops_matches() {
-    // Why a reboot between the passes must restart pass 1.
+    // This shows why a reboot between the passes must restart pass 1.
     let config =
         bloom::Config::new(Shape::new(Kind::Inner, Passes::SmallFirst, false), 1 << 10, 3).unwrap();
     assert_eq!(forwarded(&config.program(), &[Packet::new(PROBE_B, 0, [7])]), [false]);
@@ -161,8 +161,8 @@ fn stages() {
     );
 }
 
-/// The paper's default, 4 MB for 3 hashes: the program and the fast path have every bit of it, and find as
-/// many keys that were never entered as the theorem says.
+/// The program and the fast path of the paper's default, 4 MB for 3 hashes, have every bit of it. They report as many
+/// keys that were never entered as the theorem predicts.
 #[test]
 fn the_papers_four_megabytes_run() {
     use crate::theory::bloom::arrays_rate;
@@ -172,7 +172,7 @@ fn the_papers_four_megabytes_run() {
     assert_eq!(config.arrays(), [2 << 23, 1 << 23, 1 << 23]);
     let program = config.program();
     assert_eq!(program.register_bits(), 4 << 23);
-    // A stage of Tofino, or of 60 that share 100 MB, lacks the blocks for 2 MiB; others may have them.
+    // A stage of Tofino, or of 60 that share 100 MB, lacks the blocks for 2 MiB; other targets may have them.
     for target in [Target::tofino1(), Target::tofino2(), Target::paper()] {
         let why = fit(&program, &target).unwrap_err();
         let lacks =
@@ -185,7 +185,7 @@ fn the_papers_four_megabytes_run() {
     let packets = packets(Passes::SmallFirst, true, &some[..2000], &some[1000..]);
     check(&program, &mut config.pruner(), &packets).unwrap();
 
-    // A filter of the same proportions, which is full enough to be measured.
+    // This filter has the same proportions and is full enough to be measured.
     let small = Shape::new(Kind::Inner, Passes::SmallFirst, false);
     let config = bloom::Config::of_bits(small, 1 << 14, 3).unwrap();
     let mut pruner = config.pruner();
@@ -196,7 +196,7 @@ fn the_papers_four_megabytes_run() {
     pruner.prune(&Entries::new(PROBE_B, 0, &[others]).unwrap(), &mut selection).unwrap();
     let measured = selection.forwarded() as f64 / others.len() as f64;
     let expected = arrays_rate(&config.arrays(), 6000);
-    // How full the filter is varies by about 1 %.
+    // The fill ratio of the filter varies by about 1 %.
     assert!((measured / expected - 1.0).abs() < 0.04, "{measured} {expected}");
 }
 

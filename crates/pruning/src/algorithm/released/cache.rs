@@ -6,30 +6,30 @@ use crate::switch::{
     When,
 };
 
-/// Which quirks to repair.
+/// The quirks to repair.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Repairs {
-    /// Column 4 takes what column 3 pushed out, instead of repeating column 3.
+    /// True to give column 4 the output of column 3; the release gives it the input of column 3.
     pub fourth_column: bool,
 }
 
 const FLAG: u32 = 1 << 31;
 
-/// The released DISTINCT with 2^`row_bits` rows (16 in the release). Packets carry the value's high
-/// and low half.
+/// Returns the released DISTINCT with 2^`row_bits` rows (16 in the release). Packets carry the value's high and low
+/// half.
 ///
-/// Each column is two arrays, one for each half. A half that equals the cell comes out with its bit
-/// 31 set; if both have it, the value was found. But bit 31 is the values' own:
+/// Each column is two arrays, one for each half. A half that equals the cell is output with its bit 31 set; if both
+/// halves have it, the value was found. But bit 31 also belongs to the values:
 ///
-/// 1. a stored value with both top bits set makes the next value of its row count as found;
-/// 2. cells start as zero, so the value zero is found at first sight;
-/// 3. a match of one half alone writes the flag into the next column, where it may complete another.
+/// 1. A stored value with both top bits set makes the next value of its row count as found.
+/// 2. Cells start as zero, so the value zero is found at first sight.
+/// 3. A match of one half alone writes the flag into the next column, where it may complete another.
 ///
-/// And column 4 reads the field that column 3 read, so it repeats column 3 and finds nothing.
+/// Column 4 reads the field that column 3 read, so it repeats column 3 and finds nothing.
 #[must_use]
 pub fn distinct(row_bits: u8, repairs: Repairs) -> Program {
     let mut b = Builder::new("released_distinct", 2);
-    // Each pair is low half, high half: the order of the release's hash.
+    // Each pair is low half, high half, in the order of the release's hash.
     let value = [FieldId::value(1), FieldId::value(0)];
     let fields = |b: &mut Builder, name: &str| {
         ["lo", "hi"].map(|half| b.field(format!("{name}_{half}"), 32))

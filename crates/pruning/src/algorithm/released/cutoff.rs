@@ -6,14 +6,14 @@ use crate::switch::{
     Operation, Pattern, Program, Relation, Source, Stateful, Table, Test, Update, When,
 };
 
-/// What the release presets the least value to.
+/// The initial value of the least value in the release.
 const PRESET: u32 = 10_000;
 
-/// The released TOP N.
+/// Returns the released TOP N.
 ///
-/// It counts values *above* twice the least of the first `n`, and once `n` were counted, it prunes
-/// those: the largest. Values below the least are never pruned, because "less than the least" is
-/// computed only while the first `n` come in.
+/// It counts values *above* twice the least of the first `n`. Once `n` were counted, it prunes such values, which are
+/// the largest. Values below the least are never pruned, because "less than the least" is computed only during the
+/// first `n` entries.
 #[must_use]
 pub fn top_n(n: u32) -> Program {
     let mut b = Builder::new("released_top_n", 1);

@@ -6,7 +6,7 @@ use crate::switch::{
     Stateful, Table, Test, Update, When,
 };
 
-/// The released filter: one comparison with a constant of compile time. Its register is unused.
+/// Returns the released filter: one comparison with a compile-time constant. Its register is unused.
 #[must_use]
 pub fn filter(constant: u32) -> Program {
     let mut b = Builder::new("released_filter", 1);

@@ -6,11 +6,10 @@ use crate::switch::{
     POLYNOMIALS, Program, Relation, Source, Stateful, Table, Test, Update, When,
 };
 
-/// The released GROUP BY with 2^`row_bits` cells in a table (17 in the release). Packets carry key
-/// and value.
+/// Returns the released GROUP BY with 2^`row_bits` cells in a table (17 in the release). Packets carry key and value.
 ///
-/// All hashes are one CRC, over the key plus 0, 3, 5, 7 and 9. Key and value lie in two arrays, so a
-/// table takes two stages.
+/// All hashes are one CRC, over the key plus 0, 3, 5, 7 and 9. Key and value lie in two arrays, so a table takes two
+/// stages.
 #[must_use]
 pub fn group_by(row_bits: u8) -> Program {
     let mut b = Builder::new("released_group_by", 2);
@@ -36,7 +35,7 @@ pub fn group_by(row_bits: u8) -> Program {
             .output(same, Source::AluHi, When::ALWAYS);
         b.stage();
         b.table(guard(Table::always(format!("key_row{row}"), Action::access("swap", swap))));
-        // As compiled: store if `same` is not 1 or the register is not greater, else output 1.
+        // This is the compiled form: store if `same` is not 1 or the register is not greater, else output 1.
         let store = Stateful::on(values, index)
             .compare_lo(Compare::field_const(same, Relation::Ne, 1))
             .compare_hi(Compare::mem(Half::Lo, Relation::Le, value))

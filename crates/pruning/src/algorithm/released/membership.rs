@@ -6,13 +6,13 @@ use crate::switch::{
     POLYNOMIALS, Pattern, Program, Source, Stateful, Table, Test, Update, When,
 };
 
-/// The released JOIN with arrays of 2^`bits` bits (17 in the release). Flow 1 builds, flow 2 probes;
-/// packets carry key and value.
+/// Returns the released JOIN with arrays of 2^`bits` bits (17 in the release). Flow 1 builds, flow 2 probes; packets
+/// carry key and value.
 ///
-/// A probe packet is pruned as soon as one of its bits is *set*, so matches are pruned and others
-/// pass. A build packet stops at the first bit that was not set, so of a new key only the first of
-/// six bits is set, and the packet is pruned though the master needs it. The hashes are one CRC over
-/// the key plus 0, 3, 5, 7, 11 and 13, which collide together.
+/// A probe packet is pruned as soon as one of its bits is *set*, so matches are pruned and others pass. A build
+/// packet stops at the first bit that was not set. For a new key, only the first of six bits is thus set, and the
+/// packet is pruned though the master needs it. The hashes are one CRC over the key plus 0, 3, 5, 7, 11 and 13, and
+/// their collisions coincide.
 #[must_use]
 pub fn join(bits: u8) -> Program {
     let mut b = Builder::new("released_join", 2);

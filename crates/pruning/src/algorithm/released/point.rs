@@ -6,17 +6,17 @@ use crate::switch::{
     Operation, Pattern, Program, Relation, Source, Stateful, Table, Test, Update, When,
 };
 
-/// Which compiler's reading of `register_lo - sum < 0`.
+/// The compiler whose interpretation of `register_lo - sum < 0` is modelled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Compiler {
-    /// As it was meant: the register is less than the sum.
+    /// The authors' intention: the register is less than the sum.
     Intended,
-    /// p4c's open backend: an unsigned difference is never negative, so the condition is false and no
-    /// point is ever stored.
+    /// p4c's open backend: an unsigned difference is never negative, so the condition is false and no point is ever
+    /// stored.
     Folding,
 }
 
-/// The released SKYLINE. Packets carry x and y.
+/// Returns the released SKYLINE. Packets carry x and y.
 #[must_use]
 pub fn skyline(compiler: Compiler) -> Program {
     let mut b = Builder::new("released_skyline", 2);
@@ -27,7 +27,7 @@ pub fn skyline(compiler: Compiler) -> Program {
     b.table(Table::always("add", Action::compute("add", [Op::new(sum, Operation::Add, x, y)])));
     let score = b.register("score", Cell::Bit32, 1);
     let mut compare = Stateful::on(score, Index::Zero).output(replace, Source::AluHi, When::ALWAYS);
-    // Of what the folded condition guards the compiler leaves nothing.
+    // The compiler removes everything that the folded condition guards.
     if compiler == Compiler::Intended {
         compare = compare
             .compare_lo(Compare::mem(Half::Lo, Relation::Lt, sum))

@@ -30,7 +30,7 @@ fn stages_as_measured() {
             program.name
         );
     }
-    // Measured as 3, since the folded score shares a stage with the sum; as meant it takes 4.
+    // The folded program was measured at 3 stages, since the score shares one with the sum; the intended one takes 4.
     for (compiler, stages) in [(Compiler::Folding, 3), (Compiler::Intended, 4)] {
         let placement = fit(&skyline(compiler), &Target::tofino1()).unwrap();
         assert_eq!((placement.stages.len(), placement.stateful_alus()), (stages, 3));
@@ -66,7 +66,7 @@ fn distinct_prunes_zero_and_after_top_bits() {
         [false],
         "zero is found at first sight"
     );
-    // A stored value with both top bits set: the next of its row counts as found. One row only.
+    // After a stored value with both top bits set, the next value of its row counts as found. There is one row only.
     let top = [0x8000_0001, 0x8000_0001];
     let row = |v: [u32; 2]| crc32(POLYNOMIALS[0], &[v[1], v[0]].map(u32::to_be_bytes).concat()) & 1;
     let other = (1..).map(|n| [n, n]).find(|v| row(*v) == row(top)).unwrap();
@@ -115,7 +115,7 @@ fn join_prunes_the_matches() {
 
 #[test]
 fn hashes_over_offsets_collide_together() {
-    // Multiples of 16 carry nothing when 3 … 13 is added: all rows collide where one does.
+    // Adding 3 … 13 to multiples of 16 carries nothing, so all rows collide where one does.
     let index =
         |key: u32, offset: u32| crc32(POLYNOMIALS[0], &(key + offset).to_be_bytes()) & 0x3FF;
     let keys: Vec<u32> = (0..4000).map(|n| 16 * n).collect();

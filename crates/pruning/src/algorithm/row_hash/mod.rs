@@ -1,4 +1,4 @@
-//! The fast paths' form of the switch's hash units: whole words, and many rows at once.
+//! The fast paths' version of the switch's hash units: whole words, and many rows at once.
 
 #[cfg(target_arch = "x86_64")]
 mod simd;
@@ -24,10 +24,10 @@ impl Lanes for u32 {}
 impl Lanes for u64 {}
 impl Lanes for u128 {}
 
-/// CRCs of the same input: some bytes that seldom change, then words.
+/// CRCs of the same input: some bytes in front that seldom change, then words.
 #[derive(Debug, Clone)]
 struct Crcs<T> {
-    /// The CRCs of zeros, and of zeros after the bytes in front.
+    /// The CRCs of zeros; the CRCs of zeros after the bytes in front are `base`.
     zeros: T,
     base: T,
     front: Vec<[T; 256]>,
@@ -35,8 +35,8 @@ struct Crcs<T> {
 }
 
 impl<T: Lanes> Crcs<T> {
-    /// The CRCs by polynomial and initial value, `lane` bits apart, over `front` bytes and `words`
-    /// words; their low `bits` bits are kept.
+    /// Prepares the CRCs by polynomial and initial value, `lane` bits apart, over `front` bytes and `words` words.
+    /// Their low `bits` bits are kept.
     fn new(units: &[(u32, u32)], lane: usize, front: usize, words: usize, bits: u8) -> Self {
         let length = front + 4 * words;
         let tables: Vec<HashTable> = units
@@ -59,7 +59,7 @@ impl<T: Lanes> Crcs<T> {
         }
     }
 
-    /// What a word flips.
+    /// Returns the bits that a word flips.
     #[inline]
     fn flips(tables: &[[T; 256]; 4], word: u32) -> T {
         let [a, b, c, d] = word.to_be_bytes().map(usize::from);
@@ -82,7 +82,7 @@ pub(crate) struct RowHash<T> {
 }
 
 impl<T: Lanes> RowHash<T> {
-    /// The hashes of those arrays, `lane` bits apart, over `front` bytes, which are all zeros, and
+    /// Prepares the hashes of the given arrays, `lane` bits apart, over `front` bytes, which are zero at first, and
     /// `words` words.
     pub(crate) fn new(
         hashing: Hashing,
@@ -114,13 +114,13 @@ impl<T: Lanes> RowHash<T> {
         }
     }
 
-    /// The hash of one word.
+    /// Returns the hash of one word.
     #[inline]
     pub(crate) fn one(&self, word: u32) -> T {
         self.many([word])
     }
 
-    /// The hash of several words.
+    /// Returns the hash of several words.
     #[inline]
     pub(crate) fn many<const N: usize>(&self, words: [u32; N]) -> T {
         let Some(first) = &self.first else { return self.last.of(words) };
@@ -135,23 +135,23 @@ impl<T: Lanes> RowHash<T> {
 }
 
 impl RowHash<u32> {
-    /// The hash of the first array.
+    /// Prepares the hash of the first array.
     pub(crate) fn single(hashing: Hashing, front: usize, words: usize, bits: u8) -> Self {
         Self::new(hashing, 0..1, 32, front, words, bits)
     }
 }
 
-/// The hashes with `COUNT` of [`POLYNOMIALS`] of the same words, 128 bits together.
+/// Hashes of the same words with `COUNT` of [`POLYNOMIALS`], 128 bits together.
 #[derive(Debug, Clone)]
 struct Bank<const COUNT: usize> {
     hash: RowHash<u128>,
 }
 
 impl<const COUNT: usize> Bank<COUNT> {
-    /// Bits of a hash.
+    /// The number of bits of a hash.
     const BITS: usize = 128 / COUNT;
 
-    /// The hashes of the arrays from number `first` on, over `words` words.
+    /// Prepares the hashes of the arrays from number `first` on, over `words` words.
     fn new(hashing: Hashing, first: usize, words: usize, bits: u8) -> Self {
         let arrays = first..first + COUNT;
         Self { hash: RowHash::new(hashing, arrays, Self::BITS, 0, words, bits) }
@@ -173,7 +173,7 @@ impl<const COUNT: usize> Bank<COUNT> {
     }
 }
 
-/// Both rounds by the processor's bit matrices.
+/// Computes both rounds by the processor's bit matrices.
 #[cfg(target_arch = "x86_64")]
 #[derive(Debug, Clone)]
 struct Vectors {
@@ -227,16 +227,16 @@ impl Vectors {
     }
 }
 
-/// Entries that are hashed together before they are looked up: the waits for memory overlap.
+/// The number of entries that are hashed together before lookups, so that memory accesses overlap.
 const BLOCK: usize = 1024;
-/// Places in a line of the cache.
+/// The number of places in a cache line.
 const LINE: usize = 16;
 
-/// The cell of every key of a block in one array. It is longer than a power of two, or the places of
-/// one entry in all arrays would compete for the same lines of the cache.
+/// The cell of every key of a block in one array. The length is not a power of two, because the places of one entry
+/// in all arrays would otherwise compete for the same cache lines.
 pub(crate) type Places = [u32; BLOCK + LINE];
 
-/// Blocks that pass the same array one after the other.
+/// The number of blocks that pass the same array one after the other.
 pub(crate) const ROUND: usize = 8;
 
 /// The places of the keys of up to [`ROUND`] blocks.
@@ -248,7 +248,7 @@ pub(crate) struct Round<'a> {
 }
 
 impl<'a> Round<'a> {
-    /// Those in an array, block by block, with the number of keys in the block.
+    /// Iterates over the places in one array, block by block, with the number of keys in the block.
     #[inline]
     pub(crate) fn of(self, array: usize) -> impl Iterator<Item = (&'a Places, usize)> {
         let blocks = self.places.chunks_exact(self.stride).zip((0..self.len).step_by(BLOCK));
@@ -256,11 +256,11 @@ impl<'a> Round<'a> {
     }
 }
 
-/// Those of a block's entries that are left while it passes one array after the other, a bit each.
+/// A bit for each entry of a block that is left while the block passes one array after the other.
 pub(crate) struct Kept([u64; BLOCK / 64]);
 
 impl Kept {
-    /// The first `len`.
+    /// Keeps the first `len` entries.
     #[inline]
     pub(crate) fn all(len: usize) -> Self {
         let left = |word| len.saturating_sub(64 * word).min(64) as u32;
@@ -268,25 +268,25 @@ impl Kept {
         Self(std::array::from_fn(|word| ones(left(word))))
     }
 
-    /// All of so many, block by block.
+    /// Keeps the first `len` entries of a round, block by block.
     #[inline]
     pub(crate) fn of_round(len: usize) -> [Self; ROUND] {
         std::array::from_fn(|block| Self::all(len.saturating_sub(block * BLOCK).min(BLOCK)))
     }
 
-    /// The bits of the 64 entries from position `start` of a round on, a multiple of 64.
+    /// Returns the bits of the 64 entries from position `start` of a round on, a multiple of 64.
     #[inline]
     pub(crate) fn word_of_round(round: &[Self; ROUND], start: usize) -> u64 {
         round[start / BLOCK].word(start % BLOCK)
     }
 
-    /// None.
+    /// Keeps no entry.
     #[inline]
     pub(crate) const fn none() -> Self {
         Self([0; BLOCK / 64])
     }
 
-    /// Adds those of the first `len` for which `keep` holds.
+    /// Adds those of the first `len` entries for which `keep` returns true.
     #[inline]
     pub(crate) fn add(&mut self, len: usize, keep: impl Fn(usize) -> bool) {
         for at in 0..len.min(BLOCK) {
@@ -294,14 +294,14 @@ impl Kept {
         }
     }
 
-    /// The bits of the 64 entries from position `start` on, a multiple of 64.
+    /// Returns the bits of the 64 entries from position `start` on, a multiple of 64.
     #[inline]
     pub(crate) fn word(&self, start: usize) -> u64 {
         self.0[start / 64]
     }
 
-    /// Those for which `keep` holds, asked in order. Nothing depends on its answer but a bit, so that waits for
-    /// memory overlap.
+    /// Keeps the entries for which `keep` returns true, called in order. The result only sets a bit, so that memory
+    /// accesses overlap.
     #[inline]
     pub(crate) fn retain(&mut self, mut keep: impl FnMut(usize) -> bool) {
         for (number, word) in self.0.iter_mut().enumerate() {
@@ -328,13 +328,12 @@ impl BitOrAssign for Kept {
     }
 }
 
-/// As many hashes of the same key, each with another polynomial of [`POLYNOMIALS`], of which each
-/// chooses a cell in an array of its own.
+/// Several hashes of the same key, each with another polynomial of [`POLYNOMIALS`] and a cell in an array of its own.
 #[derive(Debug, Clone)]
 pub(crate) struct Hashes {
     banks: Banks,
     count: usize,
-    /// Those of a block lie `stride` after those of the block before.
+    /// The places of a block lie `stride` after those of the block before.
     places: Vec<Places>,
     stride: usize,
 }
@@ -348,7 +347,7 @@ enum Banks {
 }
 
 impl Hashes {
-    /// `count` hashes of `bits` bits over `words` words, of which there are one or two.
+    /// Prepares `count` hashes of `bits` bits over `words` words, of which there are one or two.
     pub(crate) fn new(hashing: Hashing, count: usize, words: usize, bits: u8) -> Self {
         #[cfg(target_arch = "x86_64")]
         if words <= 2
@@ -359,7 +358,7 @@ impl Hashes {
         Self::by_tables(hashing, count, words, bits)
     }
 
-    /// The same where the processor has no bit matrices.
+    /// Like [`Hashes::new`], but for processors without bit matrices.
     fn by_tables(hashing: Hashing, count: usize, words: usize, bits: u8) -> Self {
         fn banks<const COUNT: usize>(
             hashing: Hashing,
@@ -383,7 +382,7 @@ impl Hashes {
         Self { banks, places: vec![[0; BLOCK + LINE]; stride], count, stride }
     }
 
-    /// Hashes the keys of a block into the places of that number.
+    /// Hashes the keys of a block into the places with this number.
     #[inline]
     fn hash<const N: usize>(
         &mut self,
@@ -409,8 +408,8 @@ impl Hashes {
         }
     }
 
-    /// Hashes `len` keys and passes on block after block: where it starts, how many entries it has,
-    /// and the places of its keys in each array.
+    /// Hashes `len` keys and calls `take` block after block, with the block's start, its number of entries, and the
+    /// places of its keys in each array.
     #[inline]
     pub(crate) fn blocks<const N: usize>(
         &mut self,
@@ -425,9 +424,9 @@ impl Hashes {
         }
     }
 
-    /// The same for up to [`ROUND`] blocks at a time, for arrays that the cache cannot hold together: each is
-    /// passed once for all of them, and finds in the cache what it had there a block before. Passes on the
-    /// blocks' keys, and the places of an array block by block.
+    /// Like [`Hashes::blocks`], but for up to [`ROUND`] blocks at a time, for arrays that together exceed the cache.
+    /// Each array is passed once for all blocks, so that its cache lines are reused. `take` is called with the number
+    /// of keys and their places, by array and block.
     #[inline]
     pub(crate) fn rounds<const N: usize>(
         &mut self,
@@ -448,7 +447,7 @@ impl Hashes {
         }
     }
 
-    /// Hashes `len` keys and asks of each entry in order whether it is forwarded.
+    /// Hashes `len` keys and calls `forward` for each entry in order; true forwards the entry.
     #[inline]
     pub(crate) fn sweep<const N: usize>(
         &mut self,
@@ -472,7 +471,7 @@ pub(crate) struct Placed<'a> {
 }
 
 impl<'a> Placed<'a> {
-    /// Its cell in each array, of arrays that lie one after the other at a distance of `size`.
+    /// Returns its cell in each array, of arrays that lie one after the other at a distance of `size`.
     #[inline]
     pub(crate) fn cells(self, size: usize) -> impl Iterator<Item = usize> + 'a {
         let of = move |(array, places): (usize, &Places)| {
@@ -488,7 +487,7 @@ mod tests {
     use crate::rng::mix64;
     use crate::switch::{MIXING_POLYNOMIALS, crc32, crc32_from};
 
-    /// What the documentation of [`Hashing`] says, word by word.
+    /// Computes the hash word by word, from the definition in the documentation of [`Hashing`].
     fn by_definition(hashing: Hashing, array: usize, front: &[u8], words: &[u32]) -> u32 {
         let bytes = |words: &[u32]| words.iter().flat_map(|w| w.to_be_bytes()).collect::<Vec<u8>>();
         let read = [front, &bytes(words)].concat();
@@ -506,7 +505,7 @@ mod tests {
 
     #[test]
     fn each_array_has_its_polynomial() {
-        // More than a block, and the last block is not full.
+        // There is more than one block, and the last block is not full.
         let keys: Vec<u32> = (0..BLOCK as u32 + 100).map(|n| n.wrapping_mul(0x9E37_79B9)).collect();
         for (hashing, bits) in [
             (Hashing::Linear, 12),
@@ -585,7 +584,7 @@ mod tests {
         }
     }
 
-    /// Computed with Python's zlib for the last round and a bitwise CRC for the first.
+    /// The values were computed with Python's zlib for the last round and a bitwise CRC for the first.
     #[test]
     fn golden_hashes() {
         let of = |seed, words: &[u32]| by_definition(Hashing::Mixed { seed }, 0, &[], words);

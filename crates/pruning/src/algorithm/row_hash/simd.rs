@@ -1,15 +1,15 @@
 //! Hashes of 64 keys at once, by the processor's bit matrices.
 //!
-//! A CRC is linear: each byte of it is a sum, in GF(2), of 8×8 bit matrices times the bytes of the
-//! key. `vgf2p8affineqb` multiplies 64 bytes by such a matrix, so a hash of 16 bytes into 2 takes half
-//! an instruction for each key, where tables take 16 loads. It works on the keys' bytes in planes: the
-//! first byte of each key, the second of each, and so on.
+//! A CRC is linear: each byte of it is a sum, in GF(2), of 8×8 bit matrices times the bytes of the key.
+//! `vgf2p8affineqb` multiplies 64 bytes by such a matrix, so a hash of 16 bytes into 2 takes half an instruction for
+//! each key, where tables take 16 loads. It works on the keys' bytes in planes: the first byte of each key, the
+//! second of each, and so on.
 //!
 //! # Why `unsafe`
 //!
-//! The instructions are those of a processor with GFNI and AVX-512, which is asked for once, when a
-//! [`Matrices`] is made: there is none without, and only through it they are reached. Besides, vectors
-//! are loaded from and stored to arrays of exactly their size.
+//! The instructions need a processor with GFNI and AVX-512. This is checked once, in the constructor of [`Matrices`]:
+//! without the instructions there is no value of that type, and only its methods use them. Besides, vectors are
+//! loaded from and stored to arrays of exactly their size.
 
 #![expect(unsafe_code, reason = "vector instructions; see the module's documentation")]
 
@@ -23,10 +23,10 @@ use std::arch::x86_64::{
 
 use crate::switch::HashTable;
 
-/// Keys that are hashed together.
+/// The number of keys that are hashed together.
 pub(super) const KEYS: usize = 64;
 
-/// Words in a vector.
+/// The number of words in a vector.
 const LANES: usize = 16;
 
 /// A word of each key.
@@ -41,13 +41,13 @@ pub(super) struct Matrices {
     /// For each byte of a result, lowest first and CRC by CRC: its value for zeros, and the matrix of
     /// each byte of the words.
     bytes: Vec<(u8, Vec<u64>)>,
-    /// Bytes of a CRC.
+    /// The number of bytes of a CRC.
     width: usize,
 }
 
 impl Matrices {
-    /// The low `bits` bits of the CRCs by polynomial and initial value over `words` words, if the
-    /// processor has the instructions.
+    /// Prepares the low `bits` bits of the CRCs by polynomial and initial value over `words` words, or returns none
+    /// if the processor lacks the instructions.
     pub(super) fn new(units: &[(u32, u32)], words: usize, bits: u8) -> Option<Self> {
         let able = is_x86_feature_detected!("gfni")
             && is_x86_feature_detected!("avx512f")
@@ -67,10 +67,10 @@ impl Matrices {
         Some(Self { bytes: bytes.collect(), width })
     }
 
-    /// The CRCs of one, two or four words of each key, CRC by CRC.
+    /// Computes the CRCs of one, two or four words of each key, CRC by CRC.
     #[inline]
     pub(super) fn hash<'a>(&self, words: &[Word], hashes: impl Iterator<Item = &'a mut Word>) {
-        // SAFETY: the processor has the instructions, or `new` had made no `self`.
+        // SAFETY: the processor has the instructions, since `new` returns no `Self` without them.
         unsafe {
             match words {
                 [a] => self.multiply([a], hashes),
@@ -110,16 +110,16 @@ impl Matrices {
     }
 }
 
-/// The bytes of each word, the most significant first, in planes. Of 64 words, 16 to a vector and 4 to each
-/// quarter of it, a quarter of a plane has those that are in this quarter of any vector.
+/// Splits words into planes of their bytes, the most significant first. A vector has 16 of the 64 words, and each of
+/// its quarters 4; a quarter of a plane has the words that are in the same quarter of any vector.
 #[target_feature(enable = "gfni,avx512f,avx512bw,avx512vl")]
 fn planes(words: &Word) -> [Plane; 4] {
-    // Byte by byte, the most significant first, of the four words of a quarter.
+    // This order takes the four words of a quarter byte by byte, the most significant first.
     let order = _mm_set_epi8(12, 8, 4, 0, 13, 9, 5, 1, 14, 10, 6, 2, 15, 11, 7, 3);
     let order = _mm512_broadcast_i32x4(order);
     let mut parts = [_mm512_setzero_si512(); 4];
     for (part, words) in parts.iter_mut().zip(words.as_chunks::<LANES>().0) {
-        // SAFETY: the array has the 64 bytes of a vector; no alignment is asked for.
+        // SAFETY: the array has the 64 bytes of a vector; no alignment is required.
         let words = unsafe { _mm512_loadu_si512(words.as_ptr().cast()) };
         *part = _mm512_shuffle_epi8(words, order);
     }
@@ -134,7 +134,7 @@ fn planes(words: &Word) -> [Plane; 4] {
     ]
 }
 
-/// Words of planes of their bytes, the least significant first.
+/// Joins planes of bytes, the least significant first, to words.
 #[target_feature(enable = "gfni,avx512f,avx512bw,avx512vl")]
 fn assemble([a, b, c, d]: [Plane; 4], words: &mut Word) {
     let (low, high) = (_mm512_unpacklo_epi8(a, b), _mm512_unpacklo_epi8(c, d));
@@ -146,13 +146,13 @@ fn assemble([a, b, c, d]: [Plane; 4], words: &mut Word) {
         _mm512_unpackhi_epi16(low_after, high_after),
     ];
     for (part, words) in parts.into_iter().zip(words.as_chunks_mut::<LANES>().0) {
-        // SAFETY: the array has the 64 bytes of a vector; no alignment is asked for.
+        // SAFETY: the array has the 64 bytes of a vector; no alignment is required.
         unsafe { _mm512_storeu_si512(words.as_mut_ptr().cast(), part) };
     }
 }
 
-/// What the input byte at `at` flips of byte `byte` of the CRC, as the instruction wants it: the row of
-/// the lowest bit in the highest byte.
+/// Returns the matrix of the bits of CRC byte `byte` that the input byte at `at` flips. As the instruction requires,
+/// the row of the lowest bit is in the highest byte.
 fn matrix(table: &HashTable, at: usize, byte: usize) -> u64 {
     let flips = table.byte(at);
     let row = |bit: usize| {

@@ -1,4 +1,4 @@
-//! What the catalog knows of SKYLINE, with each of its scores.
+//! The catalog entries of SKYLINE, one for each score.
 
 use super::question::Undominated;
 use super::{Config, Score, plan};
@@ -50,10 +50,10 @@ pub(crate) const PRODUCT: Entry = Entry {
     ..COMMON
 };
 
-/// SKYLINE, the first points stay.
+/// SKYLINE that keeps the first points.
 pub(crate) const BASELINE: Entry = COMMON;
 
-/// The baseline, and what all scores have in common.
+/// The baseline, and the fields that all scores share.
 const COMMON: Entry = Entry {
     name: "skyline-baseline",
     query: "skyline",
@@ -87,7 +87,8 @@ fn configure(given: &Parameters, score: Score) -> Result<Configured, ConfigError
     Ok(Configured::Skyline(Config::new(dimensions, given.columns_or(10), score, given.ties())?))
 }
 
-/// The most points whose skyline is summed; of more, a smaller part is let through.
+/// The greatest number of points for which the size of the skyline is summed; with more points, a smaller share is
+/// forwarded.
 const MOST_POINTS: u64 = 1_000_000;
 
 impl Pruning for Config {

@@ -1,10 +1,10 @@
-//! The scaled logarithm of a 32-bit number, as a switch computes it: a look-up and an addition.
+//! The scaled logarithm of a 32-bit number, as a switch computes it: a lookup and an addition.
 
-/// Bits of the look-up table's index.
+/// The number of bits of the lookup table's index.
 pub(super) const INDEX_BITS: u32 = 16;
 
-/// A power of two β so that the logarithms of `dimensions` 32-bit numbers, scaled by it, add up to
-/// less than 2³².
+/// Returns a power of two β such that the logarithms of `dimensions` 32-bit numbers, scaled by β, add up to less than
+/// 2³².
 #[must_use]
 pub const fn scale_for(dimensions: u32) -> u32 {
     let mut scale = 1 << 27;
@@ -14,8 +14,8 @@ pub const fn scale_for(dimensions: u32) -> u32 {
     scale
 }
 
-/// `L(a) = ⌊β·log₂ a⌋` for numbers below 2¹⁶, and `β·s + L(a >> s)` for greater ones, with `s` the
-/// shift that leaves 16 bits. `L(0) = 0`, as `L(1)`.
+/// The function `L(a) = ⌊β·log₂ a⌋` for numbers below 2¹⁶, and `β·s + L(a >> s)` for greater ones, with `s` the shift
+/// that leaves 16 bits. `L(0)` is 0, like `L(1)`.
 #[derive(Debug, Clone)]
 pub struct Logarithm {
     scale: u32,
@@ -23,7 +23,7 @@ pub struct Logarithm {
 }
 
 impl Logarithm {
-    /// The table for a scale of `scale`.
+    /// Creates the table for the scale `scale`.
     #[must_use]
     pub fn new(scale: u32) -> Self {
         let table = (0..1_u32 << INDEX_BITS)
@@ -31,19 +31,19 @@ impl Logarithm {
         Self { scale, table: table.collect() }
     }
 
-    /// The table of the numbers below 2¹⁶.
+    /// Returns the table of the numbers below 2¹⁶.
     #[must_use]
     pub fn table(&self) -> &[u32] {
         &self.table
     }
 
-    /// The scale β.
+    /// Returns the scale β.
     #[must_use]
     pub const fn scale(&self) -> u32 {
         self.scale
     }
 
-    /// The scaled logarithm of `a`.
+    /// Returns the scaled logarithm of `a`.
     #[inline]
     #[must_use]
     pub fn of(&self, a: u32) -> u32 {

@@ -1,32 +1,29 @@
 //! `SKYLINE OF x, y, …`: drop a point that another dominates (paper §4.4, appendix D).
 //!
-//! Greater is better in every dimension; complement a dimension to turn it. The switch keeps the
-//! `points` points with the greatest scores, descending. A new point goes down the list. Where
-//! its score is greater it takes the place, and the rest moves down without further comparison;
-//! until then it is marked if the stored point dominates it. Marked points that found no place are
-//! dropped. The score only chooses which points are kept; the coordinates decide what is dropped, so
-//! the algorithm is deterministic for any score.
+//! Greater is better in every dimension; complement a dimension to reverse it. The switch keeps the `points` points
+//! with the greatest scores, descending. A new point goes down the list. Where its score is greater it takes the
+//! place, and the rest moves down without further comparison; until then it is marked if the stored point dominates
+//! it. Marked points that found no place are dropped. The score only chooses which points are kept; the coordinates
+//! decide which are dropped. The algorithm is therefore deterministic for any score.
 //!
 //! # Scores
 //!
-//! [`Score::Sum`] favours the dimension with the greatest numbers. [`Score::Product`] does not: it is
-//! computed as a sum of scaled logarithms (APH, the approximate product heuristic). A table of 2¹⁶
-//! entries holds the logarithms of 16-bit numbers; a TCAM finds the highest set bit of wider ones, so
-//! that their 16 leading bits are looked up and the shift is added back. [`Score::First`] is the
-//! paper's baseline: the first points stay.
+//! [`Score::Sum`] favours the dimension with the greatest numbers. [`Score::Product`] does not: it is computed as a
+//! sum of scaled logarithms (APH, the approximate product heuristic). A table of 2¹⁶ entries holds the logarithms of
+//! 16-bit numbers; a TCAM finds the highest set bit of wider ones, so that their 16 leading bits are looked up and
+//! the shift is added back. [`Score::First`] is the paper's baseline: the first points stay.
 //!
 //! # Ties
 //!
-//! A point equal in every dimension is not dominated: the query returns both. With codes that
-//! conflate values ([`Ties::Keep`]) an equal code may hide a greater value, so all dimensions must be
-//! strictly greater; one-to-one codes ([`Ties::Prune`]) allow ≥ everywhere and > somewhere.
+//! A point equal in every dimension is not dominated: the query returns both. If different values may share a code
+//! ([`Ties::Keep`]), an equal code may hide a greater value, so all dimensions must be strictly greater. One-to-one
+//! codes ([`Ties::Prune`]) allow ≥ everywhere and > somewhere.
 //!
 //! # On the switch
 //!
-//! Two stages for each point, score then coordinates. The score's ALU outputs the score that
-//! was pushed out plus one, or zero while the packet's own point has found no place; the plus one
-//! saturates, which can only misplace a point. The packet itself always carries its own point;
-//! what is pushed out travels in metadata.
+//! Each point takes two stages: score, then coordinates. The score's ALU outputs the score that was pushed out plus
+//! one, or zero while the packet's own point has found no place. The plus one saturates, which can only misplace a
+//! point. The packet itself always carries its own point; the point that is pushed out travels in metadata.
 
 use std::fmt;
 
@@ -45,14 +42,14 @@ mod question;
 pub(crate) use entry::{BASELINE, PRODUCT, SUM};
 pub use logarithm::{Logarithm, scale_for};
 
-/// What orders the stored points.
+/// The order of the stored points.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Score {
     /// The sum of the coordinates, saturating.
     Sum,
     /// The approximate product of the coordinates.
     Product,
-    /// Arrival: the first points stay.
+    /// The order of arrival: the first points stay.
     First,
 }
 
@@ -66,7 +63,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// Points of `dimensions` (1 to 4) coordinates, `points` (1 to 32) of them stored.
+    /// Creates a skyline of points with `dimensions` (1 to 4) coordinates, `points` (1 to 32) of them stored.
     ///
     /// # Errors
     ///
@@ -82,31 +79,31 @@ impl Config {
         Ok(Self { dimensions, points, score, ties })
     }
 
-    /// The paper's default: 10 points of 2 dimensions, by approximate product.
+    /// Returns the paper's default: 10 points of 2 dimensions, by approximate product.
     #[must_use]
     pub const fn paper() -> Self {
         Self { dimensions: 2, points: 10, score: Score::Product, ties: Ties::Keep }
     }
 
-    /// Coordinates of a point.
+    /// Returns the number of coordinates of a point.
     #[must_use]
     pub const fn dimensions(&self) -> u32 {
         self.dimensions
     }
 
-    /// Stored points.
+    /// Returns the number of stored points.
     #[must_use]
     pub const fn points(&self) -> u32 {
         self.points
     }
 
-    /// What orders the stored points.
+    /// Returns the order of the stored points.
     #[must_use]
     pub const fn score(&self) -> Score {
         self.score
     }
 
-    /// The fast path.
+    /// Returns the fast path, without stored points.
     #[must_use]
     pub fn pruner(&self) -> Skyline {
         let logarithm =
@@ -139,14 +136,14 @@ pub struct Skyline {
     config: Config,
     logarithm: Option<Logarithm>,
     scores: Vec<u32>,
-    /// Points in groups, coordinate by coordinate. Those beyond the last are zero, and dominate none.
+    /// The stored points in groups, coordinate by coordinate. Unused places are zero, and dominate no point.
     points: Vec<[[u32; LANES]; 4]>,
 }
 
-/// Points that are compared side by side.
+/// The number of points that are compared side by side.
 const LANES: usize = 8;
 
-/// Whether one of a group of stored points dominates `point`, of `D` dimensions.
+/// Returns true if one of a group of stored points dominates `point`, of `D` dimensions.
 #[inline]
 fn dominated<const D: usize>(stored: &[[u32; LANES]; 4], point: &[u32; 4], ties: Ties) -> bool {
     let (mut greater, mut no_less) = ([0_u32; LANES], [1_u32; LANES]);

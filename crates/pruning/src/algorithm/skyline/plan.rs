@@ -1,4 +1,4 @@
-//! How many points SKYLINE is to keep, and by which score.
+//! The planner's sizes and scores for SKYLINE.
 
 use std::fmt;
 
@@ -9,25 +9,25 @@ use crate::theory::{
 };
 use crate::{ConfigError, Ties};
 
-/// SKYLINE OF.
+/// The goal of planning SKYLINE OF.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Goal {
-    /// Dimensions.
+    /// The number of dimensions.
     pub dimensions: u32,
-    /// Bits of a coordinate.
+    /// The width of a coordinate in bits.
     pub value_bits: u32,
 }
 
 /// `points` w of `dimensions` D.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Size {
-    /// D.
+    /// The number of dimensions D.
     pub dimensions: u32,
-    /// w.
+    /// The number of stored points w.
     pub points: u32,
-    /// How a point is mapped to a score.
+    /// The score that orders the points.
     pub score: Score,
-    /// Bits of a coordinate and of the score.
+    /// The width of a coordinate and of the score in bits.
     pub value_bits: u32,
 }
 
@@ -36,7 +36,7 @@ impl Footprint for Size {
         let bits = register(self.value_bits);
         let (d, w) = (u64::from(self.dimensions), u64::from(self.points));
         let levels = u64::from(self.dimensions.max(1).next_power_of_two().ilog2());
-        // The approximate product: a table of 2^16 logarithms, and TCAM rules for the leading bit.
+        // The approximate product needs a table of 2^16 logarithms, and TCAM rules for the leading bit.
         let (own, table, tcam_entries) = match self.score {
             Score::Product => (2, (1 << 16) * 32, 64 * d),
             Score::Sum | Score::First => (0, 0, 0),
@@ -44,7 +44,7 @@ impl Footprint for Size {
         let arrays = Arrays::side_by_side(w * (d + 1), bits.into());
         let demand = arrays.demand(limits, bits, levels + 2 * w + own);
         Demand {
-            // The adders of the score are plain ALUs in table 2's sum.
+            // In table 2's sum, the adders of the score are plain ALUs.
             alus: demand.alus + (2 * levels).saturating_sub(1),
             sram_bits: demand.sram_bits + table,
             tcam_entries,
@@ -73,8 +73,8 @@ impl Planning for Goal {
         positive(&[self.dimensions.into(), self.value_bits.into()])
     }
 
-    /// More points are not always better (a lower score threshold replaces more): ten, the paper's
-    /// default, at most; the most first.
+    /// At most ten points, the paper's default, the most first. More points are not always better, because a lower
+    /// score threshold replaces more.
     fn candidates(&self, _: &Limits) -> Vec<Size> {
         let Self { dimensions, value_bits } = *self;
         let of = |points| {

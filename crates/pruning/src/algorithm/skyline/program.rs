@@ -1,4 +1,4 @@
-//! The SKYLINE program.
+//! The switch program of SKYLINE.
 
 use super::logarithm::INDEX_BITS;
 use super::{Config, Logarithm, Score, scale_for};
@@ -9,14 +9,14 @@ use crate::switch::{
 };
 
 impl Config {
-    /// The program: its packets carry the coordinates.
+    /// Returns the program; its packets carry the coordinates.
     #[must_use]
     pub fn program(&self) -> Program {
         let mut b = Builder::new("skyline", self.dimensions as u8);
         let prune = b.verdict("prune");
         let score = self.score_stages(&mut b);
         let marked = b.field("marked", 1);
-        // Zero until the packet's point has found a place; then the score that travels, plus one.
+        // The field is zero until the packet's point has found a place; then it is the travelling score plus one.
         let pushed = b.field("pushed_score", 32);
         let travelling: Vec<FieldId> =
             (0..self.dimensions).map(|d| b.field(format!("travelling{d}"), 32)).collect();
@@ -61,7 +61,7 @@ impl Config {
         b.finish()
     }
 
-    /// The stages that compute the score, and the field that holds it.
+    /// Adds the stages that compute the score, and returns the field that holds it.
     fn score_stages(&self, b: &mut Builder) -> FieldId {
         let coordinates: Vec<FieldId> = (0..self.dimensions as u8).map(FieldId::value).collect();
         match self.score {
@@ -111,7 +111,7 @@ impl Config {
         }
     }
 
-    /// Takes the place if the packet's score is greater, or moves what travels down.
+    /// Creates the table that takes the place if the packet's score is greater, or moves the travelling score down.
     fn score_table(&self, b: &mut Builder, point: u32, score: FieldId, pushed: FieldId) -> Table {
         let register = b.register(format!("score{point}"), Cell::Bit32, 1);
         let plus_one = |when| {
@@ -147,7 +147,7 @@ impl Config {
             .otherwise(1)
     }
 
-    /// Compares one coordinate, or swaps it where a point was placed or moved down.
+    /// Creates the table that compares one coordinate, or swaps it where a point was placed or moved down.
     fn coordinate_table(
         &self,
         b: &mut Builder,
@@ -157,7 +157,7 @@ impl Config {
         order: FieldId,
     ) -> Table {
         let register = b.register(format!("point{point}_{d}"), Cell::Bit32, 1);
-        // What travels is the packet's own point until it finds a place.
+        // The travelling point is the packet's own until it finds a place.
         let mut compare = Stateful::on(register, Index::Zero)
             .compare_lo(Compare::mem(Half::Lo, Relation::Gt, travelling))
             .output(order, Source::Predicate, When::ALWAYS);
@@ -180,9 +180,9 @@ impl Config {
         .otherwise(1)
     }
 
-    /// Matches a packet that the stored point dominates; each `order` is one-hot: 1 if the
-    /// stored coordinate is less; if it is greater, 2 with [`Ties::Keep`] and 8 with [`Ties::Prune`],
-    /// where 4 says equal; 0 if it was swapped.
+    /// Returns keys and entries that match a packet if the stored point dominates it. Each `order` is one-hot: 1 if
+    /// the stored coordinate is less. If it is greater, it is 2 with [`Ties::Keep`] and 8 with [`Ties::Prune`], where
+    /// 4 means equal. It is 0 if the coordinate was swapped.
     fn dominated(&self, order: &[FieldId]) -> (Vec<Key>, Vec<Entry>) {
         let keys = order.iter().copied().map(Key::ternary).collect();
         let all = |pattern| vec![pattern; order.len()];
@@ -228,8 +228,8 @@ fn sum(b: &mut Builder, mut terms: Vec<FieldId>, name: &str) -> FieldId {
     terms[0]
 }
 
-/// The table that finds the highest set bit of a coordinate: its 16 leading bits index the
-/// logarithms, and what the shift takes away is added later.
+/// Creates the table that finds the highest set bit of a coordinate: its 16 leading bits index the logarithms, and
+/// the logarithm of the shift is added later.
 fn highest_bit(d: usize, x: FieldId, (index, offset): (FieldId, FieldId), scale: u32) -> Table {
     let shifts = 0..=(u32::BITS - INDEX_BITS);
     let actions = shifts.clone().map(|shift| {

@@ -1,11 +1,11 @@
-//! What SKYLINE asks.
+//! The query behind SKYLINE.
 
 use crate::experiment::opt;
 use crate::experiment::question::counted;
 use crate::experiment::trial::{Answer, Question, Rows};
 use crate::protocol::Query;
 
-/// The points that no other dominates, greater is better.
+/// The points that no other dominates; greater is better.
 #[derive(Debug)]
 pub(super) struct Undominated {
     /// Coordinates of a point.
@@ -20,7 +20,7 @@ impl Question for Undominated {
         opt::skyline(rows.kept().map(|row| (row.key() as u32, row.value())))
     }
 
-    /// The distinct points, with how often each occurs.
+    /// Returns the distinct points, with the number of times that each occurs.
     fn answer(&self, rows: &Rows<'_>) -> Answer {
         let dominates = |a: &[u32], b: &[u32]| a != b && a.iter().zip(b).all(|(a, b)| a >= b);
         let mut best: Vec<(Vec<u32>, u64)> = Vec::new();

@@ -6,7 +6,7 @@ use crate::experiment::conformance::{
 };
 use crate::switch::{Misfit, Packet, Target, fit};
 
-/// The points that no point dominates, with their multiplicities, sorted.
+/// Returns the points that no point dominates, with their multiplicities, sorted.
 fn skyline(packets: &[Packet]) -> Vec<Vec<u32>> {
     let dominated = |p: &[u32]| {
         packets.iter().any(|q| q.values.iter().zip(p).all(|(a, b)| a >= b) && q.values != p)
@@ -74,7 +74,7 @@ fn mutants_are_caught() {
         streams.push(
             (0..20).map(|id| Packet::new(0, id, vec![30 - id; dimensions as usize])).collect(),
         );
-        // What only the third stored point dominates, with each kind of tie.
+        // Only the third stored point dominates the later ones, with each kind of tie.
         let apart = [[100, 1], [1, 98], [50, 46], [50, 45], [49, 46], [49, 45], [50, 46], [51, 40]];
         streams.push(
             apart

@@ -1,12 +1,11 @@
-//! TOP N with doubling cutoffs (paper §4.3): always right.
+//! TOP N with doubling cutoffs (paper §4.3), which is always right.
 //!
-//! The first `n` entries set `t0`, the least of them. Cutoff `i` is `t0 · 2^i`; once `n` entries
-//! were at or above it, nothing below it can be in the answer. The cutoffs grow exponentially
-//! because one register and a few stages must serve values of any magnitude; they saturate, since a
-//! wrapped cutoff would prune too much. A `t0` of zero makes all cutoffs zero and prunes
-//! nothing, so workers add an offset where zeros are likely.
+//! The first `n` entries set `t0`, the least of them. Cutoff `i` is `t0 · 2^i`; once `n` entries were at or above it,
+//! no smaller value can be in the answer. The cutoffs grow exponentially because one register and a few stages must
+//! serve values of any magnitude. They saturate, since a wrapped cutoff would prune too much. A `t0` of zero makes
+//! all cutoffs zero and prunes nothing, so workers add an offset where zeros are likely.
 //!
-//! Safe because a pruned value is *strictly* below a cutoff that `n` forwarded entries reach.
+//! The algorithm is safe because a pruned value is *strictly* below a cutoff that `n` forwarded entries reach.
 
 use std::fmt;
 
@@ -29,7 +28,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// The greatest `n` (at least 1) entries with `cutoffs` (0 to 31) cutoffs beyond `t0`.
+    /// Returns the greatest `n` (at least 1) entries, with `cutoffs` (0 to 31) cutoffs beyond `t0`.
     ///
     /// # Errors
     ///
@@ -40,25 +39,25 @@ impl Config {
         Ok(Self { n, cutoffs })
     }
 
-    /// The paper's default: the greatest 250 with 4 cutoffs.
+    /// Returns the paper's default: the greatest 250 with 4 cutoffs.
     #[must_use]
     pub const fn paper() -> Self {
         Self { n: 250, cutoffs: 4 }
     }
 
-    /// How many entries the query returns.
+    /// Returns the number of entries that the query returns.
     #[must_use]
     pub const fn n(&self) -> u32 {
         self.n
     }
 
-    /// Cutoffs beyond `t0`.
+    /// Returns the number of cutoffs beyond `t0`.
     #[must_use]
     pub const fn cutoffs(&self) -> u32 {
         self.cutoffs
     }
 
-    /// The program: its packets carry the value.
+    /// Returns the program; its packets carry the value.
     #[must_use]
     pub fn program(&self) -> Program {
         let mut b = Builder::new("top_n_deterministic", 1);
@@ -118,16 +117,16 @@ impl Config {
                 drop.push(Test::is(self.count_reached(&mut b, number, short), 1));
             }
         }
-        // No need to ask for `warm`: none of the first n is below their least, and no cutoff is
-        // reached n times before them.
+        // `warm` needs no test: none of the first n is below their least, and no cutoff is reached n times before
+        // they end.
         b.stage();
         let set = Action::compute("drop", [Op::set(prune, Operand::Const(1))]);
         b.table(Table::always("drop_small", set).when(drop));
         b.finish()
     }
 
-    /// Counts entries at or above a cutoff, up to `n`; the field says that the entry is below a
-    /// cutoff that `n` entries reached.
+    /// Adds the table that counts entries at or above a cutoff, up to `n`. The returned field is set if the entry is
+    /// below a cutoff that `n` entries reached.
     fn count_reached(&self, b: &mut Builder, number: u32, short: FieldId) -> FieldId {
         let below = b.field(format!("below{number}"), 1);
         let reached = b.register(format!("reached{number}"), Cell::Bit32, 1);
@@ -146,7 +145,7 @@ impl Config {
         below
     }
 
-    /// The fast path.
+    /// Returns the fast path, with empty state.
     #[must_use]
     pub fn pruner(&self) -> TopN {
         TopN { config: *self, seen: 0, least: u32::MAX, reached: vec![0; self.cutoffs as usize] }
@@ -228,7 +227,7 @@ mod tests {
     };
     use crate::switch::{Packet, Target, fit};
 
-    /// The greatest `n` values, descending.
+    /// Returns the greatest `n` values, descending.
     fn top(packets: &[Packet], n: u32) -> Vec<u32> {
         let mut values: Vec<u32> = packets.iter().map(|p| p.values[0]).collect();
         values.sort_unstable_by(|a, b| b.cmp(a));

@@ -1,4 +1,4 @@
-//! What the catalog knows of TOP N.
+//! The catalog entries of TOP N.
 
 use super::question::Greatest;
 use super::{deterministic, plan, randomized};

@@ -1,8 +1,8 @@
 //! `ORDER BY value DESC LIMIT n`: drop an entry once `n` greater ones were forwarded.
 //!
-//! [`deterministic`] always keeps the answer, with doubling cutoffs; [`randomized`] keeps it with
-//! probability at least 1 − δ, with a matrix of rolling maxima, and prunes far more. `ORDER BY … ASC`
-//! sends complemented codes.
+//! [`deterministic`] always keeps the answer, with doubling cutoffs. [`randomized`] keeps it with probability at
+//! least 1 − δ, with a matrix of rolling maxima, and prunes far more. For `ORDER BY … ASC`, workers send complemented
+//! codes.
 
 pub mod deterministic;
 mod entry;

@@ -1,4 +1,4 @@
-//! How large a program for TOP N is to be.
+//! The planner's sizes for TOP N.
 
 use std::fmt;
 
@@ -10,48 +10,48 @@ use crate::theory::{
 };
 use crate::{ConfigError, Ties};
 
-/// The most rows that TOP N may ask for; beyond, the exact tail takes long to sum.
+/// The greatest number of rows of TOP N; beyond it, the exact tail takes long to sum.
 const MOST_WANTED: u64 = 1 << 32;
 
-/// ORDER BY … LIMIT `n`, never wrong.
+/// The goal of planning ORDER BY … LIMIT `n` that is never wrong.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Certain {
-    /// Rows wanted.
+    /// The number of rows that the query returns.
     pub n: u64,
-    /// Bits of the sort key.
+    /// The width of the sort key in bits.
     pub value_bits: u32,
 }
 
-/// ORDER BY … LIMIT `n`, right with probability 1 − δ.
+/// The goal of planning ORDER BY … LIMIT `n` that is right with probability 1 − δ.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Probable {
-    /// Rows wanted.
+    /// The number of rows that the query returns.
     pub n: u64,
-    /// Rows in all, or an estimate: it changes what pruning is expected, not what is safe.
+    /// The number of rows in all, or an estimate. It changes the expected pruning, not the safety.
     pub entries: u64,
-    /// Bits of the sort key.
+    /// The width of the sort key in bits.
     pub value_bits: u32,
-    /// Allowed probability of a wrong answer.
+    /// The allowed probability of a wrong answer.
     pub delta: f64,
 }
 
-/// `thresholds` that double.
+/// Cutoffs that double, `thresholds` of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cutoffs {
-    /// w, not counting the first, t0.
+    /// The number of cutoffs w, without the first, t0.
     pub thresholds: u32,
-    /// Bits of a value.
+    /// The width of a value in bits.
     pub value_bits: u32,
 }
 
-/// The largest values of random rows.
+/// A matrix that keeps the largest values of random rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Matrix {
-    /// d.
+    /// The number of rows d.
     pub rows: u64,
-    /// w.
+    /// The number of columns w.
     pub columns: u64,
-    /// Bits of a value.
+    /// The width of a value in bits.
     pub value_bits: u32,
 }
 
@@ -83,7 +83,7 @@ impl Planning for Certain {
         positive(&[self.n, self.value_bits.into()])
     }
 
-    /// The most thresholds first.
+    /// The candidates come with the most thresholds first.
     fn candidates(&self, limits: &Limits) -> Vec<Cutoffs> {
         let value_bits = self.value_bits;
         // Beyond value_bits - 1 doublings every threshold is past the largest value.

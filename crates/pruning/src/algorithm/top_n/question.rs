@@ -1,11 +1,11 @@
-//! What TOP N asks.
+//! The query behind TOP N.
 
 use crate::experiment::opt;
 use crate::experiment::question::counted;
 use crate::experiment::trial::{Answer, Question, Rows};
 use crate::protocol::Query;
 
-/// The greatest values, so many.
+/// The given number of greatest values.
 #[derive(Debug)]
 pub(super) struct Greatest(pub(super) u32);
 

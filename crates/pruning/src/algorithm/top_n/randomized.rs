@@ -1,23 +1,22 @@
-//! TOP N with a matrix of rolling maxima (paper §5): right with probability at least 1 − δ.
+//! TOP N with a matrix of rolling maxima (paper §5), which is right with probability at least 1 − δ.
 //!
-//! An entry goes to a random row; each row keeps the greatest `columns` values that came to it,
-//! descending, and an entry below all of them is dropped. The answer survives if no row receives
-//! more than `columns` of the true top N; `theory` chooses rows and columns for a δ.
+//! An entry goes to a random row. Each row keeps the greatest `columns` values that came to it, descending, and an
+//! entry below all of them is dropped. The answer survives if no row receives more than `columns` of the true top N;
+//! `theory` chooses rows and columns for a δ.
 //!
-//! The row is a hash of flow and entry identifier, chosen by a seed: 1 − δ is a probability over the
-//! seeds, and a run can be repeated. It must not depend on the value, or equal values would crowd one
-//! row; it must be mixed ([`Hashing`]), or entries at regular distances would; and the identifiers of a
-//! flow begin at [`first_id`](crate::first_id).
+//! The row is a hash of flow and entry identifier, chosen by a seed. The probability 1 − δ is over the seeds, and a
+//! run can be repeated. The hash must not depend on the value, or equal values would crowd one row. It must be mixed
+//! ([`Hashing`]), or entries at regular distances would crowd one. The identifiers of a flow begin at
+//! [`first_id`](crate::first_id) for the same reason.
 //!
 //! # On the switch
 //!
-//! One stateful ALU for each column. [`Ties::Prune`] needs no flag: each column keeps the greater of
-//! its cell and the travelling value and passes the smaller on; what leaves the last column equals
-//! the packet's value iff that was not kept. A zero value looks like an empty cell there, so zeros
-//! are always forwarded. [`Ties::Keep`] must tell a tie from a miss, so what travels is the pushed
-//! out value plus one, and zero while the packet's own value has found no place; a table chooses
-//! between searching and shifting. The plus one saturates: the greatest code may be stored one too
-//! low, which forwards more and prunes less.
+//! Each column is one stateful ALU. [`Ties::Prune`] needs no flag: each column keeps the greater of its cell and the
+//! travelling value and passes the smaller on. The value that leaves the last column equals the packet's value iff
+//! that was not kept. A zero value looks like an empty cell there, so zeros are always forwarded. [`Ties::Keep`] must
+//! distinguish a tie from a miss. There the travelling number is the evicted value plus one, and zero while the
+//! packet's own value has found no place; a table chooses between searching and shifting. The plus one saturates: the
+//! greatest code may be stored one too low, which forwards more and prunes less.
 
 use std::fmt;
 
@@ -42,12 +41,13 @@ pub struct Config {
     columns: u32,
     ties: Ties,
     hashing: Hashing,
-    /// The query's: no part of the program.
+    /// The number of rows that the query returns; the program does not depend on it.
     n: u32,
 }
 
 impl Config {
-    /// A matrix of `rows` (2 to 1024, or a power of two) by `columns` (1 to 64). `seed` chooses the hash of the rows.
+    /// Creates a matrix of `rows` (2 to 1024, or a power of two) by `columns` (1 to 64). `seed` chooses the hash of
+    /// the rows.
     ///
     /// # Errors
     ///
@@ -59,50 +59,50 @@ impl Config {
         Ok(Self { rows, columns, ties, hashing: Hashing::Mixed { seed }, n: 250 })
     }
 
-    /// The paper's default, for the greatest 250: 4096 rows of 4 values.
+    /// Returns the paper's default, for the greatest 250: 4096 rows of 4 values.
     #[must_use]
     pub const fn paper() -> Self {
         Self { rows: 4096, columns: 4, ties: Ties::Keep, hashing: Hashing::DEFAULT, n: 250 }
     }
 
-    /// The same with other hashes.
+    /// Replaces the hash function.
     #[must_use]
     pub const fn with_hashing(self, hashing: Hashing) -> Self {
         Self { hashing, ..self }
     }
 
-    /// The same for a query that returns `n` rows; 250, the paper's default, otherwise. The program does
-    /// not depend on it, its failure probability does.
+    /// Sets the number of rows that the query returns, 250 by default as in the paper. The program does not depend on
+    /// it, but its failure probability does.
     #[must_use]
     pub const fn returning(self, n: u32) -> Self {
         Self { n, ..self }
     }
 
-    /// Rows that the query returns.
+    /// Returns the number of rows that the query returns.
     #[must_use]
     pub const fn n(&self) -> u32 {
         self.n
     }
 
-    /// Rows of the matrix.
+    /// Returns the number of rows of the matrix.
     #[must_use]
     pub const fn rows(&self) -> u32 {
         self.rows
     }
 
-    /// Values in a row.
+    /// Returns the number of values in a row.
     #[must_use]
     pub const fn columns(&self) -> u32 {
         self.columns
     }
 
-    /// What happens to ties.
+    /// Returns the treatment of ties.
     #[must_use]
     pub const fn ties(&self) -> Ties {
         self.ties
     }
 
-    /// The program: its packets carry the value.
+    /// Returns the program; its packets carry the value.
     #[must_use]
     pub fn program(&self) -> Program {
         let mut b = Builder::new("top_n_randomized", 1);
@@ -195,7 +195,7 @@ impl Config {
         b.finish()
     }
 
-    /// The fast path.
+    /// Returns the fast path, with empty state.
     #[must_use]
     pub fn pruner(&self) -> TopN {
         let bits = hash_bits(self.rows);
@@ -224,7 +224,7 @@ pub struct TopN {
     cells: Vec<u32>,
 }
 
-/// Puts `value` into its place of the descending row; whether it has one.
+/// Puts `value` into its place of the descending row; returns true if it has one.
 #[inline]
 fn keep_ties(row: &mut [u32], value: u32) -> bool {
     let Some(place) = row.iter().position(|&cell| cell <= value) else { return false };
@@ -236,7 +236,7 @@ fn keep_ties(row: &mut [u32], value: u32) -> bool {
     true
 }
 
-/// Keeps the greater of cell and travelling value in each column; whether `value` was kept.
+/// Keeps the greater of cell and travelling value in each column; returns true if `value` was kept.
 #[inline]
 fn prune_ties(row: &mut [u32], value: u32) -> bool {
     let mut travelling = value;
@@ -345,7 +345,7 @@ mod tests {
                 let program = Config::new(4096, columns, ties, 0).unwrap().program();
                 fit(&program, &Target::tofino1()).map(|p| p.stages.len())
             };
-            // One to mix the row's hash and one to drop.
+            // One stage mixes the row's hash and one drops.
             assert_eq!((stages(4), stages(8), stages(10)), (Ok(6), Ok(10), Ok(12)));
             assert!(stages(11).is_err());
         }
@@ -401,7 +401,7 @@ mod tests {
             assert_touches_what_fits(&config.program(), &packets);
         }
 
-        /// With as many columns as the query has rows no row can overflow: then it is exact.
+        /// With as many columns as the query has rows, no row can overflow, and the answer is exact.
         #[test]
         fn wide_rows_never_fail(packets in stream(1, 150), n in 1..6_u32, prune: bool) {
             let ties = if prune { Ties::Prune } else { Ties::Keep };

@@ -1,29 +1,29 @@
-//! Which programs share a pipeline.
+//! Chooses the programs that share a pipeline.
 //!
-//! Placing one query after the other, each as well as it goes, lets the first take what the next ones
-//! need. Here all start as small as they get, so that as many as possible are served; then, again and
-//! again, the query that has most to gain takes the next larger of its programs, if all still fit.
+//! Placing one query after the other, each as well as possible, lets the first take the room of the next ones. Here
+//! all queries start with their smallest programs, so that as many as possible are served. Then, repeatedly, the
+//! query with most to gain takes the next larger of its programs, if all still fit.
 
 use crate::deployment::Flow;
 use crate::deployment::pack::{Query, pack};
 use crate::switch::{Program, Target, fit};
 
-/// One of the programs that would do for a query.
+/// One of the programs that serve a query.
 #[derive(Debug, Clone)]
 pub struct Candidate {
-    /// The program.
+    /// The program of this candidate.
     pub program: Program,
-    /// What it prunes less than the best one for its query, in any unit that is the same for all.
+    /// The pruning that it loses against the best candidate of its query, in a unit that all queries share.
     pub loss: f64,
-    /// What it takes of the pipeline, in any unit.
+    /// The share of the pipeline that it takes, in any unit.
     pub cost: f64,
 }
 
-/// For each query the number of the candidate that it gets, or `None` if it is left out: those that
+/// Returns for each query the number of its chosen candidate, or `None` if it is left out. The chosen programs
 /// together fit `target`.
 ///
-/// It is a heuristic, since which programs fit together is a bin packing problem; a query is left out
-/// only where it does not fit beside the smallest programs of those before it.
+/// It is a heuristic, since the choice of programs that fit together is a bin packing problem. A query is left out
+/// only if it does not fit beside the smallest programs of those before it.
 #[must_use]
 pub fn choose(queries: &[Vec<Candidate>], target: &Target) -> Vec<Option<usize>> {
     let ladders: Vec<Vec<usize>> =
@@ -56,7 +56,7 @@ pub fn choose(queries: &[Vec<Candidate>], target: &Target) -> Vec<Option<usize>>
         let Some(query) = worst else { break };
         let mut with = steps.clone();
         let larger = steps[query].map_or(0, |step| step + 1)..ladders[query].len();
-        // A larger one may fit where a smaller one does not: it is shaped otherwise.
+        // A larger one may fit where a smaller one does not, because its shape differs.
         let next = larger.into_iter().find(|step| {
             with[query] = Some(*step);
             fits(&with)
@@ -70,8 +70,8 @@ pub fn choose(queries: &[Vec<Candidate>], target: &Target) -> Vec<Option<usize>>
     steps.into_iter().enumerate().map(number).collect()
 }
 
-/// The candidates that are worth their cost, from the smallest on: each loses less than those before.
-/// `price` gives what a candidate costs and loses, as [`Candidate`] does.
+/// Returns the candidates that are worth their cost, from the smallest on: each loses less than those before. `price`
+/// returns the cost and the loss of a candidate, as in [`Candidate`].
 #[must_use]
 pub fn ladder<T>(candidates: &[T], price: impl Fn(&T) -> [f64; 2]) -> Vec<usize> {
     let mut order: Vec<(usize, [f64; 2])> = candidates.iter().map(price).enumerate().collect();
@@ -87,7 +87,7 @@ pub fn ladder<T>(candidates: &[T], price: impl Fn(&T) -> [f64; 2]) -> Vec<usize>
     order.into_iter().map(|(number, _)| number).collect()
 }
 
-/// Whether programs fit one pipeline, each with flows of its own; which ones does not matter to that.
+/// Returns true if the programs fit one pipeline, each with its own flow. The numbers of the flows do not matter.
 fn fit_together(programs: &[&Program], target: &Target) -> bool {
     if let [program] = programs {
         return fit(program, target).is_ok();
@@ -128,7 +128,7 @@ mod tests {
         let target = Target { stateful_alus: 1, ..Target::tofino1() };
         let queries = [group_bys(), distincts()];
         let [Some(group_by), Some(distinct)] = *choose(&queries, &target) else { panic!() };
-        // What is taken first takes all that one alone would: one after the other, the second gets
+        // The first query could use all that it would take alone: placed one after the other, the second gets
         // nothing.
         let best = queries.each_ref().map(|candidates| {
             let alone = |c: &Candidate| fit_together(&[&c.program], &target);

@@ -1,18 +1,17 @@
 //! Several programs in one pipeline (paper §6).
 //!
-//! [`pack()`] puts programs side by side: they share stages, each keeps its registers and its prune
-//! bit, and the flow identifier selects which of them see a packet.
+//! [`pack()`] puts programs side by side. They share stages, each keeps its registers and its prune bit, and the flow
+//! identifier selects the programs that process a packet.
 //!
-//! The paper lets every packed query process every packet and only selects the *bit* by flow. That
-//! is safe only for queries over one and the same stream: a DISTINCT that cached another flow's key
-//! would prune the first packet of its own. So here the flow also gates the tables; that costs one
-//! stage in front.
+//! The paper lets every packed query process every packet and only selects the *bit* by flow. That is safe only for
+//! queries over one and the same stream: a DISTINCT that cached another flow's key would prune the first packet of
+//! its own. Here the flow also gates the tables, which costs one stage in front.
 //!
-//! Each query keeps its own packets: they have as many values as its program parses, and the packed
-//! program parses each of these numbers ([`Program::shorter`]). A packet with another number of values
-//! than its flow's queries parse is forwarded unprocessed. A program that knows flows by their
-//! identifiers, as a join does, is told the role of each, so that several can stand side by side. What
-//! a program rewrites is rewritten in the packets that it sees.
+//! Each query keeps its own packets: they have as many values as its program parses, and the packed program parses
+//! each of these numbers ([`Program::shorter`]). A packet with another number of values than its flow's queries parse
+//! is forwarded unprocessed. A program that distinguishes flows by their identifiers, like a join, gets the role of
+//! each flow instead, so that several such programs can stand side by side. The rewrites of a program apply to the
+//! packets that it processes.
 //!
 //! [`choose`] finds programs for all queries of a pipeline together.
 
@@ -30,13 +29,13 @@ mod choose;
 
 pub use choose::{Candidate, choose, ladder};
 
-/// A program to pack, and the flows it serves. Several programs may serve one flow: then they are
-/// queries over one stream, and an entry is dropped only if all of them prune it.
+/// A program to pack, and the flows it serves. If several programs serve one flow, they are queries over one stream,
+/// and an entry is dropped only if all of them prune it.
 #[derive(Debug, Clone, Copy)]
 pub struct Query<'a> {
     /// The program, with a single verdict.
     pub program: &'a Program,
-    /// The flows whose packets it sees.
+    /// The flows whose packets it processes.
     pub flows: &'a [Flow],
 }
 
@@ -50,26 +49,26 @@ impl Query<'_> {
     }
 }
 
-/// Why programs cannot be packed.
+/// The reason why programs cannot be packed.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum PackError {
-    /// A program that judges several entries of a packet.
+    /// A program has verdicts for several entries of a packet.
     #[error("`{0}` has several verdicts")]
     Verdicts(String),
-    /// A program that acknowledges what it prunes, or discards: the protocol belongs before the whole.
+    /// A program acknowledges pruned packets, or discards packets: the protocol belongs in front of the whole.
     #[error("`{0}` acknowledges packets: put the protocol before the packed program instead")]
     Acknowledges(String),
-    /// A program that is packed already, of queries with packets of several lengths.
+    /// A program is already packed from queries with packets of several lengths.
     #[error("packets of `{0}` differ in length: pack its parts instead")]
     Lengths(String),
-    /// Queries over one stream whose programs do not parse the same packets.
+    /// Queries over one stream have programs that do not parse the same packets.
     #[error("queries over flow {0} parse different numbers of values")]
     Stream(u16),
-    /// Queries over one stream that both rewrite it.
+    /// Several queries over one stream rewrite its packets.
     #[error("two queries rewrite the packets of flow {0}")]
     Rewrites(u16),
-    /// More fields, registers or hash units than identifiers can name, or more than 32 queries.
+    /// There are more fields, registers or hash units than identifiers can number, or more than 32 queries.
     #[error("too many queries for one program")]
     TooMany,
 }
@@ -78,8 +77,8 @@ pub enum PackError {
 ///
 /// # Errors
 ///
-/// If a program is not one for single entries, unpacked and without the protocol, if two of them do not
-/// go with the same flow, or if they are too many.
+/// If a program is not one for single entries, unpacked and without the protocol, if two of them cannot serve the
+/// same flow, or if there are too many.
 pub fn pack(name: &str, queries: &[Query<'_>]) -> Result<Program, PackError> {
     check(queries)?;
     let lengths: BTreeSet<u8> = queries.iter().map(|q| q.program.values).collect();
@@ -138,11 +137,11 @@ fn check(queries: &[Query<'_>]) -> Result<(), PackError> {
     Ok(())
 }
 
-/// What is known of a packet's query before its tables run.
+/// The fields that hold a query's view of the packet before its tables run.
 struct Served {
-    /// Whether the query sees the packet.
+    /// A bit that is set if the query processes the packet.
     active: FieldId,
-    /// The flow that the program takes the packet's for, where it looks at flows. A hash needs what is
+    /// The flow's role, if the program matches the flow identifier. Hashes use the identifier itself, which is
     /// unique.
     role: Option<FieldId>,
 }
@@ -156,12 +155,12 @@ impl Served {
     }
 }
 
-/// The flow identifiers that any query serves, ascending.
+/// Returns the flow identifiers that any query serves, ascending.
 fn flows(queries: &[Query<'_>]) -> BTreeSet<u16> {
     queries.iter().flat_map(|q| q.flows).map(|flow| flow.fid).collect()
 }
 
-/// A table of the first stage: which programs see a packet of so many values.
+/// Creates a table of the first stage, which activates the programs for packets of `length` values.
 fn classify(queries: &[Query<'_>], served: &[Served], length: u8, whole: &Program) -> Table {
     let of = || queries.iter().zip(served).filter(|(query, _)| query.program.values == length);
     let fields = of().flat_map(|(_, served)| std::iter::once(served.active).chain(served.role));
@@ -189,7 +188,7 @@ fn classify(queries: &[Query<'_>], served: &[Served], length: u8, whole: &Progra
     table
 }
 
-/// The last table: drop if every program that saw the packet prunes it.
+/// Creates the last table, which drops a packet if every program that processed it prunes it.
 fn select(queries: &[Query<'_>], bits: &[FieldId], prune: FieldId) -> Table {
     let keys =
         std::iter::once(FieldId::FID).chain(bits.iter().copied()).map(Key::ternary).collect();

@@ -28,8 +28,8 @@ fn flow(fid: u16, role: u16) -> Flow {
     Flow { fid, role }
 }
 
-/// Runs every flow through the packed program and through its own program alone, each packet with as
-/// many values as that parses; whose flow nobody serves has one, and now and then there is one more.
+/// Runs every flow through the packed program and through its own program alone, each packet with as many values as
+/// that parses. Packets of unserved flows have one value, and some packets have one value too many.
 fn assert_as_alone(programs: &[Program], fids: &[u16], packets: &[Packet]) {
     let flows: Vec<[Flow; 1]> = fids.iter().map(|fid| [Flow::from(*fid)]).collect();
     let queries: Vec<Query<'_>> =
@@ -107,7 +107,8 @@ fn too_much_is_refused_with_the_reason() {
     assert_eq!(misfits, [Misfit::Stages { needed: 14, available: 12 }]);
 }
 
-/// Two joins and a DISTINCT: one-word keys of one, two-word keys of the other, flows as they come.
+/// Two joins and a DISTINCT share the switch. One join has one-word keys, the other two-word keys, and the flows are
+/// in any order.
 #[test]
 fn several_joins_share_a_switch() {
     let join = |wide| {
@@ -128,20 +129,20 @@ fn several_joins_share_a_switch() {
     let mut run = Interpreter::new(pack("joins", &queries).unwrap()).unwrap();
     let mut forwards =
         |fid, values: &[u32]| run.process(fid, 0, values).unwrap() == Verdict::Forward;
-    // Builds are pruned, in both joins; the DISTINCT sees its own keys only.
+    // Builds are pruned in both joins; the DISTINCT processes its own keys only.
     assert!(!forwards(20, &[5]) && !forwards(21, &[6]));
     assert!(!forwards(3, &[0, 6]) && !forwards(2, &[0, 5]));
     assert_eq!([forwards(9, &[5]), forwards(9, &[5])], [true, false]);
-    // A probe of A meets the keys of B and the other way round, each in its own join.
+    // A probe of A meets the keys of B and vice versa, each in its own join.
     assert_eq!([22, 23].map(|fid| forwards(fid, &[5])), [false, true]);
     assert_eq!([22, 23].map(|fid| forwards(fid, &[6])), [true, false]);
     assert_eq!([1, 0].map(|fid| forwards(fid, &[0, 5])), [true, false]);
     assert_eq!([1, 0].map(|fid| forwards(fid, &[0, 6])), [false, true]);
-    // Of another length than its query's: nobody sees it, and it passes.
+    // A packet of another length than its query's is not processed, and passes.
     assert!(forwards(1, &[6]) && forwards(9, &[0, 5]));
 }
 
-/// A program that counts, and writes the count into its packets.
+/// Builds a program that counts its packets and writes the count into them.
 fn counter(values: u8, to: u8) -> Program {
     let mut b = Builder::new("counter", values);
     let (count, prune) = (b.field("counted", 32), b.verdict("prune"));

@@ -14,7 +14,7 @@ mod structure;
 
 use structure::Structure;
 
-/// Every algorithm at its defaults and at small sizes, alone and combined, with a name for each.
+/// Returns every algorithm at its defaults and at small sizes, alone and combined, with a name for each.
 fn programs() -> Vec<(String, Program)> {
     let programs = configurations::configurations().unwrap();
     assert!(programs.len() >= 40, "{}", programs.len());
@@ -26,7 +26,7 @@ fn program(name: &str) -> Program {
     program
 }
 
-/// The text for Tofino 1, or for Tofino 2 where only that can run the program.
+/// Returns the text for Tofino 1, or for Tofino 2 if only that can run the program.
 fn tofino(program: &Program) -> (Arch, P4Source) {
     match print(program, Arch::Tna) {
         Ok(source) => (Arch::Tna, source),
@@ -34,7 +34,7 @@ fn tofino(program: &Program) -> (Arch, P4Source) {
     }
 }
 
-/// The hash unit of a call, by the action and the local that it is in.
+/// Returns the hash unit of a call, by the action and the local that it is in.
 fn unit(program: &Program, call: &structure::HashCall) -> Option<u16> {
     let actions = program.tables().flat_map(|(_, table)| {
         let named = |(n, action)| (Names::action(table, n), action);
@@ -47,14 +47,14 @@ fn unit(program: &Program, call: &structure::HashCall) -> Option<u16> {
     }
 }
 
-/// Holds the commands of BMv2's control plane against the program that they are for.
+/// Checks the commands of BMv2's control plane against their program.
 fn check_entries(program: &Program, read: &Structure, entries: &str) -> Result<(), String> {
     let mut units = Vec::new();
     for (number, call) in read.hash_calls.iter().enumerate() {
         let unit = unit(program, call).ok_or_else(|| format!("{call:?} is of no hash unit"))?;
         let hash = &program.hashes[usize::from(unit)];
         let crc = (hash.polynomial, hash.initial);
-        // p4c's names, in the order of the text, whatever the algorithm.
+        // p4c names hash calls in the order of the text, whatever the algorithm.
         let name = if number == 0 { "calc".into() } else { format!("calc_{}", number - 1) };
         match call.algorithm.as_str() {
             "crc32" if crc == (POLYNOMIALS[0], u32::MAX) => {}
@@ -95,7 +95,7 @@ fn check_entries(program: &Program, read: &Structure, entries: &str) -> Result<(
     Ok(())
 }
 
-/// Keys and arguments are as many and as wide as the table's and the action's.
+/// Checks that keys and arguments have the number and the widths of the table's and the action's.
 fn check_entry(read: &Structure, line: &str) -> Result<(), String> {
     let (left, right) = line.split_once(" =>").ok_or("no arrow")?;
     let mut words = left.split(' ').skip(1).map(|w| w.trim_start_matches("SwitchIngress."));
@@ -146,7 +146,7 @@ fn every_program_reads_as_a_compiler_reads_it() {
     }
 }
 
-/// What the compilers taught: each of these was printed once.
+/// The compilers refused each of these, and each was printed once.
 #[test]
 fn what_compilers_refuse_is_refused() {
     let check = |name: &str, arch, change: [&str; 2], complaint: &str| {
@@ -168,7 +168,7 @@ fn what_compilers_refuse_is_refused() {
     check("filter", v1, ["SwitchComputeChecksum", "ComputeChecksum"], "is declared again");
     // `RegisterAction2` is Tofino 2's.
     check("distinct-fifo-four", Arch::Tna, ["<t2na.p4>", "<tna.p4>"], "`RegisterAction2`");
-    // Widths of both sides.
+    // Both sides must have the same width.
     check(
         "group-by-wide",
         Arch::Tna,
@@ -177,10 +177,10 @@ fn what_compilers_refuse_is_refused() {
     );
     check("packed", v1, ["meta.active0 == 1", "meta.active0 == 32w1"], "Bits(1) is not Bits(32)");
     check("packed", v1, ["meta.active0 == 1", "meta.active0 == 2"], "2 does not fit");
-    // Locals that nothing reads.
+    // These locals are never read.
     check("group-by", v1, ["bit<64> cell;", "bit<64> cell; bool odd = true;"], "`odd` of line");
     check("filter", v1, ["forward.apply()", "backward.apply()"], "`backward` is not declared");
-    // The protocol's: what is exchanged, and where the packet came in.
+    // The protocol's text: the exchanged addresses, and the port where the packet came in.
     let wide = ["bit<32> ip =", "bit<48> ip ="];
     check("distinct-reliable", v1, wide, "Bits(48) is not Bits(32)");
     check("distinct-reliable", Arch::Tna, wide, "Bits(48) is not Bits(32)");
@@ -198,7 +198,7 @@ fn entries_of_another_program_are_refused() {
         let error = check_entries(&program, &read, &change(&source.entries)).unwrap_err();
         assert!(error.contains(complaint), "{name}: {error}");
     };
-    // Numbered among the custom ones only, as if the compiler did not name the others.
+    // The calls are numbered among the custom ones only, as if the compiler did not name the others.
     let among_custom = |entries: &str| {
         let mut number = 0;
         let renumber = |line: &str| match line.strip_prefix("set_crc32_parameters ") {
@@ -214,7 +214,7 @@ fn entries_of_another_program_are_refused() {
     for name in ["join-bloom-inner", "group-by-wide", "packed", "distinct-by-four"] {
         check(name, &among_custom, "not the next hash unit");
     }
-    // Each with the polynomial alone, as if all CRCs started with ones.
+    // Each has the polynomial alone, as if all CRCs started with ones.
     let unseeded = |entries: &str| {
         let parameters = |line: &str| match line.rsplit_once(" 0xffffffff true") {
             Some((hash, _)) => {
@@ -242,7 +242,7 @@ fn entries_of_another_program_are_refused() {
     check("packed", &wider, "65536 does not fit bit<16>");
 }
 
-/// GROUP BY MIN starts at the greatest value: at the defaults that were 32,768 commands.
+/// GROUP BY MIN starts at the greatest value, which would take 32,768 commands at the defaults.
 #[test]
 fn cells_start_at_zero_on_bmv2() {
     let min = group_by::Config::new(4096, 8, group_by::Extreme::Min, Ties::Keep, false).unwrap();
@@ -266,7 +266,7 @@ fn a_second_output_needs_tofino_2() {
     );
     let text = print(&program, Arch::T2na).unwrap().program;
     assert!(text.contains("#include <t2na.p4>\n") && text.contains("RegisterAction2<"));
-    // Where one suffices, the two architectures have one text.
+    // If one output suffices, the two architectures have the same text.
     let single = self::program("distinct-fifo");
     let [one, two] = [Arch::Tna, Arch::T2na].map(|arch| print(&single, arch).unwrap().program);
     assert_eq!(one.replace("tna", "t2na"), two);
@@ -383,8 +383,8 @@ fn seeds_are_printed() {
     }
 }
 
-/// A hash unit's result is cast to the field that takes it, whichever is wider, and called once where
-/// an action uses it twice.
+/// A hash unit's result is cast to the field that takes it, whichever is wider, and is called once if an action uses
+/// it twice.
 #[test]
 fn a_hash_has_the_width_of_its_unit() {
     let mut b = Builder::new("widths", 1);
@@ -406,7 +406,7 @@ fn a_hash_has_the_width_of_its_unit() {
     }
 }
 
-/// What is pruned goes back to the worker, with the number of the boot; else it would be sent for ever.
+/// A pruned packet returns to the worker with the number of the boot; otherwise it would be sent for ever.
 #[test]
 fn acknowledgements_are_turned_around() {
     let with_protocol: Vec<_> =
@@ -421,13 +421,13 @@ fn acknowledgements_are_turned_around() {
             let text = print(&program, arch).unwrap().program;
             let stamp = "hdr.entry0.v0 = meta.stamp;\n";
             let after = text.split_once(stamp).map(|(_, after)| after).unwrap_or_default();
-            // The sum is not right any more, and the packet turns around only if all of it is pruned.
+            // The checksum is invalid after a change, and the packet returns only if all of it is pruned.
             let pruned = program.verdicts.iter().map(|verdict| {
                 format!("meta.{} == 1", identifier(&program.fields[verdict.index()].name))
             });
             let pruned = format!("if ({}) {{", pruned.collect::<Vec<_>>().join(" && "));
             let (mut sum, turn) = after.split_once(&pruned).unwrap_or_default();
-            // What comes too early goes nowhere.
+            // A packet that comes too early is dropped.
             let drop = match arch {
                 Arch::V1Model => "mark_to_drop(standard_metadata)",
                 _ => "ig_dprsr_md.drop_ctl = 1",
@@ -448,8 +448,8 @@ fn acknowledgements_are_turned_around() {
     }
 }
 
-/// What a header holds that was not parsed is undefined: a table that reads a value which packets may
-/// lack asks for its header.
+/// A header that was not parsed has undefined content, so a table that reads a value which packets may lack tests its
+/// header.
 #[test]
 fn values_that_packets_may_lack_are_asked_for() {
     let of_several_lengths: Vec<_> =
@@ -477,7 +477,7 @@ fn values_that_packets_may_lack_are_asked_for() {
     }
 }
 
-/// The control plane knows the flows that are served, and what each is to the program.
+/// The control plane installs the flows that are served, and the role of each in the program.
 #[test]
 fn flows_are_entries() {
     let program = randomized::Config::new(16, 2, Ties::Keep, 1).unwrap().program();

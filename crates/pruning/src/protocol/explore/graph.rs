@@ -1,6 +1,5 @@
-//! Which states were seen and how they follow each other: a fingerprint, a way there, and the numbers of
-//! the next ones for each. The states themselves are kept only until they are left, so that more of
-//! them fit in memory.
+//! The graph of explored states: for each state a fingerprint, a way to reach it, and the numbers of the next ones.
+//! The states themselves are kept only until they are left, so that more of them fit in memory.
 
 use std::collections::hash_map::Entry as Slot;
 use std::collections::{HashMap, VecDeque};
@@ -19,7 +18,7 @@ pub(super) struct Graph<P> {
     nodes: Vec<Node>,
     /// States that were reached and not yet left, with their numbers.
     open: VecDeque<(u32, State<P>)>,
-    /// Where states lead to, one after the other, and where those of each end.
+    /// The next states of all states, one after the other; `ends` has the end of each state's part.
     targets: Vec<u32>,
     ends: Vec<usize>,
 }
@@ -27,7 +26,7 @@ pub(super) struct Graph<P> {
 #[derive(Clone, Copy)]
 struct Node {
     kind: Kind,
-    /// How it was first reached; the first state leads to itself.
+    /// The event by which it was first reached; the first state points to itself.
     step: Step,
     from: u32,
 }
@@ -55,14 +54,14 @@ impl<P: Pruner + Clone + Hash> Graph<P> {
         graph
     }
 
-    /// Visits states breadth first; false if there are more than `most`.
+    /// Visits states breadth first; returns false if there are more than `most`.
     pub(super) fn expand(&mut self, most: usize) -> bool {
         let most = most.min(u32::MAX as usize - 1);
         while let Some((number, state)) = self.open.pop_front() {
             if self.nodes.len() > most {
                 return false;
             }
-            // Ends have no numbers here, and lead nowhere.
+            // End states have no next states.
             self.ends.resize(number as usize, self.targets.len());
             for step in state.steps() {
                 let target = self.add(state.after(step), number, step);
@@ -74,7 +73,7 @@ impl<P: Pruner + Clone + Hash> Graph<P> {
         true
     }
 
-    /// The number of a state.
+    /// Returns the number of a state, which is added if it is new.
     fn add(&mut self, state: State<P>, from: u32, step: Step) -> u32 {
         let fresh = self.nodes.len() as u32;
         match self.numbers.entry(fingerprint(&state)) {
@@ -114,8 +113,8 @@ impl<P: Pruner + Clone + Hash> Graph<P> {
         }
     }
 
-    /// The states from which no end can be reached. Most steps lead to greater numbers, so that a few
-    /// passes from the last to the first find all others.
+    /// Returns the states from which no end can be reached. Most events lead to greater numbers, so that a few passes
+    /// from the last to the first find all others.
     fn stuck(&self) -> Vec<usize> {
         let mut can_end: Vec<bool> = self.nodes.iter().map(|n| n.kind != Kind::Open).collect();
         let mut changed = true;
@@ -134,7 +133,7 @@ impl<P: Pruner + Clone + Hash> Graph<P> {
         (0..self.nodes.len()).filter(|&number| !can_end[number]).collect()
     }
 
-    /// The events on a shortest way to a state, and the promise that is broken there.
+    /// Returns the events on a shortest way to a state, and the promise that is broken there.
     fn run_to(&self, mut number: usize) -> Vec<String> {
         let mut steps = Vec::new();
         while number != 0 {
@@ -153,7 +152,7 @@ impl<P: Pruner + Clone + Hash> Graph<P> {
     }
 }
 
-/// 128 bits of a state.
+/// Returns a fingerprint of a state in 128 bits.
 fn fingerprint<P: Hash>(state: &State<P>) -> [u64; 2] {
     let mut lanes = Lanes([0x243F_6A88_85A3_08D3, 0x1319_8A2E_0370_7344]);
     state.hash(&mut lanes);
@@ -199,7 +198,7 @@ impl Hasher for Lanes {
     }
 }
 
-/// What was hashed already needs no further hash.
+/// A hasher for fingerprints, which need no further hashing.
 #[derive(Default)]
 struct FirstWord(u64);
 
@@ -214,7 +213,7 @@ impl Hasher for FirstWord {
         self.0 = word;
     }
 
-    // The length of the array.
+    // The length of the array is ignored.
     fn write_usize(&mut self, _: usize) {}
 
     fn finish(&self) -> u64 {

@@ -1,4 +1,6 @@
 //! The model checker: every order of events of a small case, with a budget of faults.
+//!
+//! [`explore()`] is the entry point; `graph.rs` stores the states that were reached.
 
 mod graph;
 
@@ -16,36 +18,36 @@ use super::rules::Rules;
 use super::switch::{Action, Switch};
 use super::worker::Worker;
 
-/// How many faults of each kind a run may contain, and how far to look. Packets are reordered and
-/// delayed without limit, and any timeout may end at any time, unless all end [in step](Self::in_step).
+/// The greatest number of faults of each kind in a run, and of states to explore. Packets are reordered and delayed
+/// without limit, and any timeout may end at any time, unless all end [in step](Self::in_step).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Budget {
-    /// Packets lost.
+    /// The number of packets that may be lost.
     pub losses: u8,
-    /// Packets doubled by a link, or sent again while a copy or its acknowledgement is in flight.
+    /// The number of packets doubled by a link, or sent again while a copy or its acknowledgement is in flight.
     pub duplicates: u8,
-    /// Reboots of the switch.
+    /// The number of reboots of the switch.
     pub reboots: u8,
-    /// Crashes of workers, which keep their rows and begin again.
+    /// The number of crashes of workers, which keep their rows and begin again.
     pub worker_crashes: u8,
-    /// Crashes of the master, which issues the query again: packets of the earlier one are still
-    /// under way.
+    /// The number of crashes of the master, which issues the query again while packets of the earlier one are still
+    /// in flight.
     pub master_crashes: u8,
-    /// Packets that may wait at the master; what comes then is lost, whatever the budget. `None`: it takes
-    /// packets as they come.
+    /// The greatest number of packets waiting at the master; further ones are lost, regardless of the budget. `None`:
+    /// the master takes packets as they come.
     pub queue: Option<u8>,
-    /// Workers with a constant timeout over links without delay: all timeouts end together, once nothing is
-    /// in flight any more, and no packet overtakes another. Backed-off timeouts (`backoff.rs`) end in any
-    /// order sooner or later.
+    /// True for workers with a constant timeout over links without delay: all timeouts end together, once nothing is
+    /// in flight any more, and no packet overtakes another. Backed-off timeouts (`backoff.rs`) end in any order
+    /// sooner or later.
     pub in_step: bool,
-    /// The identifier before each flow's first: near the greatest, identifiers wrap.
+    /// The identifier before each flow's first; near the greatest, identifiers wrap.
     pub first_id: u32,
-    /// States after which the exploration gives up.
+    /// The number of states after which the exploration gives up.
     pub states: usize,
 }
 
 impl Budget {
-    /// No fault, and so many states.
+    /// Returns a budget without faults, for `states` states.
     #[must_use]
     pub const fn faultless(states: usize) -> Self {
         Self {
@@ -62,25 +64,26 @@ impl Budget {
     }
 }
 
-/// What an exploration found.
+/// The result of an exploration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Exploration {
-    /// Different states reached.
+    /// The number of different states that were reached.
     pub states: usize,
-    /// Of these, ends with the right answer.
+    /// The number of ends with the right answer.
     pub correct: usize,
-    /// Ends with a wrong answer.
+    /// The number of ends with a wrong answer.
     pub wrong: usize,
-    /// States from which no end can be reached, whatever happens.
+    /// The number of states from which no end can be reached.
     pub stuck: usize,
-    /// States in which the protocol breaks a promise on the way: an entry is processed twice in an
-    /// epoch, or acknowledged though it was neither delivered nor pruned *in its attempt*. A master
-    /// that begins again gives up what was delivered in the attempt before, whose acknowledgements may
-    /// still be under way. They do no harm: the worker's FIN names its attempt, and is answered by the
-    /// restart that makes it send all its entries again. One for an entry that never arrived breaks
-    /// the promise in whichever attempt.
+    /// The number of states in which the protocol breaks a promise on the way: an entry is processed twice in an
+    /// epoch, or acknowledged though it was neither delivered nor pruned *in its attempt*.
+    ///
+    /// A master that begins again gives up the entries delivered in the attempt before, whose acknowledgements may
+    /// still be in flight. They do no harm: the worker's FIN carries its attempt, and the reply is the restart that
+    /// makes it send all its entries again. An acknowledgement of an entry that never arrived breaks the promise in
+    /// any attempt.
     pub broken: usize,
-    /// Whether all states were visited; `stuck` is 0 if not.
+    /// True if all states were visited; otherwise `stuck` is 0.
     pub complete: bool,
     /// A shortest run to a wrong answer, one event per line.
     pub wrong_run: Option<Vec<String>>,
@@ -91,24 +94,23 @@ pub struct Exploration {
 }
 
 impl Exploration {
-    /// Whether every run ends, with the right answer, and all were seen.
+    /// Returns true if all states were visited and every run ends with the right answer.
     #[must_use]
     pub const fn is_safe(&self) -> bool {
         self.complete && self.wrong == 0 && self.broken == 0 && self.stuck == 0 && self.correct > 0
     }
 }
 
-/// Explores all runs of `query` on the given `rows` of each worker, breadth first. A burst, a queue that
-/// overflows at the master and a link that reorders are runs among them: any packet may be late or,
-/// within the budget, lost.
+/// Explores all runs of `query` on the given `rows` of each worker, breadth first. They include bursts, overflows of
+/// the master's queue, and links that reorder, because any packet may be late or, within the budget, lost.
 ///
-/// States are told apart by fingerprints of 128 bits: of n states, two look the same with a probability
-/// below n²/2¹²⁹, which is 10⁻²⁴ of ten million.
+/// States are distinguished by fingerprints of 128 bits. Of n states, two look the same with a probability below
+/// n²/2¹²⁹, which is 10⁻²⁴ for ten million.
 ///
 /// # Example
 ///
-/// One row, one reboot, no other fault: the paper's protocol works only if the row is
-/// acknowledged after it; with two rows it can get stuck.
+/// One row, one reboot, no other fault: the paper's protocol works only if the row is acknowledged after it; with two
+/// rows it can get stuck.
 /// ```
 /// use sluicegate_pruning::protocol::{Budget, Entry, Query, Rules, SmallPruner, explore};
 ///
@@ -153,17 +155,17 @@ pub fn explore<P: Pruner + Clone + Hash>(
     graph.judge(complete)
 }
 
-/// Where a packet is going.
+/// The next stop of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Place {
     Switch,
     Master,
-    /// Where it waits until the master takes it.
+    /// The queue in which it waits until the master takes it.
     Queue,
     Worker,
 }
 
-/// An event; numbers are places on the wire, or of workers.
+/// An event; numbers are positions on the wire, or of workers.
 #[derive(Debug, Clone, Copy)]
 enum Step {
     Deliver(u16),
@@ -172,7 +174,7 @@ enum Step {
     Send(u16),
     Again(u16, u32),
     Fin(u16),
-    /// All timeouts end.
+    /// All timeouts end at once.
     Timeouts,
     Reboot,
     CrashWorker(u16),
@@ -184,36 +186,36 @@ struct State<P> {
     workers: Vec<Worker>,
     switch: Switch<P>,
     master: Master,
-    /// Packets in flight: sorted or, where no packet overtakes another, in their order.
+    /// Packets in flight: sorted or, if no packet overtakes another, in their order.
     wire: Vec<(Place, Packet)>,
     left: Budget,
-    /// Names of entries that the switch processed in this boot, and of those that it pruned in any.
+    /// Names of entries that the switch processed in this boot; `pruned` are those that it pruned in any boot.
     processed: BTreeSet<Name>,
     pruned: BTreeSet<Name>,
-    /// Names of entries that had been delivered when the master began again.
+    /// Names of entries that were delivered before the master began again.
     given_up: BTreeSet<Name>,
-    /// The promise that was broken.
+    /// The promise that was broken, if any.
     broken: Option<&'static str>,
     case: Arc<Case>,
 }
 
-/// What does not change in an exploration.
+/// The constants of an exploration.
 struct Case {
-    /// How often each row occurs.
+    /// The number of times that each row occurs.
     copies: BTreeMap<(u8, u64, u64), usize>,
-    /// Whether no entry may be processed twice.
+    /// True if no entry may be processed twice.
     once: bool,
-    /// Whether a worker that crashes may ask again what was acknowledged.
+    /// True if a crashed worker may send entries again that were acknowledged.
     asks_again: bool,
 }
 
-/// It tells no states apart.
+/// The hash is empty, because the case is the same in all states.
 impl Hash for Case {
     fn hash<H: Hasher>(&self, _: &mut H) {}
 }
 
 impl<P: Pruner + Clone> State<P> {
-    /// What can happen next.
+    /// Returns the events that can happen next.
     fn steps(&self) -> Vec<Step> {
         if self.left.in_step {
             return self.steps_in_step();
@@ -245,7 +247,7 @@ impl<P: Pruner + Clone> State<P> {
                     }
                 }
             }
-            // A second FIN or answer to it changes nothing.
+            // A second FIN, or a second answer to it, changes nothing.
             let answered = |packet: &Packet| {
                 matches!(packet, Packet::Fin { .. } | Packet::Go { .. } | Packet::Restart { .. })
                     && packet.fid() == index
@@ -266,8 +268,8 @@ impl<P: Pruner + Clone> State<P> {
         steps
     }
 
-    /// What can happen next where no packet overtakes another. Packets cross the links before the master takes
-    /// the next one.
+    /// Returns the events that can happen next if no packet overtakes another. Packets cross the links before the
+    /// master takes the next one.
     fn steps_in_step(&self) -> Vec<Step> {
         let crossing = self.wire.iter().position(|(place, _)| *place != Place::Queue);
         let Some(next) = crossing.or((!self.wire.is_empty()).then_some(0)) else {
@@ -278,7 +280,7 @@ impl<P: Pruner + Clone> State<P> {
         [Step::Deliver(next)].into_iter().chain(loses.then_some(Step::Lose(next))).collect()
     }
 
-    /// Every worker sends again what was not answered, and then what it can.
+    /// Ends all timeouts: every worker sends again all unacknowledged entries, and then all that it can.
     fn end_timeouts(&mut self) {
         let mut sent = Vec::new();
         for worker in &mut self.workers {
@@ -347,7 +349,7 @@ impl<P: Pruner + Clone> State<P> {
         next
     }
 
-    /// Whether entries of the pass may be processed once only.
+    /// Returns true if entries of the pass may be processed only once.
     fn once_only(&self, pass: u8) -> bool {
         self.case.once || !self.switch.query().replayable(pass)
     }
@@ -380,7 +382,7 @@ impl<P: Pruner + Clone> State<P> {
                         self.put(Place::Worker, Packet::Ack { name, stamp });
                     }
                     Action::Confirm => {
-                        // Nothing to read.
+                        // There is nothing to read.
                         if name.pass > 0 {
                             self.pruned.insert(name);
                         }
@@ -411,11 +413,10 @@ impl<P: Pruner + Clone> State<P> {
                         if arrival == Arrival::Restarted {
                             self.given_up.extend(had);
                         }
-                        // One more copy than there are makes an answer wrong; yet more do not make it
-                        // any more so.
+                        // One copy more than there are makes an answer wrong; further copies make no difference.
                         let copies = &self.case.copies;
                         self.master.forget_copies(|e| {
-                            // What is no row was read, and once.
+                            // An entry that is not a row was read from the switch, once.
                             1 + copies.get(&(e.table, e.key, e.value)).copied().unwrap_or(1)
                         });
                     }
@@ -436,7 +437,7 @@ impl<P: Pruner + Clone> State<P> {
                         self.broken =
                             Some("an entry is acknowledged that was neither delivered nor pruned");
                     }
-                    // What is acknowledged is not asked about again.
+                    // An acknowledged entry is not sent again, so its name is no longer needed.
                     if !self.case.asks_again {
                         self.pruned.remove(name);
                         self.given_up.remove(name);
@@ -487,7 +488,7 @@ impl Place {
     }
 }
 
-/// Whether `packet` is a copy of the entry `sent`, or an answer to it.
+/// Returns true if `packet` is a copy of the entry `sent`, or an answer to it.
 fn concerns(packet: &Packet, sent: &Packet) -> bool {
     if matches!(packet, Packet::Restart { fid, .. } if *fid == sent.fid()) {
         return true;

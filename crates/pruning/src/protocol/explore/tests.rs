@@ -102,16 +102,16 @@ fn every_repair_is_needed() {
     assert!(circle.iter().any(|event| event.contains("reboots")), "{circle:#?}");
     safe(Query::Distinct, adopt, &twins, [2, 1, 0]);
 
-    // The class of the algorithm: going on with an empty filter, or with lost counts.
+    // The algorithm must not go on with an empty filter, or with lost counts.
     let go_on = Rules { on_reboot: Some(OnReboot::Continue), ..REPAIRED };
     wrong(Query::Join, go_on, &[&[(0, 1, 0), (1, 1, 0)]], [0, 0, 1]);
     let between = [(0, 1, 3), (0, 2, 1), (0, 1, 3)];
     wrong(Query::HavingSum { above: 5 }, go_on, &[&between], [0, 0, 1]);
 
-    // Replay: an insertion that was skipped is missing from the filter.
+    // Without replay, a skipped insertion is missing from the filter.
     let once = Rules { replay: false, ..REPAIRED };
     wrong(Query::Join, once, &[&[(0, 1, 0), (1, 1, 0)]], [0, 0, 0]);
-    // Where the switch waits instead, each is inserted in its turn.
+    // If the switch waits instead, each entry is inserted in its turn.
     safe(
         Query::Join,
         Rules { gap: Gap::Wait, recovery: Recovery::Zero, ..once },
@@ -120,8 +120,8 @@ fn every_repair_is_needed() {
     );
 }
 
-/// What the switch adds up it must add once, acknowledge once more, and hand over. The first two rows are
-/// of one group, and the third's has no cell, or has the other.
+/// The switch must add an entry once, acknowledge copies, and return the sums. The first two rows are in one group;
+/// the third row's group has no cell, or has the other.
 #[test]
 fn held_sums_are_neither_lost_nor_counted_twice() {
     let query = Query::GroupSum { cells: 1 };
@@ -132,15 +132,15 @@ fn held_sums_are_neither_lost_nor_counted_twice() {
     // By the paper's rule a copy is forwarded unprocessed, though its value is in the sum.
     let paper = run(query, Rules::paper(), &[&rows[..2]], [1, 0, 0]);
     assert!(paper.wrong > 0, "{paper:#?}");
-    // What a rebooted switch held is gone.
+    // The sums of a rebooted switch are lost.
     let go_on = Rules { on_reboot: Some(OnReboot::Continue), ..REPAIRED };
     wrong(query, go_on, &[&rows[..2]], [0, 0, 1]);
     let forward = Rules { on_reboot: Some(OnReboot::Forward), ..REPAIRED };
     wrong(query, forward, &[&rows[..2]], [0, 0, 1]);
 }
 
-/// Workers that retransmit in step overflow the master's queue in the same way every time. In any other order
-/// they come through.
+/// Workers that retransmit in step overflow the master's queue in the same way every time. In any other order all
+/// packets arrive.
 #[test]
 fn a_queue_that_overflows_needs_timeouts_that_do_not_end_together() {
     let cases: [(Query, &[&[Row]]); 4] = [
@@ -163,7 +163,7 @@ fn a_queue_that_overflows_needs_timeouts_that_do_not_end_together() {
     }
 }
 
-/// Three equal rows are three, and a fourth copy makes the count wrong.
+/// Three equal rows count three times, and a fourth copy makes the count wrong.
 #[test]
 fn equal_rows_are_counted_as_often_as_they_are() {
     let query = Query::Filter { at_least: 5 };
@@ -174,7 +174,7 @@ fn equal_rows_are_counted_as_often_as_they_are() {
     }
 }
 
-/// Every algorithm of the crate, at a size at which rows evict each other and collide.
+/// Returns every algorithm of the crate, at a size at which rows evict each other and collide.
 pub(crate) fn programs() -> Vec<(&'static str, Query, Program)> {
     let distinct = |columns, width, policy| {
         distinct::Config::new(2, columns, width, policy).unwrap().program()
@@ -227,7 +227,7 @@ pub(crate) fn programs() -> Vec<(&'static str, Query, Program)> {
     ]
 }
 
-/// Rows of which earlier ones make later ones superfluous, and rows that are all equal.
+/// Returns rows of which earlier ones make later ones superfluous, and rows that are all equal.
 const fn rows(query: Query) -> [[Row; 3]; 2] {
     match query {
         Query::Join => [[(0, 1, 0), (1, 1, 0), (1, 2, 0)], [(0, 1, 0), (1, 1, 0), (1, 1, 0)]],
@@ -251,8 +251,8 @@ fn explore_program(
     found
 }
 
-/// Set to a number of states (such as 20000000) to explore every program over three rows with two
-/// losses and a reboot, and with crashes: minutes, and some gigabytes.
+/// The variable that sets the number of states (such as 20000000). Then every program is explored over three rows
+/// with two losses and a reboot, and with crashes, which takes minutes and some gigabytes.
 const STATES_VARIABLE: &str = "SLUICEGATE_PROTOCOL_STATES";
 
 fn most_states() -> Option<usize> {
@@ -275,7 +275,7 @@ fn every_program_is_safe_in_the_repaired_protocol() {
 #[test]
 fn programs_are_safe_when_workers_or_the_master_crash() {
     let none = Budget::faultless(most_states().unwrap_or(1_000_000));
-    // One for each rule of the protocol.
+    // One algorithm for each rule of the protocol.
     let few = ["filter", "distinct", "join-bloom", "having", "group-sum"];
     let of_all = |name: &str| most_states().is_some() || few.contains(&name);
     for program in programs().into_iter().filter(|(name, ..)| of_all(name)) {
@@ -292,7 +292,7 @@ fn programs_are_safe_when_workers_or_the_master_crash() {
     }
 }
 
-/// Without a number of the query, what is left of an earlier one is counted, or ends the later one.
+/// Without a number of the query, packets of an earlier one are counted, or end the later one.
 #[test]
 fn crashes_need_their_repairs() {
     let count = programs().swap_remove(0);
@@ -302,9 +302,8 @@ fn crashes_need_their_repairs() {
     assert!(found.wrong + found.broken > 0, "{found:#?}");
 }
 
-/// Three crashes, two losses, a reboot and an acknowledgement that was long under way: two rows of one
-/// key, each dropped because the other had passed, in different boots. The rows before them let their
-/// workers know of the new boot.
+/// Three crashes, two losses, a reboot and a late acknowledgement: two rows of one key are each dropped because the
+/// other had passed, in different boots. The rows before them carry the new boot to their workers.
 #[test]
 fn a_crashed_worker_forgets_for_which_boot_it_first_sent_an_entry() {
     let run = |rules: Rules| -> bool {
@@ -315,7 +314,7 @@ fn a_crashed_worker_forgets_for_which_boot_it_first_sent_an_entry() {
         let mut workers = [worker(0, [row(3), row(1)]), worker(1, [row(2), row(1)])];
         let mut switch = Switch::new(rules, Query::Distinct, 0, SmallPruner::new(Query::Distinct));
         let mut master = Master::new(rules, Query::Distinct, 2);
-        // The acknowledgement of the switch or, unless the packet is lost, of the master.
+        // Returns the acknowledgement of the switch or, unless the packet is lost, of the master.
         let mut send = |packet: Packet, switch: &mut Switch<SmallPruner>, lost: bool| {
             let Packet::Entry { name, entry, .. } = packet else { return None };
             let stamp = switch.boot();
@@ -354,7 +353,7 @@ fn a_crashed_worker_forgets_for_which_boot_it_first_sent_an_entry() {
     assert!(!run(REPAIRED), "someone still asks");
 }
 
-/// What is held is nowhere else: three rows, of which some are equal, two losses and a reboot.
+/// Held sums are nowhere else: three rows, of which some are equal, two losses and a reboot.
 #[test]
 fn held_sums_of_the_program_are_safe() {
     let budget = Budget { reboots: 1, ..Budget::faultless(4_000_000) };

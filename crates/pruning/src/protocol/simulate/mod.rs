@@ -14,7 +14,7 @@ use super::switch::{Action, Switch};
 use super::worker::Worker;
 use crate::rng::Rng;
 
-/// Runs `config` on random rows with one of the [`SmallPruner`]s. The same seed, the same report.
+/// Runs `config` on random rows with one of the [`SmallPruner`]s. Equal seeds give equal reports.
 ///
 /// # Errors
 ///
@@ -40,8 +40,8 @@ pub fn simulate(config: &Config, seed: u64) -> Result<Report, ConfigError> {
     simulate_with(config, rows, SmallPruner::new(config.query), rng.next_u64())
 }
 
-/// Runs `config` with the given `rows` of each worker (whose number replaces those of `config`) and
-/// any pruner of the query.
+/// Runs `config` with the given `rows` of each worker, whose number replaces those of `config`, and any pruner of the
+/// query.
 ///
 /// # Errors
 ///
@@ -87,7 +87,7 @@ enum Event {
     Reboot,
 }
 
-/// Events ordered by tick, then by creation.
+/// An event, ordered by tick, then by creation.
 struct Scheduled {
     tick: u64,
     order: u64,
@@ -121,20 +121,20 @@ struct Run<'a, P> {
     events: BinaryHeap<Reverse<Scheduled>>,
     scheduled: u64,
     workers: Vec<Worker>,
-    /// When each sends again what was not answered.
+    /// The backoff of each worker, which times its retransmissions.
     backoffs: Vec<Backoff>,
     /// For each worker the round whose FIN has been sent.
     fin_sent: Vec<u32>,
-    /// Whether a worker has a [`Event::Send`] pending.
+    /// For each worker, true if a [`Event::Send`] is pending.
     sending: Vec<bool>,
     switch: Switch<P>,
-    /// Until this tick the switch is down.
+    /// The tick until which the switch is down.
     down_until: u64,
     master: Master,
     replies: Vec<Packet>,
-    /// Until when a burst of losses lasts.
+    /// The tick until which a burst of losses lasts.
     lossy_until: u64,
-    /// Packets in the master's queue, and when it has taken them all.
+    /// The number of packets in the master's queue; `master_free` is the tick at which it has taken them all.
     waiting: usize,
     master_free: u64,
     last_progress: u64,
@@ -281,7 +281,7 @@ impl<'a, P: Pruner> Run<'a, P> {
         }
     }
 
-    /// Lets a worker send what it can now.
+    /// Lets a worker send all that it can now.
     fn wake(&mut self, fid: u16) {
         let index = usize::from(fid);
         let round = self.workers[index].round();
@@ -336,7 +336,7 @@ impl<'a, P: Pruner> Run<'a, P> {
         self.schedule(delay, arrive(packet));
     }
 
-    /// Everything crosses the switch, but it only looks at what comes from the workers.
+    /// Handles a packet at the switch. All packets cross it, but it processes only those from workers.
     fn at_switch(&mut self, packet: Packet) {
         if self.now < self.down_until {
             self.report.lost += 1;

@@ -4,7 +4,7 @@ use super::*;
 use crate::protocol::config::MOST_ROWS;
 use crate::protocol::{Gap, Name, OnReboot, Query, Recovery, Rules};
 
-/// Set to a number of runs (such as 100000) for a longer test.
+/// The variable that sets the number of runs (such as 100000) for a longer test.
 const RUNS_VARIABLE: &str = "SLUICEGATE_PROTOCOL_RUNS";
 
 fn query() -> impl Strategy<Value = Query> {
@@ -18,7 +18,7 @@ fn query() -> impl Strategy<Value = Query> {
     })
 }
 
-/// Rules that must be as good as the repaired ones.
+/// Returns rules that must be as good as the repaired ones.
 fn rules(query: Query) -> impl Strategy<Value = Rules> {
     let survives = query.on_reboot(0) == OnReboot::Continue;
     let on_reboot = prop_oneof![
@@ -92,8 +92,8 @@ proptest! {
     }
 }
 
-/// Three workers without rows, on links without faults, whose FINs find room for one at the master: with a
-/// constant timeout they retransmit in step, and the same one comes through every time.
+/// Three workers without rows, on links without faults, send FINs, and the master has room for one. With a constant
+/// timeout they would retransmit in step, and the same FIN would come through every time.
 #[test]
 fn workers_do_not_overflow_the_queue_in_step_for_ever() {
     for query in Query::ALL {
@@ -124,7 +124,7 @@ fn workers_do_not_overflow_the_queue_in_step_for_ever() {
     }
 }
 
-/// Counts outcomes: correct, wrong, stuck.
+/// Counts the outcomes: correct, wrong, stuck.
 fn outcomes(config: &Config, seeds: u64) -> [u64; 3] {
     let mut counts = [0; 3];
     for seed in 0..seeds {
@@ -187,7 +187,7 @@ fn paper_counts_entries_twice() {
 fn going_on_with_empty_state_is_wrong_for_join_and_having() {
     for query in [Query::Join, Query::HavingSum { above: 300 }] {
         let mut config = Config::new(query, Rules::repaired());
-        // Few entries in flight, which would all be forwarded and make candidates of their keys.
+        // There are few entries in flight, which would all be forwarded and make candidates of their keys.
         (config.rows, config.workers, config.window) = (40, 2, 1);
         config.reboots = Reboots::Random { count: 1, until: 2000 };
         config.rules.on_reboot = Some(OnReboot::Continue);
@@ -232,7 +232,7 @@ fn waiting_for_lost_packets_is_dear() {
     assert!(wait > 2.5 && skip < 1.5, "{wait} {skip}");
 }
 
-/// A window's burst finds a queue of two: what has no room is sent again.
+/// A window's burst meets a queue of two; packets without room are sent again.
 #[test]
 fn a_full_queue_costs_retransmissions_and_nothing_else() {
     let mut config = Config::new(Query::Filter { at_least: 0 }, Rules::repaired());
@@ -277,7 +277,7 @@ fn impossible_configurations_are_refused() {
     assert_eq!(check(&|c| c.link.loss = 1.0), ConfigError::Probability("loss"));
     assert_eq!(check(&|c| c.link.loss = f64::NAN), ConfigError::Probability("loss"));
     assert_eq!(check(&|c| c.link.min_delay = 21), ConfigError::Delays);
-    // Before rows are made, which would not fit into memory.
+    // The check comes before rows are made, which would not fit into memory.
     assert_eq!(check(&|c| c.rows = usize::MAX), ConfigError::Rows(u64::MAX));
     assert_eq!(check(&|c| c.rows = u32::MAX as usize), ConfigError::Rows(3 * u64::from(u32::MAX)));
     let most = |c: &mut Config| (c.workers, c.rows) = (1, MOST_ROWS as usize + 1);

@@ -1,11 +1,11 @@
-//! What the architectures declare, after the include files of p4c 1.2.5.
+//! The declarations of the architectures, from the include files of p4c 1.2.5.
 
 use crate::p4::Arch;
 
-/// `core.p4`.
+/// The names that `core.p4` declares.
 const CORE: &[&str] = &["error", "packet_in", "packet_out", "verify", "NoAction", "static_assert"];
 
-/// `v1model.p4`.
+/// The names that `v1model.p4` declares.
 const V1MODEL: &[&str] = &[
     "PortId_t",
     "standard_metadata_t",
@@ -49,7 +49,7 @@ const V1MODEL: &[&str] = &[
     "V1Switch",
 ];
 
-/// `tna.p4`.
+/// The names that `tna.p4` declares.
 const TNA: &[&str] = &[
     "PortId_t",
     "MulticastGroupId_t",
@@ -129,7 +129,7 @@ const TNA: &[&str] = &[
     "MultiParserSwitch",
 ];
 
-/// What `t2na.p4` has beyond that.
+/// The names that `t2na.p4` declares beyond those.
 const T2NA: &[&str] = &[
     "CloneId_t",
     "ghost_intrinsic_metadata_t",
@@ -154,7 +154,7 @@ const T2NA: &[&str] = &[
     "GhostT",
 ];
 
-/// Whether an include file of the architecture declares `name`.
+/// Returns true if an include file of the architecture declares `name`.
 pub(super) fn declares(arch: Arch, name: &str) -> bool {
     let own: &[&[&str]] = match arch {
         Arch::V1Model => &[V1MODEL],

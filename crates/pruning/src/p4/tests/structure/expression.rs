@@ -2,7 +2,7 @@
 
 use super::{Fallible, HashCall, Reader, Type, unify};
 
-/// How tightly an operator binds; `&`, `|` and `^` do more than comparisons, unlike in C.
+/// Returns the precedence of an operator; `&`, `|` and `^` bind tighter than comparisons, unlike in C.
 fn precedence(operator: &str) -> Option<u8> {
     Some(match operator {
         "||" => 1,
@@ -110,7 +110,7 @@ impl Reader {
         bits.map_or(Ok(value.clone()), |bits| unify(&value, &Type::Bits(bits)))
     }
 
-    /// A name with its members, slices and calls.
+    /// Reads a name with its members, slices and calls.
     fn access(&mut self) -> Fallible<Type> {
         let name = self.word()?;
         if self.peek(0) == "(" {
@@ -160,7 +160,7 @@ impl Reader {
         Ok(local.kind.clone())
     }
 
-    /// What is written to: a local is not read by it.
+    /// Reads the target of an assignment; this does not count as a read of a local.
     pub(super) fn target(&mut self) -> Fallible<Type> {
         if matches!(self.peek(1), "=" | ",") {
             let name = self.word()?;

@@ -1,5 +1,5 @@
-//! Reads the P4_16 that is printed as a compiler does: names, types, widths. It knows no more of the
-//! language than the printer writes.
+//! Parses the printed P4_16 like a compiler: names, types, widths. It supports only the part of the language that the
+//! printer writes.
 
 mod architecture;
 mod expression;
@@ -10,12 +10,12 @@ use std::collections::{HashMap, HashSet};
 use super::Arch;
 use tokens::{Token, tokens};
 
-/// What of a program the tests look at.
+/// The parts of a program that the tests examine.
 #[derive(Debug, Default)]
 pub(super) struct Structure {
     /// The calls of `hash`, in the order of the text.
     pub hash_calls: Vec<HashCall>,
-    /// The widths of the fields and the arguments that a table's entries give.
+    /// For each table, the widths of the fields and arguments in its entries.
     pub tables: HashMap<String, Vec<u32>>,
     pub actions: HashMap<String, Vec<Type>>,
 }
@@ -28,7 +28,7 @@ pub(super) struct HashCall {
     pub algorithm: String,
 }
 
-/// A type, as far as the text needs them.
+/// A type, as far as the printed text needs it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Type {
     Bits(u32),
@@ -43,13 +43,13 @@ pub(super) enum Type {
 
 struct Local {
     kind: Type,
-    /// The line of its declaration, if somebody must read it.
+    /// The line of its declaration, if it must be read.
     unread: Option<usize>,
 }
 
 type Fallible<T = ()> = Result<T, String>;
 
-/// Reads a program, or says what a compiler would complain of.
+/// Parses a program, or returns an error that a compiler would report.
 pub(super) fn read(text: &str, arch: Arch) -> Fallible<Structure> {
     let (tokens, includes) = tokens(text);
     if includes != ["core.p4".to_owned(), format!("{arch}.p4")] {
@@ -146,7 +146,7 @@ impl Reader {
                 "parser" => self.parser()?,
                 "control" => self.control()?,
                 _ => {
-                    // A package, of parsers and controls.
+                    // This is a package, made of parsers and controls.
                     self.at -= 1;
                     let package = self.word()?;
                     self.of_architecture(&package)?;
@@ -226,7 +226,7 @@ impl Reader {
         Ok(Type::Named(kind, arguments))
     }
 
-    /// Parameters, declared in the innermost scope.
+    /// Parses parameters, and declares them in the innermost scope.
     fn parameters(&mut self) -> Fallible<Vec<Type>> {
         let mut kinds = Vec::new();
         self.expect("(")?;
@@ -384,7 +384,7 @@ impl Reader {
         Ok(())
     }
 
-    /// `Extern<types>(arguments) name;`, with an implementation of its method if it is abstract.
+    /// Parses `Extern<types>(arguments) name;`, with an implementation of its method if it is abstract.
     fn instance(&mut self) -> Fallible {
         let kind = self.kind()?;
         let arguments = self.arguments()?;
@@ -473,7 +473,7 @@ impl Reader {
     }
 }
 
-/// The type of two sides that must have one.
+/// Returns the common type of two sides that must have the same.
 fn unify(a: &Type, b: &Type) -> Fallible<Type> {
     match (a, b) {
         (Type::Any, other) | (other, Type::Any) => Ok(other.clone()),

@@ -1,4 +1,4 @@
-//! Words, numbers and signs.
+//! The lexer: words, numbers and signs.
 
 /// A token with the line that it is in.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,7 +20,7 @@ impl Token {
 /// Signs of several characters, the longest first. `>>` is two: it also ends `register<bit<32>>`.
 const SIGNS: [&str; 9] = ["|+|", "|-|", "++", "==", "!=", "<=", ">=", "&&", "||"];
 
-/// The tokens of a program, and the files that it includes.
+/// Returns the tokens of a program, and the files that it includes.
 pub(super) fn tokens(text: &str) -> (Vec<Token>, Vec<String>) {
     let (mut tokens, mut includes) = (Vec::new(), Vec::new());
     for (number, line) in text.lines().enumerate() {
