@@ -76,8 +76,8 @@ impl<S> Alternative<S> {
     }
 }
 
-/// `select: 1.58 s, $0.0155, 96 requests, 76.2 KiB over the link, bound by store scan (modelled for
-/// paper)`
+/// Formats as `select: 1.58 s, $0.0155, 96 requests, 76.2 KiB over the link, bound by store scan (modelled for
+/// paper)`.
 impl<S: fmt::Display> fmt::Display for Alternative<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(

@@ -58,7 +58,7 @@ pub struct ScanDemand {
     /// Additional bytes that GET fetches: a Parquet reader fetches small gaps between column chunks instead of
     /// sending another request.
     pub gaps: Bytes,
-    /// Rows in the objects.
+    /// The number of rows in the objects.
     pub rows: Rows,
     /// The part of the objects that the store reads for a statement, if indexes spare it the rest.
     pub looked_up: Option<LookedUp>,

@@ -251,7 +251,7 @@ codes! {
     ParseExpectedTypeName => Statement,
     /// CASE has no WHEN.
     ParseExpectedWhenClause => Statement,
-    /// A wildcard where only a value can stand.
+    /// A wildcard in the place of a value.
     ParseInvalidContextForWildcardInSelectList => Statement,
     /// A path continues with something that is not a step.
     ParseInvalidPathComponent => Statement,
@@ -265,23 +265,23 @@ codes! {
     ParseNonUnaryAgregateFunctionCall => Statement,
     /// The SELECT list is not followed by FROM.
     ParseSelectMissingFrom => Statement,
-    /// A keyword stands where it cannot.
+    /// A keyword is in an invalid place.
     ParseUnExpectedKeyword => Statement,
-    /// An operator stands where it cannot.
+    /// An operator is in an invalid place.
     ParseUnexpectedOperator => Statement,
-    /// A literal or name stands where it cannot.
+    /// A literal or name is in an invalid place.
     ParseUnexpectedTerm => Statement,
-    /// A token stands where it cannot.
+    /// A token is in an invalid place.
     ParseUnexpectedToken => Statement,
     /// An operator that is not in the dialect, such as `||`.
     ParseUnknownOperator => Statement,
-    /// An alias stands where none can.
+    /// An alias is in an invalid place.
     ParseUnsupportedAlias => Statement,
     /// `f(*)` for a function other than COUNT.
     ParseUnsupportedCallWithStar => Statement,
     /// A form of CASE that is not supported.
     ParseUnsupportedCase => Never("both forms of CASE are supported"),
-    /// A clause of CASE stands where it cannot.
+    /// A clause of CASE is in an invalid place.
     ParseUnsupportedCaseClause => Statement,
     /// GROUP BY a literal.
     ParseUnsupportedLiteralsGroupBy => Never("GROUP BY is refused as ParseUnsupportedSyntax"),
@@ -293,7 +293,7 @@ codes! {
     ParseUnsupportedToken => Statement,
     /// The object ends within its compressed data.
     TruncatedInput => Data,
-    /// The caller may not do this.
+    /// The caller is not authorized.
     UnauthorizedAccess => Never("the S3 server around Select answers that by itself, as AccessDenied"),
     /// The object is not in the format that the request names.
     UnrecognizedFormatException => Never("every format has a code of its own for what is not in it"),
@@ -305,7 +305,7 @@ codes! {
     UnsupportedRangeHeader => Request,
     /// ScanRange with an input that cannot be split.
     UnsupportedScanRangeInput => Request,
-    /// An aggregate where none can stand.
+    /// An aggregate is in an invalid place.
     UnsupportedSqlOperation => Statement,
     /// Aggregates and plain columns in one SELECT list.
     UnsupportedSqlStructure => Statement,

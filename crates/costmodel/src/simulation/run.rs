@@ -18,7 +18,7 @@ const COMMON: usize = 3;
 enum Event {
     /// A step begins, or its next part does.
     Begin(usize),
-    /// The first requests of a phase can be sent.
+    /// A phase has waited for its dependent requests and can send the others.
     Open(usize),
     /// A request reaches the store.
     Send(usize),

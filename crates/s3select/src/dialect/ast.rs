@@ -260,15 +260,15 @@ pub enum Aggregate {
 /// The scalar functions other than CAST.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Function {
-    /// `COALESCE(a, b, …)`
+    /// `COALESCE(a, b, …)`: the first argument that is neither NULL nor MISSING
     Coalesce,
-    /// `NULLIF(a, b)`
+    /// `NULLIF(a, b)`: NULL if both are the same, otherwise `a`
     NullIf,
-    /// `CHAR_LENGTH(s)`, `CHARACTER_LENGTH(s)`
+    /// `CHAR_LENGTH(s)` or `CHARACTER_LENGTH(s)`: the number of characters
     CharLength,
-    /// `LOWER(s)`
+    /// `LOWER(s)`: the text in lower case
     Lower,
-    /// `UPPER(s)`
+    /// `UPPER(s)`: the text in upper case
     Upper,
     /// `SUBSTRING(s FROM start [FOR length])` or `SUBSTRING(s, start [, length])`
     Substring,
@@ -278,19 +278,19 @@ pub enum Function {
     DateAdd(DatePart),
     /// `DATE_DIFF(part, from, to)`; the arguments are `(from, to)`
     DateDiff(DatePart),
-    /// `EXTRACT(part FROM timestamp)`
+    /// `EXTRACT(part FROM timestamp)`: one part as a number
     Extract(DatePart),
-    /// `TO_STRING(timestamp, pattern)`
+    /// `TO_STRING(timestamp, pattern)`: the timestamp as text
     ToString,
-    /// `TO_TIMESTAMP(s)`
+    /// `TO_TIMESTAMP(s)`: the timestamp in a text
     ToTimestamp,
-    /// `UTCNOW()`
+    /// `UTCNOW()`: the time of the statement
     UtcNow,
     /// `BLOOM_CONTAINS(bits, hashes, seed, x)`, an extension of this project
     /// ([`Extension::Bloom`](crate::profile::Extension::Bloom)). [`BloomFilter`](crate::value::BloomFilter) defines
     /// its meaning.
     BloomContains,
-    /// `[a, b, …]`, possibly empty
+    /// `[a, b, …]`, a list, which may be empty
     List,
 }
 

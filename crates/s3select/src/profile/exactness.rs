@@ -15,7 +15,7 @@ pub enum Exactness {
     ///
     /// For anything but a filter, such as an aggregate, this is no better than [`Exactness::No`].
     Superset,
-    /// The result is that of SQL, and of this project's own evaluator.
+    /// The result equals SQL's and that of this project's own evaluator.
     Exact,
 }
 

@@ -136,8 +136,8 @@ impl EndpointProfile {
             exactness: vec![
                 // It is not documented whether IS NULL is TRUE for a missing JSON field.
                 ExactnessRule::new(&[IsNull], &[], Exactness::No).only(&[DataFormat::JsonLines]),
-                // The text of a CSV field is returned unchanged, whatever its type. So is a JSON string, which is the
-                // form of a date.
+                // The text of a CSV field is returned unchanged, whatever its type. JSON strings are returned
+                // unchanged as well, and dates are strings there.
                 ExactnessRule::new(&[Project], &[], Exactness::Exact).only(&[DataFormat::Csv]),
                 ExactnessRule::new(&[Project], &[Date, Timestamp], Exactness::Exact)
                     .only(&[DataFormat::JsonLines]),

@@ -110,8 +110,8 @@ pub enum DataFormat {
     Parquet,
 }
 
-/// Classes of types that a store treats alike. The class of a value is that of the column's declared type: in CSV all
-/// values are text, and the statement contains the CAST.
+/// Classes of types that a store treats alike. The declared type of a column decides its class: in CSV all values are
+/// text, and the statement contains the CAST.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TypeClass {
