@@ -143,7 +143,7 @@ pub struct ClientRates {
     /// The cores of one machine that scan.
     #[serde(deserialize_with = "data::at_once")]
     pub cores: NonZeroU32,
-    /// The number of machines that run parts of a query. Each has this number of cores, its own link and as many
+    /// The number of machines that run parts of a query. Each has [`Self::cores`] cores, its own link and its own
     /// requests in flight. If left out, it is one.
     #[serde(default = "one", deserialize_with = "data::at_once")]
     pub machines: NonZeroU32,
@@ -223,7 +223,7 @@ impl ClientRates {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HardwareProfile {
-    /// The profile's name, which options select it by and predictions show.
+    /// The profile's name, as options take it and predictions show it.
     #[serde(deserialize_with = "data::text")]
     pub name: String,
     /// The date of the constants: year, or year and month.
