@@ -1,16 +1,17 @@
-//! Where a strategy starts to pay: closed formulas, with no plan and no prediction behind them.
+//! Break-even points: closed formulas for when a strategy starts to pay, without a plan or a prediction.
 
 use std::time::Duration;
 
 use crate::rate::seconds;
 use crate::{Bytes, BytesPerSecond, Dollars, PriceBook, Requests, Rows};
 
-/// The ingest rate above which S3 Select cannot be cheaper than GET, however little it returns.
+/// The client's ingest rate above which S3 Select cannot be cheaper than GET, however little it returns.
 ///
-/// Select pays the scan fee to save the client's machine the time of loading. Per GiB that fee buys
-/// `p_scan / p_machine` seconds of the machine, so a client that loads a GiB faster than that saves
-/// less than it pays. None where the scan or the machine costs nothing, or the store does not sell
-/// Select. Transfer fees are not part of this: where data that leaves pays, Select saves them too.
+/// Select charges a scan fee and saves time of the client's machine. One GiB of scan fee buys `p_scan / p_machine`
+/// seconds of the machine. A client that loads a GiB faster than that saves less than it pays.
+///
+/// Returns `None` if the scan or the machine is free, or if the store does not sell Select. Transfer fees are not
+/// included: if data that leaves the region is billed, Select saves that as well.
 ///
 /// ```
 /// use sluicegate_costmodel::{PriceBook, break_even};
@@ -25,40 +26,41 @@ pub fn select_ingest_rate(prices: &PriceBook) -> Option<BytesPerSecond> {
     Some(Bytes::gib(1) / saved)
 }
 
-/// The seconds of the client's machine that S3 Select must save per GiB it scans to be cheaper than
-/// GET. None as for [`select_ingest_rate`].
+/// The seconds of the client's machine that S3 Select must save per scanned GiB to be cheaper than GET.
+///
+/// Returns `None` in the cases of [`select_ingest_rate`].
 #[must_use]
 pub fn select_seconds_per_gib(prices: &PriceBook) -> Option<Duration> {
     let time = read(prices)? / prices.compute.per_second();
     (time.is_finite() && time > 0.0).then(|| seconds(time))
 }
 
-/// The fee per GiB that Select reads, of what is not compressed. What the store computes comes on top
-/// where it is billed.
+/// The fee per GiB that Select reads from uncompressed objects, without any charge for the store's cores.
 fn read(prices: &PriceBook) -> Option<Dollars> {
     prices.select.map(|select| select.scanned + select.processed)
 }
 
-/// The number of rows up to which one GET per row, found by an index, costs less in requests than
-/// the fee for scanning the table with S3 Select. None where requests are free or Select is not
-/// sold.
+/// The number of rows up to which an index with one GET per row costs less in requests than an S3 Select scan of the
+/// table costs in scan fees.
+///
+/// Returns `None` if requests are free or Select is not sold.
 #[must_use]
 pub fn index_rows(prices: &PriceBook, table: Bytes) -> Option<Rows> {
     let rows = read(prices)? * table.as_gib() / (prices.requests.get / 1000.0);
     rows.is_finite().then_some(Rows(rows as u64))
 }
 
-/// The sample that makes a top-K by sampling return the fewest bytes: `√(K·N/α)` rows.
+/// The sample size, `√(K·N/α)` rows, at which a sampling top-K returns the fewest bytes.
 ///
-/// Phase 1 returns the order column of a sample, a fraction α of each row's bytes; phase 2 all rows
-/// beyond the K-th of the sample, about K·N/S of them. Between K and N rows.
+/// Phase 1 returns the order column of the sample, a fraction α of each row's bytes. Phase 2 returns all rows beyond
+/// the K-th of the sample, about K·N/S of them. The result is between K and N rows.
 #[must_use]
 pub fn top_k_sample(k: Rows, rows: Rows, order_fraction: f64) -> Rows {
     let sample = (k.as_f64() * rows.as_f64() / order_fraction).sqrt();
     Rows::from_f64(sample).clamp(k.min(rows), rows)
 }
 
-/// The bytes that a top-K returns with [`top_k_sample`]: `2·B·√(α·K·N)` for rows of B bytes.
+/// The bytes that a top-K returns with a sample of [`top_k_sample`] rows: `2·B·√(α·K·N)` for rows of B bytes.
 #[must_use]
 pub fn top_k_returned(k: Rows, rows: Rows, order_fraction: f64, bytes_per_row: f64) -> Bytes {
     Bytes::from_f64(2.0 * bytes_per_row * (order_fraction * k.as_f64() * rows.as_f64()).sqrt())
@@ -66,7 +68,7 @@ pub fn top_k_returned(k: Rows, rows: Rows, order_fraction: f64, bytes_per_row: f
 
 /// The number of keys that a Bloom filter of this many bits holds at this false-positive rate: `m·ln²2/|ln p|`.
 ///
-/// The rate is between 0 and 1, both excluded; any other makes no filter, and holds no keys.
+/// The rate must lie strictly between 0 and 1; any other rate returns 0 keys.
 #[must_use]
 pub fn bloom_keys(bits: u64, false_positives: f64) -> u64 {
     if false_positives > 0.0 && false_positives < 1.0 {
@@ -77,14 +79,15 @@ pub fn bloom_keys(bits: u64, false_positives: f64) -> u64 {
     }
 }
 
-/// The false-positive rate of a Bloom filter at which a join takes the least time, or the fewest dollars:
-/// `p = probe / (ln 2 · (1 − selectivity) · row)`, at most 1, where no filter at all is best.
+/// The false-positive rate of a Bloom filter that minimises a join's time or dollars: `p = probe / (ln 2 · (1 −
+/// selectivity) · row)`, at most 1. At 1, no filter is best.
 ///
-/// Each of the `log₂(1/p)` hash functions takes `probe` for each row that the store scans, in seconds or
-/// dollars. Each row that it returns takes `row`: over the link and here. `selectivity` is the part of the
-/// rows that the join keeps. Holds for a store that evaluates all hash functions for every row; one that
-/// stops at the first bit that is not set evaluates about two, whatever p, and p may be as small as fits
-/// ([`bloom_keys`]).
+/// `probe` is the seconds or dollars of one hash function for one scanned row; there are `log₂(1/p)` functions. `row`
+/// is the seconds or dollars of one returned row, on the link and in the client. `selectivity` is the fraction of
+/// rows that the join keeps.
+///
+/// The formula holds for a store that evaluates all hash functions for every row. A store that stops at the first
+/// unset bit evaluates about two of them whatever p is, so p may be as small as fits ([`bloom_keys`]).
 #[must_use]
 pub fn bloom_false_positives(probe: f64, row: f64, selectivity: f64) -> f64 {
     let returned = std::f64::consts::LN_2 * (1.0 - selectivity).max(0.0) * row;
@@ -92,17 +95,20 @@ pub fn bloom_false_positives(probe: f64, row: f64, selectivity: f64) -> f64 {
     if rate.is_nan() { 1.0 } else { rate.clamp(0.0, 1.0) }
 }
 
-/// The most groups that CASE columns in the store are computed for sooner than all rows are grouped here.
+/// The largest number of groups for which CASE columns in the store take less time than grouping all rows in the
+/// client.
 ///
-/// `here` is the time of grouping here, `scan` that of the store's scans, without any group, and `each`
-/// what a group adds: rows · aggregates · time of a CASE column, by the store's cores side by side.
+/// `here` is the time of grouping in the client, `scan` the store's scan time without any group. `each` is the time
+/// that one group adds: rows · aggregates · time of a CASE column, divided among the store's cores.
 #[must_use]
 pub fn groups_in_time(here: Duration, scan: Duration, each: Duration) -> u64 {
     groups(here.as_secs_f64() - scan.as_secs_f64(), each)
 }
 
-/// The most groups for which that is cheaper, too: `scanned` bytes in the store are to be paid, and what
-/// remains of the time saved is paid for by the client's machine. None as for [`select_ingest_rate`].
+/// The largest number of groups for which CASE columns in the store also cost less.
+///
+/// The store's scan of `scanned` bytes is billed; the client's machine is billed for the time that is not saved.
+/// Returns `None` in the cases of [`select_ingest_rate`].
 #[must_use]
 pub fn groups_in_dollars(
     prices: &PriceBook,
@@ -117,11 +123,11 @@ pub fn groups_in_dollars(
 
 fn groups(saved: f64, each: Duration) -> u64 {
     let groups = saved / each.as_secs_f64();
-    // Groups that take no time are as many as one likes.
+    // If groups take no time, their number is unlimited.
     if groups.is_nan() { u64::MAX } else { groups.max(0.0) as u64 }
 }
 
-/// The requests, in flight at once, that fill a link: rate × (latency + size/connection) / size.
+/// The number of concurrent requests that fill a link: rate × (latency + size/connection) / size.
 #[must_use]
 pub fn requests_in_flight(
     link: BytesPerSecond,
@@ -146,7 +152,7 @@ mod tests {
         assert_eq!(format!("{:.2}", saved.as_secs_f64()), "3.38");
     }
 
-    /// The formula agrees with the bills it stands for.
+    /// Checks the formula against the two bills that it compares.
     #[test]
     fn at_the_break_even_both_bills_are_equal() {
         use crate::Work;
@@ -175,7 +181,7 @@ mod tests {
         assert_eq!(index_rows(PriceBook::by_name("free").unwrap(), Bytes::gib(1)), None);
     }
 
-    /// 7.25 GB of lineitem: 33 760 rows, a selectivity of 5.6e-4 among 60 million.
+    /// For 7.25 GB of lineitem: 33 760 rows, a selectivity of 5.6e-4 among 60 million.
     #[test]
     fn an_index_pays_for_few_rows() {
         let rows = index_rows(PriceBook::paper(), Bytes(7_250_000_000)).unwrap();
@@ -194,7 +200,7 @@ mod tests {
         assert_eq!(top_k_sample(Rows(5), Rows(5), 1.0), Rows(5));
     }
 
-    /// The 256 KiB that AWS allows a statement, all of them bits.
+    /// Fills the 256 KiB that AWS allows for a statement with bits only.
     #[test]
     fn a_statement_holds_so_many_bloom_keys() {
         let bits = 256 * 1024;
@@ -220,15 +226,15 @@ mod tests {
                 assert!(seconds(best) < seconds(other), "{other}");
             }
         }
-        // The slower client's published optimum is 0.01, of 0.0001, 0.001, 0.01, 0.1, 0.3 and 0.5.
+        // The slower client's published optimum is 0.01, from 0.0001, 0.001, 0.01, 0.1, 0.3 and 0.5.
         assert_eq!(bloom_false_positives(1.0, 1e-9, 0.5), 1.0);
         assert_eq!(bloom_false_positives(1.0, 1.0, 1.0), 1.0);
         assert_eq!(bloom_false_positives(0.0, 0.0, 0.0), 1.0);
         assert_eq!(bloom_false_positives(0.0, 1.0, 0.0), 0.0);
     }
 
-    /// PushdownDB, section VI: of four aggregates over 64 million rows, costs are close until eight groups;
-    /// S3 takes as long as a filtered load at twelve, and as loading everything at 24.
+    /// PushdownDB, section VI, with four aggregates over 64 million rows: costs are close up to eight groups. S3
+    /// takes as long as a filtered load at twelve groups, and as long as loading everything at 24.
     #[test]
     fn groups_in_the_store_pay_while_they_are_few() {
         let seconds = Duration::from_secs_f64;
@@ -244,7 +250,7 @@ mod tests {
         assert_eq!(groups_in_time(server, server, Duration::ZERO), u64::MAX);
     }
 
-    /// 10 Gbit/s with 30 ms to the first byte and 50 MiB/s per connection.
+    /// A link of 10 Gbit/s with 30 ms to the first byte and 50 MiB/s per connection.
     #[test]
     fn small_requests_need_many_in_flight() {
         for (mib, expected) in [(1, 60), (8, 29), (16, 27), (64, 25)] {

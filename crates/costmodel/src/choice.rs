@@ -1,4 +1,4 @@
-//! The best of several strategies, and what was rejected.
+//! Chooses the best of several strategies and keeps the rejected ones.
 
 use std::fmt;
 
@@ -7,33 +7,32 @@ use crate::{
     predict,
 };
 
-/// Predicted times that differ by so little, as a part of the shorter one, do not tell which strategy is
-/// faster.
+/// The relative difference below which two predicted times count as equal, as a fraction of the shorter one.
 pub const ALIKE: f64 = 0.05;
 
-/// A strategy and what it would ask for.
+/// A strategy and the requests it would send, before any prediction.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Candidate<S> {
-    /// Which strategy.
+    /// The strategy, in the caller's own type.
     pub strategy: S,
-    /// What it asks for.
+    /// The phases of the strategy, in their order.
     pub steps: Steps,
 }
 
 /// A strategy with its predicted numbers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Alternative<S> {
-    /// Which strategy.
+    /// The strategy, in the caller's own type.
     pub strategy: S,
-    /// What it asks for, so that it can be priced again.
+    /// The phases of the strategy, kept so that it can be priced again.
     pub steps: Steps,
-    /// What it would do; its `wall` is the predicted time, `store` that of the store's cores.
+    /// The predicted work; `wall` is the predicted time, `store` the time of the store's cores.
     pub work: Work,
-    /// How long it would take, phase by phase.
+    /// The predicted time, phase by phase.
     pub time: Prediction,
-    /// What it would cost.
+    /// The predicted bill.
     pub cost: Cost,
-    /// What these numbers rest on: the hardware profile.
+    /// The source of these numbers: the hardware profile.
     pub provenance: Provenance,
 }
 
@@ -48,9 +47,10 @@ impl<S> Alternative<S> {
         Self { strategy, steps, work, time, cost, provenance: hardware.provenance() }
     }
 
-    /// The same strategy with the numbers of this hardware and these prices. Its steps stay as they
-    /// are, also where hardware or prices once decided them: how large a gap between two ranges is read,
-    /// how large a sample is.
+    /// Recomputes the numbers of this strategy for this hardware and these prices.
+    ///
+    /// The steps stay as they are, even if hardware or prices decided them earlier: the largest gap between two
+    /// ranges that is read, the size of a sample.
     #[must_use]
     pub fn repriced(&self, hardware: &HardwareProfile, prices: &PriceBook) -> Self
     where
@@ -59,7 +59,7 @@ impl<S> Alternative<S> {
         Self::new(self.candidate(), hardware, prices)
     }
 
-    /// The strategy and what it asks for, without the numbers.
+    /// The strategy and its steps, without the numbers.
     #[must_use]
     pub fn candidate(&self) -> Candidate<S>
     where
@@ -68,7 +68,7 @@ impl<S> Alternative<S> {
         Candidate { strategy: self.strategy.clone(), steps: self.steps.clone() }
     }
 
-    /// The same numbers under another name.
+    /// Replaces the strategy and keeps the numbers.
     #[must_use]
     pub fn with_strategy<R>(self, strategy: R) -> Alternative<R> {
         let Self { strategy: _, steps, work, time, cost, provenance } = self;
@@ -76,8 +76,8 @@ impl<S> Alternative<S> {
     }
 }
 
-/// `select: 1.58 s, $0.0155, 96 requests, 76.2 KiB over the link, bound by store scan (modelled for
-/// paper)`
+/// Formats as `select: 1.58 s, $0.0155, 96 requests, 76.2 KiB over the link, bound by store scan (modelled for
+/// paper)`.
 impl<S: fmt::Display> fmt::Display for Alternative<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
@@ -96,14 +96,14 @@ impl<S: fmt::Display> fmt::Display for Alternative<S> {
     }
 }
 
-/// The strategy chosen, and those rejected with their numbers.
+/// The chosen strategy, and the rejected ones with their numbers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Choice<S> {
-    /// What was minimised.
+    /// The quantity that was minimised.
     pub objective: Objective,
-    /// The best.
+    /// The best alternative by [`Self::objective`].
     pub chosen: Alternative<S>,
-    /// The others, best first, as they were compared.
+    /// The other alternatives, best first.
     pub rejected: Vec<Alternative<S>>,
 }
 
@@ -113,7 +113,7 @@ impl<S> Choice<S> {
         std::iter::once(&self.chosen).chain(&self.rejected)
     }
 
-    /// The same strategies, compared on this hardware and at these prices; see [`rechoose`].
+    /// Compares the same strategies on this hardware and at these prices; see [`rechoose`].
     #[must_use]
     pub fn repriced(
         &self,
@@ -128,9 +128,10 @@ impl<S> Choice<S> {
     }
 }
 
-/// Compares strategies again, on other hardware or at other prices. Those that ask for S3 Select are
-/// left out where the book does not sell it; none if nothing remains. Of equals, the one named first
-/// wins.
+/// Compares strategies again, on other hardware or at other prices.
+///
+/// Strategies that use S3 Select are left out if the price book does not sell it. Returns `None` if no strategy
+/// remains. The first of several equal strategies wins.
 #[must_use]
 pub fn rechoose<'a, S: Clone + 'a>(
     alternatives: impl IntoIterator<Item = &'a Alternative<S>>,
@@ -146,8 +147,10 @@ pub fn rechoose<'a, S: Clone + 'a>(
     Some(choose(first, possible, hardware, prices, objective))
 }
 
-/// Compares strategies. The first, `fallback`, is always possible; of equals, the one named first
-/// wins. Of those whose times are [alike](ALIKE), the cheapest wins.
+/// Compares strategies and chooses the best by this objective.
+///
+/// The first, `fallback`, is always possible. Among strategies whose times are [alike](ALIKE), the cheapest wins; the
+/// first of several equal strategies wins.
 #[must_use]
 pub fn choose<S>(
     fallback: Candidate<S>,
@@ -164,8 +167,10 @@ pub fn choose<S>(
     Choice { objective, chosen, rejected: all }
 }
 
-/// Sorts what takes so many seconds and dollars: by score, and by dollars what is alike if it is time that
-/// is minimised. Equals keep their order.
+/// Sorts items by the score of their seconds and dollars, best first.
+///
+/// If time is minimised, items whose times are alike the shortest one are sorted by dollars. Equal items keep
+/// their order.
 pub(crate) fn sort_best_first<T>(
     all: &mut [T],
     objective: Objective,
@@ -219,11 +224,11 @@ mod tests {
         ] {
             order(objective, PriceBook::paper(), &expected);
         }
-        // All cost nothing: time decides.
+        // Everything is free, so time decides.
         order(Objective::Dollars, PriceBook::by_name("free").unwrap(), &expected);
     }
 
-    /// By time, a little less of it does not matter where it costs more.
+    /// With the objective of time, a slightly shorter time does not win if it costs more.
     #[test]
     fn of_times_that_are_alike_the_cheapest_wins() {
         let way = |strategy, mib, scanned| {

@@ -1,4 +1,4 @@
-//! Where a hardware profile and a price book keep their constants, by key.
+//! Maps the keys of hardware profiles and price books to the fields that hold their constants.
 
 use std::num::NonZeroU32;
 use std::time::Duration;
@@ -6,24 +6,24 @@ use std::time::Duration;
 use crate::data::Range;
 use crate::{BytesPerSecond, Dollars, HardwareProfile, PriceBook};
 
-/// Where a profile keeps a constant.
+/// Access to one field of a profile, by the type of its value.
 #[derive(Clone, Copy)]
 pub(crate) enum Place {
     Rate(fn(&mut HardwareProfile) -> &mut BytesPerSecond),
-    /// What may be left out.
+    /// An optional rate.
     SomeRate(fn(&mut HardwareProfile) -> &mut Option<BytesPerSecond>),
     Seconds(fn(&mut HardwareProfile) -> &mut Duration),
-    /// What may be left out.
+    /// An optional time.
     SomeSeconds(fn(&mut HardwareProfile) -> &mut Option<Duration>),
     AtOnce(fn(&mut HardwareProfile) -> &mut NonZeroU32),
     Number(Range, fn(&mut HardwareProfile) -> &mut f64),
-    /// What may be left out.
+    /// An optional number.
     SomeNumber(Range, fn(&mut HardwareProfile) -> &mut Option<f64>),
 }
 
 use Place::{AtOnce, Number, Rate, Seconds, SomeNumber, SomeRate, SomeSeconds};
 
-/// The constants of a profile, in the order of its file. Those of a table follow each other.
+/// The constants of a profile, in the order of its file. Constants of one table are adjacent.
 pub(crate) static OF_HARDWARE: [(&str, Place); 35] = [
     ("link.bytes_per_second", Rate(|it| &mut it.link.bytes_per_second)),
     ("link.connection_bytes_per_second", Rate(|it| &mut it.link.connection_bytes_per_second)),
@@ -63,7 +63,7 @@ pub(crate) static OF_HARDWARE: [(&str, Place); 35] = [
 ];
 
 impl Place {
-    /// The value; none if the profile leaves it out.
+    /// The constant's value, or `None` if the profile leaves it out.
     pub(crate) fn get(self, profile: &mut HardwareProfile) -> Option<f64> {
         Some(match self {
             Rate(place) => place(profile).0,
@@ -76,7 +76,7 @@ impl Place {
         })
     }
 
-    /// What values it may have.
+    /// The range of values that the constant accepts.
     pub(crate) fn range(self) -> Range {
         match self {
             Rate(_) | SomeRate(_) => Range::Rate,
@@ -86,7 +86,7 @@ impl Place {
         }
     }
 
-    /// Sets a value within its range: times to the nanosecond, numbers of things to a whole one.
+    /// Sets a value that is within its range. Times are rounded to nanoseconds, counts to whole numbers.
     pub(crate) fn set(self, profile: &mut HardwareProfile, value: f64) {
         match self {
             Rate(place) => place(profile).0 = value,
@@ -102,7 +102,7 @@ impl Place {
     }
 }
 
-/// Where a book keeps a price; none if it does not sell that.
+/// Access to one price of a book. Returns `None` if the book does not sell the item.
 pub(crate) type PricePlace = fn(&mut PriceBook) -> Option<&mut Dollars>;
 
 /// The prices of a book, in the order of its file.

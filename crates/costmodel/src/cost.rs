@@ -1,4 +1,4 @@
-//! Work at a price.
+//! Bills for work at the prices of a book.
 
 use std::fmt;
 use std::iter::Sum;
@@ -6,7 +6,7 @@ use std::ops::{Add, AddAssign};
 
 use crate::{Bytes, Dollars, PriceBook, Requests, Work};
 
-/// What work costs, by the terms of the bill.
+/// A bill, split into its terms.
 ///
 /// ```text
 /// cost = requests/1000·p + scanned/2³⁰·p + processed/2³⁰·p + store/3600·p + returned/2³⁰·p
@@ -20,35 +20,35 @@ pub struct Cost {
     pub requests: Dollars,
     /// Bytes that S3 Select scanned.
     pub scanned: Dollars,
-    /// Bytes that S3 Select processed, where work is billed.
+    /// Bytes that S3 Select processed, for stores that bill their work.
     pub processed: Dollars,
-    /// The store's cores, where work is billed.
+    /// Time of the store's cores, for stores that bill their work.
     pub store_compute: Dollars,
     /// Bytes that S3 Select returned.
     pub returned: Dollars,
-    /// Bytes that GET retrieved, where the storage class bills them.
+    /// Bytes that GET retrieved, if the storage class bills them.
     pub retrieved: Dollars,
     /// Payload that left the store's region, by GET or Select.
     pub transfer: Dollars,
-    /// The client's machine, for as long as it took.
+    /// The client's machine, for the time of the query.
     pub compute: Dollars,
 }
 
 impl Cost {
-    /// The whole bill.
+    /// The sum of all terms.
     #[must_use]
     pub fn total(&self) -> Dollars {
         self.store() + self.compute
     }
 
-    /// The store's part of it: everything but the client's machine.
+    /// The store's part of the bill: everything except the client's machine.
     #[must_use]
     pub fn store(&self) -> Dollars {
         let select = self.scanned + self.processed + self.store_compute + self.returned;
         self.requests + select + self.retrieved + self.transfer
     }
 
-    /// The terms by name, in the order of the bill: those for work come last.
+    /// The terms with their names, in the order of the bill; the terms for work come last.
     #[must_use]
     pub fn terms(&self) -> [(&'static str, Dollars); 8] {
         [
@@ -93,7 +93,7 @@ impl Sum for Cost {
     }
 }
 
-/// `$0.0153 (requests $0.0000384, scanned $0.0145, compute $0.000816)`: terms of zero are left out.
+/// Formats as `$0.0153 (requests $0.0000384, scanned $0.0145, compute $0.000816)`; zero terms are left out.
 impl fmt::Display for Cost {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.total())?;
@@ -109,7 +109,7 @@ impl fmt::Display for Cost {
 }
 
 impl PriceBook {
-    /// What this work costs here.
+    /// The bill for this work at these prices.
     #[must_use]
     pub fn cost(&self, work: &Work) -> Cost {
         let per_thousand = |price: Dollars, count: Requests| price * (count.as_f64() / 1000.0);
@@ -208,8 +208,8 @@ mod tests {
         }
     }
 
-    /// The label in the paper's plot script for selectivity 1e-2 is $0.30; the time is predicted
-    /// from 6630 GET/s, fitted at 1e-3.
+    /// The label in the paper's plot script for selectivity 1e-2 is $0.30. The time is predicted from 6630 GET/s,
+    /// fitted at 1e-3.
     #[test]
     fn the_index_at_1e_2_costs_thirty_cents() {
         let seconds = 1.65 + 600_000.0 / 6630.0;
@@ -217,7 +217,7 @@ mod tests {
         assert_eq!(format!("{cents:.0}"), "30");
     }
 
-    /// With decimal gigabytes the paper's own numbers would not come out.
+    /// With decimal gigabytes the paper's numbers do not come out.
     #[test]
     fn a_billed_gigabyte_is_binary() {
         let cost = PriceBook::paper().cost(&s3_side(1.38, 600));
@@ -225,7 +225,7 @@ mod tests {
         assert!((LINEITEM.as_f64() / 1e9 * 0.2 + cost.compute.cents()) > 1.6);
     }
 
-    /// Each amount meets its own price and no other.
+    /// Charges each amount at its own price only.
     #[test]
     fn every_term_is_charged_once() {
         let book = PriceBook::parse(
@@ -265,8 +265,8 @@ mod tests {
         assert_eq!([cost, cost].into_iter().sum::<Cost>().total(), cost.total() * 2.0);
     }
 
-    /// What if PushdownDB's store had been paid for its work: 7.24 GiB at $0.0005, and the 94.6 s that
-    /// its cores take for two comparisons of each row, at $0.0665 an hour.
+    /// Prices PushdownDB's store as if it were paid for its work: 7.24 GiB at $0.0005, and the 94.6 s of core time
+    /// for two comparisons of each row, at $0.0665 an hour.
     #[test]
     fn a_store_may_be_paid_for_its_work() {
         use crate::{HardwareProfile, Rows, Scanned};
@@ -292,7 +292,7 @@ mod tests {
             let paper = PriceBook::paper().cost(&work(2));
             paper.requests + paper.compute
         });
-        // A plain scan is cheaper than at the published price, one that computes a lot dearer.
+        // A plain scan is cheaper than at the published price; a scan that computes a lot is dearer.
         let published = PriceBook::paper().cost(&work(2)).store();
         assert!(cost.store() < published && book.cost(&work(40)).store() > published);
     }

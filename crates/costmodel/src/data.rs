@@ -1,4 +1,4 @@
-//! Price books and hardware profiles are TOML: reading it, and saying what is wrong with it.
+//! Reads the TOML of price books and hardware profiles and reports errors with their line and key.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -9,19 +9,19 @@ use serde::{Deserialize, Deserializer};
 
 use crate::{BytesPerSecond, Dollars};
 
-/// A data file that cannot be used. Names the line and, where there is one, the key.
+/// A data file that cannot be used, with the line and, if there is one, the key of the error.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}{}: {message}", .key.as_ref().map(|key| format!(", `{key}`")).unwrap_or_default())]
 pub struct DataError {
-    /// The line, counted from 1.
+    /// The line of the error, counted from 1.
     pub line: usize,
-    /// The key on that line with its table: `requests.get`. None if the line has no key.
+    /// The key on that line with its table, such as `requests.get`. `None` if the line has no key.
     pub key: Option<String>,
-    /// What is wrong.
+    /// The error, in words.
     pub message: String,
 }
 
-/// Reads a data file.
+/// Parses a data file.
 pub(crate) fn parse<T: DeserializeOwned>(text: &str) -> Result<T, DataError> {
     toml::from_str(text).map_err(|error| {
         let start = error.span().map_or(0, |span| span.start);
@@ -30,7 +30,7 @@ pub(crate) fn parse<T: DeserializeOwned>(text: &str) -> Result<T, DataError> {
     })
 }
 
-/// Line number and key at a byte offset.
+/// The line number and key at a byte offset.
 fn position(text: &str, offset: usize) -> (usize, Option<String>) {
     let before = text.get(..offset).unwrap_or(text);
     let line = before.matches('\n').count();
@@ -50,44 +50,44 @@ fn position(text: &str, offset: usize) -> (usize, Option<String>) {
     (line + 1, key)
 }
 
-/// A data set that is part of this crate.
+/// Parses a data file that is part of this crate.
 #[expect(clippy::expect_used, reason = "the text is compiled in, and a test reads each one")]
 pub(crate) fn embedded<T: DeserializeOwned>(text: &'static str) -> T {
     parse(text).expect("embedded data is well-formed")
 }
 
-/// The dearest price: a mistake beyond any doubt, of which sums and products are still numbers.
+/// The largest accepted price. Larger prices are mistakes, and with this limit sums and products stay finite.
 const MOST_DOLLARS: f64 = 1e9;
-/// The slowest rate, per second: of bytes, of units of a resource.
+/// The slowest accepted rate, in bytes or units of a resource per second.
 const LEAST_RATE: f64 = 1.0;
-/// The fewest requests per second.
+/// The lowest accepted rate of requests, per second.
 const LEAST_REQUESTS: f64 = 0.001;
-/// The longest time that anything takes once: an hour.
+/// The longest accepted time of a single action: an hour.
 const MOST_SECONDS: f64 = 3600.0;
-/// The most cores, and requests in flight.
+/// The largest accepted number of cores, or of requests in flight.
 const MOST_AT_ONCE: u32 = 1_000_000;
 
-/// What values a constant may have.
+/// The values that a constant may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Range {
-    /// Dollars: from nothing to a billion.
+    /// Dollars, from 0 to a billion.
     Price,
-    /// Requests per second; infinity is no limit.
+    /// Requests per second; infinity means no limit.
     Requests,
-    /// Bytes, or units of a resource, per second; infinity is no limit.
+    /// Bytes, or units of a resource, per second; infinity means no limit.
     Rate,
-    /// How many there are at once.
+    /// A whole number of things that exist at the same time.
     AtOnce,
-    /// How many work at once, where some may slow each other down.
+    /// A number of cores that work at the same time. It need not be whole, because cores may slow each other down.
     Cores,
-    /// A time that something takes once.
+    /// The time of a single action.
     Seconds,
-    /// A fraction.
+    /// A fraction, 0 to 1.
     Fraction,
 }
 
 impl Range {
-    /// The least and the most.
+    /// The smallest and the largest value.
     pub(crate) fn bounds(self) -> (f64, f64) {
         match self {
             Self::Price => (0.0, MOST_DOLLARS),
@@ -99,13 +99,13 @@ impl Range {
         }
     }
 
-    /// What is wrong with a value that is out of bounds, or no number.
+    /// Returns the value, or an error message if it is out of bounds or not a number.
     pub(crate) fn check(self, value: f64) -> Result<f64, &'static str> {
         let (least, most) = self.bounds();
         if (least..=most).contains(&value) { Ok(value) } else { Err(self.expected()) }
     }
 
-    /// The nearest value that is allowed; NaN stays what it is.
+    /// The nearest allowed value; NaN is returned unchanged.
     pub(crate) fn clamp(self, value: f64) -> f64 {
         let (least, most) = self.bounds();
         value.clamp(least, most)
@@ -127,12 +127,12 @@ impl Range {
     }
 }
 
-/// A price.
+/// Deserializes a price.
 pub(crate) fn price<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Dollars, D::Error> {
     Range::Price.read(deserializer).map(Dollars)
 }
 
-/// A text to be shown: a terminal would take control characters for commands.
+/// Deserializes a text for display and rejects control characters, which a terminal would interpret.
 pub(crate) fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     let text = String::deserialize(deserializer)?;
     match text.chars().find(|c| c.is_control() && !matches!(c, '\n' | '\t')) {
@@ -143,12 +143,12 @@ pub(crate) fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String,
     }
 }
 
-/// Requests per second.
+/// Deserializes a number of requests per second.
 pub(crate) fn requests_rate<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
     Range::Requests.read(deserializer)
 }
 
-/// Units per second by the names of resources.
+/// Deserializes units per second by resource name.
 pub(crate) fn capacities<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<BTreeMap<String, f64>, D::Error> {
@@ -164,19 +164,19 @@ pub(crate) fn capacities<'de, D: Deserializer<'de>>(
     }
 }
 
-/// A data rate.
+/// Deserializes a data rate.
 pub(crate) fn rate<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BytesPerSecond, D::Error> {
     Range::Rate.read(deserializer).map(BytesPerSecond)
 }
 
-/// The same, where it may be left out.
+/// Deserializes an optional data rate.
 pub(crate) fn some_rate<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<BytesPerSecond>, D::Error> {
     rate(deserializer).map(Some)
 }
 
-/// How many there are at once.
+/// Deserializes a whole number of things that exist at the same time.
 pub(crate) fn at_once<'de, D: Deserializer<'de>>(deserializer: D) -> Result<NonZeroU32, D::Error> {
     match NonZeroU32::deserialize(deserializer)? {
         number if number.get() <= MOST_AT_ONCE => Ok(number),
@@ -184,36 +184,36 @@ pub(crate) fn at_once<'de, D: Deserializer<'de>>(deserializer: D) -> Result<NonZ
     }
 }
 
-/// How many work at once.
+/// Deserializes a number of cores.
 pub(crate) fn cores<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
     Range::Cores.read(deserializer)
 }
 
-/// A time that something takes once.
+/// Deserializes the time of a single action.
 pub(crate) fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
     Range::Seconds.read(deserializer).map(Duration::from_secs_f64)
 }
 
-/// The same, where it may be left out.
+/// Deserializes an optional time.
 pub(crate) fn some_duration<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<Duration>, D::Error> {
     duration(deserializer).map(Some)
 }
 
-/// A fraction.
+/// Deserializes a fraction.
 pub(crate) fn fraction<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
     Range::Fraction.read(deserializer)
 }
 
-/// The same of what may be left out.
+/// Deserializes an optional fraction.
 pub(crate) fn some_fraction<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<f64>, D::Error> {
     fraction(deserializer).map(Some)
 }
 
-/// Two bounds of a constant.
+/// The lower and the upper bound of a constant.
 #[derive(Deserialize)]
 #[serde(try_from = "[f64; 2]")]
 struct Bounds([f64; 2]);
@@ -231,7 +231,8 @@ impl TryFrom<[f64; 2]> for Bounds {
     }
 }
 
-/// Intervals of constants, by key: not below 0, the lower bound first; infinity is no bound.
+/// Deserializes intervals of constants by key. Bounds are at least 0, the lower bound comes first, and infinity means
+/// no bound.
 pub(crate) fn intervals<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<BTreeMap<String, [f64; 2]>, D::Error> {

@@ -1,15 +1,14 @@
-//! How far apart two ranges of an object may be to be read by one request.
+//! The largest gap between two ranges of an object that one request should still read through.
 
 use crate::{Bytes, HardwareProfile, Objective, PriceBook};
 
-/// Further apart than this, nothing is read together.
+/// The largest gap that is ever read, in bytes.
 const MOST: u64 = 64 * 1024 * 1024;
 
-/// The bytes between two ranges at which reading them is as dear as a second request, if `in_flight`
-/// requests are sent at once.
+/// The gap in bytes at which reading it costs as much as a second request, if `in_flight` requests are sent at once.
 ///
-/// A request takes its share of the latency, or of a second in which so many are admitted; it has its
-/// price. A byte takes the link and the parser, the slower of the two; it has the price of transfer.
+/// A request costs its share of the latency or of the request rate, whichever is larger, and its price. A byte costs
+/// time on the link or in the parser, whichever is slower, and the price of transfer.
 ///
 /// ```
 /// use sluicegate_costmodel::{Bytes, HardwareProfile, Objective, PriceBook, gap};
@@ -48,12 +47,14 @@ pub fn gap(
     if bytes.is_nan() { Bytes::ZERO } else { Bytes::from_f64(bytes.min(MOST as f64)) }
 }
 
-/// What a further range takes of a request for several, beside its bytes: its place in the header, the
-/// head of its part of the answer, and finding it.
+/// The overhead of one more range in a multi-range request, expressed in bytes: its place in the header, the header
+/// of its part of the answer, and the time to find it.
 pub const RANGE_BYTES: Bytes = Bytes(160);
 
-/// The same where a request asks for several ranges, and is worth so many bytes: they are its share of
-/// that, and what a part takes.
+/// The largest gap worth reading between ranges that share one request.
+///
+/// `request` is the cost of a whole request in bytes, as returned by [`gap`]. Each range costs its share of that,
+/// plus [`RANGE_BYTES`].
 ///
 /// ```
 /// use sluicegate_costmodel::{Bytes, gap_among};
@@ -86,7 +87,7 @@ mod tests {
         assert_eq!(gap(&hardware, prices, Objective::Time, 16), Bytes(37_500));
         hardware.link.bytes_per_second = BytesPerSecond(12e6);
         assert_eq!(gap(&hardware, prices, Objective::Time, 16), Bytes(3750));
-        // One at a time.
+        // One request at a time.
         assert_eq!(gap(&hardware, prices, Objective::Time, 1), Bytes(60_000));
     }
 

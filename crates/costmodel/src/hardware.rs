@@ -1,4 +1,4 @@
-//! What a store, a link and a client can do, as dated data.
+//! Hardware profiles: the constants of a store, a link and a client, as dated data.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -13,108 +13,108 @@ use crate::phase::Format;
 use crate::rate::seconds;
 use crate::{BytesPerSecond, Provenance, Scanned, Terms};
 
-/// The way between store and client.
+/// The network between store and client.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Link {
-    /// Goodput of the whole link, one direction.
+    /// Goodput of the whole link in one direction.
     #[serde(deserialize_with = "data::rate")]
     pub bytes_per_second: BytesPerSecond,
-    /// What one connection gets of it.
+    /// Goodput of one connection.
     #[serde(deserialize_with = "data::rate")]
     pub connection_bytes_per_second: BytesPerSecond,
-    /// From sending a GET to the first byte of its answer.
+    /// Time from sending a GET to the first byte of its answer.
     #[serde(rename = "latency_seconds", deserialize_with = "data::duration")]
     pub latency: Duration,
 }
 
-/// How many requests the client and the store can take.
+/// Limits on the requests that the client and the store can handle.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RequestLimits {
-    /// The most requests in flight at once; a plan may have fewer.
+    /// The largest number of requests in flight; a plan may use fewer.
     #[serde(deserialize_with = "data::at_once")]
     pub slots: NonZeroU32,
-    /// Requests per second, the lower of what the store admits and the client manages.
+    /// Requests per second: the lower of the store's limit and the client's.
     #[serde(deserialize_with = "data::requests_rate")]
     pub per_second: f64,
 }
 
-/// How fast the store answers S3 Select.
+/// The rates and times of the store's S3 Select.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SelectRates {
-    /// From sending the request to the first byte of its answer, scanning apart.
+    /// Time from sending the request to the first byte of its answer, without scanning.
     #[serde(rename = "latency_seconds", deserialize_with = "data::duration")]
     pub latency: Duration,
-    /// One request's scan of CSV.
+    /// Scan rate of one request over CSV.
     #[serde(deserialize_with = "data::rate")]
     pub csv_bytes_per_second: BytesPerSecond,
-    /// One request's scan of JSON.
+    /// Scan rate of one request over JSON.
     #[serde(deserialize_with = "data::rate")]
     pub json_bytes_per_second: BytesPerSecond,
-    /// One request's scan of Parquet column chunks.
+    /// Scan rate of one request over Parquet column chunks.
     #[serde(deserialize_with = "data::rate")]
     pub parquet_bytes_per_second: BytesPerSecond,
-    /// One request's extra time per row and term: a comparison or an arithmetic operation on a
-    /// column.
+    /// Extra time of one request per row and term: a comparison or an arithmetic operation on a column.
     #[serde(rename = "term_seconds", deserialize_with = "data::duration")]
     pub per_term: Duration,
-    /// The same for an aggregate of one group, `SUM(CASE WHEN g = 'a' THEN x END)`; if left out, as for
-    /// the three terms of which its condition, its branch and its update consist.
+    /// Extra time of one request per row for an aggregate of one group, `SUM(CASE WHEN g = 'a' THEN x END)`. Defaults
+    /// to three terms: a comparison, a branch and an update.
     #[serde(default, rename = "case_seconds", deserialize_with = "data::some_duration")]
     pub per_case: Option<Duration>,
-    /// The same for a look into a slice of a Bloom filter; if left out, as for the seven terms of
-    /// which its hash function and its comparison consist.
+    /// Extra time of one request per row for probing a slice of a Bloom filter. Defaults to seven terms: the hash
+    /// function and the comparison.
     #[serde(default, rename = "probe_seconds", deserialize_with = "data::some_duration")]
     pub per_probe: Option<Duration>,
-    /// The same for updating an aggregate; if left out, as for a term.
+    /// Extra time of one request per row for updating an aggregate. Defaults to the time of a term.
     #[serde(default, rename = "update_seconds", deserialize_with = "data::some_duration")]
     pub per_update: Option<Duration>,
-    /// The same for converting a value, such as a text to a number; if left out, none, as a part of the
-    /// term that asks for it.
+    /// Extra time of one request for converting a value, such as a text to a number. If left out, it is zero, because
+    /// the term that needs the value includes it.
     #[serde(default, rename = "cast_seconds", deserialize_with = "data::some_duration")]
     pub per_cast: Option<Duration>,
-    /// The same for a conversion that takes longer, of a text to a decimal or a timestamp; if left out, as for any other conversion.
+    /// Extra time of one request for a slower conversion, of a text to a decimal or a timestamp. Defaults to the time
+    /// of other conversions.
     #[serde(default, rename = "long_cast_seconds", deserialize_with = "data::some_duration")]
     pub per_long_cast: Option<Duration>,
-    /// The same for each key by which a row's group is looked up; if left out, as for a term.
+    /// Extra time of one request per row for each key by which the row's group is looked up. Defaults to the time of
+    /// a term.
     #[serde(default, rename = "key_seconds", deserialize_with = "data::some_duration")]
     pub per_key: Option<Duration>,
-    /// One request's time to write a value of its answer; if left out, none.
+    /// Time of one request to write one value of its answer; if left out, zero.
     #[serde(default, rename = "value_seconds", deserialize_with = "data::some_duration")]
     pub per_value: Option<Duration>,
-    /// One request's time to read a constant of a list in its statement; if left out, as for a term.
+    /// Time of one request to read one constant of a list in its statement. Defaults to the time of a term.
     #[serde(default, rename = "constant_seconds", deserialize_with = "data::some_duration")]
     pub per_constant: Option<Duration>,
-    /// A core's time for a statement, whatever it scans: to receive, parse and plan it, and to frame and send
-    /// its answer; where the client runs on the same cores, its part of that, too. If left out, none.
+    /// A core's time for a statement, whatever it scans: to receive, parse and plan it, and to frame and send its
+    /// answer. If the client runs on the same cores, its part is included. If left out, it is zero.
     #[serde(default, rename = "statement_seconds", deserialize_with = "data::some_duration")]
     pub per_statement: Option<Duration>,
-    /// Requests that are scanned at these rates at once, at least 1; more take turns. Cores that slow
-    /// each other down count as fewer, so this need not be whole.
+    /// The number of requests that are scanned at these rates concurrently, at least 1; further requests take turns.
+    /// Cores that slow each other down count as fewer, so this need not be whole.
     #[serde(deserialize_with = "data::cores")]
     pub cores: f64,
-    /// All requests together.
+    /// The scan rate of all requests together.
     #[serde(deserialize_with = "data::rate")]
     pub total_bytes_per_second: BytesPerSecond,
 }
 
-/// The terms of a look into a slice of a Bloom filter: two products and sums, three remainders and a
-/// comparison.
+/// The number of terms in a probe of a Bloom filter slice: two products and sums, three remainders and a comparison.
 const TERMS_OF_A_PROBE: f64 = 7.0;
 
-/// The terms of an aggregate of one group: a comparison, a branch of CASE and an update.
+/// The number of terms in an aggregate of one group: a comparison, a branch of CASE and an update.
 const TERMS_OF_A_CASE: f64 = 3.0;
 
 impl SelectRates {
-    /// What is assumed of a store of which nothing is known: PushdownDB's measurements of AWS.
+    /// The rates assumed for a store without measurements: PushdownDB's measurements of AWS.
     #[must_use]
     pub fn assumed() -> Self {
         HardwareProfile::paper().select
     }
 
-    /// One request's extra seconds per row.
+    /// The extra seconds per row of one request.
     pub(crate) fn per_row(&self, terms: Terms) -> f64 {
         let term = self.per_term.as_secs_f64();
         let case = self.per_case.map_or(term * TERMS_OF_A_CASE, |time| time.as_secs_f64());
@@ -133,58 +133,58 @@ impl SelectRates {
     }
 }
 
-/// How fast the client turns bytes into batches.
+/// The rates and times at which the client turns bytes into batches.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClientRates {
-    /// Planning and connecting, once per query.
+    /// Time to plan and connect, once per query.
     #[serde(rename = "startup_seconds", deserialize_with = "data::duration")]
     pub startup: Duration,
-    /// Cores that scan.
+    /// The cores of one machine that scan.
     #[serde(deserialize_with = "data::at_once")]
     pub cores: NonZeroU32,
-    /// Machines that run a query's parts, each with these cores, as many requests in flight and a link of its
-    /// own; if left out, one.
+    /// The number of machines that run parts of a query. Each has [`Self::cores`] cores, its own link and its own
+    /// requests in flight. If left out, it is one.
     #[serde(default = "one", deserialize_with = "data::at_once")]
     pub machines: NonZeroU32,
-    /// One core's parsing of CSV.
+    /// One core's rate of parsing CSV.
     #[serde(deserialize_with = "data::rate")]
     pub csv_bytes_per_second: BytesPerSecond,
-    /// One core's parsing of JSON.
+    /// One core's rate of parsing JSON.
     #[serde(deserialize_with = "data::rate")]
     pub json_bytes_per_second: BytesPerSecond,
-    /// One core's decoding of Parquet column chunks.
+    /// One core's rate of decoding Parquet column chunks.
     #[serde(deserialize_with = "data::rate")]
     pub parquet_bytes_per_second: BytesPerSecond,
-    /// One core's receiving of bytes: the network stack and TLS and, where the store runs on the same
-    /// cores, its sending; if left out, that takes no time beside the parsing.
+    /// One core's rate of receiving bytes: the network stack, TLS and, if the store runs on the same cores, its
+    /// sending. If left out, receiving takes no time beyond parsing.
     #[serde(default, deserialize_with = "data::some_rate")]
     pub receive_bytes_per_second: Option<BytesPerSecond>,
-    /// One core's time for a request that is no statement and, where the store runs on the same cores, for
-    /// answering it; if left out, none.
+    /// One core's time for a request other than a Select statement. If the store runs on the same cores, this
+    /// includes answering it. If left out, it is zero.
     #[serde(default, rename = "request_seconds", deserialize_with = "data::some_duration")]
     pub per_request: Option<Duration>,
-    /// One core's time for a value of text, beyond that of the bytes of its row; if left out, none.
+    /// One core's time for a value of text, beyond the time for the bytes of its row; if left out, zero.
     #[serde(default, rename = "value_seconds", deserialize_with = "data::some_duration")]
     pub per_value: Option<Duration>,
-    /// One core's time for arithmetic on two values; if left out, none.
+    /// One core's time for an arithmetic operation on two values; if left out, zero.
     #[serde(default, rename = "term_seconds", deserialize_with = "data::some_duration")]
     pub per_term: Option<Duration>,
-    /// The same for updating an aggregate of a group.
+    /// One core's time for updating an aggregate of a group; if left out, zero.
     #[serde(default, rename = "update_seconds", deserialize_with = "data::some_duration")]
     pub per_update: Option<Duration>,
-    /// The same for a key by which a row is grouped or ordered.
+    /// One core's time for a key by which a row is grouped or ordered; if left out, zero.
     #[serde(default, rename = "key_seconds", deserialize_with = "data::some_duration")]
     pub per_key: Option<Duration>,
-    /// Whether the store runs on the same cores.
+    /// True if the store runs on the same cores.
     #[serde(default)]
     pub shares_cores: bool,
-    /// How much of the other resources' time hides behind the slowest one's: 1 all of it, 0 none.
-    /// In the notation of the model, 1 − α.
+    /// The fraction of the other resources' time that overlaps the slowest one's: 1 for all of it, 0 for none. In the
+    /// notation of the model, 1 − α.
     #[serde(deserialize_with = "data::fraction")]
     pub overlap: f64,
-    /// The same where nothing is asked of S3 Select: parts of an object are parsed while the next ones
-    /// arrive, and a store has little to do for them. If left out, it is the same.
+    /// The overlap of phases without S3 Select: parts of an object are parsed while the next ones arrive, and the
+    /// store has little to do for them. If left out, it equals [`Self::overlap`].
     #[serde(default, deserialize_with = "data::some_fraction")]
     pub get_overlap: Option<f64>,
 }
@@ -194,13 +194,13 @@ fn one() -> NonZeroU32 {
 }
 
 impl ClientRates {
-    /// How much of the other resources' time hides behind the slowest one's, with or without S3 Select.
+    /// The overlap of phases with S3 Select or without it.
     #[must_use]
     pub fn overlap_of(&self, selects: bool) -> f64 {
         if selects { self.overlap } else { self.get_overlap.unwrap_or(self.overlap) }
     }
 
-    /// One core's seconds for all of these.
+    /// One core's seconds for all these terms. The client has rates for arithmetic, updates and keys only.
     pub(crate) fn evaluating(&self, terms: Terms) -> f64 {
         let seconds = |each: Option<Duration>| each.unwrap_or_default().as_secs_f64();
         terms.comparisons * seconds(self.per_term)
@@ -209,10 +209,10 @@ impl ClientRates {
     }
 }
 
-/// What a store, a link and a client can do: the constants of [`crate::predict`].
+/// The constants of a store, a link and a client: the input of [`crate::predict`].
 ///
-/// The profiles that come with this crate are plain data with date and source; change a field to
-/// ask "what if".
+/// The profiles that come with this crate are plain data with date and source. Change a field for a "what if"
+/// prediction.
 ///
 /// ```
 /// use sluicegate_costmodel::{BytesPerSecond, HardwareProfile};
@@ -223,29 +223,29 @@ impl ClientRates {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HardwareProfile {
-    /// The name that it is asked for by, and that predictions carry.
+    /// The profile's name, as options take it and predictions show it.
     #[serde(deserialize_with = "data::text")]
     pub name: String,
-    /// When its constants were established: year, or year and month.
+    /// The date of the constants: year, or year and month.
     #[serde(deserialize_with = "data::text")]
     pub date: String,
-    /// Where they come from, and which are assumed.
+    /// The source of the constants, and which of them are assumed.
     #[serde(deserialize_with = "data::text")]
     pub source: String,
-    /// The way between store and client.
+    /// The network between store and client.
     pub link: Link,
-    /// How many requests there can be.
+    /// Limits on requests.
     pub requests: RequestLimits,
-    /// How fast the store answers S3 Select. Left out for a store without it; then
-    /// [`SelectRates::assumed`] stands here, which nobody asks for.
+    /// The rates of S3 Select. A store without Select leaves the table out; the field then holds
+    /// [`SelectRates::assumed`], which is not used.
     #[serde(default = "SelectRates::assumed")]
     pub select: SelectRates,
-    /// How fast the client parses.
+    /// The rates of the client.
     pub client: ClientRates,
-    /// What further resources can do, by [`crate::Resource`] name, in units per second.
+    /// Units per second of further resources, by [`crate::Resource`] name.
     #[serde(default, deserialize_with = "data::capacities")]
     pub capacities: BTreeMap<String, f64>,
-    /// How the constants were measured; none if they were not.
+    /// The calibration that measured the constants; `None` if they were not measured.
     #[serde(default)]
     pub calibration: Option<Box<Calibration>>,
 }
@@ -265,7 +265,7 @@ static PROFILES: LazyLock<[HardwareProfile; 8]> = LazyLock::new(|| {
 });
 
 impl HardwareProfile {
-    /// How many machines run a query's parts.
+    /// The number of machines that run parts of a query.
     fn machines(&self) -> f64 {
         f64::from(self.client.machines.get())
     }
@@ -275,23 +275,23 @@ impl HardwareProfile {
         f64::from(self.client.cores.get()) * self.machines()
     }
 
-    /// The most requests that all machines have in flight.
+    /// The largest number of requests that all machines have in flight.
     pub(crate) fn all_slots(&self) -> u64 {
         u64::from(self.requests.slots.get()) * u64::from(self.client.machines.get())
     }
 
-    /// What the links of all machines carry, in bytes per second.
+    /// The capacity of all machines' links, in bytes per second.
     pub(crate) fn all_links(&self) -> f64 {
         self.link.bytes_per_second.0 * self.machines()
     }
 
-    /// PushdownDB's testbed: one r4.8xlarge beside S3, a Python client.
+    /// PushdownDB's testbed: one r4.8xlarge beside S3, with a Python client.
     #[must_use]
     pub fn paper() -> &'static Self {
         &PROFILES[0]
     }
 
-    /// All the profiles that come with this crate.
+    /// All profiles that come with this crate.
     #[must_use]
     pub fn all() -> &'static [Self] {
         &*PROFILES
@@ -303,17 +303,18 @@ impl HardwareProfile {
         Self::all().iter().find(|profile| profile.name == name)
     }
 
-    /// Reads a profile of the user's own, in the form of the ones in `hardware/`.
+    /// Parses a user's profile, in the format of the files in `hardware/`.
     ///
     /// # Errors
     ///
-    /// The first key that is missing, unknown, of the wrong type or out of range, with its line.
+    /// If a key is missing, unknown, of the wrong type or out of range. The error names the first such key and its
+    /// line.
     pub fn parse(toml: &str) -> Result<Self, DataError> {
         data::parse(toml)
     }
 
-    /// What EXPLAIN says about the profile: its name, when its constants were established, and
-    /// whether they were measured here, on a quiet machine.
+    /// The profile as EXPLAIN shows it: its name, the date of its constants, and whether they were measured here, on
+    /// a quiet machine.
     #[must_use]
     pub fn introduction(&self) -> String {
         match &self.calibration {
@@ -325,13 +326,13 @@ impl HardwareProfile {
         }
     }
 
-    /// What a number computed from this profile rests on.
+    /// The provenance of a number that is computed from this profile.
     #[must_use]
     pub fn provenance(&self) -> Provenance {
         Provenance::Modelled(self.name.clone().into())
     }
 
-    /// The time that the store's cores take for a scan: of one request, or of several together.
+    /// The time that the store's cores take for the scan of one request, or of several together.
     ///
     /// ```
     /// use sluicegate_costmodel::{Bytes, HardwareProfile, Rows, Scanned};
@@ -357,7 +358,7 @@ impl HardwareProfile {
             + scanned.constants as f64 * constant
     }
 
-    /// One Select request's scan rate.
+    /// The scan rate of one Select request.
     pub(crate) fn select_rate(&self, format: Format) -> BytesPerSecond {
         match format {
             Format::Csv => self.select.csv_bytes_per_second,
@@ -372,7 +373,7 @@ impl HardwareProfile {
         bytes / self.parse_rate(format).0 + receiving
     }
 
-    /// One core's parsing rate.
+    /// One core's parsing rate for this format.
     pub(crate) fn parse_rate(&self, format: Format) -> BytesPerSecond {
         match format {
             Format::Csv => self.client.csv_bytes_per_second,
@@ -443,8 +444,8 @@ mod tests {
         }
     }
 
-    /// PushdownDB's group-by in S3, from its authors' logs of August 2018: 100 objects of 640 000 rows, a
-    /// scan and a half for the groups, then a CASE column for each group and aggregate.
+    /// PushdownDB's group-by in S3, from its authors' logs of August 2018: 100 objects of 640 000 rows, one and a
+    /// half scans to find the groups, then a CASE column for each group and aggregate.
     #[test]
     fn the_papers_group_by_in_s3_comes_out() {
         use crate::{Phase, Requests, Rows, Steps, predict};
@@ -466,7 +467,7 @@ mod tests {
             (2.0, 4.0, 14.0),
         ] {
             let phases = vec![scan(1.5, 0.0).into(), scan(1.0, groups * aggregates).into()];
-            // Python took 2.5 s for a query of two phases, beyond the start of one.
+            // Python took 2.5 s for a query of two phases, in addition to the start of one.
             let seconds = 2.3 + predict(&Steps::InTurn(phases), hardware).total().as_secs_f64();
             let error = (seconds / published - 1.0).abs();
             assert!(error < 0.2, "{groups} groups: {seconds} s, published {published} s");

@@ -1,4 +1,4 @@
-//! A hardware profile as the TOML that it is read from.
+//! Writes a hardware profile as the TOML that it is parsed from.
 
 use std::fmt::{self, Write};
 
@@ -6,16 +6,16 @@ use crate::calibration::Calibration;
 use crate::constants::OF_HARDWARE;
 use crate::{HardwareProfile, SelectRates};
 
-/// A constant of a profile.
+/// A constant of a profile, with its key and value.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Constant {
-    /// Its key in the file, with its table: `link.latency_seconds`.
+    /// The constant's key in the file, with its table: `link.latency_seconds`.
     pub key: &'static str,
-    /// In the unit that the key names.
+    /// The value, in the unit that the key names.
     pub value: f64,
 }
 
-/// As TOML: numbers of things are whole.
+/// Formats the value as TOML: counts are whole numbers.
 impl fmt::Display for Constant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.value.fract() == 0.0
@@ -29,7 +29,7 @@ impl fmt::Display for Constant {
 }
 
 impl HardwareProfile {
-    /// The constants, in the order of the file. Those of S3 Select are left out if they are
+    /// The constants, in the order of the file. The rates of S3 Select are left out if they are
     /// [`SelectRates::assumed`].
     #[must_use]
     pub fn constants(&self) -> Vec<Constant> {
@@ -46,7 +46,7 @@ impl HardwareProfile {
     }
 }
 
-/// The file of the profile: [`HardwareProfile::parse`] reads it back unchanged.
+/// Formats the profile as a file; [`HardwareProfile::parse`] reads it back unchanged.
 impl fmt::Display for HardwareProfile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "name = {}", quoted(&self.name))?;
@@ -98,7 +98,7 @@ fn write_calibration(f: &mut fmt::Formatter<'_>, calibration: &Calibration) -> f
     Ok(())
 }
 
-/// A basic string of TOML.
+/// Quotes a text as a basic string of TOML.
 fn quoted(text: &str) -> String {
     let mut quoted = String::from("\"");
     for character in text.chars() {

@@ -1,29 +1,32 @@
-//! Predicts the time and the dollars a plan will take, from plain numbers.
+//! Predicts the time and the dollars that a plan will take, from plain numbers.
 //!
-//! Nothing here sees a plan, does I/O, reads a clock or fails (reading a price file excepted), so
-//! every result can be checked with pencil and paper. The engine walks its plan and fills in the numbers:
+//! The crate has no plans, no I/O and no clock, and nothing fails except parsing a data file. You can check every
+//! result with pencil and paper. The engine walks its plan and fills in the numbers.
 //!
-//! * [`Work`] is what was done, or will be: requests by kind, bytes, time. It adds up, and a
-//!   [`PriceBook`] turns it into a [`Cost`], term by term.
-//! * [`Phase`]s are what a strategy asks for; [`Steps`] say which of them follow each other and
-//!   which overlap. A [`HardwareProfile`] turns them into a [`Prediction`] of time, and they add up
-//!   to the [`Work`] they predict. The [`Resource`]s that they keep busy are an open set.
-//! * [`choose`] compares strategies by an [`Objective`] and keeps what it rejected, for EXPLAIN.
-//!   [`ScanDemand`] describes a scan and offers its two strategies, GET and S3 Select;
-//!   [`TopKDemand`] its best rows, for which a sample may pay; [`SwitchDemand`] rows that workers send
-//!   to a master, for which a switch may pay.
-//! * [`simulation`] follows each request of the same steps instead: latencies that scatter, requests that
-//!   are refused, stragglers, a master behind a switch.
-//! * A [`Scenario`] has hardware and prices with every constant under its name, to change one and ask again.
-//!   [`what_if`] reads such changes from text, and axes of them; [`pareto`] keeps what is fast or cheap;
-//!   [`uncertainty`] turns what is known of the constants into intervals of predictions, and says which of
-//!   them matter.
-//! * [`calibration`] finds the constants of a hardware profile from experiments.
-//! * [`completion`] says when a query through Cheetah's switch is complete, as its figures 5 to 9 show.
-//! * [`break_even`] answers "when does it pay at all" without any of the above.
+//! Read in this order:
+//!
+//! * [`Work`] counts what was done or will be done: requests by kind, bytes, time. Works add up, and a
+//!   [`PriceBook`] turns a work into a [`Cost`], term by term.
+//! * A [`Phase`] is one step of a strategy. [`Steps`] order phases: one after the other, or at the same time. A
+//!   [`HardwareProfile`] turns steps into a [`Prediction`] of time, and they add up to the [`Work`] that they
+//!   predict. The [`Resource`]s that phases keep busy are an open set.
+//! * [`choose`] compares strategies by an [`Objective`] and keeps the rejected ones for EXPLAIN. [`ScanDemand`]
+//!   describes a scan with its two strategies, GET and S3 Select. [`TopKDemand`] describes a top-K, for which a
+//!   sample may pay. [`SwitchDemand`] describes rows that workers send to a master, for which a switch may pay.
+//! * [`simulation`] follows each request of the same steps, with latency jitter, refused requests, stragglers, and a
+//!   master behind a switch.
+//! * A [`Scenario`] holds hardware and prices with every constant under a name, so that a prediction can be repeated
+//!   with one of them changed. [`what_if`] parses such changes and axes of them. [`pareto`] keeps the strategies
+//!   that are fast or cheap. [`uncertainty`] turns intervals of the constants into intervals of predictions, and
+//!   finds the constants that matter.
+//! * [`calibration`] fits the constants of a hardware profile to experiments.
+//! * [`completion`] predicts the completion time of a query through Cheetah's switch (its figures 5 to 9).
+//! * [`storage`] estimates what computational storage would save a query that has run.
+//! * [`validation`] compares predictions with measurements.
+//! * [`break_even`] has closed formulas for when a strategy starts to pay, without any of the above.
 //!
 //! Units are in the types ([`Bytes`], [`Rows`], [`Requests`], [`Dollars`], [`BytesPerSecond`],
-//! [`std::time::Duration`]); what a number rests on is its [`Provenance`].
+//! [`std::time::Duration`]); the source of a number is its [`Provenance`].
 //!
 //! ```
 //! use sluicegate_costmodel::{

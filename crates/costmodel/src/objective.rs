@@ -1,11 +1,11 @@
-//! What a choice minimises.
+//! The objective of a choice: time, dollars, or a weighted sum.
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::Dollars;
 
-/// What to minimise.
+/// The quantity that a choice minimises.
 ///
 /// ```
 /// use sluicegate_costmodel::{Dollars, Objective};
@@ -16,20 +16,20 @@ use crate::Dollars;
 /// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub enum Objective {
-    /// Seconds; dollars decide between those that are [alike](crate::ALIKE).
+    /// Seconds; dollars decide among times that are [alike](crate::ALIKE).
     #[default]
     Time,
     /// Dollars; seconds decide a tie.
     Dollars,
-    /// The bill, plus what each hour is worth to whoever waits.
+    /// The bill plus a price for the hours of waiting.
     Weighted {
-        /// What an hour of waiting is worth, on top of the rent of the machine.
+        /// The price of an hour of waiting, in addition to the rent of the machine.
         dollars_per_hour: Dollars,
     },
 }
 
 impl Objective {
-    /// What so many seconds and dollars come to. Lower is better; the second number decides a tie.
+    /// The score of these seconds and dollars. Lower is better; the second number decides a tie.
     pub(crate) fn score(self, seconds: f64, dollars: f64) -> (f64, f64) {
         match self {
             Self::Time => (seconds, dollars),
@@ -53,7 +53,7 @@ impl fmt::Display for Objective {
     }
 }
 
-/// A text that is no objective.
+/// Reports a text that is not an objective.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{0}` is not an objective: it must be `time`, `dollars` or what an hour of waiting is worth, such as `12 dollars per hour`"

@@ -1,9 +1,10 @@
-//! Strategies that nothing is both faster and cheaper than.
+//! The Pareto front: strategies that no other strategy beats in both time and dollars.
 
 use crate::Alternative;
 
-/// The alternatives for which no other is as fast and as cheap, and better in one of them: the fastest
-/// first, each next one slower and cheaper. Of equals, the one named first.
+/// Returns the alternatives that no other beats: none is at least as fast and as cheap, and better in one of the two.
+///
+/// The fastest comes first; each next one is slower and cheaper. The first of several equal alternatives is kept.
 ///
 /// ```
 /// use sluicegate_costmodel::{
@@ -47,7 +48,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Against the definition.
+        /// Checks the front against its definition.
         #[test]
         fn nothing_is_better_than_what_is_kept(
             ways in proptest::collection::vec((1u64..8, 0u64..8), 1..12),

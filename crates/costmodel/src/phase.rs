@@ -1,4 +1,4 @@
-//! How long a phase takes, from what it asks of each resource.
+//! A phase of a strategy, and its predicted time from the demands on each resource.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -10,20 +10,20 @@ use crate::{
     Bytes, HardwareProfile, RequestCounts, Requests, Resource, Rows, Scanned, Terms, Use, Work,
 };
 
-/// How objects are stored. Rates differ by it.
+/// The format of stored objects, which decides the rates.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum Format {
-    /// Text, parsed from end to end.
+    /// Text that is parsed from end to end.
     #[default]
     Csv,
-    /// Text as well, with every field's name in every record.
+    /// Text that repeats every field's name in every record.
     Json,
-    /// Columns, of which only the needed chunks are read.
+    /// Columns; only the needed chunks are read.
     Parquet,
 }
 
 impl Format {
-    /// What S3 Select answers in.
+    /// The format of S3 Select's answers for objects of this format.
     pub(crate) fn of_answer(self) -> Self {
         match self {
             Self::Json => Self::Json,
@@ -32,66 +32,67 @@ impl Format {
     }
 }
 
-/// What a GET, HEAD or LIST takes of the link beside the payload of its answer: a signed request, and the
-/// head of the answer. About what is counted between our client and our store.
+/// The bytes of a GET, HEAD or LIST on the link besides the payload: a signed request, and the header of the answer.
+/// The number is about what is counted between Sluicegate's client and its server.
 const PLAIN_REQUEST: u64 = 1_200;
 
-/// The same of a Select request, with a short statement in XML, and the messages of its answer that carry no
-/// record.
+/// The bytes of a Select request on the link besides the payload: the request with a short statement in XML, and the
+/// messages of its answer that carry no records.
 const SELECT_REQUEST: u64 = 2_400;
 
-/// The least bytes of a part of an object that is read by a machine of several, as the engine cuts them.
+/// The smallest part of an object that one of several machines reads, as the engine splits objects.
 const LEAST_PART: Bytes = Bytes(1 << 20);
 
-/// What one step of a strategy asks for: work that has no order within it.
+/// One step of a strategy: requests and work without an order among them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Phase {
-    /// What it does, for EXPLAIN: `scan`, `build side`, `sample`.
+    /// The purpose of the phase, for EXPLAIN: `scan`, `build side`, `sample`.
     pub name: &'static str,
-    /// How the objects are stored.
+    /// The format of the objects.
     pub format: Format,
-    /// Requests that wait for another one's answer, in a chain: 1 if all can be sent at once, 2 if
-    /// a footer is read first.
+    /// The length of the longest chain of dependent requests: 1 if all can be sent at once, 2 if a footer is read
+    /// first.
     pub rounds: u32,
-    /// Listing requests.
+    /// The number of listing requests.
     pub lists: Requests,
-    /// HEAD requests.
+    /// The number of HEAD requests.
     pub heads: Requests,
-    /// GET requests.
+    /// The number of GET requests.
     pub gets: Requests,
-    /// How many of them the plan has in flight at once, if the hardware takes as many; none if it has as
-    /// many as that takes.
+    /// The number of GET requests that the plan has in flight, up to the limit of the hardware. `None` stands for
+    /// that limit.
     pub gets_at_once: Option<Requests>,
-    /// Payload of their answers.
+    /// Payload of the answers to GET requests.
     pub got: Bytes,
-    /// Select requests.
+    /// The number of Select requests.
     pub selects: Requests,
-    /// The same of them.
+    /// The number of Select requests that the plan has in flight, up to the limit of the hardware. `None` stands for
+    /// that limit.
     pub selects_at_once: Option<Requests>,
-    /// Bytes they scan.
+    /// Bytes that the Select requests scan.
     pub scanned: Bytes,
-    /// Rows they scan.
+    /// Rows that the Select requests scan.
     pub scanned_rows: Rows,
-    /// What they evaluate for each of these.
+    /// The terms that the store evaluates for each scanned row.
     pub terms: Terms,
-    /// Rows that pass their conditions.
+    /// Rows that pass the conditions of the Select requests.
     pub passing_rows: Rows,
-    /// What they evaluate for each of these: what they select, aggregate and group by.
+    /// The terms that the store evaluates for each passing row: select items, aggregates and group keys.
     pub items: Terms,
-    /// Constants in lists of all their statements.
+    /// Constants in the lists of all statements together.
     pub constants: u64,
-    /// What their statements carry beside what is asked of each record: the keys of a join.
+    /// Bytes of all statements beyond a short statement: the keys of a join.
     pub asked: Bytes,
-    /// What is [`answered`](crate::answered).
+    /// The number of values that the store writes; see [`answered`](crate::answered).
     pub answered: f64,
-    /// Payload of their answers, which is text: JSON for JSON, CSV for the rest.
+    /// Payload of the answers to Select requests: JSON for JSON objects, CSV for all others.
     pub returned: Bytes,
-    /// Values of text that are parsed here, whichever way they came.
+    /// Text values that the client parses, from GET and from Select.
     pub values: f64,
-    /// What is evaluated here for all rows together: arithmetic, updates of aggregates, and keys by
+    /// The terms that the client evaluates, for all rows together: arithmetic, updates of aggregates, and keys by
     /// which rows are grouped or ordered.
     pub here: Terms,
-    /// What else it keeps busy.
+    /// Demands on further resources.
     pub uses: Vec<Use>,
 }
 
@@ -125,8 +126,8 @@ impl Default for Phase {
 }
 
 impl Phase {
-    /// The work this phase amounts to. Its times are zero until they are predicted, and the link carries
-    /// payload and the keys in statements only: see [`Steps::over_sockets`](crate::Steps::over_sockets).
+    /// The work of this phase. Its times are zero until they are predicted. The link carries payload and the keys in
+    /// statements only: see [`Steps::over_sockets`](crate::Steps::over_sockets).
     #[must_use]
     pub fn work(&self) -> Work {
         Work {
@@ -148,15 +149,16 @@ impl Phase {
         }
     }
 
-    /// What its requests and the heads of their answers take of the link.
+    /// The bytes of requests and of answer headers on the link.
     pub(crate) fn heads_of_messages(&self) -> Bytes {
         let of = |requests: Requests, each: u64| Bytes(requests.0.saturating_mul(each));
         of(self.plain_requests(), PLAIN_REQUEST) + of(self.selects, SELECT_REQUEST)
     }
 
-    /// The same for so many times as much of everything. Requests of which the plan says how many it has at
-    /// once are those for its objects, which become larger and no more; all others are for what an index
-    /// finds.
+    /// The phase with all amounts multiplied by `factor`.
+    ///
+    /// Requests with a planned concurrency read objects, which become larger but not more numerous. All other
+    /// requests fetch what an index finds, so their number grows.
     pub(crate) fn scaled(&self, factor: f64) -> Self {
         let more = |count: Requests| Requests((count.as_f64() * factor).ceil() as u64);
         let requests = |count: Requests, at_once: Option<Requests>| match at_once {
@@ -184,7 +186,7 @@ impl Phase {
         }
     }
 
-    /// What the store does in it.
+    /// The store's part of this phase.
     fn scan(&self) -> Scanned {
         Scanned {
             format: self.format,
@@ -205,7 +207,7 @@ impl Phase {
         hardware.store_seconds(&self.scan()) + self.selects.as_f64() * statement
     }
 
-    /// The time of this phase on this hardware.
+    /// Predicts the time of this phase on this hardware.
     ///
     /// With `D_r` the time that resource `r` would need alone, and α = 1 − overlap:
     ///
@@ -213,12 +215,12 @@ impl Phase {
     /// T = rounds·latency + max D + α·(sum D − max D)
     /// ```
     ///
-    /// α = 0 is a perfect pipeline, α = 1 one resource after the other; it may be another one where nothing
-    /// is asked of S3 Select. Requests that are more than can be in
-    /// flight at once are sent in waves, each of which waits for its latency; whoever sends in the last of
-    /// them, when not all do, has as many bytes to get as the others. The link and its connections
-    /// count as one resource in the sum, the one of them that takes longer. Where store and client
-    /// share their cores, these must do the work of both, which the sum has already.
+    /// α = 0 is a perfect pipeline, α = 1 one resource after the other. Phases without S3 Select may have another α.
+    ///
+    /// If there are more requests than can be in flight, they are sent in waves, each of which waits for its latency.
+    /// In an incomplete last wave, each sender still receives as many bytes as the others. The link and its
+    /// connections count as one resource in the sum: the slower of the two. If store and client share their cores,
+    /// the cores do the work of both, which the sum includes.
     #[must_use]
     pub fn predict(&self, hardware: &HardwareProfile) -> PhaseTime {
         self.times(hardware).0
@@ -240,7 +242,7 @@ impl Phase {
         (time, Times { waiting, demands, selects, total, bound_by: Some(bound_by) })
     }
 
-    /// One round trip, in seconds: the slowest kind that is sent.
+    /// The seconds of one round trip: the latency of the slowest kind of request in the phase.
     fn latency(&self, hardware: &HardwareProfile) -> f64 {
         let get = hardware.link.latency.as_secs_f64();
         if self.selects > Requests::ZERO {
@@ -256,9 +258,11 @@ impl Phase {
         self.lists + self.heads + self.gets
     }
 
-    /// The phase as all machines run it: each has as many requests in flight as are planned for one, and large
-    /// objects are fetched in more parts. Those that the store scans have a least size (`sluice.range_bytes`), and
-    /// stay what they are.
+    /// The phase as all machines run it together.
+    ///
+    /// Each machine has as many requests in flight as are planned for one, and large objects are fetched in more
+    /// parts. The number of Select requests stays the same, because their parts have a minimum size
+    /// (`sluice.range_bytes`).
     pub(crate) fn on_all_machines(&self, hardware: &HardwareProfile) -> Cow<'_, Self> {
         let machines = u64::from(hardware.client.machines.get());
         if machines == 1 {
@@ -279,7 +283,7 @@ impl Phase {
         })
     }
 
-    /// Each resource's time alone, in seconds.
+    /// The seconds that each resource would need alone.
     fn demands(&self, hardware: &HardwareProfile) -> Demands {
         let phase = self.on_all_machines(hardware);
         phase.demands_of_requests(hardware)
@@ -293,9 +297,9 @@ impl Phase {
         let (get_slots, select_slots) = (at_once(self.gets_at_once), at_once(self.selects_at_once));
         let plain = self.plain_requests();
         let requests = plain + self.selects;
-        // As many requests as this run side by side; at least one, so that it divides.
+        // The number of requests that run concurrently; at least one, because it is a divisor.
         let lanes = |requests: Requests, slots: f64| requests.as_f64().clamp(1.0, slots);
-        // Waves of requests after the first, whose latency is counted as a round.
+        // The number of waves after the first, whose latency is counted as a round.
         let waves =
             |requests: Requests, slots: f64| ((requests.as_f64() / slots).ceil() - 1.0).max(0.0);
 
@@ -338,18 +342,18 @@ impl Phase {
     }
 }
 
-/// The predicted time of one phase, and why it takes so long.
+/// The predicted time of one phase, with the time of each resource.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PhaseTime {
-    /// The phase.
+    /// The name of the phase.
     pub name: &'static str,
-    /// Waiting for first bytes, before any resource is busy.
+    /// The wait for first bytes, before any resource is busy.
     pub latency: Duration,
-    /// What each resource would need alone.
+    /// The time that each resource would need alone.
     pub demands: Vec<(Resource, Duration)>,
-    /// The resource that needs longest.
+    /// The resource that needs the most time.
     pub bound_by: Resource,
-    /// The whole phase.
+    /// The time of the whole phase.
     pub total: Duration,
 }
 
@@ -372,7 +376,7 @@ pub(crate) mod tests {
         Phase { gets: Requests(requests), got: bytes, ..Phase::default() }
     }
 
-    /// Machines send the statements of one among them, however long each takes of a core.
+    /// More machines do not send more statements; they share those of one, however long a core takes for each.
     #[test]
     fn more_machines_send_no_more_statements() {
         let mut hardware = HardwareProfile::by_name("local-1gbit").unwrap().clone();
@@ -395,7 +399,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// PushdownDB, Table II, server-side: 21.7 s, bound by the client's parser.
+    /// PushdownDB, Table II, server-side filter: 21.7 s, bound by the client's parser.
     #[test]
     fn the_papers_server_side_filter_is_bound_by_its_client() {
         let time = get(LINEITEM, 960).predict(HardwareProfile::paper());
@@ -403,7 +407,7 @@ pub(crate) mod tests {
         assert_eq!(time.bound_by, Resource::CLIENT);
     }
 
-    /// The same with a client that parses fast: 6.9 s, the link.
+    /// With a client that parses fast, the link binds: 6.9 s.
     #[test]
     fn a_faster_client_is_bound_by_the_link() {
         let mut hardware = HardwareProfile::paper().clone();
@@ -413,7 +417,7 @@ pub(crate) mod tests {
         near(time.total, 6.72);
     }
 
-    /// 60 000 ranged GETs, the index at 1e-3: 9 s of the 10.7 s, bound by the request rate.
+    /// 60 000 ranged GETs, for the index at selectivity 1e-3: 9 s of the 10.7 s, bound by the request rate.
     #[test]
     fn many_small_requests_are_bound_by_their_rate() {
         let time = get(Bytes(60_000 * 130), 60_000).predict(HardwareProfile::paper());
@@ -421,7 +425,7 @@ pub(crate) mod tests {
         near(time.total, 9.12);
     }
 
-    /// Table II, S3-side at 1e-5: 1.38 s. Two comparisons per row.
+    /// Table II, S3-side filter at selectivity 1e-5: 1.38 s, with two comparisons per row.
     #[test]
     fn the_papers_s3_side_filter_is_bound_by_the_store() {
         let phase = Phase {
@@ -437,7 +441,7 @@ pub(crate) mod tests {
         near(prediction.total(), 1.38);
     }
 
-    /// What is grouped here keeps the client's cores busy, and none of the store's.
+    /// Grouping in the client keeps the client's cores busy, and none of the store's.
     #[test]
     fn aggregating_here_takes_the_clients_cores() {
         let mut hardware = HardwareProfile::by_name("local-1gbit").unwrap().clone();
@@ -456,7 +460,7 @@ pub(crate) mod tests {
         assert!((more - (0.020 + 0.033 + 0.040) / 2.0).abs() < 1e-6, "{more}");
     }
 
-    /// However many the hardware takes, a plan sends one after the other in each of its partitions.
+    /// Each partition of a plan sends one request after the other, whatever the hardware's limit is.
     #[test]
     fn requests_wait_for_each_other_in_a_partition() {
         let mut hardware = HardwareProfile::by_name("local").unwrap().clone();
@@ -468,7 +472,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// An answer comes over connections, too.
+    /// The rate of connections bounds answers of S3 Select as well.
     #[test]
     fn answers_are_no_faster_than_their_connections() {
         let mut hardware = HardwareProfile::by_name("local").unwrap().clone();
@@ -480,7 +484,7 @@ pub(crate) mod tests {
         near(time.total, 4.98);
     }
 
-    /// Beside the parsing, whichever way they come.
+    /// Receiving adds to parsing, for GET and for Select.
     #[test]
     fn bytes_are_received_by_the_clients_cores() {
         let mut hardware = HardwareProfile::by_name("local").unwrap().clone();
@@ -523,7 +527,7 @@ pub(crate) mod tests {
         assert_eq!(Steps::from(phase).over_sockets(), Bytes(12 + 7 + heads));
     }
 
-    /// A plan that would have more in flight than the hardware takes waits.
+    /// Requests beyond the hardware's limit wait.
     #[test]
     fn no_more_requests_are_in_flight_than_there_are_slots() {
         let mut hardware = HardwareProfile::by_name("aws-in-region").unwrap().clone();
@@ -543,7 +547,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// More data in as many objects never takes less time.
+    /// If objects grow but do not become more, the time never falls.
     #[test]
     fn objects_that_grow_are_no_more_objects() {
         let hardware = HardwareProfile::by_name("aws-in-region").unwrap();
@@ -557,11 +561,11 @@ pub(crate) mod tests {
             assert!(seconds >= before, "{factor}: {seconds} s, {before} s");
             before = seconds;
         }
-        // What an index finds is found in more places.
+        // An index finds more places in more data.
         assert_eq!(get(Bytes::mib(64), 5).scaled(3.0).gets, Requests(15));
     }
 
-    /// A switch that forwards 10 Mpps, named by an operator and not by this crate.
+    /// A switch that forwards 10 Mpps: an operator names it, not this crate.
     #[test]
     fn a_phase_may_be_bound_by_a_resource_of_its_own() {
         const PIPELINE: Resource = Resource::new("switch pipeline");
@@ -663,10 +667,10 @@ pub(crate) mod tests {
         })
     }
 
-    /// The ways in which [`better`] makes a profile better.
+    /// The number of ways in which [`better`] improves a profile.
     pub(crate) const BETTER: u32 = 27;
 
-    /// The same with more of one thing, or less of what takes time.
+    /// Improves one constant of a profile: raises a rate or a number, or shortens a time.
     pub(crate) fn better(hardware: &HardwareProfile, factor: f64, which: u32) -> HardwareProfile {
         let mut better = hardware.clone();
         let more = |n: NonZeroU32| n.saturating_mul(NonZeroU32::new(factor as u32).unwrap());
@@ -704,10 +708,10 @@ pub(crate) mod tests {
         better
     }
 
-    /// The ways in which [`more`] asks for more.
+    /// The number of ways in which [`more`] adds to a phase.
     pub(crate) const MORE: u32 = 18;
 
-    /// The same with more to do. (More requests for the same bytes may be faster.)
+    /// Adds to one amount of a phase. (More requests for the same bytes may be faster.)
     pub(crate) fn more(phase: &Phase, factor: f64, which: u32) -> Phase {
         let mut more = phase.clone();
         match which {

@@ -1,4 +1,4 @@
-//! What a store and a machine bill, as dated data.
+//! Price books: the prices of a store and a machine, as dated data.
 
 use std::sync::LazyLock;
 
@@ -11,37 +11,37 @@ use crate::{Dollars, Provenance};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RequestPrices {
-    /// GET object, ranged or whole.
+    /// A GET of an object, ranged or whole.
     #[serde(deserialize_with = "data::price")]
     pub get: Dollars,
-    /// PUT object, and each part of a multipart upload.
+    /// A PUT of an object, and each part of a multipart upload.
     #[serde(deserialize_with = "data::price")]
     pub put: Dollars,
     /// One page of a listing.
     #[serde(deserialize_with = "data::price")]
     pub list: Dollars,
-    /// HEAD object or bucket.
+    /// A HEAD of an object or a bucket.
     #[serde(deserialize_with = "data::price")]
     pub head: Dollars,
-    /// `SelectObjectContent`, on top of [`SelectPrices`].
+    /// `SelectObjectContent`, in addition to [`SelectPrices`].
     #[serde(deserialize_with = "data::price")]
     pub select: Dollars,
 }
 
-/// Dollars per GiB (2^30 bytes) that S3 Select handles, and for the store's cores.
+/// Dollars per GiB (2^30 bytes) that S3 Select handles, and per hour of the store's cores.
 ///
-/// Stores bill what is scanned, whatever is computed with it. PushdownDB (ICDE 2020, section X) suggests
-/// to bill the work instead; `processed` and `core_hour` do, to ask "what if". Either may be left out.
+/// Stores bill the scanned bytes, whatever they compute. PushdownDB (ICDE 2020, section X) suggests to bill the work
+/// instead: `processed` and `core_hour` do so, for "what if" predictions. Either may be left out.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SelectPrices {
-    /// Read from the object to answer: compressed bytes if stored compressed.
+    /// Bytes read from the object: compressed bytes if it is stored compressed.
     #[serde(deserialize_with = "data::price")]
     pub scanned: Dollars,
-    /// Sent back.
+    /// Bytes sent back to the client.
     #[serde(deserialize_with = "data::price")]
     pub returned: Dollars,
-    /// Read to answer, after decompression.
+    /// Bytes read from the object, after decompression.
     #[serde(default, deserialize_with = "data::price")]
     pub processed: Dollars,
     /// An hour of one of the store's cores.
@@ -53,19 +53,19 @@ pub struct SelectPrices {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TransferPrices {
-    /// Out of the store's region to where the client is.
+    /// Transfer from the store's region to the client.
     #[serde(deserialize_with = "data::price")]
     pub out: Dollars,
-    /// Retrieval fee of the storage class, for GET.
+    /// The storage class's retrieval fee for GET.
     #[serde(deserialize_with = "data::price")]
     pub retrieved: Dollars,
 }
 
-/// What the client's machine costs while it waits and works.
+/// The price of the client's machine while it waits and works.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ComputePrice {
-    /// The machine that is rented.
+    /// The type of the rented machine.
     pub instance: String,
     /// Dollars per hour, billed by the second.
     #[serde(deserialize_with = "data::price")]
@@ -73,7 +73,7 @@ pub struct ComputePrice {
 }
 
 impl ComputePrice {
-    /// Dollars per second.
+    /// The price per second, in dollars.
     #[must_use]
     pub fn per_second(&self) -> Dollars {
         self.per_hour / 3600.0
@@ -82,34 +82,33 @@ impl ComputePrice {
 
 /// The prices of one place at one time.
 ///
-/// Storage by the month is left out, as in PushdownDB: it does not depend on how one queries.
+/// Monthly storage is left out, as in PushdownDB: queries do not change it.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PriceBook {
-    /// The name that `--prices` takes.
+    /// The book's name, as the option `--prices` takes it.
     #[serde(deserialize_with = "data::text")]
     pub name: String,
-    /// The store's region.
+    /// The region of the store.
     #[serde(deserialize_with = "data::text")]
     pub region: String,
-    /// When these prices held: year, or year and month.
+    /// The date of these prices: year, or year and month.
     #[serde(deserialize_with = "data::text")]
     pub date: String,
-    /// Where they were published, and what in them is assumed.
+    /// The source of the prices, and which of them are assumed.
     #[serde(deserialize_with = "data::text")]
     pub source: String,
-    /// Per request.
+    /// Prices of requests.
     pub requests: RequestPrices,
-    /// For S3 Select; none where the store does not sell it, and then [`crate::ScanDemand`] does
-    /// not offer it.
+    /// Prices of S3 Select. `None` if the store does not sell it; [`crate::ScanDemand`] then does not offer it.
     pub select: Option<SelectPrices>,
-    /// For data that leaves the store.
+    /// Prices of data that leaves the store.
     pub transfer: TransferPrices,
-    /// For the client's machine.
+    /// The price of the client's machine.
     pub compute: ComputePrice,
 }
 
-/// In the order shown to users; the default comes first.
+/// The books in the order shown to users; the default comes first.
 static BOOKS: LazyLock<[PriceBook; 9]> = LazyLock::new(|| {
     [
         include_str!("../prices/paper-2020-us-east-1.toml"),
@@ -126,13 +125,13 @@ static BOOKS: LazyLock<[PriceBook; 9]> = LazyLock::new(|| {
 });
 
 impl PriceBook {
-    /// The default: what PushdownDB paid in us-east-1, with its client in the same region.
+    /// The default book: PushdownDB's prices in us-east-1, with its client in the same region.
     #[must_use]
     pub fn paper() -> &'static Self {
         &BOOKS[0]
     }
 
-    /// All the books that come with this crate, the default first.
+    /// All books that come with this crate, the default first.
     #[must_use]
     pub fn all() -> &'static [Self] {
         &*BOOKS
@@ -144,22 +143,23 @@ impl PriceBook {
         Self::all().iter().find(|book| book.name == name)
     }
 
-    /// Reads a book of the user's own, in the form of the ones in `prices/`.
+    /// Parses a user's price book, in the format of the files in `prices/`.
     ///
     /// # Errors
     ///
-    /// The first key that is missing, unknown, of the wrong type or not a price, with its line.
+    /// If a key is missing, unknown, of the wrong type or not a price. The error names the first such key and its
+    /// line.
     pub fn parse(toml: &str) -> Result<Self, DataError> {
         data::parse(toml)
     }
 
-    /// Its name, region and date, as EXPLAIN shows them.
+    /// The book's name, region and date, as EXPLAIN shows them.
     #[must_use]
     pub fn introduction(&self) -> String {
         format!("{} ({}, {})", self.name, self.region, self.date)
     }
 
-    /// What a price from this book rests on.
+    /// The provenance of a price from this book.
     #[must_use]
     pub fn provenance(&self) -> Provenance {
         Provenance::Published(self.introduction().into())

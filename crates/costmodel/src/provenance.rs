@@ -1,19 +1,19 @@
-//! What a number rests on.
+//! The provenance of numbers: counted, measured, modelled or published.
 
 use std::borrow::Cow;
 use std::fmt;
 
-/// What a number rests on. Every number shown to a user carries one.
+/// The origin of a number. Every number shown to a user carries one.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Provenance {
-    /// Counted while it happened: bytes, requests, rows. Exact.
+    /// Counted while it happened (bytes, requests, rows), so it is exact.
     Counted,
-    /// Measured here by a clock.
+    /// Measured by a clock on this machine.
     Measured,
-    /// Computed from the constants of a hardware profile, named.
+    /// Computed from the constants of the named hardware profile.
     Modelled(Cow<'static, str>),
-    /// Taken from a publication or a price list, named.
+    /// Taken from the named publication or price list.
     Published(Cow<'static, str>),
 }
 
@@ -28,22 +28,22 @@ impl fmt::Display for Provenance {
     }
 }
 
-/// A number together with what it rests on. Shown as `7.24 GiB (counted)`.
+/// A number with its provenance, shown as `7.24 GiB (counted)`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sourced<T> {
-    /// The number.
+    /// The number itself.
     pub value: T,
-    /// What it rests on.
+    /// The origin of the number.
     pub provenance: Provenance,
 }
 
 impl<T> Sourced<T> {
-    /// A number that was counted.
+    /// Marks a number as counted.
     pub fn counted(value: T) -> Self {
         Self { value, provenance: Provenance::Counted }
     }
 
-    /// A number that was measured.
+    /// Marks a number as measured.
     pub fn measured(value: T) -> Self {
         Self { value, provenance: Provenance::Measured }
     }

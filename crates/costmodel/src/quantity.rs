@@ -1,14 +1,13 @@
-//! Quantities whose unit is their type, so a byte count cannot be added to a price.
+//! Quantities whose unit is their type, so that a byte count cannot be added to a price.
 //!
-//! Counts saturate: a sum beyond 2^64 is a corrupt input, and a cost model that panics over it
-//! would take the query down with it.
+//! Counts saturate. A sum beyond 2^64 means corrupt input, and a panic in the cost model would fail the query.
 
 use std::fmt;
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Div, Mul, Sub};
 use std::str::FromStr;
 
-/// A count with a unit: what is the same for bytes, rows and requests.
+/// Defines a count with a unit: the code that bytes, rows and requests share.
 macro_rules! count {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
@@ -16,16 +15,17 @@ macro_rules! count {
         pub struct $name(pub u64);
 
         impl $name {
-            /// None at all.
+            /// Zero of this unit.
             pub const ZERO: Self = Self(0);
 
-            /// The count as a float, for arithmetic with rates. Exact up to 2^53.
+            /// The count as a float, for arithmetic with rates. It is exact up to 2^53.
             #[must_use]
             pub fn as_f64(self) -> f64 {
                 self.0 as f64
             }
 
-            /// The nearest count to a float; negative and NaN become zero, too large the largest.
+            /// The nearest count to a float. Negative numbers and NaN become zero; too large ones become the largest
+            /// count.
             #[must_use]
             pub fn from_f64(count: f64) -> Self {
                 Self(count.round() as u64)
@@ -52,7 +52,7 @@ macro_rules! count {
             }
         }
 
-        /// Stops at zero: there is no negative amount of work.
+        /// Saturates at zero, because there is no negative amount of work.
         impl Sub for $name {
             type Output = Self;
 
@@ -69,7 +69,7 @@ macro_rules! count {
             }
         }
 
-        /// A fraction or a multiple, rounded to the nearest count.
+        /// Multiplies by a factor and rounds to the nearest count.
         impl Mul<f64> for $name {
             type Output = Self;
 
@@ -78,7 +78,7 @@ macro_rules! count {
             }
         }
 
-        /// The ratio of two counts; NaN for 0/0.
+        /// Returns the ratio of two counts; NaN for 0/0.
         impl Div for $name {
             type Output = f64;
 
@@ -111,12 +111,12 @@ count! {
     Requests
 }
 
-/// The bytes that a price "per GB" is for. AWS bills in binary units, and only this reproduces the
-/// cents that PushdownDB published.
+/// The bytes in a GB of a price. AWS bills in binary units, and only this size reproduces the cents that PushdownDB
+/// published.
 pub(crate) const BYTES_PER_BILLED_GB: f64 = 1_073_741_824.0;
 
 impl Requests {
-    /// The number with its noun: `1 request`, `2,000 requests`.
+    /// Formats the number with its noun: `1 request`, `2,000 requests`.
     #[must_use]
     pub fn in_words(self) -> String {
         format!("{self} {}", if self.0 == 1 { "request" } else { "requests" })
@@ -151,8 +151,8 @@ impl Bytes {
 
 const BINARY_UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
 
-/// Three significant digits of `bytes` in the largest binary unit that leaves at least one before
-/// the point, as a power of ten where even that is a long number. Shared with rates.
+/// Formats `bytes` with three significant digits in the largest binary unit that leaves at least one digit before the
+/// point. Numbers that are too long even in that unit become a power of ten. Rates use this function as well.
 pub(crate) fn binary(bytes: f64) -> (String, &'static str) {
     let mut value = bytes / 1024.0;
     let mut unit = 0;
@@ -208,15 +208,15 @@ impl fmt::Display for Requests {
     }
 }
 
-/// United States dollars.
+/// An amount in United States dollars.
 ///
-/// Shown with at least two decimals and, below a dollar, with three significant digits, so that a
-/// small amount never reads as nothing: `$1.53`, `$0.0132`, `$0.00012`.
+/// Shown with at least two decimals and, below a dollar, with three significant digits, so that a small amount never
+/// reads as zero: `$1.53`, `$0.0132`, `$0.00012`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, PartialOrd)]
 pub struct Dollars(pub f64);
 
 impl Dollars {
-    /// Nothing to pay.
+    /// Zero dollars.
     pub const ZERO: Self = Self(0.0);
 
     /// The amount in cents, the unit of PushdownDB's tables.
@@ -240,7 +240,7 @@ impl AddAssign for Dollars {
     }
 }
 
-/// What is saved, or (negative) lost.
+/// Returns the difference, which is negative for a loss.
 impl Sub for Dollars {
     type Output = Self;
 
@@ -265,7 +265,7 @@ impl Div<f64> for Dollars {
     }
 }
 
-/// The ratio of two amounts; NaN for 0/0.
+/// Returns the ratio of two amounts; NaN for 0/0.
 impl Div for Dollars {
     type Output = f64;
 
@@ -302,7 +302,7 @@ impl fmt::Display for Dollars {
     }
 }
 
-/// A quantity that could not be read from text.
+/// Reports a text that is not a quantity.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` is not {expected}")]
 pub struct ParseQuantityError {
@@ -316,7 +316,7 @@ impl ParseQuantityError {
     }
 }
 
-/// Splits `1.5 GiB` into 1.5 and `GiB`; none if there is no finite number ≥ 0 in front.
+/// Splits `1.5 GiB` into 1.5 and `GiB`. Returns `None` if the text does not start with a finite number ≥ 0.
 pub(crate) fn number_and_unit(text: &str) -> Option<(f64, &str)> {
     let text = text.trim();
     let end =
@@ -325,17 +325,18 @@ pub(crate) fn number_and_unit(text: &str) -> Option<(f64, &str)> {
     number.is_finite().then(|| (number, text[end..].trim()))
 }
 
-/// What a unit may mean.
+/// The possible meanings of a unit of bytes.
 pub(crate) enum ByteUnit {
-    /// So many bytes.
+    /// A unit of this many bytes.
     Bytes(f64),
-    /// With a lower-case b, bits to some and bytes to others. In capitals, for the way out: `G`, `GI`.
+    /// A unit with a lower-case b, which may stand for bits or for bytes. Holds the prefix for the error message:
+    /// `G`, `Gi`.
     BitsOrBytes(String),
-    /// No unit of bytes.
+    /// A text that is not a unit of bytes.
     Other,
 }
 
-/// Reads `B`, `kB`, `MiB`. Other letters than the `B` may be of either case.
+/// Parses a unit such as `B`, `kB` or `MiB`. Letters other than the `B` may be of either case.
 pub(crate) fn byte_unit(unit: &str) -> ByteUnit {
     let capitals = unit.to_ascii_uppercase();
     let factor = match capitals.as_str() {
@@ -356,7 +357,7 @@ pub(crate) fn byte_unit(unit: &str) -> ByteUnit {
     ByteUnit::Bytes(factor)
 }
 
-/// A number with as many digits as it needs: in powers of ten where it would fill a line otherwise.
+/// Formats a number with as many digits as it needs, and as a power of ten if it would fill a line otherwise.
 pub(crate) fn digits(number: f64) -> String {
     if number.abs() < 1e16 { number.to_string() } else { format!("{number:e}") }
 }

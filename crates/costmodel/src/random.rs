@@ -1,9 +1,9 @@
-//! Random numbers that a seed decides, the same on every machine and with every release.
+//! Seeded random numbers that are equal on every machine and in every release.
 
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::{Rng, SeedableRng};
 
-/// A source of random numbers: PCG, whose sequence its authors keep.
+/// A source of random numbers: PCG, whose authors keep its sequence stable.
 #[derive(Debug, Clone)]
 pub(crate) struct Random(Pcg64Mcg);
 
@@ -12,13 +12,13 @@ impl Random {
         Self(Pcg64Mcg::seed_from_u64(seed))
     }
 
-    /// Between 0 and 1, neither included.
+    /// Returns a number between 0 and 1, both excluded.
     pub(crate) fn uniform(&mut self) -> f64 {
-        // 53 bits are what a float holds; the half keeps it from 0.
+        // A float holds 53 bits; adding one half excludes 0.
         ((self.0.next_u64() >> 11) as f64 + 0.5) / (1u64 << 53) as f64
     }
 
-    /// Of the standard normal distribution, by Box and Muller's method.
+    /// Returns a number from the standard normal distribution, by the Box–Muller method.
     pub(crate) fn normal(&mut self) -> f64 {
         let radius = (-2.0 * self.uniform().ln()).sqrt();
         radius * (std::f64::consts::TAU * self.uniform()).cos()
@@ -37,7 +37,7 @@ mod tests {
         };
         assert_eq!(some(7), some(7));
         assert_ne!(some(7), some(8));
-        // As they were when this was written: what a seed once gave, it always gives.
+        // These values were recorded when the test was written: a seed must keep its sequence.
         assert_eq!(format!("{:.6}", some(7)[0]), "0.689897");
     }
 

@@ -1,4 +1,4 @@
-//! Bytes over time.
+//! Data rates.
 
 use std::fmt;
 use std::ops::{Div, Mul};
@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use crate::quantity::{ByteUnit, Bytes, ParseQuantityError, binary, byte_unit, number_and_unit};
 
-/// A data rate. Positive; [`BytesPerSecond::UNLIMITED`] takes no time at all.
+/// A data rate in bytes per second. It is positive; [`BytesPerSecond::UNLIMITED`] takes no time at all.
 ///
-/// Shown in binary units (`119 MiB/s`). Read from text like `1Gbit`, `125 MB/s`, `unlimited`; not from
-/// `1Gb/s` and `1Gbps`, which are bits to some and bytes to others.
+/// Shown in binary units (`119 MiB/s`). Parsed from text like `1Gbit`, `125 MB/s` or `unlimited`. `1Gb/s` and `1Gbps`
+/// are refused, because they may mean bits or bytes.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
 pub struct BytesPerSecond(pub f64);
 
@@ -31,7 +31,8 @@ impl BytesPerSecond {
     }
 }
 
-/// A duration from seconds that cannot fail: negative and NaN are no time, too long is the longest.
+/// A duration from seconds, without failure: negative numbers and NaN become zero, too large ones the longest
+/// duration.
 pub(crate) fn seconds(seconds: f64) -> Duration {
     if seconds.is_nan() || seconds <= 0.0 {
         Duration::ZERO
@@ -40,7 +41,7 @@ pub(crate) fn seconds(seconds: f64) -> Duration {
     }
 }
 
-/// The time that this number of bytes takes at this rate.
+/// Returns the time that this number of bytes takes at this rate.
 impl Div<BytesPerSecond> for Bytes {
     type Output = Duration;
 
@@ -49,7 +50,7 @@ impl Div<BytesPerSecond> for Bytes {
     }
 }
 
-/// The rate at which this number of bytes passed in this time.
+/// Returns the rate at which this number of bytes passed in this time.
 impl Div<Duration> for Bytes {
     type Output = BytesPerSecond;
 
@@ -58,7 +59,7 @@ impl Div<Duration> for Bytes {
     }
 }
 
-/// The bytes that go by in so long.
+/// Returns the bytes that pass in this time.
 impl Mul<Duration> for BytesPerSecond {
     type Output = Bytes;
 
@@ -67,7 +68,7 @@ impl Mul<Duration> for BytesPerSecond {
     }
 }
 
-/// Several lanes of this rate, or a fraction of it.
+/// Multiplies the rate, for several lanes or for a fraction of one.
 impl Mul<f64> for BytesPerSecond {
     type Output = Self;
 
@@ -103,7 +104,7 @@ impl FromStr for BytesPerSecond {
             .into_iter()
             .find(|per| lower.ends_with(per))
             .map_or(("", unit), |per| (per, &unit[..unit.len() - per.len()]));
-        // Not "ps": whether MBps is bytes or bits is anybody's guess, however it is written.
+        // With "ps", any spelling is ambiguous: MBps may mean bytes or bits.
         let unit = if per == "ps" { unit.replace('B', "b") } else { unit.to_owned() };
         let factor = match (unit.to_ascii_lowercase().as_str(), byte_unit(&unit)) {
             ("bit", _) => 0.125,
@@ -171,7 +172,7 @@ mod tests {
         }
     }
 
-    /// Those of help texts and documents, and of what is shown.
+    /// The spellings come from help texts, from documents and from displayed values.
     #[test]
     fn every_documented_spelling_is_read() {
         for (text, rate) in [

@@ -1,40 +1,39 @@
-//! What runs out: the resources that a strategy keeps busy.
+//! Resources that a strategy keeps busy, and the demands on them.
 
 use std::fmt;
 
-/// Something that runs out. A phase is bound by the resource that it keeps busy longest.
+/// A resource with a limited rate. A phase is bound by the resource that it keeps busy longest.
 ///
-/// The set is open. The constants are what every scan needs and [`crate::HardwareProfile`] has
-/// rates for; an operator may name more, such as the pipeline of a switch, and ask for them with a
+/// The set is open. The constants are the resources that every scan needs and for which [`crate::HardwareProfile`]
+/// has rates. An operator may name others, such as the pipeline of a switch, and place demands on them with a
 /// [`Use`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Resource(&'static str);
 
 impl Resource {
-    /// The bytes that cross the link.
+    /// The link, measured in bytes that cross it.
     pub const LINK: Self = Self("link");
-    /// The requests that may be in flight at once: they wait for answers, and each has one connection's
-    /// rate.
+    /// Slots for requests in flight: each waits for its answer, and then receives it at one connection's rate.
     pub const REQUEST_SLOTS: Self = Self("request slots");
-    /// What is said to bind instead of [`Self::REQUEST_SLOTS`] where requests spend more of their time on
-    /// the rate of their connections than on waiting.
+    /// Reported as the bound instead of [`Self::REQUEST_SLOTS`] if requests spend more of their time receiving at the
+    /// rate of their connections than waiting.
     pub const CONNECTION_RATE: Self = Self("connection rate");
-    /// The requests per second that store and client can take.
+    /// The limit of requests per second of store and client.
     pub const REQUEST_RATE: Self = Self("request rate");
     /// The store's scan for S3 Select.
     pub const STORE_SCAN: Self = Self("store scan");
-    /// The client's parsing.
+    /// The client's cores, which parse and evaluate.
     pub const CLIENT: Self = Self("client");
-    /// The cores of a machine that is store and client.
+    /// The cores of a machine that runs both store and client.
     pub const SHARED_CORES: Self = Self("shared cores");
 
-    /// A resource of this name. Two of the same name are the same resource.
+    /// Creates a resource with this name. Resources with equal names are the same resource.
     #[must_use]
     pub const fn new(name: &'static str) -> Self {
         Self(name)
     }
 
-    /// Its name, as EXPLAIN shows it and hardware profiles spell it.
+    /// The resource's name, as EXPLAIN shows it and hardware profiles spell it.
     #[must_use]
     pub const fn name(self) -> &'static str {
         self.0
@@ -47,22 +46,22 @@ impl fmt::Display for Resource {
     }
 }
 
-/// A demand on a resource beyond those that follow from requests and bytes.
+/// A demand on a resource beyond the demands of requests and bytes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Use {
-    /// The resource. One of [`Resource`]'s constants adds to the demand that is there.
+    /// The resource. A demand on one of [`Resource`]'s constants adds to the demand of requests and bytes.
     pub resource: Resource,
-    /// How much of it, in units of the resource's own: packets, rows, hashes.
+    /// The amount, in the resource's own unit: packets, rows, hashes.
     pub amount: f64,
-    /// Units per second where the hardware profile's `[capacities]` do not name the resource.
+    /// Units per second, used if the hardware profile's `[capacities]` do not name the resource.
     pub per_second: f64,
 }
 
-/// The time that each resource is busy, in seconds; every resource once.
+/// The seconds that each resource is busy. Every resource occurs once.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Demands {
     each: Vec<(Resource, f64)>,
-    /// The part of the request slots' time that is spent on the rate of connections.
+    /// The part of the request slots' time that is spent receiving at the rate of connections.
     connections: f64,
 }
 
@@ -74,7 +73,7 @@ impl Demands {
         }
     }
 
-    /// Request slots that wait for so long, and then have answers to receive for so long.
+    /// Adds the time that request slots spend waiting, and the time that they spend receiving answers.
     pub(crate) fn add_slots(&mut self, waiting: f64, receiving: f64) {
         self.add(Resource::REQUEST_SLOTS, waiting + receiving);
         self.connections += receiving;
@@ -91,7 +90,8 @@ impl Demands {
         self.each.iter().copied()
     }
 
-    /// What binds: the resource that is busy longest, and of request slots what keeps them so.
+    /// The resource that is busy longest. If the request slots are, the result is [`Resource::REQUEST_SLOTS`] or
+    /// [`Resource::CONNECTION_RATE`].
     pub(crate) fn bound_by(&self) -> Resource {
         match self.longest() {
             (Resource::REQUEST_SLOTS, seconds) if 2.0 * self.connections > seconds => {
@@ -101,7 +101,7 @@ impl Demands {
         }
     }
 
-    /// The resource that is busy longest, and how long; of equals, the first.
+    /// The resource that is busy longest, and its time; the first of several equal ones.
     pub(crate) fn longest(&self) -> (Resource, f64) {
         self.iter().fold(
             (Resource::LINK, 0.0),
@@ -111,11 +111,11 @@ impl Demands {
         )
     }
 
-    /// How long all of them take, if `overlap` (0 to 1) of the others' time hides behind the
-    /// longest one's.
+    /// The time of all resources together, if a fraction `overlap` (0 to 1) of the others' time overlaps the longest
+    /// one's.
     ///
-    /// The link and its connections carry the same bytes at the same time, so the shorter of these two
-    /// times is always hidden. Cores that store and client share have no work but theirs.
+    /// The link and its connections carry the same bytes at the same time, so the shorter of these two times is
+    /// always hidden. Cores shared by store and client do only the work of these two.
     pub(crate) fn combined(&self, overlap: f64) -> f64 {
         let longest = self.longest().1;
         let of = |resource| {

@@ -1,19 +1,19 @@
-//! A scan: GET the bytes and filter here, or let the store filter.
+//! A scan with two strategies: fetch the bytes with GET and filter in the client, or let the store filter.
 
 use std::fmt;
 
 use crate::choice::{Candidate, Choice, choose};
 use crate::{Bytes, Format, HardwareProfile, Objective, Phase, PriceBook, Requests, Rows, Terms};
 
-/// What comes of an object until whoever asked for it says that it is enough.
+/// The bytes of an object that still arrive after the reader has enough rows.
 const AHEAD: Bytes = Bytes::mib(1);
 
-/// How a scan gets its rows.
+/// The way in which a scan gets its rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ScanStrategy {
-    /// Load the objects, or the needed parts of them, and filter here.
+    /// GET the objects, or the needed parts of them, and filter in the client.
     Get,
-    /// Let the store filter and project.
+    /// Let the store filter and project with S3 Select.
     Select,
 }
 
@@ -26,72 +26,73 @@ impl fmt::Display for ScanStrategy {
     }
 }
 
-/// The part of some objects that a store reads for a statement which it answers by indexes.
+/// The part of some objects that a store reads for a statement that it answers by indexes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LookedUp {
-    /// Bytes: of the indexes, and of the records that they lead to.
+    /// Bytes of the indexes, and of the records that they lead to.
     pub bytes: Bytes,
-    /// These records.
+    /// The number of records that the indexes lead to.
     pub rows: Rows,
 }
 
 impl LookedUp {
-    /// So many times as much.
+    /// Multiplies both numbers by `factor`.
     #[must_use]
     pub fn times(self, factor: f64) -> Self {
         Self { bytes: self.bytes * factor, rows: self.rows * factor }
     }
 }
 
-/// What a scan has to read and what is left after it, in numbers.
+/// The demand of a scan: what it has to read, and what is left after it.
 ///
 /// A pushed aggregate is a scan whose selectivity is one row per request.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ScanDemand {
-    /// Objects of the table that are read.
+    /// The number of objects of the table that are read.
     pub objects: u64,
-    /// How they are stored.
+    /// The format of the objects.
     pub format: Format,
-    /// Stored bytes that must be read: all of a CSV object, the needed column chunks of a Parquet
-    /// object. Compressed size where compressed. The same for both strategies.
+    /// Stored bytes that must be read, for both strategies: all of a CSV object, the needed column chunks of a
+    /// Parquet object. For compressed objects this is the compressed size.
     pub needed: Bytes,
-    /// Bytes that GET fetches beside these: a Parquet reader fetches small gaps between column chunks rather
-    /// than ask once more.
+    /// Additional bytes that GET fetches: a Parquet reader fetches small gaps between column chunks instead of
+    /// sending another request.
     pub gaps: Bytes,
-    /// Rows in the objects.
+    /// The number of rows in the objects.
     pub rows: Rows,
-    /// What the store reads instead for a statement, if it need not read all of that.
+    /// The part of the objects that the store reads for a statement, if indexes spare it the rest.
     pub looked_up: Option<LookedUp>,
-    /// What the store would evaluate for each of them.
+    /// The terms that the store would evaluate for each row that it reads.
     pub terms: Terms,
     /// The fraction of rows that pass the store's condition, 0 to 1.
     pub passing: f64,
-    /// What the store would evaluate for each of these: what it selects, aggregates and groups by.
+    /// The terms that the store would evaluate for each passing row: select items, aggregates and group keys.
     pub items: Terms,
-    /// Constants in lists of one statement.
+    /// Constants in the lists of one statement.
     pub constants: u64,
-    /// The fraction of rows that the store would return, 0 to 1: those that pass, or fewer groups.
+    /// The fraction of rows that the store would return, 0 to 1: the passing rows, or fewer if it returns groups.
     pub selectivity: f64,
-    /// Columns that are asked for.
+    /// The number of columns that the query needs from the scan.
     pub columns: u32,
-    /// Columns that only filters are about: whoever fetches the rows parses these, too.
+    /// The number of further columns that only filters use. The client parses them if it fetches the rows.
     pub filter_columns: u32,
-    /// Bytes of one returned row, as CSV, with the columns that are asked for.
+    /// Bytes of one returned row as CSV, with the needed columns.
     pub bytes_per_returned_row: f64,
-    /// Footers of Parquet objects that are still to be read before their columns.
+    /// Footers of Parquet objects that must still be read before their columns.
     pub footers: Requests,
-    /// GET requests: ranges of the objects.
+    /// GET requests for ranges of the objects, without footers.
     pub get_requests: Requests,
-    /// How many of them are in flight at once; none if as many as the hardware takes.
+    /// The number of GET requests in flight; `None` stands for the hardware's limit.
     pub gets_at_once: Option<Requests>,
-    /// Select requests; none where the store has no Select or the statement cannot be pushed.
+    /// Select requests; `None` if the store has no Select or the statement cannot be pushed down.
     pub select_requests: Option<Requests>,
-    /// How many of them are in flight at once; none if as many as the hardware takes.
+    /// The number of Select requests in flight; `None` stands for the hardware's limit.
     pub selects_at_once: Option<Requests>,
 }
 
 impl ScanDemand {
-    /// What the store reads for a statement. It looks nothing up if that is more than all there is.
+    /// The part of the objects that the store reads for a statement. Index lookups never count as more than the
+    /// whole.
     #[must_use]
     pub fn scanned(&self) -> LookedUp {
         let all = LookedUp { bytes: self.needed, rows: self.rows };
@@ -101,8 +102,7 @@ impl ScanDemand {
         })
     }
 
-    /// The same scan of objects that the store finds the records of so: no more of them pass than are
-    /// found.
+    /// The same scan with index lookups: no more rows pass than the indexes find.
     #[must_use]
     pub fn looking_up(self, found: LookedUp) -> Self {
         let most = (found.rows / self.rows).min(1.0);
@@ -114,7 +114,7 @@ impl ScanDemand {
         }
     }
 
-    /// Bytes that the store would return.
+    /// The bytes that the store would return.
     #[must_use]
     pub fn returned(&self) -> Bytes {
         Bytes::from_f64(
@@ -122,17 +122,17 @@ impl ScanDemand {
         )
     }
 
-    /// The values of a share of the rows.
+    /// The number of values in a fraction of the rows.
     pub(crate) fn values(&self, share: f64) -> f64 {
         self.rows.as_f64() * share * f64::from(self.columns)
     }
 
-    /// The values that are parsed if all rows are fetched.
+    /// The number of values that the client parses if it fetches all rows.
     fn parsed(&self) -> f64 {
         self.values(1.0) + self.rows.as_f64() * f64::from(self.filter_columns)
     }
 
-    /// Loading the objects: one phase. A Parquet reader asks for the footer first.
+    /// The GET strategy: one phase, with a second round if Parquet footers must be read first.
     #[must_use]
     pub fn get(&self) -> Candidate<ScanStrategy> {
         let is_text = self.format != Format::Parquet;
@@ -149,7 +149,7 @@ impl ScanDemand {
         Candidate { strategy: ScanStrategy::Get, steps: phase.into() }
     }
 
-    /// Letting the store scan: one phase. None without Select.
+    /// The S3 Select strategy: one phase. `None` without Select.
     #[must_use]
     pub fn select(&self) -> Option<Candidate<ScanStrategy>> {
         let share = self.selectivity.clamp(0.0, 1.0);
@@ -172,7 +172,7 @@ impl ScanDemand {
         Some(Candidate { strategy: ScanStrategy::Select, steps: phase.into() })
     }
 
-    /// What a part of the objects asks for that has this share of their bytes, 0 to 1.
+    /// The demand of a part of the objects that holds this fraction of their bytes, 0 to 1.
     ///
     /// ```
     /// use sluicegate_costmodel::{Bytes, Format, Requests, Rows, ScanDemand, Terms};
@@ -219,13 +219,13 @@ impl ScanDemand {
         }
     }
 
-    /// The same scan if it ends as soon as so many rows have passed, where so many GETs are under way
-    /// at once. Rows that pass are taken to be everywhere.
+    /// The demand of the scan if it ends as soon as this many rows have passed, with this many GETs in flight.
+    /// Passing rows are assumed to be spread evenly.
     #[must_use]
     pub fn ending_after(&self, rows: Rows, gets_at_once: Requests) -> Self {
         let lanes = gets_at_once.max(self.selects_at_once.unwrap_or(gets_at_once)).as_f64();
         let passing = self.rows * self.selectivity.clamp(0.0, 1.0);
-        // Nobody tells a request that others have found enough already.
+        // Concurrent requests do not stop when another one has found enough rows.
         let wanted = rows * lanes;
         let share = if passing > wanted { wanted / passing } else { 1.0 };
         let some = |requests: Requests, at_once: Requests| {
@@ -255,8 +255,8 @@ impl ScanDemand {
         }
     }
 
-    /// The better strategy. Select is an alternative only where the store has it
-    /// (`select_requests`) and sells it ([`PriceBook::select`]).
+    /// Chooses the better strategy. Select is an alternative only if the store has it (`select_requests`) and sells
+    /// it ([`PriceBook::select`]).
     #[must_use]
     pub fn choose(
         &self,
@@ -269,8 +269,8 @@ impl ScanDemand {
     }
 }
 
-/// What the store writes for so many rows of so many columns: values, and the end of each row, which takes
-/// about as long as a value.
+/// The number of values that the store writes for these rows. The end of a row counts as a value, because it takes
+/// about as long.
 #[must_use]
 pub fn answered(rows: f64, columns: f64) -> f64 {
     rows * (columns + 1.0)
@@ -308,7 +308,7 @@ mod tests {
         }
     }
 
-    /// A filter's columns are parsed where rows are fetched, and small gaps are fetched.
+    /// GET parses the filter's columns and fetches small gaps.
     #[test]
     fn what_only_get_takes_is_gets() {
         let scan = lineitem(0.01);
@@ -350,7 +350,7 @@ mod tests {
         assert!((1.1..1.3).contains(&price), "{price}");
     }
 
-    /// Who values waiting enough pays for it: 0.2 cents more buy 20 seconds.
+    /// With a high enough price for waiting, the dearer strategy wins: 0.2 cents more buy 20 seconds.
     #[test]
     fn a_weight_moves_the_choice() {
         let (hardware, prices) = (HardwareProfile::paper(), PriceBook::paper());
@@ -368,8 +368,8 @@ mod tests {
         chosen(lineitem(1.0), hardware, PriceBook::paper(), Objective::Time, ScanStrategy::Get);
     }
 
-    /// Where store and client share a machine, its store's scan of CSV beats the client's parser, and
-    /// its scan of JSON does not.
+    /// If store and client share a machine, the store scans CSV faster than the client parses it. For JSON it is the
+    /// other way round.
     #[test]
     fn formats_have_rates_of_their_own() {
         let hardware = HardwareProfile::by_name("local").unwrap();
@@ -408,13 +408,13 @@ mod tests {
         let first = scan.ending_after(Rows(1), Requests(4));
         assert_eq!((first.get_requests, first.select_requests), (Requests(5), Some(Requests(17))));
         assert!(first.needed < Bytes::mib(17) && first.needed >= Bytes::mib(16), "{first:?}");
-        // Each of sixteen statements finds one.
+        // Each of the sixteen statements finds one row.
         assert!(first.returned() <= Bytes(16 * 130), "{first:?}");
-        // All of it is wanted, or more than there is.
+        // All rows are requested, or more than there are.
         assert_eq!(scan.ending_after(Rows(10_000_000), Requests(4)), scan);
         let nothing = ScanDemand { selectivity: 0.0, passing: 0.0, ..scan };
         assert_eq!(nothing.ending_after(Rows(1), Requests(4)).needed, scan.needed);
-        // Of many small objects, some.
+        // A part of many small objects.
         let small = ScanDemand {
             objects: 1500,
             needed: Bytes(1_500_000),
@@ -439,7 +439,7 @@ mod tests {
         assert!(phase.passing_rows <= found.rows);
         assert_eq!(phase.selects, Requests(96));
         assert_eq!(scan.get(), lineitem(0.2).get());
-        // Rows are known to be fewer, or there are no more than these.
+        // The selectivity is already lower, or the index finds all rows.
         assert_eq!(lineitem(1e-6).looking_up(found).passing, 1e-6);
         let more = lineitem(0.2).looking_up(found.times(1e6));
         assert_eq!(more.select(), lineitem(0.2).select());
@@ -470,7 +470,7 @@ mod tests {
             prop_assert!(run(low).cost.total() <= run(high).cost.total());
         }
 
-        /// Fewer rows, fewer bytes, or a better filter: the choice never takes longer.
+        /// With fewer rows, fewer bytes or a better filter, the choice never takes longer.
         #[test]
         fn less_to_scan_is_never_slower(
             selectivity in 0.0..1.0f64, part in 0.0..1.0f64, which in 0..4, profile in 0usize..6,

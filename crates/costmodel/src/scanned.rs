@@ -1,26 +1,26 @@
-//! What a store does to answer statements.
+//! The store's part of S3 Select statements.
 
 use crate::{Bytes, Format, Rows, Terms};
 
-/// What statements have the store read and evaluate: one of them, or several together.
+/// The amounts that a store reads and evaluates for one statement, or for several together.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Scanned {
-    /// How the objects are stored.
+    /// The format of the objects.
     pub format: Format,
-    /// Bytes read.
+    /// Bytes that the store reads.
     pub bytes: Bytes,
-    /// Rows read.
+    /// Rows that the store reads.
     pub rows: Rows,
-    /// What is evaluated for each of them: the condition.
+    /// The terms of the condition, evaluated for each row.
     pub terms: Terms,
     /// Rows that pass the condition.
     pub passing: Rows,
-    /// What is evaluated for each of these: what the statement selects, aggregates and groups by.
+    /// The terms evaluated for each passing row: select items, aggregates and group keys.
     pub items: Terms,
-    /// What is [`answered`](crate::answered).
+    /// The number of values that the store writes; see [`answered`](crate::answered).
     pub answered: f64,
     /// Bytes of the answers, as [`Format::Json`] or as CSV.
     pub returned: Bytes,
-    /// Constants in lists of the statements, which are read before the first row is.
+    /// Constants in the lists of the statements, which the store parses before it reads the first row.
     pub constants: u64,
 }

@@ -4,11 +4,13 @@ use crate::constants::{OF_HARDWARE, OF_PRICES, Place, PricePlace};
 use crate::data::Range;
 use crate::{HardwareProfile, PriceBook};
 
-/// The table of a profile whose keys are the names of resources.
+/// The prefix of keys whose second part is the name of a resource.
 pub(crate) const CAPACITIES: &str = "capacities.";
 
-/// Hardware and prices, whose constants are read and changed by key: `link.latency_seconds` as in a
-/// profile's file, `prices.requests.get` as in a book's, `capacities.switch pipeline`.
+/// Hardware and prices, whose constants are read and changed by key.
+///
+/// Keys are `link.latency_seconds` as in a profile's file, `prices.requests.get` as in a book's, and
+/// `capacities.switch pipeline`.
 ///
 /// ```
 /// use sluicegate_costmodel::{HardwareProfile, PriceBook, Scenario};
@@ -21,30 +23,30 @@ pub(crate) const CAPACITIES: &str = "capacities.";
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scenario {
-    /// What store, link and client can do.
+    /// The constants of store, link and client.
     pub hardware: HardwareProfile,
-    /// What is billed.
+    /// The prices of store and machine.
     pub prices: PriceBook,
 }
 
-/// PushdownDB's testbed and prices.
+/// Defaults to PushdownDB's testbed and prices.
 impl Default for Scenario {
     fn default() -> Self {
         Self::new(HardwareProfile::paper(), PriceBook::paper())
     }
 }
 
-/// A constant that does not exist, or cannot be what it is set to. Names the key.
+/// Reports a constant that does not exist or that cannot have the given value, with its key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{key}`: {message}")]
 pub struct ConstantError {
-    /// The key that was asked for.
+    /// The key as given.
     pub key: String,
-    /// What is wrong.
+    /// The error, in words.
     pub message: String,
 }
 
-/// Where a constant is.
+/// The place of a constant: in the profile, in the price book, or a capacity.
 enum Found<'a> {
     Hardware(Place),
     Price(PricePlace),
@@ -52,13 +54,13 @@ enum Found<'a> {
 }
 
 impl Scenario {
-    /// This hardware and these prices.
+    /// Combines this hardware and these prices.
     #[must_use]
     pub fn new(hardware: &HardwareProfile, prices: &PriceBook) -> Self {
         Self { hardware: hardware.clone(), prices: prices.clone() }
     }
 
-    /// The constants that are given, in the order of the files: those of the hardware, then the prices.
+    /// The constants that have a value, in the order of the files: hardware first, then prices.
     #[must_use]
     pub fn constants(&self) -> Vec<(String, f64)> {
         let keys = OF_HARDWARE.iter().map(|(key, _)| (*key).to_owned());
@@ -69,20 +71,21 @@ impl Scenario {
         all.filter_map(|key| copy.value(&key).map(|value| (key, value))).collect()
     }
 
-    /// The value of a constant, in the unit that its key names. None if there is no such constant, and
-    /// if the profile or the book leaves it out.
+    /// The value of a constant, in the unit that its key names.
+    ///
+    /// Returns `None` if there is no such constant, or if the profile or the book leaves it out.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<f64> {
         self.clone().value(key)
     }
 
-    /// Changes a constant: times to the nanosecond, numbers of things to a whole one. In the profile it is
-    /// assumed from then on, whatever was measured.
+    /// Changes a constant. Times are rounded to nanoseconds, counts to whole numbers. A constant of the profile whose
+    /// value changes counts as assumed from then on, even if it was measured before.
     ///
     /// # Errors
     ///
-    /// If there is no such constant, if it cannot have this value, and for the price of S3 Select where
-    /// it is not sold.
+    /// If there is no such constant, if it cannot have this value, or if it is a price of S3 Select and the book does
+    /// not sell it.
     pub fn set(&mut self, key: &str, value: f64) -> Result<(), ConstantError> {
         let error = |message: String| ConstantError { key: key.to_owned(), message };
         let found = find(key).ok_or_else(|| error(unknown()))?;
@@ -114,7 +117,7 @@ impl Scenario {
         Ok(())
     }
 
-    /// What was measured of a constant does not hold for another value of it.
+    /// Drops the measured interval of a constant, which does not hold for another value.
     fn forget(&mut self, key: &str) {
         if let Some(calibration) = self.hardware.calibration.as_deref_mut()
             && calibration.intervals.remove(key).is_some()
@@ -123,17 +126,17 @@ impl Scenario {
         }
     }
 
-    /// What values a constant may have; none if there is no such constant.
+    /// The range of values of a constant; `None` if there is no such constant.
     pub(crate) fn range(key: &str) -> Option<Range> {
         find(key).map(|found| found.range())
     }
 
-    /// The nearest value that the constant can have; as it is if there is no such constant.
+    /// The nearest value that the constant can have. Returns the value unchanged if there is no such constant.
     pub(crate) fn nearest(key: &str, value: f64) -> f64 {
         find(key).map_or(value, |found| found.range().clamp(value))
     }
 
-    /// As [`Self::get`], without a copy of everything.
+    /// Like [`Self::get`], but without a copy of the scenario.
     pub(crate) fn value(&mut self, key: &str) -> Option<f64> {
         match find(key)? {
             Found::Hardware(place) => place.get(&mut self.hardware),
@@ -185,8 +188,8 @@ mod tests {
     fn every_constant_reads_as_it_was_set() {
         let mut other = scenario();
         let constants = scenario().constants();
-        // Everything but what the paper's profile leaves out: nine times of the store, and six and
-        // an overlap of the client.
+        // The count excludes what the paper's profile leaves out: nine times of the store, and six times and an
+        // overlap of the client.
         assert_eq!(constants.len(), OF_HARDWARE.len() - 16 + 1 + OF_PRICES.len());
         for (key, value) in constants {
             let half = Scenario::nearest(&key, value / 2.0);
@@ -197,7 +200,7 @@ mod tests {
         assert_eq!(other, scenario());
     }
 
-    /// The names under which a file is read are those under which its constants are changed.
+    /// A constant's key in the file is also the key for changing it.
     #[test]
     fn what_is_set_is_in_the_file() {
         for (key, _) in &OF_HARDWARE {

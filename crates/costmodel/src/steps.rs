@@ -1,4 +1,4 @@
-//! What a strategy does, step by step: in turn, or at the same time.
+//! Steps of a strategy: phases that run one after the other, or at the same time.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use crate::rate::seconds;
 use crate::resource::Demands;
 use crate::{Bytes, HardwareProfile, Phase, PhaseTime, Resource, Terms, Work};
 
-/// What a strategy does, and in which order.
+/// The phases of a strategy and their order.
 ///
 /// ```
 /// use sluicegate_costmodel::{Bytes, HardwareProfile, Phase, Requests, Steps, predict};
@@ -21,11 +21,11 @@ use crate::{Bytes, HardwareProfile, Phase, PhaseTime, Resource, Terms, Work};
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub enum Steps {
-    /// One phase.
+    /// A single phase.
     Phase(Box<Phase>),
-    /// Each starts when the one before is over: its statement depends on that one's answer.
+    /// Steps that start when the one before is over, because each statement depends on the previous answer.
     InTurn(Vec<Self>),
-    /// All start at once and share every resource.
+    /// Steps that start at the same time and share every resource.
     Together(Vec<Self>),
 }
 
@@ -36,7 +36,7 @@ impl From<Phase> for Steps {
 }
 
 impl Steps {
-    /// Every phase, in order.
+    /// All phases, in order.
     #[must_use]
     pub fn phases(&self) -> Vec<&Phase> {
         match self {
@@ -47,7 +47,7 @@ impl Steps {
         }
     }
 
-    /// The same with this evaluated here for all rows of the last step together.
+    /// Adds terms that the client evaluates, for all rows of the last step together.
     #[must_use]
     pub fn evaluating(mut self, here: Terms) -> Self {
         let mut last = Some(&mut self);
@@ -63,8 +63,8 @@ impl Steps {
         self
     }
 
-    /// The same for so many times as much of everything that is read: of as many objects, each so many times
-    /// as large. What an index leads to is in so many times as many places; a part of a request is one.
+    /// Multiplies everything that is read by `factor`: the same number of objects, each of `factor` times the size.
+    /// An index leads to `factor` times as many places. Fractions of a request count as one.
     #[must_use]
     pub fn scaled(&self, factor: f64) -> Self {
         let all = |steps: &[Self]| steps.iter().map(|step| step.scaled(factor)).collect();
@@ -75,21 +75,21 @@ impl Steps {
         }
     }
 
-    /// The work that all of it amounts to; its times are zero until [`predict`]ed.
+    /// The work of all phases; its times are zero until [`predict`] computes them.
     #[must_use]
     pub fn work(&self) -> Work {
         self.phases().into_iter().map(Phase::work).sum()
     }
 
-    /// What crosses the sockets in either direction: [`Work::link`](crate::Work) with requests and the heads of
-    /// answers, encryption apart.
+    /// The bytes that cross the sockets in either direction: [`Work::link`](crate::Work) plus requests and the
+    /// headers of answers, without encryption.
     #[must_use]
     pub fn over_sockets(&self) -> Bytes {
         let heads = self.phases().into_iter().map(Phase::heads_of_messages);
         heads.fold(self.work().link, |all, heads| all + heads)
     }
 
-    /// The time that the store's cores take for all of it, in whatever order.
+    /// The time that the store's cores take for all phases, whatever their order.
     #[must_use]
     pub fn store_time(&self, hardware: &HardwareProfile) -> Duration {
         seconds(self.phases().into_iter().map(|phase| phase.store_seconds(hardware)).sum())
@@ -130,7 +130,7 @@ impl Steps {
                         longest = (times.total, times.bound_by);
                     }
                 }
-                // As one phase that asks for all of it, but no faster than its slowest part.
+                // Predicted like one phase with all demands, but no faster than the slowest step.
                 let shared =
                     all.waiting + all.demands.combined(hardware.client.overlap_of(all.selects));
                 (all.total, all.bound_by) = if shared > longest.0 {
@@ -147,10 +147,10 @@ impl Steps {
 /// The times of a step, in seconds.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Times {
-    /// Waiting for first bytes, while no resource is busy.
+    /// The wait for first bytes, while no resource is busy.
     pub(crate) waiting: f64,
     pub(crate) demands: Demands,
-    /// Whether any of it is asked of S3 Select.
+    /// True if any of the phases uses S3 Select.
     pub(crate) selects: bool,
     pub(crate) total: f64,
     pub(crate) bound_by: Option<Resource>,
@@ -159,33 +159,33 @@ pub(crate) struct Times {
 /// The predicted time of a strategy, phase by phase.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Prediction {
-    /// Before the first phase: planning and connecting.
+    /// The time before the first phase, for planning and connecting.
     pub startup: Duration,
-    /// Each phase as if it ran alone, in the order of the steps.
+    /// The time of each phase as if it ran alone, in the order of the steps.
     pub phases: Vec<PhaseTime>,
     steps: Duration,
     bound_by: Option<Resource>,
 }
 
 impl Prediction {
-    /// All of it: the startup, and the steps as they follow or overlap.
+    /// The time of the whole strategy: the startup, and the steps as they follow each other or overlap.
     #[must_use]
     pub fn total(&self) -> Duration {
         self.startup.saturating_add(self.steps)
     }
 
-    /// The resource that binds the longest step; none without steps.
+    /// The resource that binds the longest step; `None` without steps.
     #[must_use]
     pub fn bound_by(&self) -> Option<Resource> {
         self.bound_by
     }
 }
 
-/// The time of these steps on this hardware.
+/// Predicts the time of these steps on this hardware.
 ///
-/// Steps in turn add up. For steps together, the time that each resource is busy adds up, and
-/// together they take as long as one phase that asks for all of it; so they take no longer than
-/// the same steps in turn, and no less than the slowest of them alone.
+/// The times of steps in turn add up. For steps together, the demands on each resource add up, and the steps take as
+/// long as one phase with all these demands. Steps together therefore take no longer than the same steps in turn, and
+/// no less than the slowest of them alone.
 #[must_use]
 pub fn predict(steps: &Steps, hardware: &HardwareProfile) -> Prediction {
     let mut phases = Vec::new();
@@ -215,7 +215,7 @@ mod tests {
         }
     }
 
-    /// GETs overlap by themselves; beside or in a statement, as statements do.
+    /// GETs have an overlap of their own. If a statement runs at the same time, the overlap of statements applies.
     #[test]
     fn gets_may_overlap_more_than_statements() {
         let mut hardware = HardwareProfile::by_name("local-1gbit").unwrap().clone();
@@ -251,7 +251,7 @@ mod tests {
 
     const SLACK: Duration = Duration::from_micros(10);
 
-    /// One of the phases with more to do.
+    /// Adds to one of the phases.
     fn with_more(steps: &Steps, (factor, which): (f64, u32), at: &mut usize) -> Steps {
         let mut all = |steps: &[Steps]| -> Vec<Steps> {
             steps.iter().map(|step| with_more(step, (factor, which), at)).collect()
@@ -267,8 +267,8 @@ mod tests {
         }
     }
 
-    /// The least seconds and dollars of any way; what is taken has no more of what is minimised, but for
-    /// times that are alike.
+    /// The least seconds and dollars of any way. The chosen way has no more of what is minimised, except among times
+    /// that are alike.
     fn best(ways: &[Steps], hardware: &HardwareProfile, objective: Objective) -> (f64, f64) {
         let mut ways = ways.iter().map(|steps| Candidate { strategy: (), steps: steps.clone() });
         let prices = PriceBook::by_name("work-2020-us-east-1").unwrap();
@@ -285,7 +285,7 @@ mod tests {
         least
     }
 
-    /// Not more, rounding apart.
+    /// Compares two numbers up to rounding.
     fn at_most(a: f64, b: f64) -> bool {
         a <= b * (1.0 + 1e-9) + 1e-5
     }
@@ -329,15 +329,15 @@ mod tests {
             prop_assert!(at_most(then.as_secs_f64(), now.as_secs_f64()), "{now:?} {then:?}");
         }
 
-        /// The whole choice: the best on better hardware, or for less work, is not worse than the best
-        /// before, in what is minimised.
+        /// On better hardware, or for less work, the best choice is not worse than the best before, in what is
+        /// minimised.
         #[test]
         fn a_choice_is_never_worse_on_better_hardware_or_for_less_work(
             ways in proptest::collection::vec(steps(), 1..4), hardware in profiles(),
             factor in 1.0..100.0f64, which in 0..BETTER, more in 0..MORE,
         ) {
             let better = better(&hardware, factor, which);
-            // Of every way, the first phase.
+            // Adds to the first phase of every way.
             let heavier: Vec<_> =
                 ways.iter().map(|way| with_more(way, (factor, more), &mut 0)).collect();
             let seconds = |ways: &[Steps], on| best(ways, on, Objective::Time).0;
@@ -350,7 +350,7 @@ mod tests {
             prop_assert!(at_most(then, dollars(&heavier, &hardware)));
         }
 
-        /// The time of the store's cores is that of all phases, whatever their order.
+        /// The time of the store's cores is the sum over all phases, whatever their order.
         #[test]
         fn cores_are_busy_for_as_long_in_any_order(
             steps in proptest::collection::vec(steps(), 1..4), hardware in profiles(),
@@ -361,17 +361,18 @@ mod tests {
             prop_assert!(at_most(sum.as_secs_f64(), all.as_secs_f64()));
         }
 
-        /// Ten times as much takes longer, but no more than ten times as long.
+        /// Ten times the data takes longer, but no more than ten times as long.
         #[test]
         fn more_of_everything_takes_longer(
             steps in steps(), hardware in profiles(), factor in 1_u32..10,
         ) {
-            // Of 5.3 times one request come 6, each for less: only whole factors leave each as long as it was.
+            // With a factor of 5.3, one request becomes 6 smaller ones; only whole factors keep the time of each
+            // request.
             let factor = f64::from(factor);
             let scaled = steps.scaled(factor);
             let (less, more) = (predict(&steps, &hardware).steps, predict(&scaled, &hardware).steps);
             prop_assert!(at_most(less.as_secs_f64(), more.as_secs_f64()));
-            // A request more than ten times as many, rounded up.
+            // The number of requests is rounded up, so there may be one more than the factor gives.
             prop_assert!(more.as_secs_f64() <= less.as_secs_f64() * factor * 1.01 + 1.0);
             prop_assert_eq!(steps.scaled(1.0), steps);
         }

@@ -1,4 +1,4 @@
-//! What a switch between workers and a master would save: it drops rows that the master need not see.
+//! A switch between workers and a master that drops rows which the master does not need.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ const MASTER_LINK: Resource = Resource::new("master link");
 const MASTER_PACKETS: Resource = Resource::new("master packets");
 const MASTER: Resource = Resource::new("master rows");
 
-/// What `[capacities]` of a profile may name.
+/// The resources that the `[capacities]` of a profile may name.
 pub(crate) const ALL: [Resource; 8] =
     [WORKER, WORKER_PACKETS, WORKER_LINK, PIPELINE, RULES, MASTER_LINK, MASTER_PACKETS, MASTER];
 
@@ -27,10 +27,10 @@ const ROW_SECONDS: f64 = 50e-9;
 
 /// The rows of one operator that workers send to a master, with and without a switch between them.
 ///
-/// Without a switch, workers reduce their rows themselves where they can (groups, the best rows, a filter)
-/// and send what is left. With one, each row is a packet, the switch lets a part of them through, and the
-/// master fetches what no packet holds for these. Every worker, and the master, is a machine with the link
-/// and the cores of the profile's client, unless its `[capacities]` say otherwise:
+/// Without a switch, workers reduce their rows themselves where they can (groups, the best rows, a filter) and send
+/// the rest. With a switch, each row is a packet and the switch lets some of them through. The master then fetches
+/// the columns of these rows that no packet holds. Every worker, and the master, is a machine with the link and the
+/// cores of the profile's client, unless the profile's `[capacities]` name other rates:
 ///
 /// | capacity | in | where the profile does not name it |
 /// |---|---|---|
@@ -41,40 +41,40 @@ const ROW_SECONDS: f64 = 50e-9;
 /// | `switch rules` | times per second that rules can be installed | 1000: less than a millisecond (section 6) |
 #[derive(Debug, Clone, PartialEq)]
 pub struct SwitchDemand {
-    /// Workers among which the rows are spread evenly, at least 1.
+    /// The number of workers, at least 1; rows are spread evenly among them.
     pub workers: u32,
-    /// What crosses the switch, one after the other: two for a join, whose probing side is pruned once the
-    /// switch has all keys of the build side.
+    /// The crossings of the switch, one after the other. A join has two: its probe side is pruned once the switch has
+    /// all keys of the build side.
     pub crossings: Vec<Crossing>,
 }
 
-/// Rows on their way to the master.
+/// A set of rows on their way to the master.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Crossing {
-    /// What they are, for those who look at phases: `build`, `probe`.
+    /// The name of the rows, as phases show it: `build`, `probe`.
     pub name: &'static str,
-    /// All rows that workers have.
+    /// The number of rows that all workers have.
     pub rows: f64,
-    /// Bytes of a packet on the wire, one row each.
+    /// Bytes of a packet on the wire, which holds one row.
     pub packet_bytes: f64,
-    /// The part of the rows that the switch lets through, 0 to 1.
+    /// The fraction of the rows that the switch lets through, 0 to 1.
     pub unpruned: f64,
-    /// Bytes that no packet holds, fetched for each row that the switch lets through.
+    /// Bytes that the master fetches for each row that the switch lets through, because no packet holds them.
     pub late_bytes: f64,
-    /// The rows that workers send without a switch.
+    /// The number of rows that workers send without a switch.
     pub reduced: f64,
-    /// Bytes of each of these.
+    /// Bytes of each row that workers send without a switch.
     pub row_bytes: f64,
-    /// Whether the workers have to look at their rows for that.
+    /// True if the workers must look at all their rows to reduce them.
     pub reduces: bool,
 }
 
-/// What goes over the links, and what the master has to do.
+/// Amounts that cross the links, and the rows that the master handles.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Flow {
-    /// Rows that the workers send, all together.
+    /// Rows that all workers send together.
     pub sent: Rows,
-    /// Their bytes, over the links of all workers.
+    /// Bytes that all workers send together.
     pub sent_bytes: Bytes,
     /// Rows that the master handles.
     pub handled: Rows,
@@ -100,10 +100,11 @@ impl Crossing {
 }
 
 impl SwitchDemand {
-    /// The names of the ways in [`Self::ways`].
+    /// The names of the strategies in [`Self::ways`].
     pub const WAYS: [&'static str; 2] = ["off", "prune"];
 
-    /// The two ways: the workers' rows as they are, or reduced by the workers; and through the switch.
+    /// The two strategies: without the switch, where workers send their rows reduced or unreduced, and through the
+    /// switch.
     #[must_use]
     pub fn ways(&self, hardware: &HardwareProfile) -> [Candidate<&'static str>; 2] {
         let rates = Rates(hardware);
@@ -145,13 +146,13 @@ impl SwitchDemand {
         Phase { name: crossing.name, ..phase(rates, uses) }.into()
     }
 
-    /// What goes over the links with the switch.
+    /// The amounts that cross the links with the switch.
     #[must_use]
     pub fn with_switch(&self) -> Flow {
         self.flow(Crossing::pruned_flow)
     }
 
-    /// What goes over the links without it.
+    /// The amounts that cross the links without the switch.
     #[must_use]
     pub fn without_switch(&self) -> Flow {
         self.flow(Crossing::plain_flow)
@@ -171,8 +172,8 @@ impl SwitchDemand {
         }
     }
 
-    /// The hardware with every capacity that [`Self::ways`] asks for, so that each is a constant with a
-    /// name: those that it lacks are assumed as said above.
+    /// Adds every capacity that [`Self::ways`] uses to the hardware, so that each is a constant with a name.
+    /// Capacities that the profile lacks get the defaults listed at [`SwitchDemand`].
     #[must_use]
     pub fn on(scenario: &Scenario) -> Scenario {
         let mut all = scenario.clone();
@@ -189,9 +190,10 @@ impl SwitchDemand {
         all
     }
 
-    /// Simulated runs of a way of [`Self::ways`] on this hardware, see [`Pruning::simulate`]: what the switch
-    /// lets through, and how long the master takes, scatter by this part of their means. The seeds are this
-    /// one and those after it.
+    /// Simulates one of the [`Self::ways`] on this hardware several times, see [`Pruning::simulate`].
+    ///
+    /// The rows that the switch lets through and the master's times vary by `scatter`, a fraction of their means. The
+    /// seeds are `seed` and the numbers after it.
     #[must_use]
     pub fn simulate_often(
         &self,
@@ -213,7 +215,7 @@ impl SwitchDemand {
         percentiles((0..runs.max(1)).map(one).collect()).map(seconds)
     }
 
-    /// The slowest on each side of the switch.
+    /// Combines the slowest resource on each side of the switch into a [`Pruning`].
     fn as_pruning(&self, crossing: &Crossing, rates: &Rates, prunes: bool) -> Pruning {
         let workers = f64::from(self.workers.max(1));
         let per_row = |bytes: f64, rows: f64| if rows > 0.0 { bytes / rows } else { 0.0 };
@@ -227,7 +229,7 @@ impl SwitchDemand {
             (true, _) => {
                 (workers * rates.of(WORKER_PACKETS), rates.of(PIPELINE), rates.of(MASTER_PACKETS))
             }
-            // As many of the rows that they look at as they send.
+            // Workers send rows at the rate at which they look at them, times the fraction that they send.
             (false, true) => {
                 let part = per_row(rows, crossing.rows).clamp(f64::MIN_POSITIVE, 1.0);
                 (workers * rates.of(WORKER) * part, f64::MAX, f64::MAX)
@@ -249,7 +251,7 @@ fn phase<const N: usize>(rates: &Rates, amounts: [(Resource, f64); N]) -> Phase 
     Phase { uses: amounts.into_iter().map(used).collect(), ..Phase::default() }
 }
 
-/// What each resource does in a second.
+/// The rates of the resources, per second.
 struct Rates<'a>(&'a HardwareProfile);
 
 impl Rates<'_> {
@@ -277,7 +279,7 @@ mod tests {
     use crate::{PriceBook, predict};
     use proptest::prelude::*;
 
-    /// Cheetah's DISTINCT: 31.7 million rows of five workers, of which few are new.
+    /// Cheetah's DISTINCT: 31.7 million rows of five workers, few of which are new.
     fn distinct() -> SwitchDemand {
         let crossing = Crossing {
             name: "pass",
@@ -303,7 +305,7 @@ mod tests {
         demand.ways(hardware).map(|it| predict(&it.steps, hardware).total().as_secs_f64())
     }
 
-    /// 31.7 million packets of five workers that send ten million a second each: 0.634 s, and a millisecond.
+    /// 31.7 million packets of five workers that send ten million a second each take 0.634 s, plus a millisecond.
     #[test]
     fn workers_of_the_paper_send_as_fast_as_they_did() {
         let [_, prune] = seconds_of(&distinct(), &hardware());
@@ -319,7 +321,7 @@ mod tests {
         assert_eq!(distinct().without_switch().handled_bytes, Bytes(5 * 31_700 * 40));
     }
 
-    /// What the master cannot handle binds, and more pipelines do not help.
+    /// A slow master binds, and more pipelines do not help.
     #[test]
     fn a_master_that_falls_behind_binds() {
         let mut all_pass = distinct();
@@ -344,13 +346,13 @@ mod tests {
             seconds_of(&distinct(), &scenario.hardware),
             seconds_of(&distinct(), &named.hardware)
         );
-        // What is known stays.
+        // Capacities of the profile are kept.
         let mut known = scenario;
         known.set("capacities.switch pipeline", 5.0).unwrap();
         assert_eq!(SwitchDemand::on(&known).get("capacities.switch pipeline"), Some(5.0));
     }
 
-    /// Where one thing binds and nothing scatters.
+    /// If one resource binds and nothing scatters, a run takes the predicted time.
     #[test]
     fn a_run_is_as_predicted() {
         let mut of_master = distinct();

@@ -1,10 +1,10 @@
-//! What a store evaluates for each row.
+//! The terms of a statement: counts of operations per row.
 
 use std::iter::Sum;
 use std::ops::{Add, Sub};
 
-/// What a statement has the store evaluate for each row, by what each takes. What is evaluated only for
-/// some of the rows, such as what stands behind AND, counts in proportion.
+/// The operations that a statement needs per row, by kind. Operations that run for some rows only, such as the right
+/// side of AND, count in proportion.
 ///
 /// ```
 /// use sluicegate_costmodel::Terms;
@@ -17,23 +17,23 @@ use std::ops::{Add, Sub};
 pub struct Terms {
     /// Comparisons, arithmetic operations on columns, and branches of CASE.
     pub comparisons: f64,
-    /// Aggregates of one group each, `SUM(CASE WHEN g = 'a' THEN x END)`: its condition, without looking
-    /// up the row's group, computing the value and updating a group's, which all groups have in common.
+    /// Aggregates of one group each, `SUM(CASE WHEN g = 'a' THEN x END)`: the condition only. Looking up the row's
+    /// group, computing the value and updating the aggregate are counted once for all groups.
     pub cases: f64,
-    /// Looks into slices of a Bloom filter, each with its hash function.
+    /// Probes of slices of a Bloom filter, each with its hash function.
     pub probes: f64,
-    /// Updates of aggregates, of all rows or of their groups, without their arguments.
+    /// Updates of aggregates, of all rows or of groups, without computing their arguments.
     pub updates: f64,
-    /// Conversions of values, each of which is made once, but not to long_casts.
+    /// Conversions of values, each made once, except those in [`Self::long_casts`].
     pub casts: f64,
-    /// Conversions that take longer: to decimals and timestamps.
+    /// Slower conversions, to decimals and timestamps.
     pub long_casts: f64,
     /// Keys by which the group of a row is looked up.
     pub keys: f64,
 }
 
 impl Terms {
-    /// Nothing at all.
+    /// No operations.
     pub const NONE: Self = Self {
         comparisons: 0.0,
         cases: 0.0,
@@ -44,13 +44,13 @@ impl Terms {
         keys: 0.0,
     };
 
-    /// So many times the same, or so large a part of it.
+    /// Multiplies all counts by `factor`.
     #[must_use]
     pub fn times(self, factor: f64) -> Self {
         self.each(Self::NONE, |terms, _| terms * factor)
     }
 
-    /// Of each kind what two have together.
+    /// Combines two sets of terms kind by kind.
     fn each(self, rhs: Self, of: impl Fn(f64, f64) -> f64) -> Self {
         Self {
             comparisons: of(self.comparisons, rhs.comparisons),
@@ -64,7 +64,7 @@ impl Terms {
     }
 }
 
-/// So many comparisons.
+/// Converts a number of comparisons.
 impl From<u32> for Terms {
     fn from(comparisons: u32) -> Self {
         Self { comparisons: f64::from(comparisons), ..Self::NONE }
@@ -79,7 +79,7 @@ impl Add for Terms {
     }
 }
 
-/// Stops at none.
+/// Saturates at zero.
 impl Sub for Terms {
     type Output = Self;
 

@@ -3,43 +3,44 @@
 use crate::break_even::top_k_sample;
 use crate::{Bytes, Phase, Requests, Rows, ScanDemand, Steps, Terms, answered};
 
-/// The best rows of a scan, in numbers.
+/// The demand of a top-K over a scan.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TopKDemand {
     /// The scan without a sample.
     pub scan: ScanDemand,
-    /// How many rows are wanted: those of the answer, and those that OFFSET skips.
+    /// The number of rows needed: the rows of the answer plus the rows that OFFSET skips.
     pub k: Rows,
-    /// The part of the bytes of a returned row that a sampled row has: above 0, at most 1.
+    /// The bytes of a sampled row as a fraction of a returned row: above 0, at most 1.
     pub share: f64,
-    /// Stored bytes of the columns that are sampled, of the whole table.
+    /// Stored bytes of the sampled columns, over the whole table.
     pub keys_needed: Bytes,
-    /// Requests of the sample.
+    /// The number of requests of the sample.
     pub sample_requests: Requests,
 }
 
 impl TopKDemand {
-    /// The rows that the store returns without a sample.
+    /// The number of rows that the store returns without a sample.
     #[must_use]
     pub fn passing(&self) -> Rows {
         self.scan.rows * self.scan.selectivity.clamp(0.0, 1.0)
     }
 
-    /// How many of them to sample: PushdownDB's S*, see [`top_k_sample`].
+    /// The number of rows to sample: PushdownDB's S*, see [`top_k_sample`].
     #[must_use]
     pub fn sample(&self) -> Rows {
         top_k_sample(self.k, self.passing(), self.share)
     }
 
-    /// How many of them to sample if only the order's columns of the rows that the sample leaves are
-    /// returned at first, too: then both are columns of the order, and the fewest are `√(K·N)`.
+    /// The number of rows to sample if only the order columns of the remaining rows are returned at first: `√(K·N)`.
+    /// Both steps then return the same columns, so this size returns the fewest bytes.
     #[must_use]
     pub fn late_sample(&self) -> Rows {
         top_k_sample(self.k, self.passing(), 1.0)
     }
 
-    /// A sample, and then the rows that it leaves. None without Select, and where the sample would
-    /// be all there is.
+    /// The steps with a sample: the sample, and then the rows that it leaves.
+    ///
+    /// Returns `None` without Select, or if the sample would be the whole table.
     #[must_use]
     pub fn sampling(&self) -> Option<Steps> {
         let sampled = self.sampled(self.sample())?;
@@ -47,8 +48,10 @@ impl TopKDemand {
         Some(Steps::InTurn(vec![sampled.into(), filtered]))
     }
 
-    /// A sample, then the order's columns of the rows that it leaves, then the rows of the answer,
-    /// of those objects and ranges that have one. None as for [`Self::sampling`].
+    /// The steps with late materialization: a sample, then the order columns of the rows that it leaves, then the
+    /// rows of the answer from the objects and ranges that hold them.
+    ///
+    /// Returns `None` in the cases of [`Self::sampling`].
     #[must_use]
     pub fn late(&self) -> Option<Steps> {
         let sampled = self.sampled(self.late_sample())?;
@@ -58,7 +61,7 @@ impl TopKDemand {
             ..self.filtered(self.k / self.late_sample())
         };
         let rows = self.filtered(self.k / self.passing());
-        // If the answer is anywhere, each of its rows is in a part of its own.
+        // In the worst case, each row of the answer is in a range of its own.
         let requests = self.scan.select_requests?.as_f64().max(1.0);
         let asked = (self.k.as_f64() / requests).min(1.0);
         let phase = |name, demand: &ScanDemand, share: f64, columns: f64| {
@@ -109,7 +112,7 @@ impl TopKDemand {
         })
     }
 
-    /// The scan with a bound that leaves this share of its rows.
+    /// The scan with a bound that leaves this fraction of its rows.
     fn filtered(&self, left: f64) -> ScanDemand {
         let bound = Terms { casts: 1.0, ..Terms::from(1) };
         ScanDemand {
@@ -176,7 +179,7 @@ mod tests {
         }
     }
 
-    /// The paper's claim: sampling is always the faster one.
+    /// The paper claims that sampling is always faster.
     #[test]
     fn sampling_is_faster_for_every_k_of_the_paper() {
         let hardware = HardwareProfile::paper();
@@ -193,7 +196,7 @@ mod tests {
     fn the_answer_is_what_the_sample_leaves() {
         let steps = lineitem(100).sampling().unwrap();
         let [sample, filtered] = steps.phases()[..] else { panic!("{steps:?}") };
-        // 244 949 rows of 13 bytes, and as many bytes again: the minimum of their sum.
+        // 244 949 rows of 13 bytes, and as many bytes in the second step: the minimum of their sum.
         assert_eq!((sample.name, sample.returned.0 / 1000), ("sample", 3184));
         assert_eq!(filtered.returned.0 / 1000, 3184);
         assert_eq!(filtered.scanned, Bytes(7_775_727_688));
@@ -209,14 +212,14 @@ mod tests {
         assert_eq!(lineitem(100).late_sample(), Rows(77_460));
         assert_eq!((sample.returned.0 / 1000, keys.returned.0 / 1000), (1006, 1006));
         assert_eq!(rows.returned, Bytes(100 * 130));
-        // Few rows are in few of the 96 ranges.
+        // A few rows are in a few of the 96 ranges.
         assert_eq!((rows.selects, keys.selects), (Requests(96), Requests(96)));
         let steps = lineitem(3).late().unwrap();
         let rows = steps.phases()[2].clone();
         assert_eq!((rows.selects, rows.scanned), (Requests(3), Bytes(7_775_727_688 / 32)));
     }
 
-    /// What it saves is the link; what it costs is another scan.
+    /// Late materialization saves bytes on the link and costs another scan.
     #[test]
     fn late_rows_pay_where_rows_are_wide_and_the_link_is_slow() {
         let faster = |demand: TopKDemand, hardware: &HardwareProfile| {
@@ -233,8 +236,8 @@ mod tests {
     }
 
     proptest! {
-        /// The best rows of less take no longer, in whichever way they are found: K of a part of the
-        /// table, or fewer of all of it.
+        /// The best rows of less data take no longer by any strategy: K rows of a part of the table, or fewer rows of
+        /// all of it.
         #[test]
         fn fewer_rows_are_never_slower(
             k in 1u64..100_000, rows in 1_000_000u64..1_000_000_000, part in 0.01..1.0f64,
@@ -257,7 +260,7 @@ mod tests {
                 let (Some(less), Some(whole)) = (way(&less), way(&whole)) else { continue };
                 let less = predict(&less, hardware).total().as_secs_f64();
                 let whole = predict(&whole, hardware).total().as_secs_f64();
-                // Samples have whole rows.
+                // Samples have a whole number of rows.
                 prop_assert!(less <= whole * 1.001 + 1e-6, "{less} s, {whole} s");
             }
         }

@@ -1,61 +1,62 @@
-//! Predictions against what was measured.
+//! Compares predictions with measurements.
 
 use crate::calibration::median;
 use crate::{ALIKE, Resource};
 
-/// A strategy that ran: what was predicted, and what was measured.
+/// A strategy that ran, with its predicted and its measured time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Observed<'a> {
-    /// Its name, by which runs of one strategy know each other: by choice, and where it was asked for.
+    /// The strategy's name. Runs with the same name are runs of one strategy, whether it was chosen or requested.
     pub strategy: &'a str,
-    /// Predicted seconds.
+    /// The predicted time, in seconds.
     pub predicted: f64,
-    /// Measured seconds.
+    /// The measured time, in seconds.
     pub measured: f64,
-    /// What the prediction says binds it.
+    /// The resource that binds according to the prediction.
     pub bound_by: Option<Resource>,
-    /// Whether this is the strategy that would be taken.
+    /// True if this run followed the choice.
     pub taken: bool,
 }
 
 impl Observed<'_> {
-    /// How far the prediction is from what was measured, as a part of the latter: 0 is exact.
+    /// The relative error of the prediction: its distance from the measured time, as a fraction of that; 0 is exact.
     #[must_use]
     pub fn error(&self) -> f64 {
         (self.predicted / self.measured - 1.0).abs()
     }
 }
 
-/// How good predictions were.
+/// The quality of a set of predictions.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Validation {
-    /// How many strategies ran.
+    /// The number of strategies that ran.
     pub strategies: usize,
-    /// How many choices there were among them.
+    /// The number of choices among them.
     pub choices: usize,
     /// The mean of [`Observed::error`].
     pub mean_error: f64,
-    /// Its median, of an even number the mean of the two in the middle.
+    /// The median of [`Observed::error`]. For an even number it is the mean of the two in the middle.
     pub median_error: f64,
-    /// What nine of ten errors are below.
+    /// The 90th percentile of [`Observed::error`].
     pub p90_error: f64,
-    /// The mean error where the link binds; none if it never does.
+    /// The mean error of the runs that the link binds; `None` if there are none.
     pub link_bound_error: Option<f64>,
-    /// Spearman's rank correlation of predicted and measured seconds, −1 to 1; none of fewer than two
-    /// strategies, or where all take the same time.
+    /// Spearman's rank correlation of predicted and measured seconds, −1 to 1. `None` for fewer than two strategies,
+    /// or if all take the same time.
     pub rank_correlation: Option<f64>,
-    /// The part of the choices, 0 to 1, that are [`right`].
+    /// The fraction of the choices, 0 to 1, that are [`right`].
     pub right: f64,
-    /// The part of the choices, 0 to 1, whose [`regret`] is that of times which are [alike](ALIKE).
+    /// The fraction of the choices, 0 to 1, whose [`regret`] is within the limit of [alike](ALIKE) times.
     pub alike: f64,
-    /// How many times as long as the fastest strategy the taken one took, on average: 1 is as fast.
+    /// The mean [`regret`]; 1 if every choice was the fastest.
     pub mean_regret: f64,
-    /// The same of the worst choice.
+    /// The [`regret`] of the worst choice.
     pub worst_regret: f64,
 }
 
-/// How many times as long as the fastest of its strategies the taken one took: 1 if it was the fastest.
-/// None if none was taken.
+/// The time of the chosen strategy over the time of the fastest one: 1 if the choice was the fastest.
+///
+/// Returns `None` if no run is marked as chosen.
 #[must_use]
 pub fn regret(choice: &[Observed<'_>]) -> Option<f64> {
     let taken = choice.iter().find(|it| it.taken)?;
@@ -63,8 +64,10 @@ pub fn regret(choice: &[Observed<'_>]) -> Option<f64> {
     Some(taken.measured / fastest)
 }
 
-/// Whether the taken strategy was the fastest, or took a time [alike](ALIKE). What ran several times,
-/// by choice and by name, took the mean of that. How long choosing took shows in [`regret`] only.
+/// Returns true if the chosen strategy was the fastest, or took a time [alike](ALIKE).
+///
+/// A strategy that ran several times, by choice and by name, counts with its mean time. The time for choosing
+/// therefore shows in [`regret`] only.
 #[must_use]
 pub fn right(choice: &[Observed<'_>]) -> bool {
     let time = |of: &Observed<'_>| {
@@ -75,7 +78,7 @@ pub fn right(choice: &[Observed<'_>]) -> bool {
     choice.iter().any(|it| it.taken && time(it) <= fastest * (1.0 + ALIKE))
 }
 
-/// What all choices come to, each with the strategies that ran.
+/// Summarizes choices, each with the strategies that ran.
 #[must_use]
 pub fn validate(choices: &[Vec<Observed<'_>>]) -> Validation {
     let all: Vec<Observed<'_>> = choices.iter().flatten().copied().collect();
@@ -104,13 +107,13 @@ fn mean(numbers: &[f64]) -> Option<f64> {
     (!numbers.is_empty()).then(|| numbers.iter().sum::<f64>() / numbers.len() as f64)
 }
 
-/// Of sorted numbers, the least that so many are not above.
+/// Returns the smallest of the sorted numbers that a fraction `part` of them does not exceed.
 fn quantile(sorted: &[f64], part: f64) -> f64 {
     let place = (part * sorted.len() as f64).ceil() as usize;
     sorted.get(place.saturating_sub(1)).copied().unwrap_or_default()
 }
 
-/// Pearson's correlation of the ranks; equals share the mean of theirs.
+/// Pearson's correlation of the ranks; equal numbers share the mean of their ranks.
 fn rank_correlation(all: &[Observed<'_>]) -> Option<f64> {
     let predicted = ranks(all.iter().map(|it| it.predicted));
     let measured = ranks(all.iter().map(|it| it.measured));
@@ -189,7 +192,7 @@ mod tests {
         close(found.worst_regret, 1.5);
     }
 
-    /// By choice it took 1.2 s, by name 1.0 s: the same plan, and there was none better.
+    /// The same plan took 1.2 s by choice and 1.0 s by name, and no other was better.
     #[test]
     fn a_strategy_is_no_better_than_itself() {
         let by_name = Observed { strategy: "taken", ..observed(1.0, 1.0, false) };
@@ -211,7 +214,7 @@ mod tests {
         close(of(&[(3.0, 1.0), (2.0, 2.0), (1.0, 3.0)]).unwrap(), -1.0);
         // Kendall & Gibbons: 1 − 6 Σd² / n(n² − 1) with d² = 0, 1, 1, 0.
         close(of(&[(1.0, 1.0), (2.0, 3.0), (3.0, 2.0), (4.0, 4.0)]).unwrap(), 0.8);
-        // Of two equals, each has the mean of their ranks.
+        // Two equal numbers both have the mean of their ranks.
         close(of(&[(1.0, 1.0), (1.0, 2.0), (2.0, 3.0)]).unwrap(), 0.75_f64.sqrt());
         assert_eq!(of(&[(1.0, 1.0), (1.0, 2.0)]), None);
         assert_eq!(of(&[]), None);

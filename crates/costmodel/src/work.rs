@@ -1,4 +1,4 @@
-//! Work done or to be done, in numbers that add up.
+//! Amounts of work, done or predicted, that add up.
 
 use std::iter::Sum;
 use std::ops::{Add, AddAssign};
@@ -6,23 +6,23 @@ use std::time::Duration;
 
 use crate::{Bytes, Requests};
 
-/// Requests by the kinds that stores bill apart.
+/// Numbers of requests, by the kinds that stores bill differently.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RequestCounts {
-    /// GET object, ranged or whole.
+    /// GETs of objects, ranged or whole.
     pub get: Requests,
-    /// PUT object, and each part of a multipart upload.
+    /// PUTs of objects, and parts of multipart uploads.
     pub put: Requests,
-    /// Pages of listings.
+    /// Listing requests: pages of results.
     pub list: Requests,
-    /// HEAD object or bucket.
+    /// HEADs of objects or buckets.
     pub head: Requests,
-    /// `SelectObjectContent`.
+    /// `SelectObjectContent` requests.
     pub select: Requests,
 }
 
 impl RequestCounts {
-    /// All of them.
+    /// The number of requests of all kinds.
     #[must_use]
     pub fn total(&self) -> Requests {
         self.get + self.put + self.list + self.head + self.select
@@ -43,37 +43,36 @@ impl Add for RequestCounts {
     }
 }
 
-/// Work counted while a query ran, or predicted before it does.
+/// Work that was counted while a query ran, or that is predicted.
 ///
-/// `a + b` is one after the other: everything adds up, time too. [`Work::alongside`] is both at
-/// once.
+/// `a + b` means one after the other: all amounts add up, times as well. [`Work::alongside`] means both at the same
+/// time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Work {
     /// Requests sent, retries included.
     pub requests: RequestCounts,
-    /// Object bytes that S3 Select read to answer (its `BytesScanned`): what it bills.
+    /// Object bytes that S3 Select read (its `BytesScanned`), which it bills.
     pub scanned: Bytes,
-    /// The same after decompression (its `BytesProcessed`): what a store bills that is paid for its
-    /// work. Predicted to be as many as are scanned.
+    /// Bytes that S3 Select processed after decompression (its `BytesProcessed`), billed by a store that is paid for
+    /// its work. Predictions set it to [`Self::scanned`].
     pub processed: Bytes,
-    /// Payload that S3 Select sent back (its `BytesReturned`): what it bills.
+    /// Payload that S3 Select sent back (its `BytesReturned`), which it bills.
     pub returned: Bytes,
     /// Payload of GET answers.
     pub got: Bytes,
     /// Payload of PUT requests.
     pub sent: Bytes,
-    /// Everything that crossed the link in either direction, headers and framing included.
+    /// Bytes that crossed the link in either direction, including headers and framing.
     pub link: Bytes,
-    /// Time that the store's cores took for Select, all of them together. No store says it: it is
-    /// modelled, from the bytes that were scanned or will be
-    /// ([`HardwareProfile::store_time`](crate::HardwareProfile::store_time)).
+    /// Time of all the store's cores for Select. No store reports it, so it is modelled from the bytes that were
+    /// scanned or will be ([`HardwareProfile::store_time`](crate::HardwareProfile::store_time)).
     pub store: Duration,
     /// Wall-clock time of the client.
     pub wall: Duration,
 }
 
 impl Work {
-    /// Both at the same time: amounts add up, the longer time counts.
+    /// Combines work done at the same time: amounts add up, and the longer time counts.
     #[must_use]
     pub fn alongside(self, other: Self) -> Self {
         Self { wall: self.wall.max(other.wall), ..self + other }

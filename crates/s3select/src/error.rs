@@ -1,20 +1,20 @@
-//! The service's error codes, and the error type of this crate.
+//! The error codes of S3 Select, and the error type of this crate.
 
 use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
-/// Why a statement was refused or its evaluation stopped, with the service's error code.
+/// A refused statement or a failed evaluation, with the service's error code.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SelectError {
     /// The kind of failure.
     pub code: SelectErrorCode,
-    /// One sentence that names the place. It quotes a few bytes of data at most.
+    /// One sentence that names the place of the error. It quotes a few bytes of data at most.
     pub message: Cow<'static, str>,
 }
 
 impl SelectError {
-    /// An error with a message of one sentence.
+    /// Creates an error with a message of one sentence.
     #[must_use]
     pub fn new(code: SelectErrorCode, message: impl Into<Cow<'static, str>>) -> Self {
         Self { code, message: message.into() }
@@ -29,28 +29,28 @@ impl fmt::Display for SelectError {
 
 impl std::error::Error for SelectError {}
 
-/// The result of everything that may refuse a statement, a request or an object.
+/// The result of operations that can refuse a statement, a request or an object.
 pub type Result<T> = std::result::Result<T, SelectError>;
 
-/// Where a code comes from in this implementation.
+/// The part of this implementation that reports a code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
-    /// The statement alone: parsing it, or checking it against the input's format.
+    /// The statement alone: the parser, or the check against the input's format.
     Statement,
-    /// The object, while it is read and the statement evaluated.
+    /// The object, while it is read and the statement is evaluated.
     Data,
     /// The statement if it determines the types, otherwise the data.
     Both,
     /// The request: its options, or the server that handles it.
     Request,
-    /// It is in the service's table but never occurs here, for the given reason.
+    /// Nothing: the code is in the service's table but never occurs here, for the given reason.
     Never(&'static str),
 }
 
 macro_rules! codes {
     ($($(#[$doc:meta])* $name:ident => $origin:expr,)*) => {
-        /// The error codes of S3 Select: the 111 of the service's own table, and `MissingHeaders`,
-        /// which it sends as well.
+        /// The error codes of S3 Select: the 111 of the service's own table, and `MissingHeaders`, which the service
+        /// sends as well.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[non_exhaustive]
         pub enum SelectErrorCode {
@@ -58,7 +58,7 @@ macro_rules! codes {
         }
 
         impl SelectErrorCode {
-            /// Every code, in alphabetical order.
+            /// All codes, in alphabetical order.
             pub const ALL: &'static [Self] = &[$(Self::$name,)*];
 
             /// The code's name on the wire.
@@ -69,7 +69,7 @@ macro_rules! codes {
                 }
             }
 
-            /// Where the code comes from in this implementation.
+            /// The part of this implementation that reports the code.
             #[must_use]
             pub fn origin(self) -> Origin {
                 use Origin::{Both, Data, Never, Request, Statement};
@@ -99,7 +99,7 @@ codes! {
     Busy => Request,
     /// A quoted field holds a record delimiter without AllowQuotedRecordDelimiter.
     CSVEscapingRecordDelimiter => Data,
-    /// A carriage return that no line feed follows, where the request asks for strict lines.
+    /// A carriage return without a line feed, in a request with strict lines.
     CSVParsingError => Data,
     /// A quoted field never ends.
     CSVUnescapedQuote => Data,
@@ -123,7 +123,7 @@ codes! {
     EvaluatorInvalidTimestampFormatPatternToken => Data,
     /// The ESCAPE of a LIKE is not a single character, or escapes nothing.
     EvaluatorLikePatternInvalidEscapeSequence => Data,
-    /// LIMIT is negative.
+    /// The LIMIT is negative.
     EvaluatorNegativeLimit => Statement,
     /// A timestamp pattern names a field twice.
     EvaluatorTimestampFormatPatternDuplicateFields => Never("repeated fields are an error only of patterns used for parsing, which this dialect lacks"),
@@ -141,7 +141,7 @@ codes! {
     IncorrectSqlFunctionArgumentType => Both,
     /// A result does not fit 64 bits, or 38 digits for decimals.
     IntegerOverflow => Data,
-    /// The server failed.
+    /// The server failed internally.
     InternalError => Request,
     /// A CAST between types that never convert.
     InvalidCast => Both,
@@ -251,7 +251,7 @@ codes! {
     ParseExpectedTypeName => Statement,
     /// CASE has no WHEN.
     ParseExpectedWhenClause => Statement,
-    /// A wildcard where only a value can stand.
+    /// A wildcard in the place of a value.
     ParseInvalidContextForWildcardInSelectList => Statement,
     /// A path continues with something that is not a step.
     ParseInvalidPathComponent => Statement,
@@ -265,23 +265,23 @@ codes! {
     ParseNonUnaryAgregateFunctionCall => Statement,
     /// The SELECT list is not followed by FROM.
     ParseSelectMissingFrom => Statement,
-    /// A keyword stands where it cannot.
+    /// A keyword is in an invalid place.
     ParseUnExpectedKeyword => Statement,
-    /// An operator stands where it cannot.
+    /// An operator is in an invalid place.
     ParseUnexpectedOperator => Statement,
-    /// A literal or name stands where it cannot.
+    /// A literal or name is in an invalid place.
     ParseUnexpectedTerm => Statement,
-    /// A token stands where it cannot.
+    /// A token is in an invalid place.
     ParseUnexpectedToken => Statement,
     /// An operator that is not in the dialect, such as `||`.
     ParseUnknownOperator => Statement,
-    /// An alias stands where none can.
+    /// An alias is in an invalid place.
     ParseUnsupportedAlias => Statement,
     /// `f(*)` for a function other than COUNT.
     ParseUnsupportedCallWithStar => Statement,
     /// A form of CASE that is not supported.
     ParseUnsupportedCase => Never("both forms of CASE are supported"),
-    /// A clause of CASE stands where it cannot.
+    /// A clause of CASE is in an invalid place.
     ParseUnsupportedCaseClause => Statement,
     /// GROUP BY a literal.
     ParseUnsupportedLiteralsGroupBy => Never("GROUP BY is refused as ParseUnsupportedSyntax"),
@@ -293,7 +293,7 @@ codes! {
     ParseUnsupportedToken => Statement,
     /// The object ends within its compressed data.
     TruncatedInput => Data,
-    /// The caller may not do this.
+    /// The caller is not authorized.
     UnauthorizedAccess => Never("the S3 server around Select answers that by itself, as AccessDenied"),
     /// The object is not in the format that the request names.
     UnrecognizedFormatException => Never("every format has a code of its own for what is not in it"),
@@ -305,7 +305,7 @@ codes! {
     UnsupportedRangeHeader => Request,
     /// ScanRange with an input that cannot be split.
     UnsupportedScanRangeInput => Request,
-    /// An aggregate where none can stand.
+    /// An aggregate is in an invalid place.
     UnsupportedSqlOperation => Statement,
     /// Aggregates and plain columns in one SELECT list.
     UnsupportedSqlStructure => Statement,
@@ -320,7 +320,7 @@ codes! {
 }
 
 impl SelectErrorCode {
-    /// The HTTP status of an error with this code, if the answer has not begun.
+    /// The HTTP status of an error with this code, for errors before the answer has begun.
     #[must_use]
     pub fn http_status(self) -> u16 {
         match self {
@@ -333,14 +333,17 @@ impl SelectErrorCode {
     }
 }
 
-/// How our server words a `ParquetParsingError` about a page whose bytes have another checksum than its header says.
+/// The text in this project's server's `ParquetParsingError` for a page whose checksum differs from the one in its
+/// header.
 pub const DAMAGED_PAGE: &str = "has another checksum than was written";
 
-/// Whether an error of a store is about bytes of the object that are not those that were written. The object cannot be
-/// trusted then, whichever way it is read. Other errors of data may only mean that the store reads less than others do.
+/// Returns true if a store's error shows that bytes of the object differ from those that were written.
+///
+/// Such an object cannot be trusted, whichever way it is read. Other errors of data may only mean that the store
+/// supports less than other readers do.
 #[must_use]
 pub fn is_damage(code: &str, message: &str) -> bool {
-    /// How the parquet library words it.
+    /// The text in the parquet library's error.
     const LIBRARY: &str = "Page CRC checksum mismatch";
     match code.parse() {
         Ok(SelectErrorCode::ParquetParsingError) => {
@@ -357,7 +360,7 @@ impl fmt::Display for SelectErrorCode {
     }
 }
 
-/// The text is not an error code of S3 Select.
+/// Reports a text that is not an error code of S3 Select.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not an error code of S3 Select")]
 pub struct UnknownCode;

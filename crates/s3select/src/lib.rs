@@ -1,13 +1,17 @@
-//! S3 Select: what a client and a server must agree on.
+//! S3 Select: the language and the protocol that a client and a server share.
 //!
-//! An S3 store that speaks *S3 Select* (`SelectObjectContent`) runs a small SQL statement over one
-//! object and returns only the rows and columns asked for. This crate holds the [`dialect`]
-//! (parse, check, print), the semantics of its [`value`]s, the [`request`] around a statement, the
-//! service's [`error`] codes, several ranges in one GET ([`byteranges`]), and [`profile`]s that say what
-//! each kind of store supports.
+//! An S3 store with *S3 Select* (`SelectObjectContent`) runs a small SQL statement over one object and returns only
+//! the requested rows and columns. The crate neither sends nor evaluates statements, and it has no query plans: a
+//! client and an evaluator build on it.
 //!
-//! It neither sends nor evaluates statements: a client and an evaluator build on it. It knows
-//! nothing of query plans.
+//! Read in this order:
+//!
+//! * [`dialect`] parses, checks and prints statements.
+//! * [`value`] defines the values and the semantics of operators and functions.
+//! * [`request`] holds the options around a statement.
+//! * [`error`] has the service's error codes.
+//! * [`profile`] describes what each kind of store supports.
+//! * [`byteranges`] reads and writes several ranges of an object in one GET.
 
 pub mod byteranges;
 pub mod dialect;

@@ -1,32 +1,32 @@
-//! A `SelectObjectContent` request as plain data: the statement, how the object is read and how rows
-//! are returned. A client sends it, and a server evaluates it.
+//! A `SelectObjectContent` request as plain data: the statement, the input options and the output options. A client
+//! sends it, and a server evaluates it.
 
 use std::ops::Range;
 
 use crate::dialect::Extras;
 use crate::error::{Result, SelectError, SelectErrorCode};
 
-/// The content of one `SelectObjectContent` call, apart from the bucket and the key.
+/// The content of one `SelectObjectContent` call, without the bucket and the key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SelectRequest {
     /// The SQL statement, at most 256 KiB of UTF-8.
     pub expression: String,
-    /// How the object's bytes are to be read.
+    /// The format of the object's bytes.
     pub input: InputSerialization,
-    /// How rows are to be sent back.
+    /// The format of the returned rows.
     pub output: OutputSerialization,
-    /// The part of the object to scan; `None` is all of it.
+    /// The part of the object to scan; `None` stands for the whole object.
     pub scan_range: Option<ScanRange>,
-    /// Whether `Progress` events are wanted.
+    /// True to request `Progress` events.
     pub progress: bool,
-    /// What the statement may use of our extensions to the language.
+    /// The extensions of the language that the statement may use.
     pub extras: Extras,
 }
 
-/// How the object's bytes are to be read.
+/// The format and compression of an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InputSerialization {
-    /// The object's format.
+    /// The object's format and its options.
     pub format: InputFormat,
     /// Compression of the whole object; must be `None` for Parquet.
     pub compression: Compression,
@@ -35,40 +35,44 @@ pub struct InputSerialization {
 /// The format of an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum InputFormat {
-    /// Delimited text.
+    /// Delimited text, with its options.
     Csv(CsvInput),
-    /// JSON values.
+    /// JSON values, with their layout.
     Json(JsonType),
-    /// Apache Parquet.
+    /// Apache Parquet, which has no options.
     Parquet,
 }
 
-/// Options of a CSV object. The defaults are the service's.
+/// Options for reading CSV. The defaults are the service's.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CsvInput {
-    /// What the first line is.
+    /// The meaning of the first line.
     pub header: FileHeaderInfo,
     /// One character between fields.
     pub field_delimiter: String,
     /// One or two characters after each record.
     pub record_delimiter: String,
-    /// The quote character; `None` switches quoting off.
+    /// The quote character; `None` disables quoting.
     pub quote: Option<char>,
     /// The character that escapes a quote inside quotes; equal to `quote` for doubling.
     pub quote_escape: Option<char>,
-    /// Lines that start with this character are skipped; `None` skips none.
+    /// The character that starts a line to skip; `None` skips no lines.
     pub comments: Option<char>,
-    /// Whether a quoted field may hold a record delimiter.
+    /// True if a quoted field may contain a record delimiter.
     pub allow_quoted_record_delimiter: bool,
-    /// Whether a carriage return that no line feed follows fails the statement. Readers disagree
-    /// about it: some end a record there, others take it for a character of the field. Only with
-    /// the record delimiter `\n`; an extension of ours ([`Extension::StrictLines`]).
+    /// True if a carriage return without a line feed fails the statement.
+    ///
+    /// Readers disagree about such a carriage return: some end the record there, others make it part of the field.
+    /// The option requires the record delimiter `\n`. It is an extension of this project
+    /// ([`Extension::StrictLines`]).
     ///
     /// [`Extension::StrictLines`]: crate::profile::Extension::StrictLines
     pub strict_lines: bool,
-    /// How many fields every record must have, the header included; one with more or fewer fails the
-    /// statement. `None` takes any, as S3 Select does: missing ones are NULL. An extension of ours
-    /// ([`Extension::StrictFields`]).
+    /// The number of fields in every record, including the header. A record with more or fewer fields fails the
+    /// statement.
+    ///
+    /// `None` accepts any number, as S3 Select does, and missing fields are NULL. The option is an extension of this
+    /// project ([`Extension::StrictFields`]).
     ///
     /// [`Extension::StrictFields`]: crate::profile::Extension::StrictFields
     pub strict_fields: Option<usize>,
@@ -90,53 +94,53 @@ impl Default for CsvInput {
     }
 }
 
-/// What the first line of a CSV object is.
+/// The meaning of the first line of a CSV object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum FileHeaderInfo {
-    /// A record like any other; columns are `_1`, `_2`, ….
+    /// A record like all others; columns are `_1`, `_2`, ….
     #[default]
     None,
-    /// A header to skip; columns are `_1`, `_2`, ….
+    /// A header that is skipped; columns are `_1`, `_2`, ….
     Ignore,
-    /// A header whose names can be used.
+    /// A header with the names of the columns.
     Use,
 }
 
-/// How a JSON object is laid out.
+/// The layout of a JSON object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum JsonType {
-    /// Values that may span lines.
+    /// Values that may span several lines.
     Document,
     /// One value per line.
     Lines,
 }
 
-/// Compression of a whole object.
+/// The compression of a whole object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Compression {
-    /// Stored as is.
+    /// The object is not compressed.
     #[default]
     None,
-    /// RFC 1952, several members allowed.
+    /// gzip (RFC 1952), with one or more members.
     Gzip,
-    /// bzip2, several streams allowed.
+    /// bzip2, with one or more streams.
     Bzip2,
 }
 
-/// How rows are sent back.
+/// The format of the returned rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum OutputSerialization {
-    /// Delimited text.
+    /// Delimited text, with its options.
     Csv(CsvOutput),
-    /// One JSON object per row.
+    /// One JSON object for each row.
     Json {
-        /// What follows each object.
+        /// The text after each object.
         record_delimiter: String,
     },
 }
 
 impl OutputSerialization {
-    /// What follows each record.
+    /// The text after each record.
     #[must_use]
     pub fn record_delimiter(&self) -> &str {
         match self {
@@ -146,16 +150,16 @@ impl OutputSerialization {
     }
 }
 
-/// Options of a CSV answer. The defaults are the service's.
+/// Options for writing CSV. The defaults are the service's.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CsvOutput {
-    /// Which fields are quoted.
+    /// The fields that are quoted.
     pub quote_fields: QuoteFields,
     /// One character between fields.
     pub field_delimiter: String,
     /// One or two characters after each record.
     pub record_delimiter: String,
-    /// The quote character.
+    /// The character around quoted fields.
     pub quote: char,
     /// The character that escapes a quote inside quotes; equal to `quote` for doubling.
     pub quote_escape: char,
@@ -173,46 +177,45 @@ impl Default for CsvOutput {
     }
 }
 
-/// Which fields of a CSV answer are quoted.
+/// The fields of a CSV answer that are quoted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum QuoteFields {
-    /// Every field.
+    /// All fields are quoted.
     Always,
-    /// Fields that hold a delimiter, a quote or a line break.
+    /// Fields that contain a delimiter, a quote or a line break.
     #[default]
     AsNeeded,
 }
 
-/// The part of an object whose records are wanted. A record belongs to the range that contains its
-/// first byte.
+/// The part of an object to scan. A record belongs to the range that contains its first byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ScanRange {
-    /// Bytes `start ..= last`, counted from 0.
+    /// The bytes `start ..= last`, counted from 0.
     Bounded {
-        /// Offset of the first byte.
+        /// The offset of the first byte.
         start: u64,
-        /// Offset of the last byte, included.
+        /// The offset of the last byte, which is included.
         last: u64,
     },
-    /// From `start` to the end of the object.
+    /// All bytes from `start` to the end of the object.
     From {
-        /// Offset of the first byte.
+        /// The offset of the first byte.
         start: u64,
     },
     /// The last `length` bytes of the object.
     Suffix {
-        /// How many bytes.
+        /// The number of bytes, which must not be 0.
         length: u64,
     },
 }
 
 impl ScanRange {
-    /// Its offsets in an object of `len` bytes. A range that starts past the end of the object is
-    /// empty.
+    /// The range as offsets in an object of `len` bytes. The end is not limited to `len`, so the range may lie partly
+    /// or wholly past the end of the object.
     ///
     /// # Errors
     ///
-    /// `InvalidScanRange` if it ends before it starts, or is of no bytes.
+    /// `InvalidScanRange` if the range ends before it starts, or is an empty suffix.
     pub fn offsets(self, len: u64) -> Result<Range<u64>> {
         let invalid = |message: &'static str| {
             Err(SelectError::new(SelectErrorCode::InvalidScanRange, message))

@@ -1,4 +1,4 @@
-//! From experiments to constants.
+//! Fits the constants of a hardware profile to experiments.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -9,31 +9,32 @@ use super::{Asked, Experiment};
 use crate::hardware::{ClientRates, SelectRates};
 use crate::{BytesPerSecond, Format, HardwareProfile, Phase, Requests, Scanned, Terms, predict};
 
-/// GETs of fewer bytes each are asked for the rate of requests, not of bytes.
+/// The size in bytes below which GETs serve to measure the rate of requests instead of the rate of bytes.
 const SMALL: f64 = 16_384.0;
 
-/// A store is taken to scan fewer statements side by side than it was sent if they took so many times
-/// as long as one of them.
+/// The slowdown of concurrent statements, relative to a single one, above which the store is assumed to run fewer of
+/// them concurrently than it was sent.
 const SLOWED: f64 = 1.25;
 
-/// The constants that statements tell.
+/// The number of constants that are fitted to statements.
 const STATEMENTS: usize = 14;
 
-/// What experiments tell.
+/// The fitted constants and their intervals.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fit {
-    /// The constants: those that the experiments tell, and those of the base for the rest. Whatever
-    /// else the base says, such as its name, is as it was.
+    /// The profile with the fitted constants. All other constants and fields, such as the name, are those of the
+    /// base.
     pub hardware: HardwareProfile,
-    /// The constants that the experiments tell, by their key in a profile's file, with the interval
-    /// that holds the true value with a probability of 95 %.
+    /// The fitted constants, by their key in a profile's file, with the interval that holds the true value with a
+    /// probability of 95 %.
     pub intervals: BTreeMap<String, [f64; 2]>,
-    /// The keys of the others.
+    /// The keys of the constants that were not fitted.
     pub assumed: Vec<String>,
 }
 
-/// Finds the constants with which the model predicts these times best. What no experiment tells is
-/// taken from `base`, whose cores and number of connections are believed.
+/// Finds the constants with which the model predicts the times of these experiments best.
+///
+/// Constants without an experiment are taken from `base`. Its cores and number of connections are trusted.
 #[must_use]
 pub fn fit(experiments: &[Experiment], base: &HardwareProfile) -> Fit {
     let hardware = base.clone();
@@ -57,18 +58,18 @@ struct Fitting<'a> {
 }
 
 impl Fitting<'_> {
-    /// What was asked, and the seconds that it took each time.
+    /// Every request with each of its usual times, in seconds.
     fn times(&self) -> impl Iterator<Item = (&Asked, f64)> {
         let all = self.experiments.iter();
         all.flat_map(|it| it.usual().map(|seconds| (&it.asked, seconds)))
     }
 
-    /// What was asked, and the median of the seconds.
+    /// Every request with the median of its times, in seconds.
     fn medians(&self) -> impl Iterator<Item = (&Asked, f64)> {
         self.experiments.iter().map(|experiment| (&experiment.asked, experiment.median()))
     }
 
-    /// One GET: latency + bytes / rate of a connection.
+    /// Fits single GETs: latency + bytes / rate of a connection.
     fn connection(&mut self) {
         let mut equations = Equations::new(2);
         for (asked, seconds) in self.times() {
@@ -83,8 +84,8 @@ impl Fitting<'_> {
         });
     }
 
-    /// Many large GETs: what they have in common + bytes / rate of the link. A link that lets some bytes pass at once
-    /// takes less than nothing for what they have in common.
+    /// Fits large concurrent GETs: a constant + bytes / rate of the link. The constant may be negative, because a
+    /// link can let some bytes pass at once.
     fn link(&mut self) {
         let mut equations = Equations::new(3);
         for (asked, seconds) in self.times() {
@@ -95,7 +96,7 @@ impl Fitting<'_> {
             }
         }
         let found = equations.solve()[2];
-        // Where more bytes take no more time, the link is at least as fast as they came.
+        // If more bytes take no more time, the link is at least as fast as the fastest transfer.
         let fastest = self.medians().filter_map(|(asked, seconds)| match asked {
             Asked::Gets { bytes, .. } => Some(seconds / bytes.as_f64()),
             _ => None,
@@ -113,7 +114,7 @@ impl Fitting<'_> {
             return;
         }
         if found.is_none_or(|it| it.low <= 0.0) {
-            // How fast the link can be was not seen.
+            // The experiments did not reach the link's limit.
             link.bytes_per_second = link.connection_bytes_per_second;
             return;
         }
@@ -125,7 +126,7 @@ impl Fitting<'_> {
         }
     }
 
-    /// Many small GETs: the latency of each wave + bytes / rate of the link + requests / their rate.
+    /// Fits small concurrent GETs: the latency of each wave + bytes / rate of the link + requests / their rate.
     fn requests(&mut self) {
         let link = self.fit.hardware.link;
         let mut equations = Equations::new(1);
@@ -143,16 +144,16 @@ impl Fitting<'_> {
         self.inverse("requests.per_second", found, |it| &mut it.requests.per_second);
     }
 
-    /// Statements: latency + bytes / rate of their format + rows · terms · time of each + constants ·
-    /// time of each + values of the answers · time of each + their bytes over the link.
+    /// Fits statements: latency + bytes / rate of their format + rows · terms · time of each + constants · time of
+    /// each + values of the answers · time of each + their bytes over the link.
     ///
-    /// Several at once take so many times as long as one as they are more than the store's cores. So
-    /// do a query's, and therefore they are what tells most constants: a store may use all of its
-    /// cores for a statement that is alone.
+    /// If there are more concurrent statements than cores of the store, they take proportionally longer. Queries send
+    /// concurrent statements as well, so these experiments decide most constants: a store may use all of its cores
+    /// for a statement that runs alone.
     fn statements(&mut self) {
         self.side_by_side();
         let (link, cores) = (self.fit.hardware.link, self.fit.hardware.select.cores);
-        // What is waited for and what is worked for differ only where statements wait for each other.
+        // Waiting and working can be distinguished only if statements wait for each other.
         let wait = |asked: &Asked| matches!(asked, Asked::Selects { lanes, .. } if f64::from(*lanes) > cores);
         let tells_work = self.times().any(|(asked, _)| wait(asked));
         let mut equations = Equations::new(STATEMENTS);
@@ -222,7 +223,8 @@ impl Fitting<'_> {
         select.total_bytes_per_second = BytesPerSecond(rounded(together));
     }
 
-    /// The same statement alone and many times at once: how many are scanned side by side.
+    /// Finds the number of statements that the store scans concurrently, from a statement alone and many times at
+    /// once.
     fn side_by_side(&mut self) {
         let statements = |(asked, seconds): (&Asked, f64)| match asked {
             Asked::Select(each) => Some((1, *each, seconds)),
@@ -230,7 +232,7 @@ impl Fitting<'_> {
             _ => None,
         };
         let all: Vec<(u32, Scanned, f64)> = self.medians().filter_map(statements).collect();
-        // As many that have next to nothing to scan, which wait for each other, too.
+        // Subtracts the time of as many statements that scan next to nothing, which also wait for each other.
         let least = |lanes: u32| {
             let same = all.iter().filter(|it| it.0 == lanes);
             same.map(|(.., seconds)| *seconds).fold(f64::INFINITY, f64::min)
@@ -246,7 +248,7 @@ impl Fitting<'_> {
                 select.cores = rounded((f64::from(lanes) / slower).max(1.0));
             }
             _ => {
-                // At least so many, and nothing tells how many more.
+                // This is a lower bound; the experiments do not show how many more there are.
                 let lanes = slower.map_or(1, |(lanes, _)| lanes);
                 select.cores = select.cores.max(f64::from(lanes));
                 self.fit.assumed.push("select.cores".to_owned());
@@ -255,7 +257,7 @@ impl Fitting<'_> {
         }
     }
 
-    /// CPU time of GETs: requests · time of each + bytes / rate.
+    /// Fits the CPU time of GETs: requests · time of each + bytes / rate.
     fn receiving(&mut self) {
         let mut equations = Equations::new(2);
         for (asked, seconds) in self.times() {
@@ -270,7 +272,7 @@ impl Fitting<'_> {
         });
     }
 
-    /// Bytes in memory: bytes / rate of their format, and for text values · time of each.
+    /// Fits parsing of bytes in memory: bytes / rate of their format, plus values · time of each for text.
     fn parsing(&mut self) {
         let mut equations = Equations::new(4);
         for (asked, seconds) in self.times() {
@@ -290,8 +292,8 @@ impl Fitting<'_> {
         self.some_duration("client.value_seconds", value, |it| &mut it.client.per_value);
     }
 
-    /// Rows in memory: arithmetic, updates and keys · time of each. What queries have in common is
-    /// little beside that.
+    /// Fits aggregation of rows in memory: arithmetic, updates and keys · time of each. The fixed time of a query is
+    /// small beside these.
     fn aggregating(&mut self) {
         let mut equations = Equations::new(3);
         for (asked, seconds) in self.times() {
@@ -306,9 +308,10 @@ impl Fitting<'_> {
         self.some_duration("client.key_seconds", found[2], |it| &mut it.client.per_key);
     }
 
-    /// Queries over small objects: planning + a latency for each wave of objects. How many objects
-    /// make a wave is at least the number of cores, each of which opens its own; and as each may have two
-    /// statements in flight, there are slots for twice as many.
+    /// Fits queries over small objects: planning + a latency for each wave of objects.
+    ///
+    /// A wave has at least as many objects as there are cores, because each core opens its own. A core may have two
+    /// statements in flight, so there are slots for twice as many.
     fn planning(&mut self) {
         let latency = self.fit.hardware.link.latency.as_secs_f64();
         let mut equations = Equations::new(2);
@@ -339,9 +342,11 @@ impl Fitting<'_> {
         }
     }
 
-    /// Whole queries, with S3 Select and without: what their slowest resource does not explain, as a part
-    /// of what the others would need. Where they wait for longer than that, how long is not predicted well
-    /// enough to be taken for granted: it is told apart, as a part of what is predicted.
+    /// Fits the overlap of whole queries, with S3 Select and without it: the time that the slowest resource does not
+    /// explain, as a fraction of the time that the others need.
+    ///
+    /// If waiting is predicted to take longer than the others' work, its prediction is not accurate enough to be
+    /// subtracted. Its share is then fitted as a further coefficient.
     fn overlaps(&mut self) {
         let with = |overlap: f64| {
             let mut hardware = self.fit.hardware.clone();
@@ -421,14 +426,14 @@ impl Fitting<'_> {
         self.duration(key, found, |hardware| place(hardware).insert(Duration::ZERO));
     }
 
-    /// From seconds for each of something to the number of it in a second.
+    /// Stores the reciprocal of the estimate: from seconds per unit to units per second.
     fn inverse(
         &mut self,
         key: &str,
         found: Option<Estimate>,
         place: impl FnOnce(&mut HardwareProfile) -> &mut f64,
     ) {
-        // No time at all is too short to be measured here.
+        // An estimate of zero means that the time was too short to be measured.
         match found.filter(|it| it.value > 0.0) {
             Some(Estimate { value, low, high }) => {
                 *place(&mut self.fit.hardware) = rounded(1.0 / value);
@@ -448,7 +453,7 @@ impl Fitting<'_> {
     }
 }
 
-/// Four significant digits: more than any of these is known to.
+/// Rounds to four significant digits, which is more than the precision of any of these constants.
 fn rounded(value: f64) -> f64 {
     if value == 0.0 || !value.is_finite() {
         return value;
@@ -456,8 +461,8 @@ fn rounded(value: f64) -> f64 {
     format!("{value:.3e}").parse().unwrap_or(value)
 }
 
-/// The interval of a number of slots that was limited by what there can be: never without it, nor below 1.
-/// A slope that may be 0 or less says nothing about how many there are at most.
+/// The interval of a number of slots, extended to contain the number itself, which was limited, and at least 1. The
+/// upper bound is infinite if the slope may be 0 or less.
 fn slots_interval(slots: NonZeroU32, [low, high]: [f64; 2]) -> [f64; 2] {
     let slots = f64::from(slots.get());
     let most = if high > 0.0 { high.max(slots) } else { f64::INFINITY };
@@ -470,7 +475,7 @@ mod tests {
     use crate::{Bytes, Requests, Rows, Steps};
     use proptest::prelude::*;
 
-    /// What `sluice calibrate` asks, about: 8 MiB of 80 000 rows.
+    /// The requests of `sluice calibrate`, approximately: 8 MiB of 80 000 rows.
     fn suite() -> Vec<Asked> {
         let size = Bytes::mib(8);
         let mut all: Vec<Asked> = [1 << 10, 1 << 18, 1 << 20, 4 << 20, 8 << 20]
@@ -549,11 +554,11 @@ mod tests {
         all
     }
 
-    /// The seconds that this takes, by the model with constants that are known.
+    /// The seconds that this request takes according to the model with the true constants.
     fn seconds(asked: &Asked, truth: &HardwareProfile) -> f64 {
         let on =
             |phase: Phase, hardware: &HardwareProfile| phase.predict(hardware).total.as_secs_f64();
-        // Only what the experiment asks for.
+        // Keeps only the constants that the experiment depends on.
         let mut bare = truth.clone();
         bare.link.bytes_per_second = BytesPerSecond::UNLIMITED;
         bare.requests.per_second = f64::INFINITY;
@@ -591,7 +596,7 @@ mod tests {
             }
             Asked::Select(each) => on(statements(1, each), &bare),
             Asked::Selects { lanes, each } => {
-                // They are all sent at once.
+                // All requests are sent at once.
                 bare.requests.slots = NonZeroU32::new(*lanes).unwrap();
                 on(statements(*lanes, each), &bare)
             }
@@ -642,7 +647,7 @@ mod tests {
         truth
     }
 
-    /// Nothing of the truth but what is believed.
+    /// A base without the true values, except those that are trusted.
     fn base() -> HardwareProfile {
         let mut base = HardwareProfile::by_name("aws-in-region").unwrap().clone();
         base.client.cores = truth().client.cores;
@@ -689,8 +694,7 @@ mod tests {
         ]
     }
 
-    /// Experiments whose times are the truth's, off by up to `noise`, which is between -1 and 1, times
-    /// a factor.
+    /// Experiments whose times are the true ones, times `factor`, and off by a relative `noise` between -1 and 1.
     fn experiments(noise: &[f64], factor: f64) -> Vec<Experiment> {
         let truth = truth();
         let mut noise = noise.iter().cycle();
@@ -706,14 +710,14 @@ mod tests {
     fn recovered(fit: &Fit, tolerance: f64) {
         let found = constants(&fit.hardware);
         for ((name, found), (_, expected)) in found.into_iter().zip(constants(&truth())) {
-            // How much overlaps shows only in what the other constants leave unexplained.
+            // The overlap shows only in the time that the other constants leave unexplained.
             let scale = if name.starts_with("overlap") { 1.0 } else { expected };
             let error = (found - expected).abs() / scale;
             assert!(error <= tolerance, "{name}: {found} instead of {expected}");
         }
     }
 
-    /// One GET passes at once, and only many show how slow the link is.
+    /// All bytes of one GET pass at once; only many GETs show how slow the link is.
     #[test]
     fn a_connection_is_no_faster_than_its_link() {
         let mut experiments = experiments(&[0.0], 0.0);
@@ -729,7 +733,7 @@ mod tests {
         assert!(fit.intervals["link.connection_bytes_per_second"][1] <= link.bytes_per_second.0);
     }
 
-    /// A token bucket is full before anything is asked.
+    /// A token bucket is full before the first request.
     #[test]
     fn bytes_that_pass_at_once_do_not_make_a_link_faster() {
         let (mut experiments, rate) = (experiments(&[0.0], 0.0), truth().link.bytes_per_second.0);
@@ -794,7 +798,7 @@ mod tests {
         assert_eq!(fit.assumed, expected);
     }
 
-    /// It is mostly work where the store is near: waiting may come out as nothing, and the work not as more than both.
+    /// Near the store, most of the time is work. The fitted wait may be zero, and the work at most the sum of both.
     #[test]
     fn a_statement_alone_takes_what_it_took() {
         let mut truth = truth();
@@ -817,7 +821,7 @@ mod tests {
         }
     }
 
-    /// Queries that wait for a third less than is predicted, and for little else.
+    /// Queries that wait a third less than predicted and have little other work.
     #[test]
     fn waiting_for_less_is_no_overlap() {
         let mut truth = truth();
@@ -851,7 +855,7 @@ mod tests {
     }
 
     proptest! {
-        /// Times that are off by up to 2 % tell the constants to within 15 %.
+        /// Times that are off by up to 2 % give the constants to within 15 %.
         #[test]
         fn noise_does_little(noise in proptest::collection::vec(-1.0..1.0f64, 211)) {
             let fit = fit(&experiments(&noise, 0.02), &base());

@@ -1,11 +1,10 @@
-//! Calibration: the constants of a [`HardwareProfile`] from experiments.
+//! Calibration: finds the constants of a [`HardwareProfile`] from experiments.
 //!
-//! An experiment is something that was [`Asked`] of a store, or of this machine, and the seconds that
-//! it took each time: by the clock, or of CPU time. Most ask one resource at a time, so that their times are sums of known amounts
-//! (requests, bytes, rows × terms) times unknown constants; [`fit()`] finds these by least squares with
-//! coefficients that are not negative, with relative errors.
-//! Whole queries then tell what is left: how long planning takes, how many requests are under way at
-//! once, and how much of the resources' times overlaps.
+//! An [`Experiment`] is a request to a store or to this machine ([`Asked`]), with the seconds that it took each time,
+//! by the clock or as CPU time. Most experiments use one resource at a time, so that their times are sums of known
+//! amounts (requests, bytes, rows × terms) times unknown constants. [`fit()`] finds these constants by least squares
+//! with coefficients that are not negative and with relative errors. Whole queries then give the rest: how long
+//! planning takes, how many requests are in flight, and how much of the resources' times overlaps.
 //!
 //! Nothing here sends a request or reads a clock.
 
@@ -21,73 +20,73 @@ pub use self::fit::{Fit, fit};
 use crate::data;
 use crate::{Bytes, Format, HardwareProfile, Phase, Requests, Scanned, Steps, Terms, predict};
 
-/// What was asked.
+/// The request or computation of an experiment.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Asked {
-    /// One GET of so many bytes, alone.
+    /// One GET of this many bytes, alone.
     Get(Bytes),
-    /// GETs with so many under way at any time.
+    /// GETs with a fixed number of them in flight.
     Gets {
-        /// How many.
+        /// The number of GETs.
         requests: Requests,
-        /// How many at once.
+        /// The number of GETs in flight.
         lanes: u32,
-        /// The bytes of all.
+        /// The bytes of all GETs together.
         bytes: Bytes,
     },
-    /// The CPU time of this process, in seconds, of GETs. Where the store is a part of it, it is that
-    /// of both.
+    /// GETs whose CPU time in this process is measured, in seconds. If the store is part of the process, its CPU time
+    /// is included.
     Receive {
-        /// How many.
+        /// The number of GETs.
         requests: Requests,
-        /// The bytes of all.
+        /// The bytes of all GETs together.
         bytes: Bytes,
     },
-    /// One statement, alone, whose answer is short.
+    /// One statement, alone, with a short answer.
     Select(Scanned),
-    /// The same statement so often at once.
+    /// One statement, sent several times at once.
     Selects {
-        /// How often.
+        /// The number of concurrent statements.
         lanes: u32,
-        /// One of them.
+        /// The store's part of one statement.
         each: Scanned,
     },
-    /// An object in memory, parsed here by one core, while the others parse it, too.
+    /// Parsing of an object in memory by one core, while the others do the same.
     Parse {
-        /// Its format.
+        /// The format of the object.
         format: Format,
-        /// Its bytes.
+        /// The bytes of the object.
         bytes: Bytes,
-        /// The values that are asked for.
+        /// The number of values that are needed.
         values: f64,
     },
-    /// Rows in memory, aggregated here by one core, while the others do the same.
+    /// Aggregation of rows in memory by one core, while the others do the same.
     Aggregate {
-        /// What is evaluated for all rows together.
+        /// The terms that are evaluated, for all rows together.
         here: Terms,
     },
-    /// A whole query over so many objects of a few bytes each.
+    /// A whole query over objects of a few bytes each.
     Small {
-        /// How many.
+        /// The number of objects.
         objects: u64,
     },
-    /// A whole query that asks for this.
+    /// A whole query that consists of this phase.
     Query(Box<Phase>),
 }
 
-/// What was asked, and how long it took.
+/// A request and the times that it took.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Experiment {
-    /// What was asked.
+    /// The request or computation that was timed.
     pub asked: Asked,
-    /// Seconds, each time.
+    /// The measured time of each repetition, in seconds.
     pub seconds: Vec<f64>,
 }
 
-/// The relative scatter of repetitions above which a machine, or the way to the store, is noisy.
+/// The relative scatter of repetitions above which a machine, or the network to the store, counts as noisy.
 pub const NOISY_SCATTER: f64 = 0.1;
 
-/// The load for each core before the first experiment above which a machine is noisy.
+/// The load per core before the first experiment above which a machine counts as noisy.
 pub const NOISY_LOAD: f64 = 0.3;
 
 impl Experiment {
@@ -97,8 +96,8 @@ impl Experiment {
         median(self.seconds.clone())
     }
 
-    /// How far a time typically lies from the median, relative to it: 1.4826 times the median of the
-    /// distances, which is the standard deviation of times that are normally distributed.
+    /// The typical relative distance of a time from the median: 1.4826 times the median of the distances, which is
+    /// the standard deviation if times are normally distributed.
     #[must_use]
     pub fn scatter(&self) -> f64 {
         let middle = self.median();
@@ -113,7 +112,7 @@ impl Experiment {
         self.seconds.iter().copied().filter(usual)
     }
 
-    /// How far the prediction for a whole query is from its median, relative to it; none for other
+    /// The relative distance between the prediction for a whole query and its median time. `None` for other
     /// experiments.
     #[must_use]
     pub fn error(&self, hardware: &HardwareProfile) -> Option<f64> {
@@ -123,7 +122,7 @@ impl Experiment {
     }
 }
 
-/// The typical relative scatter of repeated experiments: the median over those that were repeated.
+/// The typical relative scatter: the median over the experiments that were repeated.
 #[must_use]
 pub fn scatter(experiments: &[Experiment]) -> f64 {
     let repeated = experiments.iter().filter(|experiment| experiment.seconds.len() > 1);
@@ -131,7 +130,7 @@ pub fn scatter(experiments: &[Experiment]) -> f64 {
     if all.is_empty() { 0.0 } else { median(all) }
 }
 
-/// The middle number, the mean of the two of an even number; NaN of none.
+/// The median. For an even number it is the mean of the two in the middle; NaN for no numbers.
 #[must_use]
 pub fn median(mut all: Vec<f64>) -> f64 {
     all.sort_by(f64::total_cmp);
@@ -142,21 +141,21 @@ pub fn median(mut all: Vec<f64>) -> f64 {
     }
 }
 
-/// How a profile's constants were measured, as its file says.
+/// The record of a calibration in a profile's file: how its constants were measured.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Calibration {
-    /// The store: its URL, or AWS and its region.
+    /// The store: its URL, or AWS with its region.
     pub endpoint: String,
-    /// How often each experiment was repeated.
+    /// The number of repetitions of each experiment.
     pub rounds: u32,
-    /// Processes that wanted to run before the first experiment, for each core; none if the machine
-    /// does not say.
+    /// The number of runnable processes per core before the first experiment; `None` if the machine does not report
+    /// it.
     pub load: Option<f64>,
-    /// Why the constants are to be taken with care; empty if nothing was noticed.
+    /// Reasons to distrust the constants; empty if no noise was noticed.
     #[serde(default)]
     pub noise: Vec<String>,
-    /// The constants that are assumed because nothing was measured that tells.
+    /// The constants that are assumed, because no measurement determines them.
     #[serde(default)]
     pub assumed: Vec<String>,
     /// The constants that were measured, with the interval that holds the true value with a

@@ -1,6 +1,6 @@
-//! Least squares with coefficients that are not negative: no store sends bytes in negative time.
+//! Least squares with coefficients that are not negative, because no request takes negative time.
 
-/// Below this, relative to its column, a pivot or a gradient is rounding.
+/// The relative size below which a pivot or a gradient is a rounding error.
 const TINY: f64 = 1e-11;
 
 /// A symmetric matrix `AᵀA` and the vector `Aᵀb` of a least-squares problem, with the columns of A
@@ -9,12 +9,12 @@ const TINY: f64 = 1e-11;
 pub(super) struct Normal {
     gram: Vec<Vec<f64>>,
     right: Vec<f64>,
-    /// What each column was divided by; 0 for a column of zeros.
+    /// The divisor of each column; 0 for a column of zeros.
     scale: Vec<f64>,
 }
 
 impl Normal {
-    /// Of rows of equal length, and the value that each should have.
+    /// Builds the problem from rows of equal length and the value of each row.
     pub(super) fn of(rows: &[Vec<f64>], values: &[f64]) -> Self {
         let columns = rows.first().map_or(0, Vec::len);
         let dot = |i: usize, j: usize| rows.iter().map(|row| row[i] * row[j]).sum::<f64>();
@@ -29,13 +29,13 @@ impl Normal {
         Self { gram, right: (0..columns).map(right).collect(), scale }
     }
 
-    /// The coefficients that make the sum of squares least, by Lawson and Hanson's method (Solving
-    /// Least Squares Problems, 1974, chapter 23). A coefficient of which the rows say nothing is 0.
+    /// The coefficients with the least sum of squares, by Lawson and Hanson's method (Solving Least Squares Problems,
+    /// 1974, chapter 23). A coefficient that the rows do not determine is 0.
     pub(super) fn solve(&self) -> Vec<f64> {
         let columns = self.right.len();
         let mut x = vec![0.0; columns];
         let mut free: Vec<usize> = Vec::new();
-        // Each is let in at most some times: rounding must not make it go on forever.
+        // A limit on the number of steps guarantees an end in spite of rounding errors.
         let mut patience = 10 * columns;
         let mut barred: Vec<usize> =
             (0..columns).filter(|column| self.scale[*column] <= 0.0).collect();
@@ -53,13 +53,13 @@ impl Normal {
             let Some(steepest) = steepest else { break };
             free.push(steepest);
             if self.unconstrained(&free).is_none() {
-                // It says no more than the others do.
+                // The column depends linearly on the free ones.
                 free.pop();
                 barred.push(steepest);
                 continue;
             }
             while let Some(wanted) = self.unconstrained(&free) {
-                // As far towards the wanted coefficients as none becomes negative.
+                // Goes towards the wanted coefficients until the first of them would become negative.
                 let steps = free.iter().zip(&wanted).filter(|(_, wanted)| **wanted <= 0.0);
                 let steps = steps.map(|(column, wanted)| x[*column] / (x[*column] - wanted));
                 let step = steps.fold(1.0, f64::min);
@@ -83,8 +83,8 @@ impl Normal {
             .collect()
     }
 
-    /// How much the coefficient of a column varies with the values, if some others may vary with it:
-    /// its entry in the inverse of their matrix. None if the rows do not tell them apart.
+    /// The variance of a column's coefficient relative to that of the values, if the coefficients of `others` vary as
+    /// well: its entry in the inverse of their matrix. `None` if the rows do not determine them.
     pub(super) fn variance(&self, column: usize, others: &[usize]) -> Option<f64> {
         if self.scale[column] <= 0.0 {
             return None;
@@ -101,8 +101,8 @@ impl Normal {
         self.system(free, free.iter().map(|column| self.right[*column]).collect())
     }
 
-    /// Solves the equations of some columns, by Gauss's elimination with pivots on the diagonal, which
-    /// is stable for such a matrix.
+    /// Solves the equations of some columns by Gaussian elimination with pivots on the diagonal, which is stable for
+    /// a positive definite matrix.
     fn system(&self, free: &[usize], mut right: Vec<f64>) -> Option<Vec<f64>> {
         let n = free.len();
         let mut matrix: Vec<Vec<f64>> =
@@ -170,7 +170,7 @@ mod tests {
     #[test]
     fn columns_that_say_nothing_get_nothing() {
         near(&solve(&[&[1.0, 0.0], &[2.0, 0.0]], &[2.0, 4.0]), &[2.0, 0.0]);
-        // Twice the same column: one of them explains all.
+        // A duplicated column: one of the two explains all.
         let twice = solve(&[&[1.0, 1.0], &[2.0, 2.0]], &[3.0, 6.0]);
         near(&[twice[0] + twice[1]], &[3.0]);
         assert!(solve(&[], &[]).is_empty());
@@ -187,8 +187,7 @@ mod tests {
     }
 
     proptest! {
-        /// Of all coefficients that are not negative, no others fit better: Karush's, Kuhn's and
-        /// Tucker's conditions.
+        /// No other coefficients that are not negative fit better: the Karush–Kuhn–Tucker conditions.
         #[test]
         fn the_answer_is_optimal(
             rows in proptest::collection::vec(proptest::collection::vec(-3.0..3.0f64, 3), 4..12),

@@ -1,20 +1,20 @@
-//! Coefficients of times, with their intervals.
+//! Linear regression of times, with intervals of the coefficients.
 
 use super::nnls::Normal;
 
-/// A coefficient, and the interval that holds the true one with a probability of 95 %, if times
-/// scatter independently around what the model says.
+/// A coefficient with the interval that holds the true one with a probability of 95 %, if times scatter independently
+/// around the model.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Estimate {
-    /// Not negative.
+    /// The most likely coefficient, 0 or more.
     pub(super) value: f64,
-    /// Not negative.
+    /// The lower bound, 0 or more.
     pub(super) low: f64,
-    /// At least `low`; infinite if there are too few times to tell.
+    /// The upper bound, at least `low`; infinite if there are too few times to determine it.
     pub(super) high: f64,
 }
 
-/// Times, each of which should be a sum of known amounts times unknown coefficients.
+/// Equations between measured times and sums of known amounts times unknown coefficients.
 #[derive(Debug, Clone)]
 pub(super) struct Equations {
     unknowns: usize,
@@ -27,14 +27,15 @@ pub(super) struct Equations {
 const STUDENT: [f64; 10] = [12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23];
 
 impl Equations {
-    /// None yet, for so many unknown coefficients.
+    /// Creates an empty set of equations with this number of unknown coefficients.
     pub(super) fn new(unknowns: usize) -> Self {
         Self { unknowns, rows: Vec::new(), values: Vec::new() }
     }
 
-    /// `amounts` times the coefficients should be `seconds`, which were found out by measuring
-    /// `measured` seconds: errors count relative to that, because a long time scatters more than a
-    /// short one.
+    /// Adds an equation: `amounts` times the coefficients should be `seconds`.
+    ///
+    /// `measured` is the measured time that `seconds` was computed from. Errors count relative to it, because long
+    /// times scatter more than short ones.
     pub(super) fn push(&mut self, amounts: &[f64], seconds: f64, measured: f64) {
         let usable = measured > 0.0 && measured.is_finite() && seconds.is_finite();
         if usable && amounts.iter().all(|amount| amount.is_finite()) {
@@ -43,7 +44,7 @@ impl Equations {
         }
     }
 
-    /// The coefficients that fit best; none where the equations do not tell.
+    /// The coefficients that fit best; `None` for those that the equations do not determine.
     pub(super) fn solve(&self) -> Vec<Option<Estimate>> {
         if self.rows.is_empty() {
             return vec![None; self.unknowns];

@@ -1,36 +1,36 @@
-//! The paper's figures 5 to 9, modelled.
+//! The points of the paper's figures 5 to 9, predicted by the model.
 
 use super::{Completion, Number, Query, Setup, Testbed};
 use crate::BytesPerSecond;
 
-/// A figure.
+/// A figure of Cheetah's evaluation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Figure {
-    /// Completion times of the queries.
+    /// Figure 5: completion times of the queries.
     Queries,
-    /// 6a: entries of each partition, of which there are more the smaller they are.
+    /// Figure 6a: entries of each partition, with one partition per worker.
     Partitions,
-    /// 6b: workers.
+    /// Figure 6b: the number of workers.
     Workers,
-    /// 7: size of the result, beside a switch that keeps it.
+    /// Figure 7: the size of the result, compared with a switch that keeps the result.
     Results,
-    /// 8: links of 10 and 20 Gbit/s.
+    /// Figure 8: links of 10 and 20 Gbit/s.
     Links,
-    /// 9: the part that is not pruned.
+    /// Figure 9: the unpruned fraction.
     Unpruned,
 }
 
-/// Which switch a case is of.
+/// The kind of switch in a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum System {
-    /// Cheetah's: it prunes.
+    /// Cheetah's switch, which prunes.
     Pruning,
-    /// NetAccel's: it keeps the result, which is then read out.
+    /// NetAccel's switch, which keeps the result until it is read out.
     Keeping,
 }
 
 impl System {
-    /// What it is called in the figures.
+    /// The system's name in the figures.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -45,16 +45,16 @@ impl System {
 pub struct Case {
     /// The query, or several with `+` between them.
     pub query: String,
-    /// Which switch.
+    /// The kind of switch.
     pub system: System,
-    /// Where it is along [`Figure::axis`].
+    /// The value on [`Figure::axis`].
     pub value: f64,
-    /// What it takes.
+    /// The predicted completion time, by its parts.
     pub completion: Completion,
 }
 
 impl Figure {
-    /// All, in the order of the paper.
+    /// All figures, in the order of the paper.
     pub const ALL: [Self; 6] = [
         Self::Queries,
         Self::Partitions,
@@ -64,7 +64,7 @@ impl Figure {
         Self::Unpruned,
     ];
 
-    /// Its number.
+    /// The figure's number in the paper.
     #[must_use]
     pub const fn number(self) -> &'static str {
         match self {
@@ -77,7 +77,7 @@ impl Figure {
         }
     }
 
-    /// What changes from point to point.
+    /// The quantity that changes from point to point.
     #[must_use]
     pub const fn axis(self) -> &'static str {
         match self {
@@ -90,7 +90,7 @@ impl Figure {
         }
     }
 
-    /// Its points on a testbed. All but figure 5 follow the setup in what they do not change.
+    /// The figure's points on a testbed. All figures but figure 5 override the parts of the setup that they vary.
     #[must_use]
     pub fn cases(self, testbed: &Testbed, setup: &Setup) -> Vec<Case> {
         let pruned = |query: &Query, setup: &Setup, value: f64| Case {
@@ -100,7 +100,7 @@ impl Figure {
             completion: testbed.pruned(query, setup),
         };
         let all = || testbed.queries.iter();
-        // What the text says of figures 6 to 8 it says of queries over UserVisits.
+        // The paper's text on figures 6 to 8 is about queries over UserVisits.
         let visits = || all().filter(|query| query.name == "Distinct" || query.name == "GroupBy");
         match self {
             Self::Queries => {
@@ -119,7 +119,7 @@ impl Figure {
             Self::Partitions => (1..=6)
                 .flat_map(|step| visits().map(move |query| (step, query)))
                 .map(|(step, query)| {
-                    // One partition for each worker.
+                    // Each worker has one partition.
                     let entries = 5e6 * f64::from(step);
                     let workers = setup.workers;
                     let entries_of_all =
@@ -190,7 +190,7 @@ mod tests {
         assert_eq!(cases(Figure::Queries).len(), Testbed::cheetah().queries.len() + 1);
     }
 
-    /// 6a: time grows with the partition; 6b: twice the workers, half the time.
+    /// Figure 6a: time grows with the partition. Figure 6b: twice the workers take half the time.
     #[test]
     fn scale_is_as_the_paper_says() {
         let partitions = cases(Figure::Partitions);
@@ -203,7 +203,7 @@ mod tests {
         assert!(times.windows(2).all(|pair| total(pair[1]) < total(pair[0])));
     }
 
-    /// 7: reading the result out costs more the larger it is. 9: the more is left, the longer.
+    /// Figure 7: a larger result takes longer to read out. Figure 9: a larger unpruned fraction takes longer.
     #[test]
     fn keeping_and_not_pruning_cost() {
         let results = cases(Figure::Results);

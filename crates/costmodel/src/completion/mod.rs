@@ -1,20 +1,20 @@
-//! When a query is complete whose rows workers send through a pruning switch to a master: the model behind
-//! Cheetah's figures 5 to 9 (SIGMOD 2020), which the paper draws from its testbed and does not model.
+//! Predicts the completion time of a query whose rows go from workers through a pruning switch to a master. This is a
+//! model behind Cheetah's figures 5 to 9 (SIGMOD 2020), which the paper draws from its testbed without a model.
 //!
 //! | part | takes |
 //! |---|---|
 //! | rules | one installation of the query's rules on the switch |
-//! | workers | what making packets takes longer than sending them: the two overlap |
-//! | network | packets over the workers' links, or what is left of them over the master's, whichever is slower |
-//! | master | what is still in its queue when the last packet has come |
-//! | drain | of a switch that keeps the result: reading it out, and only then can the master begin |
+//! | workers | the time by which making packets exceeds sending them, because the two overlap |
+//! | network | all packets over the workers' links, or the remaining ones over the master's, whichever is slower |
+//! | master | the work that is left in its queue when the last packet arrives |
+//! | drain | reading the result out of a switch that keeps it; only then can the master begin |
 //!
-//! A query of several passes prunes all of the first ones: they fill its filters. While packets come, the master
-//! takes them at the rate of its algorithm; so its queue is empty as long as little comes, and what it
-//! takes afterwards rises faster than the unpruned part (figure 9).
+//! All passes of a query but the last are pruned completely: they fill the filters. While packets arrive, the master
+//! processes them at the rate of its algorithm. Its queue stays empty as long as few arrive; beyond that, its time
+//! after the last packet rises faster than the unpruned fraction (figure 9).
 //!
 //! Constants are data with their sources ([`Testbed`]): published, measured with this project's own benchmark,
-//! derived, or assumed. Times are modelled. What Spark takes is not in the paper's text, and not modelled.
+//! derived, or assumed. Times are modelled. The paper's text gives no times for Spark, so Spark is not modelled.
 
 mod figures;
 
@@ -29,29 +29,29 @@ pub use self::figures::{Case, Figure, System};
 use crate::rate::seconds;
 use crate::{BytesPerSecond, data};
 
-/// A number and what it rests on.
+/// A number with its source.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Number {
-    /// The number.
+    /// The value of the constant.
     pub value: f64,
     /// `published: …`, `measured: …`, `counted: …`, `derived: …` or `assumed: …`.
     pub source: String,
 }
 
-/// Workers, a switch and a master: plain data with sources.
+/// The constants of workers, a switch and a master, as plain data with sources.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Testbed {
-    /// What it is called.
+    /// The testbed's name.
     pub name: String,
-    /// Workers.
+    /// The number of workers.
     pub workers: Number,
-    /// Bytes per second of the link of each machine.
+    /// The rate of each machine's link, in bytes per second.
     pub link: Number,
-    /// Bytes of that rate which one packet takes.
+    /// The bytes of one packet on the link.
     pub packet_bytes: Number,
-    /// Packets per second that a worker can make of rows.
+    /// Packets per second that one worker makes from rows.
     pub serialized: Number,
     /// Seconds to install the rules of a query.
     pub rules_seconds: Number,
@@ -59,13 +59,13 @@ pub struct Testbed {
     pub drained: Number,
     /// Packets per second that the master receives, parses and copies.
     pub received: Number,
-    /// The part of TPC-H's query 3 that its join takes.
+    /// The fraction of TPC-H's query 3 that its join takes.
     pub join_part: Number,
-    /// Entries per second that the master takes, by the name of its algorithm.
+    /// Entries per second that the master processes, by the name of its algorithm.
     pub master: BTreeMap<String, Number>,
     /// The queries, in the order of figure 5.
     pub queries: Vec<Query>,
-    /// What else could prune: table 3.
+    /// Other devices that could prune: table 3.
     pub devices: Vec<Device>,
 }
 
@@ -73,37 +73,37 @@ pub struct Testbed {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Query {
-    /// What it is called.
+    /// The query's name.
     pub name: String,
-    /// Rows of its tables.
+    /// The rows of the query's tables.
     pub entries: Number,
-    /// How often they are sent.
+    /// The number of times that the rows are sent.
     pub passes: u32,
-    /// The part of the entries of the last pass that the switch lets through.
+    /// The fraction of the entries of the last pass that the switch lets through.
     pub unpruned: Number,
-    /// The algorithm of the master, a name of [`Testbed::master`].
+    /// The master's algorithm, a key of [`Testbed::master`].
     pub master: String,
-    /// Workers that send it, if not all.
+    /// The number of workers that send rows; `None` stands for all of them.
     #[serde(default)]
     pub workers: Option<u32>,
 }
 
-/// A device that could prune, as table 3 has it.
+/// A device that could prune, as in table 3.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Device {
-    /// What it is called.
+    /// The device's name.
     pub name: String,
-    /// Bits per second, from and to.
+    /// The lowest and the highest rate, in bits per second.
     pub bits_per_second: [f64; 2],
-    /// Microseconds, from and to.
+    /// The shortest and the longest latency, in microseconds.
     pub latency_microseconds: [f64; 2],
-    /// Where that was published.
+    /// The publication of these numbers.
     pub source: String,
 }
 
 impl Device {
-    /// The time in which so many packets of the shortest frame, 64 bytes, pass it: from and to.
+    /// The shortest and the longest time in which this many packets of the shortest frame, 64 bytes, pass the device.
     #[must_use]
     pub fn passing(&self, packets: f64) -> [Duration; 2] {
         let [slow, fast] = self.bits_per_second;
@@ -116,32 +116,32 @@ impl Device {
 /// The parts of a completion time, which add up.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Completion {
-    /// Installing rules.
+    /// Time to install the rules.
     pub rules: Duration,
-    /// Making packets, as far as sending does not hide it.
+    /// Time to make packets, beyond the time of sending them.
     pub workers: Duration,
-    /// Sending.
+    /// Time to send the packets.
     pub network: Duration,
-    /// What the master takes after the last packet.
+    /// Time of the master after the last packet.
     pub master: Duration,
-    /// Reading a result out of the switch.
+    /// Time to read a result out of the switch.
     pub drain: Duration,
 }
 
 impl Completion {
-    /// All of it.
+    /// The sum of all parts.
     #[must_use]
     pub fn total(&self) -> Duration {
         self.rules + self.workers + self.network + self.master + self.drain
     }
 }
 
-/// What of a testbed a run changes.
+/// The parts of a testbed that a run may change.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Setup {
-    /// Workers, at least 1.
+    /// The number of workers, at least 1.
     pub workers: f64,
-    /// The link of each machine.
+    /// The rate of each machine's link.
     pub link: BytesPerSecond,
     /// Entries in a packet, at least 1.
     pub per_packet: f64,
@@ -152,7 +152,7 @@ impl Setup {
         self.per_packet.max(1.0)
     }
 
-    /// The part of the packets that go on: those of which one entry does.
+    /// The fraction of the packets that the switch lets through: those with at least one unpruned entry.
     fn going(&self, unpruned: f64) -> f64 {
         1.0 - (1.0 - unpruned.clamp(0.0, 1.0)).powf(self.entries())
     }
@@ -162,13 +162,13 @@ static CHEETAH: LazyLock<Testbed> =
     LazyLock::new(|| data::embedded(include_str!("../../testbeds/cheetah.toml")));
 
 impl Testbed {
-    /// Cheetah's: five workers and a master at a Tofino.
+    /// Cheetah's testbed: five workers and a master at a Tofino.
     #[must_use]
     pub fn cheetah() -> &'static Self {
         &CHEETAH
     }
 
-    /// As it is.
+    /// The testbed's own setup.
     #[must_use]
     pub const fn setup(&self) -> Setup {
         Setup {
@@ -178,7 +178,7 @@ impl Testbed {
         }
     }
 
-    /// The constants by name, without those of queries.
+    /// The constants with their names, without those of queries.
     #[must_use]
     pub fn numbers(&self) -> Vec<(String, &Number)> {
         let plain = [
@@ -196,7 +196,7 @@ impl Testbed {
         plain.chain(master).collect()
     }
 
-    /// The query of that name.
+    /// The query of this name.
     #[must_use]
     pub fn query(&self, name: &str) -> Option<&Query> {
         self.queries.iter().find(|query| query.name == name)
@@ -208,19 +208,19 @@ impl Testbed {
         link.0 / self.packet_bytes.value
     }
 
-    /// Seconds that the master takes for so many entries in so many packets.
+    /// The seconds in which the master processes these entries in these packets.
     fn mastered(&self, query: &Query, entries: f64, packets: f64) -> f64 {
         let rate = self.master.get(&query.master).map_or(f64::INFINITY, |rate| rate.value);
         packets / self.received.value + entries / rate
     }
 
-    /// The query through a switch that prunes.
+    /// The completion time of a query through a switch that prunes.
     #[must_use]
     pub fn pruned(&self, query: &Query, setup: &Setup) -> Completion {
         let (making, sending, last) = self.sent(query, setup, query.unpruned.value);
         let left = query.entries.value * query.unpruned.value.clamp(0.0, 1.0);
         let network = sending.max(last);
-        // The queue fills in the last pass only.
+        // Only the last pass fills the master's queue.
         let passes = f64::from(query.passes.max(1));
         let before = making.max(sending) * (passes - 1.0) / passes;
         let filling = making.max(network) - before;
@@ -235,8 +235,10 @@ impl Testbed {
         }
     }
 
-    /// The query in a switch that keeps its result of so many entries, as NetAccel does: a lower bound, because
-    /// nothing overflows to the switch's processor, and the master has nothing to do before all is read out.
+    /// The completion time of a query in a switch that keeps `result` entries, as NetAccel does.
+    ///
+    /// This is a lower bound: nothing overflows to the switch's processor, and the master has no work before
+    /// everything is read out.
     #[must_use]
     pub fn kept(&self, query: &Query, setup: &Setup, result: f64) -> Completion {
         let (making, sending, _) = self.sent(query, setup, 0.0);
@@ -249,8 +251,8 @@ impl Testbed {
         }
     }
 
-    /// Two queries one after the other (A+B): rules are installed once, packets of the second are made while the
-    /// first is sent, and the master ends the first meanwhile.
+    /// The completion time of two queries one after the other (A+B). Rules are installed once. Packets of the second
+    /// query are made while the first is sent, and the master finishes the first meanwhile.
     #[must_use]
     pub fn together(&self, queries: [&Query; 2], setup: &Setup) -> Completion {
         let [first, second] = queries.map(|query| self.pruned(query, setup));
@@ -259,8 +261,8 @@ impl Testbed {
         Completion { workers: seconds(making - network.as_secs_f64()), network, ..second }
     }
 
-    /// Seconds in which packets are made, in which they cross the workers' links, and in which what is left of
-    /// the last pass crosses the master's, the passes before included.
+    /// The seconds of making packets, of sending them over the workers' links, and of sending the rest of the last
+    /// pass over the master's link. The last number includes the earlier passes on the workers' links.
     fn sent(&self, query: &Query, setup: &Setup, unpruned: f64) -> (f64, f64, f64) {
         let workers = query.workers.map_or(setup.workers, f64::from).max(1.0);
         let rate = self.packets_per_second(setup.link);
@@ -300,7 +302,7 @@ mod tests {
     fn the_network_is_the_bottleneck() {
         let setup = testbed().setup();
         let double = Setup { link: BytesPerSecond(2.0 * setup.link.0), ..setup };
-        // What is hardly pruned is the master's.
+        // Queries that are hardly pruned are bound by the master.
         for query in testbed().queries.iter().filter(|query| query.unpruned.value < 0.1) {
             let [slow, fast] = [setup, double].map(|s| testbed().pruned(query, &s));
             let faster = slow.total().as_secs_f64() / fast.total().as_secs_f64();
@@ -323,7 +325,7 @@ mod tests {
         assert!(both < alone[0] + alone[1] && both > alone[0].max(alone[1]), "{alone:?} {both:?}");
     }
 
-    /// Section 8.2.1: the join is 67 % of TPC-H's query 3, so that no switch makes it more than three times as
+    /// Section 8.2.1: the join is 67 % of TPC-H's query 3, so no switch makes the query more than three times as
     /// fast.
     #[test]
     fn what_is_not_offloaded_bounds_query_3() {
@@ -331,7 +333,7 @@ mod tests {
         close(bound, 3.03, 0.001);
     }
 
-    /// Section 8.2.4: a result that is kept must be read out; the gap grows with it.
+    /// Section 8.2.4: a result that the switch keeps must be read out, which takes longer the larger the result is.
     #[test]
     fn draining_takes_longer_the_larger_the_result() {
         let (setup, query) = (testbed().setup(), testbed().query("GroupBy").unwrap());
@@ -358,14 +360,14 @@ mod tests {
         assert!(some > 0.0 && twice > 4.0 * some, "{some} {twice}");
     }
 
-    /// More of anything that works never takes longer, less of it never less.
+    /// More of any resource never takes longer, less of it never takes less.
     #[test]
     fn it_is_monotone() {
         let setup = testbed().setup();
         for query in &testbed().queries {
             let total = |setup: &Setup, query: &Query| testbed().pruned(query, setup).total();
             let here = total(&setup, query);
-            // Parts are rounded.
+            // Each part is rounded to nanoseconds.
             let most = here + Duration::from_nanos(9);
             assert!(total(&Setup { workers: 10.0, ..setup }, query) <= most);
             assert!(total(&Setup { per_packet: 4.0, ..setup }, query) <= most);
@@ -380,7 +382,7 @@ mod tests {
         }
     }
 
-    /// Table 3.
+    /// The devices are those of table 3.
     #[test]
     fn devices_are_those_of_table_3() {
         let row = |name: &str| {

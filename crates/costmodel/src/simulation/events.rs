@@ -1,9 +1,9 @@
-//! What happens when: a queue of events by time.
+//! A queue of events, ordered by time.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
-/// Events in the order of their times; those of the same time in the order that they were scheduled in.
+/// Events in the order of their times. Events of the same time keep the order in which they were scheduled.
 #[derive(Debug)]
 pub(super) struct Events<T> {
     heap: BinaryHeap<Reverse<Entry<T>>>,
@@ -28,14 +28,14 @@ impl<T> Events<T> {
         self.now
     }
 
-    /// After so many seconds, or at once.
+    /// Schedules an event in this many seconds; 0 means at once.
     pub(super) fn after(&mut self, seconds: f64, event: T) {
         self.scheduled += 1;
         let time = self.now + seconds.max(0.0);
         self.heap.push(Reverse(Entry { time, order: self.scheduled, event }));
     }
 
-    /// The next one, to whose time it goes on.
+    /// Removes the next event and advances the clock to its time.
     pub(super) fn next(&mut self) -> Option<T> {
         let Reverse(entry) = self.heap.pop()?;
         self.now = entry.time;

@@ -1,13 +1,12 @@
-//! A discrete-event simulation of what queues: the second evaluator of [`Steps`].
+//! A discrete-event simulation of queues: the second evaluator of [`Steps`].
 //!
-//! [`predict`](crate::predict) adds up how long each resource is busy. That is right where one of them
-//! is, and says nothing about what waits for what: latencies that scatter, requests that are refused and
-//! sent again, one slow answer that all wait for. [`simulate`] follows each request from its slot through
-//! the store and over the link to the client, on the same [`HardwareProfile`]. Where nothing scatters and
-//! one resource binds, both agree (which a test checks). [`pruning`] does the same for rows on their
-//! way through a switch to a master.
+//! [`predict`](crate::predict) adds up how long each resource is busy. If one resource binds, the sum is accurate. It
+//! leaves out waiting: latencies that scatter, requests that are refused and sent again, one slow answer that delays
+//! the whole query. [`simulate`] follows each request from its slot through the store and over the link to the
+//! client, on the same [`HardwareProfile`]. If nothing scatters and one resource binds, both agree (a test checks
+//! this). [`pruning`] simulates rows on their way through a switch to a master.
 //!
-//! There is no clock and no I/O in it; the same seed gives the same run.
+//! The simulation has no clock and no I/O; the same seed gives the same run.
 
 mod events;
 pub mod pruning;
@@ -24,26 +23,26 @@ use crate::rate::seconds;
 use crate::uncertainty::{Interval, percentiles};
 use crate::{HardwareProfile, Phase, Steps};
 
-/// More requests than this are not simulated.
+/// The largest number of requests that is simulated.
 pub const MOST_REQUESTS: u64 = 1_000_000;
 
-/// How the time to the first byte scatters around that of the hardware profile, which is its median.
+/// The distribution of the time to the first byte. Its median is the latency of the hardware profile.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub enum Latency {
-    /// Not at all.
+    /// Every request has the median latency.
     #[default]
     Constant,
-    /// Its logarithm is normally distributed with this standard deviation: 0.62 for GET from S3 Standard,
-    /// 0.57 from S3 Express, 0.66 from Azure (fits to published percentiles).
+    /// The logarithm is normally distributed with this standard deviation: 0.62 for GET from S3 Standard, 0.57 from
+    /// S3 Express, 0.66 from Azure (fits to published percentiles).
     LogNormal(f64),
 }
 
-/// Requests that take longer than others for no reason of their own.
+/// Requests that take longer than others at random.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Stragglers {
-    /// The part of all requests, 0 to 1.
+    /// The fraction of all requests that are stragglers, 0 to 1.
     pub share: f64,
-    /// How many times as long their first byte, their scan and their transfer take: 1 or more.
+    /// The factor by which a straggler's first byte, scan and transfer take longer: 1 or more.
     pub factor: f64,
 }
 
@@ -53,22 +52,22 @@ impl Default for Stragglers {
     }
 }
 
-/// A store that refuses requests with 503 beyond a rate, and a client that sends them again.
+/// A store that refuses requests beyond a rate with 503, and a client that retries them.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Throttle {
     /// Requests per second that each prefix admits: 5500 GETs for S3.
     pub per_second: f64,
-    /// Prefixes over which the requests are spread evenly.
+    /// The number of prefixes; requests are spread evenly over them.
     pub prefixes: u32,
     /// Requests that a prefix admits at once after a pause.
     pub burst: f64,
-    /// The longest pause before the first retry; each is drawn evenly from none to the longest.
+    /// The longest pause before the first retry. Each pause is drawn uniformly between zero and the longest.
     pub pause: Duration,
-    /// The longest pause doubles with each retry, up to this.
+    /// The limit of the longest pause, which doubles with each retry.
     pub longest_pause: Duration,
 }
 
-/// S3's published limit for one prefix, and the pauses of AWS's SDKs.
+/// Defaults to S3's published limit for one prefix and the pauses of AWS's SDKs.
 impl Default for Throttle {
     fn default() -> Self {
         Self {
@@ -81,33 +80,33 @@ impl Default for Throttle {
     }
 }
 
-/// What happens beyond what a hardware profile says. Nothing does by default.
+/// Conditions that a hardware profile does not describe. By default nothing scatters and nothing is refused.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Conditions {
-    /// How first bytes scatter.
+    /// The scatter of the time to the first byte.
     pub latency: Latency,
-    /// Who is slow.
+    /// The requests that are slower than others.
     pub stragglers: Stragglers,
-    /// The store's limit; none if it refuses nothing. The client's own rate of requests is the profile's,
-    /// by which it sends no faster.
+    /// The store's request limit; `None` if it refuses nothing. The client never sends faster than the profile's rate
+    /// of requests.
     pub throttle: Option<Throttle>,
 }
 
-/// When a phase began and ended, after the start of the query.
+/// The start and end of a phase, as times since the start of the query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Span {
     /// The phase's name.
     pub name: &'static str,
-    /// Its beginning.
+    /// The start of the phase.
     pub start: Duration,
-    /// Its end.
+    /// The end of the phase.
     pub end: Duration,
 }
 
-/// One simulated run.
+/// The result of one simulated run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Simulated {
-    /// From the start of the query to its last row.
+    /// The time from the start of the query to its last row.
     pub time: Duration,
     /// The phases in the order of the steps.
     pub phases: Vec<Span>,
@@ -117,15 +116,15 @@ pub struct Simulated {
     pub in_flight: u32,
 }
 
-/// More requests than a simulation follows.
+/// Reports steps with more requests than a simulation follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{requests} requests are more than the {MOST_REQUESTS} that are simulated")]
 pub struct TooManyRequests {
-    /// So many.
+    /// The number of requests in the steps.
     pub requests: u64,
 }
 
-/// Follows each request of these steps. The seed decides all that is random.
+/// Simulates each request of these steps. The seed decides everything that is random.
 ///
 /// # Errors
 ///
@@ -155,22 +154,22 @@ pub fn simulate(
     Ok(Run::new(steps, hardware, conditions, seed).finish())
 }
 
-/// What several runs come to.
+/// A summary of several runs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Runs {
-    /// From the start of the query to its last row.
+    /// The time from the start of the query to its last row.
     pub time: Interval<Duration>,
-    /// Requests that were refused and sent again, in the mean of the runs.
+    /// The mean number of requests that were refused and sent again.
     pub refused: f64,
     /// The most requests in flight at any time of any run.
     pub in_flight: u32,
 }
 
-/// The same for so many seeds, from the one given on.
+/// Simulates several runs, with the given seed and the numbers after it.
 ///
 /// # Errors
 ///
-/// As for [`simulate`].
+/// If there are more requests than [`MOST_REQUESTS`].
 pub fn simulate_often(
     steps: &Steps,
     hardware: &HardwareProfile,

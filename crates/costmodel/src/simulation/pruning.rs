@@ -1,38 +1,38 @@
-//! Rows on their way from workers through a switch to a master that finishes what the switch leaves.
+//! Simulates rows on their way from workers through a switch to a master.
 //!
-//! Cheetah (SIGMOD 2020, section 8.5) finds that its master becomes the bottleneck as soon as more rows
-//! arrive than it handles, and that what is then left to do grows faster than what the switch leaves.
+//! Cheetah (SIGMOD 2020, section 8.5) finds that the master becomes the bottleneck as soon as more rows arrive than
+//! it handles. The work that is then left grows faster than the unpruned fraction.
 
 use crate::random::Random;
 use crate::simulation::events::Events;
 
-/// Rows of which a switch lets a part through.
+/// A stream of rows through a switch that drops a part of them.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Pruning {
     /// Rows that the workers send, all together.
     pub rows: f64,
     /// Rows per second that they send, all together: λ.
     pub sent_per_second: f64,
-    /// Rows per second that the switch takes.
+    /// Rows per second that the switch forwards or drops.
     pub switched_per_second: f64,
-    /// The part of the rows that it lets through, 0 to 1: u.
+    /// The fraction of the rows that the switch lets through, 0 to 1: u.
     pub unpruned: f64,
     /// Rows per second that the master handles: μ.
     pub handled_per_second: f64,
 }
 
-/// How long it took, and how far the master fell behind.
+/// The time of a run and the master's backlog.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Pruned {
     /// Seconds until the master has handled the last row.
     pub seconds: f64,
-    /// Seconds of these after the last row arrived.
+    /// Seconds from the arrival of the last row to the end.
     pub late: f64,
-    /// The most rows that waited for the master.
+    /// The largest number of rows that waited for the master.
     pub backlog: f64,
 }
 
-/// Rows that are followed together.
+/// The number of batches of rows in a simulation.
 const BATCHES: u32 = 2000;
 
 #[derive(Debug, Clone, Copy)]
@@ -43,8 +43,8 @@ enum Event {
 }
 
 impl Pruning {
-    /// Without scatter, as a fluid: nothing waits while u·λ ≤ μ; beyond that the master is busy from the
-    /// first row on, for u·N/μ.
+    /// Predicts the run without scatter, as a fluid. Nothing waits while u·λ ≤ μ; beyond that the master is busy from
+    /// the first row on, for u·N/μ.
     #[must_use]
     pub fn predict(&self) -> Pruned {
         let arriving = self.sent_per_second.min(self.switched_per_second);
@@ -54,8 +54,10 @@ impl Pruning {
         Pruned { seconds: sending.max(handling), late, backlog: late * self.handled_per_second }
     }
 
-    /// Follows the rows in batches: what the switch lets through of a batch, and how long the master takes
-    /// for it, scatter by this part of their means (0: not at all). The same seed gives the same run.
+    /// Simulates the rows in batches.
+    ///
+    /// The rows that the switch lets through of a batch and the master's time for it vary by `scatter`, a fraction of
+    /// their means (0: not at all). The same seed gives the same run.
     ///
     /// ```
     /// use sluicegate_costmodel::simulation::pruning::Pruning;
@@ -81,7 +83,7 @@ impl Pruning {
         let mut events = Events::new();
         events.after(batch / self.sent_per_second, Event::Sent);
         let (mut sent, mut switch_free) = (0, 0.0_f64);
-        // Rows that wait, with the batch that is being handled.
+        // Batches that wait, including the one that the master is handling.
         let mut waiting = std::collections::VecDeque::new();
         let (mut backlog, mut last_arrival, mut run) = (0.0_f64, 0.0, Pruned::default());
         while let Some(event) = events.next() {
@@ -143,13 +145,13 @@ mod tests {
             let (run, predicted) = (pruning.simulate(0.0, 1), pruning.predict());
             assert!((run.seconds / predicted.seconds - 1.0).abs() < 0.002, "{pruning:?}: {run:?}");
             assert!((run.late - predicted.late).abs() < 0.02 + 0.002 * predicted.late);
-            // A batch is handled while the next one comes.
+            // The master handles a batch while the next one arrives.
             assert!((run.backlog - predicted.backlog).abs() < 1.1e5, "{run:?} {predicted:?}");
         }
     }
 
-    /// Up to μ/λ = 0.1 the master keeps up. Beyond it, twice as many rows take more than twice as long
-    /// after the last one came: the backlog is super-linear in what the switch leaves.
+    /// Up to μ/λ = 0.1 the master keeps up. Beyond it, twice as many rows take more than twice as long after the last
+    /// arrival: the backlog is super-linear in the unpruned fraction.
     #[test]
     fn the_backlog_is_super_linear_once_the_master_cannot_keep_up() {
         for scatter in [0.0, 0.1] {

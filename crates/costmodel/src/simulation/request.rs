@@ -1,55 +1,54 @@
-//! What a request does after its first byte: chunks that go through stages.
+//! A request after its first byte: chunks that pass through stages.
 
 use super::shared::Demand;
 use crate::{HardwareProfile, Phase, Requests, Resource, Use};
 
-/// What a request is cut into, at most: a reader hands on what it has.
+/// The largest number of chunks of a request. Chunks exist because a reader passes data on as it arrives.
 const CHUNKS: f64 = 64.0;
 
-/// What all requests of a kind are cut into, at most, if they are fewer than that.
+/// The largest number of chunks of all requests of a kind, unless there are more requests.
 const CHUNKS_OF_ALL: f64 = 100_000.0;
 
-/// The bytes of a chunk, where that does not make too many.
+/// The size of a chunk in bytes, as long as that does not make too many chunks.
 const CHUNK_BYTES: f64 = 131_072.0;
 
-/// The resources that every run has, by their place.
+/// The indexes of the resources that every run has.
 pub(super) const LINK: usize = 0;
 pub(super) const STORE: usize = 1;
 pub(super) const CLIENT: usize = 2;
 
-/// A part of the way of a chunk.
+/// A stage that each chunk passes through.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Stage {
-    /// The place of the resource.
+    /// The index of the resource that the stage uses.
     pub(super) resource: usize,
-    /// Seconds at full speed.
+    /// The seconds of a chunk at full speed.
     pub(super) seconds: f64,
     pub(super) demand: Demand,
-    /// Whether a straggler takes longer there.
+    /// True if stragglers take longer in this stage.
     pub(super) straggles: bool,
 }
 
-/// All requests of one kind in a phase, which are alike.
+/// The requests of one kind in a phase, which are all alike.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Kind {
     pub(super) requests: u64,
-    /// How many of them are in flight at once, if there are slots; none if as many as there are slots.
+    /// The largest number of these requests in flight; `None` stands for the number of slots.
     pub(super) at_once: Option<u64>,
-    /// Seconds to the first byte.
+    /// The seconds to the first byte.
     pub(super) latency: f64,
     pub(super) chunks: u32,
-    /// In the order in which each chunk passes them.
+    /// The stages, in the order in which each chunk passes them.
     pub(super) stages: Vec<Stage>,
-    /// How many stages there are until the answer has arrived.
+    /// The number of stages until the answer has arrived.
     pub(super) arriving: usize,
 }
 
-/// The kinds of requests of a phase. `extra` are the places of the resources that it uses beside those
-/// that all have.
+/// The kinds of requests of a phase. `extra` holds the indexes of the resources that only this phase uses.
 pub(super) fn kinds(phase: &Phase, hardware: &HardwareProfile, extra: &[usize]) -> Vec<Kind> {
     let phase = &*phase.on_all_machines(hardware);
     let work = |requests: Requests, bytes: f64| {
-        // Bytes come by some request.
+        // Bytes need at least one request.
         let requests = if bytes > 0.0 { requests.0.max(1) } else { requests.0 };
         (requests, bytes)
     };
@@ -59,7 +58,7 @@ pub(super) fn kinds(phase: &Phase, hardware: &HardwareProfile, extra: &[usize]) 
     let (latency, select) = (hardware.link.latency.as_secs_f64(), hardware.select.latency);
     let slots = hardware.all_slots();
     let (of_all, client) = (gets + selects, &hardware.client);
-    // What is not by the byte is the same for each request that has an answer.
+    // Work that does not depend on bytes is divided evenly among the requests with an answer.
     let each = |requests: u64, lanes: &Lanes| {
         requests as f64 / of_all as f64 * lanes.share / lanes.requests as f64
     };
@@ -80,7 +79,7 @@ pub(super) fn kinds(phase: &Phase, hardware: &HardwareProfile, extra: &[usize]) 
             let name = used.resource.name();
             let capacity = hardware.capacities.get(name).unwrap_or(&used.per_second);
             let seconds = (used.amount / capacity).max(0.0) * share;
-            // One after the other: each has all of the resource.
+            // Requests use such a resource one after the other, each all of it.
             let demand = [limits(*resource, hardware)[0].min(f64::MAX), 0.0];
             Stage { resource: *resource, seconds, demand, straggles: false }
         };
@@ -130,19 +129,20 @@ pub(super) fn kinds(phase: &Phase, hardware: &HardwareProfile, extra: &[usize]) 
     all
 }
 
-/// Requests that are sent by so many at once, each of whom sends as many.
+/// Requests sent by a number of lanes, each of which sends the same number of requests.
 #[derive(Debug, PartialEq)]
 struct Lanes {
     requests: u64,
-    /// None if there are as many as there are slots.
+    /// The number of lanes; `None` stands for the number of slots.
     at_once: Option<u64>,
-    /// Their part of all bytes: that of the lanes, since each has as many bytes as any other.
+    /// The fraction of all bytes in these requests: that of their lanes, because each lane has the same number of
+    /// bytes.
     share: f64,
 }
 
 impl Lanes {
-    /// Of more requests than are in flight at once, and not a multiple of these, some lanes send one more than
-    /// others, and smaller ones: plans divide bytes, not requests.
+    /// Divides requests among lanes. If their number is not a multiple of the lanes, some lanes send one request more
+    /// than the others, and smaller ones, because plans divide bytes and not requests.
     fn of(requests: u64, at_once: Option<Requests>, slots: u64) -> Vec<Self> {
         let lanes = at_once.map_or(slots, |many| many.0.clamp(1, slots));
         let (waves, more) = (requests / lanes, requests % lanes);
@@ -158,15 +158,15 @@ impl Lanes {
     }
 }
 
-/// What a phase that sends no request does here, as a request that waits for nothing.
+/// The client's work of a phase without requests, as a request without a wait.
 pub(super) fn local(phase: &Phase, hardware: &HardwareProfile, extra: &[usize]) -> Option<Kind> {
     let alone = Phase { gets: Requests(1), ..phase.clone() };
     let only = kinds(&alone, hardware, extra).pop()?;
     Some(Kind { latency: 0.0, arriving: 0, ..only })
 }
 
-/// What there is of a resource: of the link bytes per second, of the store cores and bytes per second, of
-/// the client cores, of all others one.
+/// The limits of a resource: bytes per second of the link, cores and bytes per second of the store, cores of the
+/// client, and 1 for all others.
 pub(super) fn limits(resource: usize, hardware: &HardwareProfile) -> Demand {
     let scan = hardware.select.total_bytes_per_second.0;
     let cores = hardware.all_cores();
@@ -179,7 +179,7 @@ pub(super) fn limits(resource: usize, hardware: &HardwareProfile) -> Demand {
     }
 }
 
-/// Stages for whole requests, of which each chunk has its part. A stage without work is left out.
+/// Builds a kind from stages of whole requests, divided among the chunks. Stages without work are left out.
 fn kind(
     &Lanes { requests, at_once, .. }: &Lanes,
     latency: f64,
@@ -197,7 +197,7 @@ fn kind(
     Kind { requests, at_once, latency, chunks, stages, arriving }
 }
 
-/// The place of a resource that every run has.
+/// The index of a resource, if every run has it.
 pub(super) fn place(resource: Resource) -> Option<usize> {
     match resource {
         Resource::LINK => Some(LINK),

@@ -1,4 +1,4 @@
-//! One run: steps become phases, phases requests, requests jobs of the resources.
+//! One run: steps become phases, phases become requests, and requests become jobs of the resources.
 
 use super::events::Events;
 use super::request::{Kind, Stage, kinds, limits, local, place};
@@ -8,27 +8,27 @@ use crate::random::Random;
 use crate::rate::seconds;
 use crate::{HardwareProfile, Phase, Requests, Steps};
 
-/// The shortest of the longest pauses, in seconds, so that a run ends.
+/// The lower limit, in seconds, of the longest pause before a retry, so that every run ends.
 const LEAST_PAUSE: f64 = 0.001;
 
-/// The resources that every run has; the others come after them.
+/// The number of resources that every run has; all others follow them.
 const COMMON: usize = 3;
 
 #[derive(Debug, Clone, Copy)]
 enum Event {
-    /// A step begins.
+    /// A step begins, or its next part does.
     Begin(usize),
-    /// The first requests of a phase can be sent.
+    /// A phase has waited for its dependent requests and can send the others.
     Open(usize),
     /// A request reaches the store.
     Send(usize),
-    /// Its first byte is here.
+    /// The first byte of an answer arrives.
     Answer(usize),
-    /// A job of a resource ends, if this version of it is still meant.
+    /// A job of a resource ends, unless the resource's version has changed since.
     End { resource: usize, version: u64 },
 }
 
-/// A step, and how far it is.
+/// A step and its progress.
 #[derive(Debug)]
 struct Node {
     parent: Option<usize>,
@@ -46,11 +46,11 @@ enum Step {
 struct PhaseRun {
     node: usize,
     name: &'static str,
-    /// Requests that wait for another one's answer before the first of these can be sent.
+    /// The number of dependent requests before the first of these can be sent.
     rounds: u32,
     latency: f64,
     kinds: Vec<KindRun>,
-    /// Requests that are not over.
+    /// The number of requests that are not finished.
     left: u64,
     start: f64,
     end: f64,
@@ -63,22 +63,22 @@ struct KindRun {
     in_flight: u64,
 }
 
-/// A request from when it has a slot until its last chunk is read.
+/// A request, from when it gets a slot until its last chunk is processed.
 #[derive(Debug, Default)]
 struct Request {
     phase: usize,
     kind: usize,
-    /// How many times as long it takes as others.
+    /// The factor by which the request is slower than others.
     slower: f64,
     prefix: usize,
     retries: u32,
-    /// Of each stage, the chunks that it is done with, and whether it is at one.
+    /// For each stage, the number of finished chunks, and whether the stage is busy.
     stages: Vec<(u32, bool)>,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Prefix {
-    /// Requests that it would admit at once.
+    /// The number of requests that the prefix would admit at once.
     admits: f64,
     at: f64,
 }
@@ -92,23 +92,23 @@ pub(super) struct Run<'a> {
     nodes: Vec<Node>,
     phases: Vec<PhaseRun>,
     resources: Vec<Shared>,
-    /// The names of the resources that are not those of all runs.
+    /// The names of the resources that only this run has.
     extra: Vec<&'static str>,
     requests: Vec<Request>,
-    /// Their places that are free again.
+    /// The indexes of requests that are finished and can be reused.
     unused: Vec<usize>,
-    /// Phases with requests to send, and which of them is next.
+    /// Phases with requests to send, and the index of the next one to serve.
     open: Vec<usize>,
     turn: usize,
     in_flight: u32,
     most_in_flight: u32,
     sent: u64,
-    /// When the client can send the next one.
+    /// The earliest time at which the client can send the next request.
     next_send: f64,
     prefixes: Vec<Prefix>,
     refused: u64,
     over: bool,
-    /// The most stages of a request: a job's number is that of its request times this, and its stage.
+    /// The largest number of stages of a request. A job's number is its request's index times this, plus its stage.
     stride: usize,
 }
 
@@ -276,12 +276,12 @@ impl<'a> Run<'a> {
                     self.over(parent);
                 }
             }
-            // The next of them, or the end of all.
+            // Begins the next step, or ends the parent after the last one.
             _ => self.events.after(0.0, Event::Begin(parent)),
         }
     }
 
-    /// Gives free slots to the open phases in turn, to each no more than its plan has requests at once.
+    /// Gives free slots to the open phases in turn, up to the planned concurrency of each.
     fn fill_slots(&mut self) {
         let slots = self.hardware.all_slots();
         let mut passed = 0;
@@ -351,7 +351,7 @@ impl<'a> Run<'a> {
         self.events.after(latency + pause, Event::Send(request));
     }
 
-    /// Whether the request's prefix takes one more.
+    /// Returns true if the request's prefix admits one more request, and counts it.
     fn admits(&mut self, request: usize, throttle: &Throttle) -> bool {
         let now = self.events.now();
         let prefix = &mut self.prefixes[self.requests[request].prefix];
@@ -364,7 +364,7 @@ impl<'a> Run<'a> {
         admits
     }
 
-    /// A time to the first byte.
+    /// Draws a time to the first byte.
     fn latency(&mut self, median: f64) -> f64 {
         match self.conditions.latency {
             Latency::Constant => median,
@@ -390,7 +390,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Starts the next chunk of a stage, if it is there.
+    /// Starts the next chunk of a stage, if the previous stage has finished it.
     fn chunk(&mut self, request: usize, stage: usize) {
         let kind = self.kind(request);
         let Some(Stage { resource, seconds, demand, straggles }) = kind.stages.get(stage).copied()
@@ -406,7 +406,7 @@ impl<'a> Run<'a> {
         }
         *is_busy = true;
         let slower = if straggles { of.slower } else { 1.0 };
-        // It has as much to do, and takes longer over it.
+        // The job does the same work at a lower rate.
         let demand = demand.map(|wanted| wanted / slower);
         let job = request * self.stride + stage;
         let now = self.events.now();
@@ -442,7 +442,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// The whole answer is here: its slot is free.
+    /// Frees the slot of a request whose whole answer has arrived.
     fn arrived(&mut self, request: usize) {
         let Request { phase, kind, .. } = self.requests[request];
         let of = &mut self.phases[phase].kinds[kind];

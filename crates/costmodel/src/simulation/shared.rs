@@ -1,16 +1,16 @@
-//! A resource that all who want it share: a link, the store's cores, the client's.
+//! A resource that its jobs share: a link, the store's cores, the client's cores.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// What a job keeps busy of a resource while it runs at full speed, for each of the resource's limits.
+/// The amount of a resource that a job uses at full speed, for each of the resource's limits.
 pub(super) type Demand = [f64; 2];
 
-/// Processor sharing: all jobs run at once. If they want more than there is, all are slowed by the same
+/// Processor sharing: all jobs run at once, and if they demand more than the limits, all slow down by the same
 /// factor.
 ///
-/// A job of `s` seconds is done when the resource has done `s` seconds of each of its jobs, so one number,
-/// how many seconds that is, is all that must be kept up to date.
+/// A job of `s` seconds is done when the resource has done `s` seconds of each of its jobs. The state therefore needs
+/// only one number: the seconds of each job done so far.
 #[derive(Debug)]
 pub(super) struct Shared {
     limits: Demand,
@@ -18,9 +18,9 @@ pub(super) struct Shared {
     jobs: BinaryHeap<Reverse<Job>>,
     /// The seconds of each job done so far.
     done: f64,
-    /// When that was, by the clock of the events.
+    /// The time of the last update of `done`, by the clock of the events.
     at: f64,
-    /// Which of the scheduled ends is still meant.
+    /// The version of the next scheduled end; ends of earlier versions are ignored.
     version: u64,
 }
 
@@ -38,7 +38,7 @@ impl Shared {
         Self { limits, wanted, jobs, done: 0.0, at: 0.0, version: 0 }
     }
 
-    /// Starts a job of so many seconds at full speed.
+    /// Starts a job that takes this many seconds at full speed.
     pub(super) fn start(&mut self, now: f64, seconds: f64, demand: Demand, of: usize) {
         self.advance(now);
         self.version += 1;
@@ -49,14 +49,14 @@ impl Shared {
         }
     }
 
-    /// The job that ends next, if this is still meant: who wanted it.
+    /// Ends the next job and returns its owner. Returns `None` if the version is out of date.
     pub(super) fn end(&mut self, now: f64, version: u64) -> Option<usize> {
         if version != self.version {
             return None;
         }
         self.advance(now);
         let Reverse(job) = self.jobs.pop()?;
-        // Rounding apart, it is.
+        // Corrects rounding errors: the job is done now.
         self.done = self.done.max(job.end);
         self.version += 1;
         if self.jobs.is_empty() {
@@ -69,7 +69,7 @@ impl Shared {
         Some(job.of)
     }
 
-    /// In how many seconds the next job ends if nothing else happens, and the version to ask for then.
+    /// The seconds until the next job ends if nothing else happens, and the version of that end.
     pub(super) fn next_end(&self) -> Option<(f64, u64)> {
         let Reverse(job) = self.jobs.peek()?;
         Some(((job.end - self.done).max(0.0) / self.speed(), self.version))
@@ -82,7 +82,7 @@ impl Shared {
         self.at = now;
     }
 
-    /// At most 1, and above 0.
+    /// The current speed, above 0 and at most 1.
     fn speed(&self) -> f64 {
         let limited = |(limit, wanted): (&f64, &f64)| {
             if wanted > limit { limit / wanted } else { 1.0 }
@@ -130,7 +130,7 @@ mod tests {
     fn jobs_run_at_full_speed_until_there_are_too_many() {
         let one = [1.0, 0.0];
         assert_eq!(ends([2.0, ALL], &[(1.0, one), (2.0, one)]), [(0, 1.0), (1, 2.0)]);
-        // Four on two cores take twice as long; then two of them are left.
+        // Four jobs on two cores take twice as long; after that, two of them are left.
         let four = [(1.0, one), (1.0, one), (2.0, one), (2.0, one)];
         assert_eq!(ends([2.0, ALL], &four), [(0, 2.0), (1, 2.0), (2, 3.0), (3, 3.0)]);
     }

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::{Bytes, BytesPerSecond, Requests, Resource, Rows, Use, predict};
 
-/// Nothing binds and nothing takes time: each test adds what it is about.
+/// Hardware on which nothing binds and nothing takes time; each test adds a constraint.
 fn unbound() -> HardwareProfile {
     let mut hardware = HardwareProfile::paper().clone();
     let all = BytesPerSecond::UNLIMITED;
@@ -41,7 +41,7 @@ fn time(steps: &Steps, hardware: &HardwareProfile, conditions: &Conditions) -> f
     simulate(steps, hardware, conditions, 1).unwrap().time.as_secs_f64()
 }
 
-/// Where nothing scatters, the simulation takes as long as is predicted: within 2 %.
+/// Without scatter, the simulated time equals the predicted one within 2 %.
 #[track_caller]
 fn agrees(steps: &Steps, hardware: &HardwareProfile, bound_by: Resource) {
     let prediction = predict(steps, hardware);
@@ -64,7 +64,7 @@ fn the_link_binds() {
     agrees(&get(960, Bytes::gib(7)), &hardware, Resource::LINK);
 }
 
-/// What a GET takes of a core is work here, and in what is simulated, too.
+/// A core's time for a GET counts as work of the client, in predictions and in simulations.
 #[test]
 fn asking_binds() {
     let mut hardware = unbound();
@@ -80,8 +80,8 @@ fn the_connections_bind() {
     agrees(&get(960, Bytes::gib(7)), &hardware, Resource::CONNECTION_RATE);
 }
 
-/// Requests that do not fill their last wave. What is predicted hides the latency of later waves behind the
-/// resource that binds, which a run without scatter does not: they differ by no more than that.
+/// Requests that do not fill their last wave. A prediction hides the latency of later waves behind the resource that
+/// binds; a run without scatter does not. The two differ by no more than that.
 #[test]
 fn the_last_wave_may_be_short() {
     let mut hardware = HardwareProfile::by_name("aws-in-region").unwrap().clone();
@@ -138,13 +138,13 @@ fn the_stores_cores_bind() {
     hardware.select.csv_bytes_per_second = BytesPerSecond(130e6);
     hardware.select.per_term = Duration::from_nanos(290);
     agrees(&select(96).into(), &hardware, Resource::STORE_SCAN);
-    // Fewer cores than requests, and not a whole number of them.
+    // The cores are fewer than the requests, and not a whole number.
     hardware.select.cores = 6.5;
     agrees(&select(96).into(), &hardware, Resource::STORE_SCAN);
-    // Few at once by request of the client.
+    // The plan limits the requests in flight.
     let few = Phase { selects_at_once: Some(Requests(4)), ..select(96) };
     agrees(&few.into(), &hardware, Resource::STORE_SCAN);
-    // Or by its slots, whatever its plan.
+    // The slots limit them, whatever the plan says.
     hardware.requests.slots = NonZeroU32::new(4).unwrap();
     let all = Phase { selects_at_once: Some(Requests(96)), ..select(96) };
     agrees(&all.into(), &hardware, Resource::STORE_SCAN);
@@ -159,7 +159,7 @@ fn the_client_binds() {
     let mut hardware = unbound();
     hardware.client.csv_bytes_per_second = BytesPerSecond(11.2e6);
     agrees(&get(960, Bytes::gib(7)), &hardware, Resource::CLIENT);
-    // Fewer requests than cores.
+    // The requests are fewer than the cores.
     agrees(&get(3, Bytes::mib(70)), &hardware, Resource::CLIENT);
     hardware.client.per_value = Some(Duration::from_nanos(50));
     hardware.client.per_update = Some(Duration::from_nanos(50));
@@ -180,7 +180,7 @@ fn cores_of_both_bind() {
     agrees(&phase.into(), &hardware, Resource::SHARED_CORES);
 }
 
-/// A switch that forwards 10 million packets a second, and a query whose only work is here.
+/// A switch that forwards 10 million packets a second, and a query whose only work is in the client.
 #[test]
 fn resources_of_their_own_bind() {
     const PIPELINE: Resource = Resource::new("switch pipeline");
@@ -194,7 +194,7 @@ fn resources_of_their_own_bind() {
     agrees(&phase.into(), &unbound(), Resource::CLIENT);
 }
 
-/// PushdownDB's Table II: the simulation meets the paper's times, too.
+/// The simulation reproduces the times of PushdownDB's Table II.
 #[test]
 fn the_papers_times_come_out() {
     let paper = HardwareProfile::paper();
@@ -232,9 +232,9 @@ fn steps_follow_each_other_or_overlap() {
         Steps::InTurn(Vec::new()),
         one(),
     ]);
-    // Two share the link, then the third has what is left of it.
+    // Two steps share the link, then the third runs alone.
     assert_eq!(spans(nested), [(500, 2500), (500, 2500), (2500, 3500), (3500, 4500)]);
-    // A footer comes first: two rounds.
+    // A footer comes first, so there are two rounds.
     hardware.link.latency = Duration::from_millis(100);
     let two_rounds = Phase { rounds: 2, gets: Requests(1), ..Phase::default() };
     let run = simulate(&two_rounds.into(), &hardware, &Conditions::default(), 1).unwrap();
@@ -259,7 +259,7 @@ fn a_seed_decides_the_run() {
     assert_ne!(run(1).time, run(2).time);
 }
 
-/// One slow answer is what all wait for: the more, the more requests there are.
+/// One slow answer delays the whole query; more requests make a slow one more likely.
 #[test]
 fn scatter_and_stragglers_cost_time() {
     let paper = HardwareProfile::paper();
@@ -273,13 +273,13 @@ fn scatter_and_stragglers_cost_time() {
         |conditions: &Conditions| simulate_often(&steps, paper, conditions, 1, 40).unwrap().time;
     let scattered = often(&Conditions { latency, ..Conditions::default() });
     assert!(scattered.p10 < scattered.p50 && scattered.p50 < scattered.p90);
-    // The slowest of 96 first bytes: about 4 times the median of 200 ms.
+    // The slowest of 96 first bytes takes about 4 times the median of 200 ms.
     let slowest = scattered.p50.as_secs_f64() - calm + 0.2;
     assert!((0.6..1.2).contains(&slowest), "{slowest} s");
 }
 
-/// 20 000 GETs at once against 5500 a second: the burst goes through, the rest is refused, waits and is
-/// sent again. A client that sends no more than is admitted is done sooner.
+/// 20 000 GETs at once against 5500 a second: the burst passes, and the rest is refused, waits and is sent again. A
+/// client that sends no more than the store admits finishes sooner.
 #[test]
 fn a_prefix_refuses_what_is_too_much() {
     let mut hardware = unbound();
@@ -293,7 +293,7 @@ fn a_prefix_refuses_what_is_too_much() {
     let least = (20_000.0 - 500.0) / 5500.0;
     assert!(one.time.as_secs_f64() > least, "{:?}, at least {least} s", one.time);
     assert!(one.refused > 1000, "{}", one.refused);
-    // More prefixes take more; few requests are not refused at all.
+    // More prefixes admit more requests; a small number is not refused at all.
     assert!(run(&hardware, 8, 20_000).time < one.time / 2);
     assert_eq!(run(&hardware, 1, 500).refused, 0);
     hardware.requests.per_second = 5400.0;
@@ -310,7 +310,7 @@ fn more_requests_than_can_be_followed_are_refused() {
     assert!(error.to_string().ends_with("are more than the 1000000 that are simulated"));
 }
 
-/// Where requests bind, a run is shorter than predicted by one of them.
+/// If the request rate binds, a run is shorter than predicted by the time of one request.
 #[test]
 fn the_first_request_does_not_wait_for_the_rate() {
     let mut hardware = HardwareProfile::all()[0].clone();
@@ -323,7 +323,7 @@ fn the_first_request_does_not_wait_for_the_rate() {
 }
 
 fn phases() -> impl Strategy<Value = Phase> {
-    // Of one kind: a prediction lets those of two wait for the slower one's first byte.
+    // Requests of one kind only: in a prediction, both kinds wait for the slower one's first byte.
     let counts = (any::<bool>(), 1u64..300).prop_map(
         |(is_get, many)| {
             if is_get { (many, 0) } else { (0, many) }
@@ -348,8 +348,7 @@ fn phases() -> impl Strategy<Value = Phase> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
-    /// Whatever happens, nothing is faster than its slowest resource, nor slower than if nothing
-    /// overlapped.
+    /// No run is faster than its slowest resource, or slower than if nothing overlapped.
     #[test]
     fn a_run_is_between_the_slowest_resource_and_their_sum(
         phase in phases(), profile in 0..HardwareProfile::all().len(), overlap in any::<bool>(),
@@ -361,8 +360,8 @@ proptest! {
         let simulated = time(&steps, &hardware, &Conditions::default()) - startup;
         let predicted = predict(&steps, &hardware).total().as_secs_f64() - startup;
         if overlap {
-            // Waves of requests are whole ones in a run, so it may be slower. It is faster by one request at
-            // most: the first need not wait for the rate.
+            // A run has whole waves of requests, so it may be slower than predicted. It is faster by one request at
+            // most, because the first one does not wait for the rate.
             let first = 1.0 / hardware.requests.per_second;
             let least = predicted * 0.999 - first - 1e-6;
             prop_assert!(simulated >= least, "{simulated} s, {predicted} s");
@@ -372,8 +371,8 @@ proptest! {
         }
     }
 
-    /// On average, more slots and a faster link are no slower, but for one request: where all slots are
-    /// taken by one wave, what is left over goes alone, on one connection.
+    /// On average, more slots and a faster link are no slower, except for one request: if one wave takes all slots,
+    /// the remaining request runs alone, on one connection.
     #[test]
     fn more_slots_and_a_faster_link_are_no_slower_on_average(
         phase in phases(), faster in 1.0..8.0f64, link in any::<bool>(),

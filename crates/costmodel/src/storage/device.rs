@@ -1,4 +1,4 @@
-//! Drives that scan, filter and project.
+//! Computational storage devices: drives that scan, filter and project.
 
 use std::sync::LazyLock;
 use std::time::Duration;
@@ -7,44 +7,44 @@ use serde::Deserialize;
 
 use crate::{Bytes, BytesPerSecond, DataError, data};
 
-/// A computational storage device. Plain data, with date and source.
+/// A computational storage device, as plain data with date and source.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Device {
-    /// What it is called.
+    /// The device's name.
     #[serde(deserialize_with = "data::text")]
     pub name: String,
-    /// When these figures held: year, or year and month.
+    /// The date of these figures: year, or year and month.
     #[serde(deserialize_with = "data::text")]
     pub date: String,
-    /// Where they were published, and what in them is assumed.
+    /// The publication of the figures, and which of them are assumed.
     #[serde(deserialize_with = "data::text")]
     pub source: String,
-    /// From the host's command to the device's first byte, once for each stage that is offloaded.
+    /// Time from the host's command to the device's first byte, once for each offloaded stage.
     #[serde(rename = "setup_seconds", deserialize_with = "data::duration")]
     pub setup: Duration,
-    /// How fast it reads its media.
+    /// The rate at which the device reads its media.
     #[serde(rename = "media_bytes_per_second", deserialize_with = "data::rate")]
     pub media: BytesPerSecond,
-    /// How fast results go to the host.
+    /// The rate at which the device sends results to the host.
     #[serde(rename = "link_bytes_per_second", deserialize_with = "data::rate")]
     pub link: BytesPerSecond,
-    /// How fast it filters and projects what it reads; `inf` is as fast as it reads.
+    /// The rate at which the device filters and projects; `inf` keeps up with any read rate.
     #[serde(rename = "filter_bytes_per_second", deserialize_with = "data::rate")]
     pub filter: BytesPerSecond,
 }
 
-/// Which stages pay for the set-up.
+/// The policy that decides which stages are offloaded and pay for the set-up.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Setup {
-    /// All that scan, as in the paper: one that scans for less than the set-up becomes slower.
+    /// All stages that scan, as in the paper. A stage that scans for less time than the set-up becomes slower.
     #[default]
     Always,
-    /// A stage that would become slower stays on the host.
+    /// Only stages that become faster; the others stay on the host.
     OnlyIfBeneficial,
 }
 
-/// In the order shown to users.
+/// The devices, in the order shown to users.
 static DEVICES: LazyLock<[Device; 3]> = LazyLock::new(|| {
     [
         include_str!("../../devices/icpe-2020.toml"),
@@ -55,28 +55,29 @@ static DEVICES: LazyLock<[Device; 3]> = LazyLock::new(|| {
 });
 
 impl Device {
-    /// All that come with this crate.
+    /// All devices that come with this crate.
     #[must_use]
     pub fn all() -> &'static [Self] {
         &*DEVICES
     }
 
-    /// The one of that name, of those that come with this crate.
+    /// The device of this name, if it comes with this crate.
     #[must_use]
     pub fn by_name(name: &str) -> Option<&'static Self> {
         Self::all().iter().find(|it| it.name == name)
     }
 
-    /// Reads one of the user's own, in the form of the ones in `devices/`.
+    /// Parses a user's device, in the format of the files in `devices/`.
     ///
     /// # Errors
     ///
-    /// The first key that is missing, unknown, of the wrong type or out of range, with its line.
+    /// If a key is missing, unknown, of the wrong type or out of range. The error names the first such key and its
+    /// line.
     pub fn parse(toml: &str) -> Result<Self, DataError> {
         data::parse(toml)
     }
 
-    /// How long it reads, filters and sends in a stream: as long as the slowest of the three.
+    /// The time to read, filter and send in a stream: the slowest of the three decides.
     #[must_use]
     pub fn transfer(&self, read: Bytes, result: Bytes) -> Duration {
         (read / self.media).max(read / self.filter).max(result / self.link)
@@ -94,7 +95,7 @@ mod tests {
             assert!(!device.source.is_empty() && !device.date.is_empty());
         }
         let paper = Device::by_name("icpe-2020").unwrap();
-        // §4.1: a second, and 3 GB/s from the drive.
+        // The paper's §4.1: a second of set-up, and 3 GB/s from the drive.
         assert_eq!(paper.setup, Duration::from_secs(1));
         assert_eq!(
             paper.transfer(Bytes(6_000_000_000), Bytes(3_000_000)),

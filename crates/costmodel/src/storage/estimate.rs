@@ -1,64 +1,69 @@
-//! What a device leaves of a query.
+//! Estimates the time of a query whose scans run on a device.
 
 use super::graph::times;
 use super::{Device, Schedule, Setup, Slots, Stage, StageGraph, schedule};
 use crate::Bytes;
 
-/// What is left of a stage (ICPE 2020, §4.1).
+/// The formula for the remaining time of a stage (ICPE 2020, §4.1).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Formula {
-    /// What was measured, less the part of scan, filter and project, and what the device takes:
-    /// `measured · (1 − S/F/P ÷ all) + set-up + transfer`.
+    /// The measured time, minus the share of scan, filter and project, plus the device's time: `measured · (1 − S/F/P
+    /// ÷ all) + set-up + transfer`.
     #[default]
     Intended,
-    /// As it is printed: `set-up + measured · S/F/P ÷ all`, for a stage that scans. It has nothing of what
-    /// remains, aggregates, sorts and joins: the paper's Q72, whose Scan Ratio is 0, would take a second
-    /// where its own Table 2 says 8190, and its worked example 17 seconds where Fig. 5 has 12.
+    /// The formula as printed, for a stage that scans: `set-up + measured · S/F/P ÷ all`.
+    ///
+    /// It leaves out the remaining work: aggregates, sorts and joins. The paper's Q72, whose Scan Ratio is 0, would
+    /// take a second instead of the 8190 in the paper's Table 2, and its worked example 17 seconds instead of the 12
+    /// in Fig. 5.
     AsPrinted,
 }
 
-/// A stage, before and after.
+/// A stage before and after offloading.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EstimatedStage {
-    /// Seconds that were measured.
+    /// The measured seconds.
     pub measured: f64,
-    /// Those of them that are scan, filter and project, by their part of the thread time.
+    /// The measured seconds of scan, filter and project, by their share of the thread time.
     pub sfp: f64,
-    /// Seconds with the device.
+    /// The estimated seconds with the device.
     pub estimated: f64,
-    /// Whether the device does its scan.
+    /// True if the device runs the stage's scan.
     pub offloaded: bool,
 }
 
-/// A query, before and after, with bounds.
+/// A query before and after offloading, with bounds of the speed-up.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Estimate {
-    /// In the order of [`StageGraph::stages`].
+    /// The stages, in the order of [`StageGraph::stages`].
     pub stages: Vec<EstimatedStage>,
-    /// The stages as they were measured, in the same slots.
+    /// The schedule of the measured stages, in the same slots.
     pub before: Schedule,
-    /// With the device.
+    /// The schedule with the device.
     pub after: Schedule,
-    /// With the device and no limit to the stages at once, as in the paper.
+    /// The schedule with the device and unlimited slots, as in the paper.
     pub unlimited: Schedule,
-    /// How many times as fast the query is: seconds before over seconds after.
+    /// The speed-up of the query: seconds before over seconds after.
     pub speedup: f64,
-    /// The same without a limit to the stages at once.
+    /// The speed-up of the query if slots are unlimited before and after.
     pub unlimited_speedup: f64,
-    /// Amdahl's law, `1 ÷ (1 − f)`, where f is the part of the seconds by the clock that is not the rest of
-    /// the stages on the measured critical path, scan, filter and project taken off: a bound for any device
-    /// and any number of slots. Infinite if nothing is left of that path.
+    /// Amdahl's law, `1 ÷ (1 − f)`: a bound for any device and any number of slots.
+    ///
+    /// `1 − f` is the fraction of the measured time that the stages on the measured critical path take without scan,
+    /// filter and project. The bound is infinite if these stages do nothing else.
     pub amdahl: f64,
-    /// The largest speed-up that any device and any number of slots allows: what was measured over the
-    /// longest path without scan, filter and project. No larger than [`Self::amdahl`], since without them
-    /// another path may be the longest. Infinite if nothing is left of any. It is one of
-    /// [`Formula::Intended`]: [`Formula::AsPrinted`] leaves out what it rests on.
+    /// The largest speed-up that any device and any number of slots allow: the measured time over the longest path
+    /// without scan, filter and project.
+    ///
+    /// It is at most [`Self::amdahl`], because another path may be the longest without them. It is infinite if no
+    /// path has other work. It bounds [`Formula::Intended`] only, because [`Formula::AsPrinted`] leaves that other
+    /// work out.
     pub bound: f64,
-    /// What the device sends: the results of the stages that it does the scan of.
+    /// The bytes that the device sends: the results of the offloaded stages.
     pub sent: Bytes,
 }
 
-/// Takes scan, filter and project off the stages that scan.
+/// Estimates a query with scan, filter and project offloaded from the stages that scan.
 #[must_use]
 pub fn estimate(
     graph: &StageGraph,
@@ -121,7 +126,7 @@ mod tests {
     use super::*;
     use crate::BytesPerSecond;
 
-    /// Scan, filter and project; the rest; what it waits for.
+    /// Stages with their seconds of scan, filter and project, their other seconds, and the stages that they wait for.
     fn graph(stages: &[(f64, f64, &[u64])]) -> StageGraph {
         let stage = |(id, (sfp, rest, after)): (u64, &(f64, f64, &[u64]))| Stage {
             id,
@@ -134,8 +139,8 @@ mod tests {
         StageGraph::new((0..).zip(stages).map(stage).collect()).unwrap()
     }
 
-    /// Fig. 4 and 5: 1, 5 and 8 seconds of scan, filter and project, the edges, and 18 → 12 are the
-    /// paper's; the other durations are chosen so that they fit.
+    /// Fig. 4 and 5: 1, 5 and 8 seconds of scan, filter and project, the edges, and 18 → 12 are the paper's. The
+    /// other durations are chosen to fit.
     fn worked_example() -> StageGraph {
         graph(&[
             (1.0, 2.0, &[]),
@@ -172,7 +177,7 @@ mod tests {
         assert_eq!(paper(&q72, Formula::AsPrinted).after.makespan, 17.0);
     }
 
-    /// Tables 2 and 3: seconds before and after, and the printed speed-up. Two of Table 3 are misprints.
+    /// Tables 2 and 3: seconds before and after, and the printed speed-ups. Two of Table 3 are misprints.
     #[test]
     fn the_papers_speedups_are_the_ratios_of_its_seconds() {
         let spark =
@@ -184,7 +189,7 @@ mod tests {
             let found = estimate(&whole, ideal, Setup::Always, Formula::Intended, Slots::Unlimited);
             assert!((found.speedup / printed - 1.0).abs() < 0.015, "{} {printed}", found.speedup);
         }
-        // Printed as 6.1 and 2.05.
+        // The paper prints 6.1 and 2.05.
         for (before, after, recomputed) in [(719.0, 125.0, 5.75), (1555.0, 821.0, 1.89)] {
             let ratio: f64 = before / after;
             assert!((ratio - recomputed).abs() < 0.005, "{ratio}");
@@ -201,7 +206,7 @@ mod tests {
         assert_eq!((stays.after.makespan, stays.stages[0].offloaded), (1.5, false));
     }
 
-    /// A stage's result is sent if its scan is offloaded, and only then.
+    /// The result of a stage is sent only if its scan is offloaded.
     #[test]
     fn what_the_device_sends_is_of_stages_that_it_scans() {
         let scan = Stage {
@@ -226,7 +231,7 @@ mod tests {
 
     #[test]
     fn amdahls_law_is_on_the_clock_of_the_critical_path() {
-        // A scan of 10 seconds beside a second of many threads: thread time would say 1.10.
+        // A scan of 10 seconds beside one second of many threads: by thread time, Amdahl's law would give 1.10.
         let stage = |id, wall_seconds, thread_seconds, scan_seconds| Stage {
             id,
             wall_seconds,
@@ -241,7 +246,7 @@ mod tests {
         };
         let beside = of(vec![stage(0, 10.0, 10.0, 10.0), stage(1, 1.0, 100.0, 0.0)]);
         assert_eq!((beside.speedup, beside.bound, beside.amdahl), (10.0, 10.0, f64::INFINITY));
-        // What scans waited is shortened, too: thread time would say 2.
+        // The wait of scans is shortened as well: by thread time, Amdahl's law would give 2.
         let waits = Stage { wait_seconds: 8.0, ..stage(0, 10.0, 2.0, 1.0) };
         let waits = of(vec![waits]);
         assert!((waits.speedup - 10.0).abs() < 1e-9);
@@ -265,7 +270,7 @@ mod tests {
     }
 
     fn graphs() -> impl Strategy<Value = StageGraph> {
-        // Some stages have nothing but scans.
+        // Some stages do nothing but scan.
         let rest = prop_oneof![Just(0.0), 0.0..10.0f64];
         let stage = (0.0..10.0f64, rest, proptest::collection::vec(0u64..8, 0..3));
         proptest::collection::vec(stage, 1..8).prop_map(|stages| {
@@ -288,8 +293,8 @@ mod tests {
             graph in graphs(), setup in 0.0..3.0f64, rate in 1e6..1e9f64, slots in 1usize..5,
             read in 0.0..1e9f64, threads in 1.0..100.0f64, waits in 0.0..10.0f64,
         ) {
-            // Threads of every second stage, and scans that wait, so that shares of thread time are others
-            // than those of the clock.
+            // Every second stage has several threads, and scans wait, so that shares of thread time differ from
+            // shares of elapsed time.
             let stages = graph.stages().iter().map(|stage| {
                 let threads = if stage.id % 2 == 0 { threads } else { 1.0 };
                 Stage {

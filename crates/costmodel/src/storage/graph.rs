@@ -1,4 +1,4 @@
-//! Stages of a query that has run, and which of them wait for which.
+//! The graph of a query's measured stages and their dependencies.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,14 +7,13 @@ use serde::{Deserialize, Serialize};
 use crate::Bytes;
 use crate::quantity::digits;
 
-/// More seconds or bytes are a mistake; sums of such numbers are still numbers.
+/// The largest accepted number of seconds or bytes. Larger ones are mistakes, and sums up to it stay finite.
 const MOST: f64 = 1e18;
 
-/// A smaller part of a whole is what rounding left of it, and is nothing.
+/// A fraction of a whole below which the rest is a rounding error and counts as zero.
 const RESIDUE: f64 = 1e-9;
 
-/// How many times as much one is as the other: 1 where both are nothing, infinite where less is left than
-/// rounding leaves.
+/// The ratio of two times: 1 if both are zero, infinite if `after` is zero up to rounding.
 pub(super) fn times(before: f64, after: f64) -> f64 {
     match (before > 0.0, after > before * RESIDUE) {
         (true, true) => before / after,
@@ -24,37 +23,37 @@ pub(super) fn times(before: f64, after: f64) -> f64 {
     }
 }
 
-/// What was measured of a stage (ICPE 2020, §4.1).
+/// The measurements of a stage (ICPE 2020, §4.1).
 #[derive(Debug, Clone, PartialEq, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Stage {
-    /// Its number, each only once.
+    /// The stage's number, unique in a graph.
     pub id: u64,
-    /// What it is called, for reading.
+    /// The stage's name, for display.
     #[serde(default)]
     pub name: String,
-    /// Seconds by the clock, from its first task to the end of its last.
+    /// Elapsed seconds, from the start of the first task to the end of the last.
     pub wall_seconds: f64,
-    /// Seconds that threads spent in all of its operators, over all tasks: more than by the clock where
-    /// several run at once.
+    /// Seconds that threads spent in all operators, over all tasks. They exceed the elapsed seconds if several
+    /// threads run at the same time.
     pub thread_seconds: f64,
-    /// Those of them that were spent scanning tables.
+    /// Thread seconds spent scanning tables.
     #[serde(default)]
     pub scan_seconds: f64,
-    /// Those of them that were spent in filters and projections directly above scans.
+    /// Thread seconds spent in filters and projections directly above scans.
     #[serde(default)]
     pub filter_project_seconds: f64,
-    /// Seconds that scans waited for storage without a thread at work, over all tasks: beside the thread
-    /// time, not in it. Engines that block while they read (Spark) have it in the thread time, and 0 here.
+    /// Seconds that scans waited for storage without a running thread, over all tasks. They are not part of the
+    /// thread time. Engines that block while they read (Spark) have the wait in the thread time, and 0 here.
     #[serde(default)]
     pub wait_seconds: f64,
     /// Bytes read from storage.
     #[serde(default)]
     pub read_bytes: f64,
-    /// Bytes that scan, filter and project hand on: what a device would send.
+    /// Bytes that scan, filter and project pass on: the bytes that a device would send.
     #[serde(default)]
     pub result_bytes: f64,
-    /// The stages that must be over before this one starts.
+    /// The numbers of the stages that must finish before this one starts.
     #[serde(default)]
     pub after: Vec<u64>,
 }
@@ -66,14 +65,14 @@ impl Stage {
         self.scan_seconds + self.filter_project_seconds
     }
 
-    /// The part of the time of threads and of waiting, 0 to 1, that is scan, filter and project; 0 if
-    /// there is no such time.
+    /// The fraction of thread time and waiting, 0 to 1, that is scan, filter and project with its waiting; 0 if there
+    /// is no such time.
     #[must_use]
     pub fn sfp_share(&self) -> f64 {
         share(self.sfp_seconds() + self.wait_seconds, self.thread_seconds + self.wait_seconds)
     }
 
-    /// Whether it reads a table.
+    /// Returns true if the stage reads a table.
     #[must_use]
     pub fn scans(&self) -> bool {
         self.sfp_seconds() + self.wait_seconds > 0.0
@@ -95,7 +94,7 @@ impl Stage {
                 return Err(StageError::new(self.id, field, message));
             }
         }
-        // As far as rounding goes.
+        // Allows for rounding errors.
         if self.sfp_seconds() > self.thread_seconds * (1.0 + 1e-6) {
             let message = format!(
                 "is {}, less than the {} of scan, filter and project",
@@ -108,15 +107,15 @@ impl Stage {
     }
 }
 
-/// A stage that cannot be. Names the stage and the field.
+/// Reports a stage with impossible measurements, with the stage and the field.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("stage {stage}, `{field}` {message}")]
 pub struct StageError {
     /// The stage's number.
     pub stage: u64,
-    /// The field.
+    /// The name of the field.
     pub field: &'static str,
-    /// What is wrong.
+    /// The error, in words.
     pub message: String,
 }
 
@@ -126,21 +125,21 @@ impl StageError {
     }
 }
 
-/// Stages in an order in which each is behind those that it waits for.
+/// Stages in an order in which each follows those that it waits for.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct StageGraph {
     stages: Vec<Stage>,
-    /// For each stage, the places of those that it waits for.
+    /// For each stage, the indexes of the stages that it waits for.
     before: Vec<Vec<usize>>,
 }
 
 impl StageGraph {
-    /// Puts stages in order: those that wait for nothing first, otherwise as they come.
+    /// Orders stages: those without dependencies first, otherwise as given.
     ///
     /// # Errors
     ///
-    /// The first number that is negative, beyond 1e18 or none, an id that comes twice, a stage that waits for one
-    /// that is not there or, by whatever way, for itself.
+    /// If a number is negative, beyond 1e18 or NaN, if an id occurs twice, or if a stage waits for one that does not
+    /// exist or, directly or indirectly, for itself. The error names the first such stage and field.
     pub fn new(mut stages: Vec<Stage>) -> Result<Self, StageError> {
         let mut ids = BTreeSet::new();
         for stage in &stages {
@@ -167,55 +166,57 @@ impl StageGraph {
         Ok(Self { stages: sorted, before })
     }
 
-    /// The stages, each behind those that it waits for.
+    /// The stages, each after those that it waits for.
     #[must_use]
     pub fn stages(&self) -> &[Stage] {
         &self.stages
     }
 
-    /// The places in [`Self::stages`] of those that a stage waits for.
+    /// The indexes in [`Self::stages`] of the stages that a stage waits for.
     #[must_use]
     pub fn before(&self, place: usize) -> &[usize] {
         self.before.get(place).map_or(&[], Vec::as_slice)
     }
 
-    /// The Scan Ratio (ICPE 2020, §4.2): the part of the query's thread time, 0 to 1, that scans take.
-    /// It ranks queries. It does not bound what a device saves: `1/(1 − ratio)` is below what the paper
-    /// estimates for its Q4 and Q75, and above for Q9 and Q44.
+    /// The Scan Ratio (ICPE 2020, §4.2): the fraction of the query's thread time, 0 to 1, that scans take.
+    ///
+    /// It ranks queries and does not bound what a device saves: `1/(1 − ratio)` is below the paper's estimates for Q4
+    /// and Q75, and above those for Q9 and Q44.
     #[must_use]
     pub fn scan_ratio(&self) -> f64 {
         self.share(|stage| stage.scan_seconds)
     }
 
-    /// The same of scan, filter and project.
+    /// The fraction of the query's thread time, 0 to 1, that scan, filter and project take.
     #[must_use]
     pub fn sfp_ratio(&self) -> f64 {
         self.share(Stage::sfp_seconds)
     }
 
-    /// The same with what scans waited for storage, which goes with them: what the shares of stages by
-    /// which a device shortens them come to.
+    /// Like [`Self::sfp_ratio`], but with the time that scans waited for storage on both sides of the fraction. This
+    /// is the mean of the shares by which a device shortens stages.
     #[must_use]
     pub fn sfp_wait_ratio(&self) -> f64 {
         let waited: f64 = self.stages.iter().map(|stage| stage.wait_seconds).sum();
         share(self.sum(Stage::sfp_seconds) + waited, self.thread_seconds() + waited)
     }
 
-    /// How many times as much thread time the query has as it would have without scan, filter and project,
-    /// `1 ÷ (1 − S/F/P ratio)`; infinite if nothing else is done. A figure of work, not of time by the
-    /// clock: it knows nothing of which stages wait for which, so it bounds no speed-up.
+    /// The query's thread time over its thread time without scan, filter and project: `1 ÷ (1 − S/F/P ratio)`. It is
+    /// infinite if nothing else is done.
+    ///
+    /// The ratio measures work and not elapsed time: it ignores the order of stages, so it bounds no speed-up.
     #[must_use]
     pub fn thread_time_ratio(&self) -> f64 {
         times(1.0, 1.0 - self.sfp_ratio())
     }
 
-    /// All bytes read from storage.
+    /// Bytes read from storage, over all stages.
     #[must_use]
     pub fn read_bytes(&self) -> Bytes {
         Bytes::from_f64(self.stages.iter().map(|stage| stage.read_bytes).sum())
     }
 
-    /// Thread seconds of all operators.
+    /// Thread seconds of all operators, over all stages.
     #[must_use]
     pub fn thread_seconds(&self) -> f64 {
         self.sum(|stage| stage.thread_seconds)
@@ -230,7 +231,7 @@ impl StageGraph {
     }
 }
 
-/// The part of a whole, 0 to 1; all of it where rounding only left less, and 0 of nothing.
+/// A part as a fraction of the whole, 0 to 1: 1 if only rounding errors are missing, and 0 if the whole is zero.
 fn share(part: f64, all: f64) -> f64 {
     match part / all {
         share if share >= 1.0 - RESIDUE => 1.0,
@@ -239,7 +240,7 @@ fn share(part: f64, all: f64) -> f64 {
     }
 }
 
-/// Stages by how many others stand in a row before them, otherwise as they come (Kahn's algorithm).
+/// Sorts stages by the length of the longest chain of stages before them, otherwise as given (Kahn's algorithm).
 fn in_order(stages: Vec<Stage>) -> Result<Vec<Stage>, StageError> {
     let places: BTreeMap<u64, usize> =
         stages.iter().enumerate().map(|(place, stage)| (stage.id, place)).collect();
@@ -329,7 +330,7 @@ mod tests {
         let scan = Stage { scan_seconds: 1.0, filter_project_seconds: 0.5, ..stage(1, &[]) };
         let graph = StageGraph::new(vec![scan, stage(2, &[1])]).unwrap();
         assert_eq!((graph.scan_ratio(), graph.sfp_ratio()), (0.25, 0.375));
-        // Waiting is no thread time, but goes with the scan.
+        // Waiting is not thread time, but it belongs to the scan.
         let waits = Stage { wait_seconds: 2.0, ..graph.stages()[0].clone() };
         assert_eq!((waits.sfp_share(), waits.scans()), (0.875, true));
         let graph = StageGraph::new(vec![waits, stage(2, &[1])]).unwrap();
@@ -338,7 +339,7 @@ mod tests {
         let nothing = StageGraph::new(Vec::new()).unwrap();
         assert_eq!((nothing.scan_ratio(), nothing.read_bytes()), (0.0, Bytes::ZERO));
     }
-    /// What remains of 0.3 − (0.1 + 0.2) in floating point is no work.
+    /// The rest of 0.3 − (0.1 + 0.2) in floating point is not work.
     #[test]
     fn what_rounding_leaves_is_nothing() {
         let scan = Stage {

@@ -1,26 +1,25 @@
-//! Which queries are worth a closer look.
+//! Rooflines and quadrants: which queries are worth a closer look.
 
 use super::graph::times;
 use super::{Estimate, StageGraph};
 use crate::{Bytes, BytesPerSecond};
 
-/// What bounds a query over a link to its storage, with and without pushdown.
+/// The bounds of a query over a link to its storage, with and without pushdown.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Roofline {
-    /// The speed-up that fewer bytes over the link allow at most: bytes without pushdown over bytes with.
+    /// The largest speed-up from fewer bytes over the link: bytes without pushdown over bytes with it.
     pub byte_ratio: f64,
-    /// The speed-up that less work for the host's cores allows at most.
+    /// The largest speed-up from less work for the host's cores.
     pub cpu_ratio: f64,
-    /// The link's rate below which the link binds without pushdown: the knee.
+    /// The knee: without pushdown, the link binds at rates below this one.
     pub knee: BytesPerSecond,
-    /// The speed-up behind this link: the [`Self::byte_ratio`] on slow ones, the [`Self::cpu_ratio`] on
-    /// fast ones.
+    /// The speed-up behind this link: [`Self::byte_ratio`] on slow links, [`Self::cpu_ratio`] on fast ones.
     pub speedup: f64,
 }
 
-/// The speed-up that pushdown attains at most where reading and computing overlap.
+/// The largest speed-up of pushdown if reading and computing overlap.
 ///
-/// `read` bytes and `cpu` seconds of the host's cores without pushdown, `sent` and `left` with.
+/// `read` bytes and `cpu` seconds of the host's cores are without pushdown, `sent` and `left` with it.
 #[must_use]
 pub fn roofline(
     (read, cpu): (Bytes, f64),
@@ -36,13 +35,15 @@ pub fn roofline(
     }
 }
 
-/// The roofline of stages that were measured on so many cores, if a device does the scans that an estimate
-/// offloads: those stages send their results over the link instead of what they read, and leave the cores
-/// the rest of their thread time.
+/// The roofline of stages that were measured on this number of cores, if a device runs the scans that the estimate
+/// offloads.
+///
+/// Offloaded stages send their results over the link instead of what they read, and leave the rest of their thread
+/// time to the cores.
 ///
 /// # Errors
 ///
-/// Which measurement is missing.
+/// If a measurement is missing; the error names it.
 pub fn roofline_of(
     graph: &StageGraph,
     estimate: &Estimate,
@@ -73,24 +74,24 @@ pub fn roofline_of(
     Ok(roofline((graph.read_bytes(), cpu), (sent, left / cores), link))
 }
 
-/// Where a query stands by Scan Ratio and use of the cores (ICPE 2020, Fig. 8).
+/// The quadrant of a query by Scan Ratio and use of the cores (ICPE 2020, Fig. 8).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Quadrant {
-    /// Scans keep the cores busy: what a device helps most.
+    /// Scans keep the cores busy; a device helps these queries most.
     ScanAndBusy,
-    /// It scans and the cores wait: for storage, or for slots.
+    /// The query scans, and the cores wait for storage or for slots.
     ScanAndIdle,
-    /// The cores are busy with something else: a device helps little.
+    /// The cores are busy with other work; a device helps little.
     ComputeAndBusy,
-    /// Neither: something else binds.
+    /// The query neither scans nor keeps the cores busy; something else binds.
     ComputeAndIdle,
 }
 
 impl Quadrant {
-    /// The Scan Ratio from which a query scans, and the part of the cores from which they are busy.
+    /// The threshold of the Scan Ratio, and of the busy fraction of the cores.
     pub const HALF: f64 = 0.5;
 
-    /// By the Scan Ratio and the part of the cores that is busy, 0 to 1 each, halved at [`Self::HALF`].
+    /// Classifies by the Scan Ratio and the busy fraction of the cores, 0 to 1 each, at the threshold [`Self::HALF`].
     #[must_use]
     pub fn of(scan_ratio: f64, cpu_utilisation: f64) -> Self {
         match (scan_ratio >= Self::HALF, cpu_utilisation >= Self::HALF) {
@@ -101,7 +102,7 @@ impl Quadrant {
         }
     }
 
-    /// In words.
+    /// The quadrant in words.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -131,7 +132,7 @@ mod tests {
         assert_eq!((of(0.01).speedup, of(0.01).byte_ratio), (20.0, 20.0));
         assert_eq!((of(1000.0).speedup, of(1000.0).cpu_ratio), (4.0, 4.0));
         assert_eq!(of(1.0).knee, BytesPerSecond::gbit(4.0));
-        // Below the knee, and what is left is bound by the cores.
+        // At a rate below the knee, with the remaining work bound by the cores.
         assert_eq!(of(1.0).speedup, 16.0);
     }
 
@@ -139,7 +140,7 @@ mod tests {
     fn stages_have_a_roofline_where_all_is_measured() {
         use crate::storage::{Device, Formula, Setup, Slots, Stage, estimate};
 
-        // A GB is read, 50 MB of it sent; two cores work for 2 s, and then for 0.5 s.
+        // The scan reads a GB and sends 50 MB of it; two cores work for 2 s, and then for 0.5 s.
         let scan = Stage {
             wall_seconds: 2.0,
             thread_seconds: 3.5,
@@ -148,7 +149,7 @@ mod tests {
             result_bytes: 5e7,
             ..Stage::default()
         };
-        // Its result stays on the host.
+        // The result of this stage stays on the host.
         let top = Stage {
             id: 1,
             wall_seconds: 1.0,
@@ -195,7 +196,7 @@ mod tests {
             let link = BytesPerSecond::gbit(gbit);
             let found = roofline((Bytes(read), cpu), (sent, cpu * left), link);
             let (a, b) = (found.byte_ratio, found.cpu_ratio);
-            // Times are whole nanoseconds.
+            // Times are rounded to nanoseconds.
             prop_assert!(found.speedup >= a.min(b) * 0.99 && found.speedup <= a.max(b) * 1.01);
         }
     }

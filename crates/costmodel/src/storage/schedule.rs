@@ -1,4 +1,4 @@
-//! Stages in time.
+//! Schedules of stages on a number of slots.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -6,33 +6,32 @@ use std::num::NonZeroUsize;
 
 use super::StageGraph;
 
-/// How many stages may run at once.
+/// The number of stages that may run at the same time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Slots {
-    /// As many as there are, as the paper assumes.
+    /// No limit, as the paper assumes.
     #[default]
     Unlimited,
-    /// No more than these: of the stages that are ready, the one with the longest way to the end starts
-    /// first (list scheduling).
+    /// At most this many stages. The ready stage with the longest path to the end starts first (list scheduling).
     Finite(NonZeroUsize),
 }
 
-/// When each stage runs.
+/// The times at which each stage runs.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Schedule {
     /// Start and end of each stage in seconds, in the order of [`StageGraph::stages`].
     pub times: Vec<(f64, f64)>,
-    /// The places of the stages on a longest way through the graph, first to last.
+    /// The indexes of the stages on a longest path through the graph, first to last.
     pub critical_path: Vec<usize>,
-    /// Seconds along that way: no number of slots makes it shorter.
+    /// Seconds along the critical path; no number of slots makes it shorter.
     pub critical_seconds: f64,
-    /// Seconds until the last stage is over.
+    /// Seconds until the last stage ends.
     pub makespan: f64,
 }
 
 impl Schedule {
-    /// What Graham's bound (1966) says of any list schedule with so many slots: all work over the slots,
-    /// and the part of the critical path that the others wait for.
+    /// Graham's bound (1966) on the makespan of any list schedule with this many slots: all work divided by the
+    /// slots, plus the part of the critical path during which other slots may be idle.
     #[must_use]
     pub fn graham_bound(&self, slots: NonZeroUsize) -> f64 {
         let work: f64 = self.times.iter().map(|(start, end)| end - start).sum();
@@ -41,12 +40,12 @@ impl Schedule {
     }
 }
 
-/// Runs stages that take so many seconds each, in the order of [`StageGraph::stages`].
+/// Schedules stages that take this many seconds each, in the order of [`StageGraph::stages`].
 #[must_use]
 pub fn schedule(graph: &StageGraph, seconds: &[f64], slots: Slots) -> Schedule {
     let count = graph.stages().len();
     let takes = |place: usize| seconds.get(place).copied().unwrap_or_default().max(0.0);
-    // How long it takes from the start of each stage to the end of the query, and by which way.
+    // The seconds from the start of each stage to the end of the query, and the next stage on that path.
     let mut to_end = vec![0.0; count];
     let mut next: Vec<Option<usize>> = vec![None; count];
     for place in (0..count).rev() {
@@ -86,7 +85,7 @@ fn list_schedule(
             followers[*before].push(place);
         }
     }
-    // The bits of numbers that are not negative are in their order.
+    // The bits of floats that are not negative have the order of the numbers.
     let rank = |place: usize| (priority[place].to_bits(), Reverse(place));
     let mut ready: BinaryHeap<_> =
         (0..count).filter(|place| waits_for[*place] == 0).map(rank).collect();
@@ -102,7 +101,7 @@ fn list_schedule(
         }
         let Some(Reverse((end, _))) = running.peek().copied() else { break };
         now = f64::from_bits(end);
-        // All that end now make place before the next one starts.
+        // All stages that end now free their slots before the next one starts.
         while let Some(Reverse((_, over))) = running.peek().copied().filter(|it| it.0.0 == end) {
             running.pop();
             for follower in &followers[over] {
@@ -123,7 +122,7 @@ mod tests {
     use super::*;
     use crate::storage::Stage;
 
-    /// Looking through all stages whenever one ends would take minutes.
+    /// Searching all stages at the end of each one would take minutes.
     #[test]
     fn a_hundred_thousand_stages_are_no_trouble() {
         let count = 100_000;
@@ -160,7 +159,7 @@ mod tests {
     }
 
     proptest! {
-        /// Each stage waits for some before it.
+        /// Each stage waits for some of those before it.
         #[test]
         fn every_schedule_is_within_its_bounds(
             stages in proptest::collection::vec((0.0..10.0f64, proptest::collection::vec(0u64..12, 0..3)), 1..12),

@@ -1,4 +1,4 @@
-//! Predictions with intervals, by Monte Carlo.
+//! Predictions with intervals, by the Monte Carlo method.
 
 use std::time::Duration;
 
@@ -8,14 +8,14 @@ use crate::random::Random;
 use crate::rate::seconds;
 use crate::{Choice, Dollars, Scenario, predict};
 
-/// What is met or undercut with a probability of 10, 50 and 90 %.
+/// The 10th, 50th and 90th percentile of a quantity.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Interval<T> {
-    /// One case in ten is below.
+    /// One case in ten is below this value.
     pub p10: T,
     /// The median.
     pub p50: T,
-    /// One case in ten is above.
+    /// One case in ten is above this value.
     pub p90: T,
 }
 
@@ -25,26 +25,25 @@ impl<T> Interval<T> {
     }
 }
 
-/// A strategy, as likely as it is to take so long and to be the best.
+/// A strategy with intervals of its predictions and the probability that it is the best.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Likely<S> {
-    /// Which strategy.
+    /// The strategy, in the caller's own type.
     pub strategy: S,
-    /// How long it takes.
+    /// The interval of its time.
     pub time: Interval<Duration>,
-    /// What it costs.
+    /// The interval of its bill.
     pub dollars: Interval<Dollars>,
-    /// The probability, 0 to 1, that this is what would be chosen if all constants were known.
+    /// The probability, 0 to 1, that this strategy would be chosen if all constants were known.
     pub best: f64,
-    /// How many times as much as the best it takes of what is minimised, on average: 1 if it is always the
-    /// best.
+    /// The mean ratio of its score to the best one's, in the quantity that is minimised: 1 if it is always the best.
     pub regret: f64,
 }
 
-/// The alternatives of a choice with intervals, in its order: the chosen one first.
+/// The alternatives of a choice with intervals, in the order of the choice: the chosen one first.
 ///
-/// All of them meet the same constants in each of the `draws`; what the model itself leaves unexplained
-/// is drawn for each alone. The same seed gives the same numbers.
+/// All alternatives share the constants of each of the `draws`. The model's own error is drawn for each alone. The
+/// same seed gives the same numbers.
 #[must_use]
 pub fn intervals<S: Clone>(
     choice: &Choice<S>,
@@ -101,7 +100,7 @@ pub fn intervals<S: Clone>(
         .collect()
 }
 
-/// Of at least one number.
+/// The percentiles of one or more numbers.
 pub(crate) fn percentiles(mut all: Vec<f64>) -> Interval<f64> {
     all.sort_by(f64::total_cmp);
     let at = |part: f64| {
@@ -117,7 +116,7 @@ mod tests {
     use super::*;
     use crate::{Bytes, Candidate, Objective, Phase, Requests, Rows, Steps, choose};
 
-    /// A GET of so many MiB, and a Select of all of it.
+    /// A choice between a GET of this many MiB and a Select that scans 7 GiB.
     fn choice(objective: Objective, mib: u64) -> Choice<&'static str> {
         let get = Phase { gets: Requests(96), got: Bytes::mib(mib), ..Phase::default() };
         let select = Phase {
@@ -153,14 +152,14 @@ mod tests {
         assert_eq!(clear[1].best, 0.0);
         assert!(clear[1].regret > 5.0, "{}", clear[1].regret);
         assert!(clear[0].time.p90 < clear[1].time.p10);
-        // 330 MiB take a Python client about as long as the store takes for the scan.
+        // A Python client takes about as long for this many bytes as the store takes for the scan.
         let close = likely(&choice(Objective::Time, 380), 1);
         assert!((0.1..0.9).contains(&close[0].best), "{}", close[0].best);
         assert!((close[0].best + close[1].best - 1.0).abs() < 1e-9);
         assert!(close[0].regret > 1.0 && close[0].regret < 1.5);
     }
 
-    /// What is exact has no interval, and the median is what is predicted.
+    /// An exact model with exact constants has no interval, and its median is the prediction.
     #[test]
     fn exact_constants_and_an_exact_model_leave_no_interval() {
         let choice = choice(Objective::Dollars, 7 * 1024);
@@ -173,14 +172,14 @@ mod tests {
             assert_eq!(it.time, Interval { p10: time, p50: time, p90: time });
             assert_eq!(it.dollars.p90, way.cost.total());
         }
-        // Of the unexplained alone, one case in ten is more than 1.28 standard deviations away.
+        // With the model's error alone, one case in ten is more than 1.28 standard deviations above the median.
         let model = Uncertainty { model: 0.1, ..exact };
         let some = intervals(&choice, &Scenario::default(), &model, 20_000, 1);
         let spread = some[0].time.p90.as_secs_f64() / some[0].time.p50.as_secs_f64();
         assert!((spread.ln() - 0.128).abs() < 0.003, "{spread}");
     }
 
-    /// A time that is bound by one rate is as uncertain as that rate.
+    /// A time that one rate binds is as uncertain as that rate.
     #[test]
     fn the_interval_of_a_rate_becomes_that_of_the_time() {
         let steps =

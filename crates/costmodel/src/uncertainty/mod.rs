@@ -1,8 +1,8 @@
-//! How certain a prediction is: intervals, and the constants that they come from.
+//! The uncertainty of predictions: intervals, and the constants that cause them.
 //!
-//! A prediction is as good as its constants. [`Uncertainty`] says within which interval each of them
-//! lies; [`intervals`] draws all of them at once and predicts again, [`sensitivity`] changes one at a
-//! time and finds out whose uncertainty matters.
+//! A prediction is as good as its constants. [`Uncertainty`] holds an interval for each of them. [`intervals`] draws
+//! all constants at once and predicts again. [`sensitivity`] changes one constant at a time and finds those whose
+//! uncertainty matters.
 
 mod intervals;
 mod sensitivity;
@@ -14,36 +14,38 @@ pub use self::intervals::{Interval, Likely, intervals};
 pub use self::sensitivity::{Output, Sensitivity, sensitivity};
 use crate::{HardwareProfile, Scenario};
 
-/// A constant that was not measured here lies, with a probability of 95 %, within this factor of its
-/// value. Published figures for one and the same store differ by about as much: 50 MiB/s per connection,
-/// 45 to 100; 130 MB/s per Select, 90 to 130.
+/// The factor within which a constant that was not measured here lies of its value, with a probability of 95 %.
+///
+/// Published figures for the same store differ by about as much: 50 MiB/s per connection, 45 to 100; 130 MB/s per
+/// Select, 90 to 130.
 pub const PUBLISHED: f64 = 1.5;
 
-/// The same for a constant that was measured here, where its interval is not known.
+/// The factor within which a constant that was measured here lies, if its interval is not known.
 pub const CALIBRATED: f64 = 1.1;
 
-/// The relative standard deviation of what a model with the right constants leaves unexplained: the median
-/// error of `max + α·(sum − max)` on 104 pairs of query and link that it was not fitted to.
+/// The relative standard deviation of the model's own error, with the right constants: the median error of `max +
+/// α·(sum − max)` on 104 pairs of query and link that it was not fitted to.
 pub const MODEL_ERROR: f64 = 0.08;
 
-/// The standard deviations on each side of the median of a normal distribution that hold 95 % of it.
+/// The number of standard deviations on each side of a normal distribution's median that hold 95 % of it.
 const SIGMAS_OF_95_PERCENT: f64 = 1.959_964;
 
-/// How far constants, and the model itself, are to be trusted.
+/// The uncertainty of the constants and of the model itself.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Uncertainty {
-    /// For each constant, by its key, the interval that holds the true value with a probability of 95 %;
-    /// those that are not named are exact.
+    /// The interval that holds the true value with a probability of 95 %, for each constant by its key. Constants
+    /// without an entry are exact.
     pub constants: BTreeMap<String, [f64; 2]>,
-    /// The relative standard deviation of predictions with the right constants, 0 or more; see
-    /// [`MODEL_ERROR`].
+    /// The relative standard deviation of predictions with the right constants, 0 or more; see [`MODEL_ERROR`].
     pub model: f64,
 }
 
 impl Uncertainty {
-    /// What is known about a profile: the intervals of its calibration; for what was not calibrated a
-    /// factor of [`PUBLISHED`]. Prices are exact, and so are the client's cores and its connections
-    /// unless a calibration found out otherwise.
+    /// The uncertainty of a profile: the intervals of its calibration, and a factor of [`PUBLISHED`] for constants
+    /// that were not calibrated.
+    ///
+    /// Prices are exact. The client's cores, its machines and its connections are exact as well, unless a calibration
+    /// measured them.
     #[must_use]
     pub fn of(hardware: &HardwareProfile) -> Self {
         let calibration = hardware.calibration.as_deref();
@@ -64,7 +66,7 @@ impl Uncertainty {
         Self { constants, model: MODEL_ERROR }
     }
 
-    /// The same with these constants exact: those of a "what if".
+    /// Makes these constants exact, such as those of a "what if".
     #[must_use]
     pub fn without<'a>(mut self, exact: impl IntoIterator<Item = &'a str>) -> Self {
         for key in exact {
@@ -73,14 +75,14 @@ impl Uncertainty {
         self
     }
 
-    /// A scenario whose constants are off by so many standard deviations, in the order of
+    /// A scenario whose constants are off by these numbers of standard deviations, in the order of
     /// [`Self::constants`].
     pub(crate) fn drawn(&self, scenario: &Scenario, deviations: &[f64]) -> Scenario {
         let mut drawn = scenario.clone();
         for ((key, interval), deviation) in self.constants.iter().zip(deviations) {
             if let Some(value) = drawn.value(key) {
                 let value = Scenario::nearest(key, quantile(value, *interval, *deviation));
-                // A key that the scenario knows, and a value that it can have.
+                // This cannot fail: the scenario has the key, and the value is within its range.
                 let _ = drawn.set(key, value);
             }
         }
@@ -88,10 +90,10 @@ impl Uncertainty {
     }
 }
 
-/// Around a value by a factor, or as known. Bounds that say nothing, 0 and infinity, give way to the
-/// factor of what was not measured.
+/// An interval around a value: the known one, or one by a factor. Uninformative bounds, 0 and infinity, are replaced
+/// by the factor for constants that were not measured.
 fn interval(key: &str, value: f64, factor: f64, known: Option<&[f64; 2]>) -> [f64; 2] {
-    // Of an overlap, what is left to 1 and to 0 is as uncertain as a factor makes a rate.
+    // The factor applies to the part that does not overlap, because α is like a rate.
     let overlaps = key.ends_with("overlap");
     let around = |factor: f64| {
         if overlaps {
@@ -110,8 +112,8 @@ fn interval(key: &str, value: f64, factor: f64, known: Option<&[f64; 2]>) -> [f6
     ]
 }
 
-/// The value so many standard deviations from the median: log-normal on each side, as rates and times are
-/// within a factor of what is known, or normal where a bound is 0.
+/// The value that lies this many standard deviations from the median. Each side is log-normal, because rates and
+/// times are known to within a factor; a side with a bound of 0 is normal.
 fn quantile(median: f64, [low, high]: [f64; 2], deviation: f64) -> f64 {
     let part = deviation.abs() / SIGMAS_OF_95_PERCENT;
     let bound = if deviation < 0.0 { low } else { high };
@@ -141,7 +143,7 @@ mod tests {
             ("link.latency_seconds", [0.0, 0.002]),
             ("requests.per_second", [15_000.0, f64::INFINITY]),
             ("requests.slots", [60.0, 70.0]),
-            // The value was limited by what is believed.
+            // The value was limited by the base profile.
             ("link.connection_bytes_per_second", [125e6, 130e6]),
         ];
         hardware.calibration = Some(Box::new(Calibration {

@@ -1,27 +1,27 @@
-//! What a prediction depends on: elasticities, a tornado, and Sobol's total indices.
+//! The sensitivity of a prediction to its constants: elasticities, a tornado chart, and Sobol's total indices.
 
 use super::Uncertainty;
 use crate::random::Random;
 use crate::{Scenario, Steps, predict};
 
-/// By how much a constant is changed, up and down.
+/// The relative change of a constant, up and down.
 const STEP: f64 = 0.2;
 
-/// How many machines run a query is chosen: nothing is uncertain about it, and a fifth of one cannot be had.
+/// The number of machines is excluded: it is chosen, so it is not uncertain, and it cannot change by a fifth.
 const MACHINES: &str = "client.machines";
 
-/// A number that is predicted.
+/// The predicted quantity.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum Output {
-    /// Seconds.
+    /// The time, in seconds.
     #[default]
     Time,
-    /// Dollars.
+    /// The bill, in dollars.
     Dollars,
 }
 
 impl Output {
-    /// What these steps take.
+    /// Predicts this quantity for these steps.
     #[must_use]
     pub fn of(self, steps: &Steps, scenario: &Scenario) -> f64 {
         let wall = predict(steps, &scenario.hardware).total();
@@ -37,41 +37,41 @@ impl Output {
     }
 }
 
-/// What a prediction has to do with one constant.
+/// The sensitivity of a prediction to one constant.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sensitivity {
     /// The constant's key.
     pub key: String,
-    /// Its value.
+    /// The constant's value.
     pub value: f64,
-    /// What is predicted with a value that is smaller by 20 %, in seconds or dollars.
+    /// The prediction with the value reduced by 20 %, in seconds or dollars.
     pub less: f64,
-    /// The same with a value that is larger by 20 %, as far as it can be.
+    /// The prediction with the value increased by 20 %, or up to its limit.
     pub more: f64,
-    /// By how many percent the prediction grows if the constant does by 1 %, between these two: −1 for
-    /// the rate that binds, 1 for a price that is all of the bill.
+    /// The percentage by which the prediction grows if the constant grows by 1 %, between [`Self::less`] and
+    /// [`Self::more`]. It is −1 for the rate that binds, and 1 for a price that makes up the whole bill.
     pub elasticity: f64,
-    /// The part of the prediction's variance, 0 to 1, that would be left if all the other constants were
-    /// known: Sobol's total index. 0 for what is exact.
+    /// The fraction of the prediction's variance, 0 to 1, that would remain if all other constants were known:
+    /// Sobol's total index. It is 0 for exact constants.
     pub total: f64,
-    /// The standard error of `total`, from how the samples scatter.
+    /// The standard error of `total`, from the scatter of the samples.
     pub total_error: f64,
 }
 
 impl Sensitivity {
-    /// The length of the tornado's bar.
+    /// The length of the constant's bar in a tornado chart.
     #[must_use]
     pub fn swing(&self) -> f64 {
         (self.more - self.less).abs()
     }
 }
 
-/// What a prediction depends on, the longest [`Sensitivity::swing`] first; constants that change nothing
-/// are left out.
+/// The sensitivities of a prediction, the longest [`Sensitivity::swing`] first. Constants without an effect are left
+/// out.
 ///
-/// Total indices are estimated by Saltelli's sampling and Jansen's estimator (Saltelli et al., Computer
-/// Physics Communications 2010, table 2) from so many `samples`, for each of which there are as many
-/// predictions as constants that matter, and one more. The same seed gives the same numbers.
+/// Total indices are estimated by Saltelli's sampling and Jansen's estimator (Saltelli et al., Computer Physics
+/// Communications 2010, table 2) from `samples` samples. Each needs one prediction for every constant that matters,
+/// and one more. The same seed gives the same numbers.
 #[must_use]
 pub fn sensitivity(
     steps: &Steps,
@@ -85,7 +85,7 @@ pub fn sensitivity(
     let totals = totals(steps, scenario, uncertainty, output, samples, seed);
     let mut all = Vec::new();
     for (key, value) in scenario.constants() {
-        // What is not there, or without limit, is so with 20 % more, too; and machines are whole.
+        // Zero and infinity do not change by 20 %, and machines are whole.
         if !(value > 0.0 && value.is_finite()) || key == MACHINES {
             continue;
         }
@@ -106,8 +106,10 @@ pub fn sensitivity(
     all
 }
 
-/// The prediction with another value of one constant. A value that a profile cannot keep, a fraction of a
-/// nanosecond or of a core, is between two that it can: what is predicted is on the line through them.
+/// The prediction with another value of one constant.
+///
+/// A profile cannot hold a fraction of a nanosecond or of a core. For these values, the prediction is interpolated
+/// linearly between two values that it can hold.
 fn at(
     steps: &Steps,
     scenario: &Scenario,
@@ -131,7 +133,7 @@ fn at(
     here
 }
 
-/// After so many samples, a constant that has changed nothing is left alone.
+/// The number of samples after which a constant without any effect so far is skipped.
 const LOOKED_AT: u32 = 64;
 
 /// Sobol's total indices with their standard errors, in the order of the uncertain constants.
@@ -146,7 +148,7 @@ fn totals(
     let mut random = Random::new(seed);
     let constants = uncertainty.constants.len();
     let mut outputs = Vec::new();
-    // Of the squares of the differences that each constant makes: their sum, and that of their squares.
+    // For each constant, the sum of its squared differences, and the sum of the squares of these.
     let mut differences = vec![(0.0, 0.0); constants];
     let of = |deviations: &[f64]| output.of(steps, &uncertainty.drawn(scenario, deviations));
     for sample in 0..samples.max(2) {
@@ -206,13 +208,13 @@ mod tests {
     fn the_binding_rate_matters_most() {
         let all = tornado(&Scenario::default(), Output::Time);
         assert_eq!(all[0].key, CLIENT);
-        // 21.0 of 21.4 s.
+        // The client parses for 21.0 of 21.4 s.
         assert!((all[0].elasticity + 0.98).abs() < 0.01, "{}", all[0].elasticity);
         assert!(all[0].less > all[0].more && all[0].total > 0.9);
-        // The client's cores parse just as well, and are known.
+        // The client's cores have the same effect on parsing, but their number is exact.
         let cores = of(&all, "client.cores");
         assert!(cores.elasticity < -0.9 && cores.total == 0.0);
-        // A perfect pipeline hides the link, however slow it may be within its interval.
+        // A perfect pipeline hides the link, at any rate within its interval.
         assert!(!all.iter().any(|it| it.key == LINK));
         assert!(!all.iter().any(|it| it.key.starts_with("prices.")));
     }
@@ -227,7 +229,7 @@ mod tests {
         assert!(rent.less < rent.more);
     }
 
-    /// Other seeds say the same, as nearly as the error says.
+    /// Other seeds give the same indices, to within the error.
     #[test]
     fn total_indices_hardly_depend_on_the_seed() {
         let hardware = HardwareProfile::by_name("aws-in-region").unwrap().clone();
@@ -250,7 +252,7 @@ mod tests {
         }
     }
 
-    /// A sum of two independent times: their parts of the variance are the squares of their deviations.
+    /// For a sum of two independent times, the parts of the variance are the squares of their deviations.
     #[test]
     fn total_indices_of_a_sum_are_known() {
         let mut scenario = Scenario::default();
@@ -271,7 +273,7 @@ mod tests {
         assert!(all.iter().all(|it| it.key != LINK));
     }
 
-    /// Times are kept to the nanosecond, which is more than 20 % of a few of them.
+    /// Times are rounded to nanoseconds, which is more than 20 % of some of them.
     #[test]
     fn times_of_few_nanoseconds_are_changed_by_twenty_percent() {
         let mut scenario = Scenario::default();

@@ -1,4 +1,4 @@
-//! One thing to change, and how its value is written.
+//! A constant to change, and the text form of its values.
 
 use std::fmt;
 use std::str::FromStr;
@@ -17,7 +17,7 @@ const HOUR: &str = "prices.compute.per_hour";
 const LATENCY: &str = "link.latency_seconds";
 const SELECT_LATENCY: &str = "select.latency_seconds";
 
-/// Short names of constants, in the order shown to users.
+/// The short names of constants, in the order shown to users.
 const SHORT: [(&str, &str); 15] = [
     ("bandwidth", LINK),
     ("latency", LATENCY),
@@ -38,9 +38,11 @@ const SHORT: [(&str, &str); 15] = [
 
 /// A constant of a scenario, by a short name or by its key.
 ///
-/// Three short names change more than one constant. `workers` are machines like the client, each with a link of
-/// its own and paid by the hour. `bandwidth` is that of the link, and of a connection as
-/// well if one connection can have all of the link. `latency` is that of GET; Select's changes by as much.
+/// Three short names change more than one constant:
+///
+/// * `workers` are machines like the client, each with its own link and paid by the hour.
+/// * `bandwidth` is the rate of the link. If one connection can use the whole link, its rate changes as well.
+/// * `latency` is that of GET; the latency of S3 Select changes by the same amount.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Knob {
     name: String,
@@ -48,34 +50,34 @@ pub struct Knob {
 }
 
 impl Knob {
-    /// As it was written: `bandwidth`, `link.bytes_per_second`.
+    /// The name as the user wrote it: `bandwidth`, `link.bytes_per_second`.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The key of the constant that it is about.
+    /// The key of the constant.
     #[must_use]
     pub fn key(&self) -> &str {
         &self.key
     }
 
-    /// The short names.
+    /// All short names.
     pub fn names() -> impl Iterator<Item = &'static str> {
         SHORT.iter().map(|(name, _)| *name)
     }
 
-    /// Its value in a scenario, in the unit of its key.
+    /// The constant's value in a scenario, in the unit of its key.
     #[must_use]
     pub fn get(&self, scenario: &Scenario) -> Option<f64> {
         scenario.get(&self.key)
     }
 
-    /// Changes it.
+    /// Changes the constant in a scenario.
     ///
     /// # Errors
     ///
-    /// As for [`Scenario::set`].
+    /// In the cases of [`Scenario::set`].
     pub fn set(&self, scenario: &mut Scenario, value: f64) -> Result<(), ConstantError> {
         let before = scenario.get(&self.key);
         if self.name == "bandwidth" {
@@ -95,12 +97,12 @@ impl Knob {
         }
     }
 
-    /// Reads a value: `10Gbit`, `5ms`, `$0.002`, `70%`, `64`. Keys say their unit, so a plain number will do
-    /// for them.
+    /// Parses a value: `10Gbit`, `5ms`, `$0.002`, `70%`, `64`. Keys name their unit, so a plain number is enough for
+    /// them.
     ///
     /// # Errors
     ///
-    /// If it is not a value of this kind, or the constant cannot have it.
+    /// If the text is not a value of this kind, or the constant cannot have the value.
     pub fn read(&self, text: &str) -> Result<f64, ParseWhatIfError> {
         let error = |expected: &str| {
             let message = format!("`{}` is not {expected}", text.trim());
@@ -140,7 +142,7 @@ impl Knob {
         Err(ParseWhatIfError::new(&self.name, message))
     }
 
-    /// A value as it is read: `10 Gbit/s`, `5 ms`.
+    /// Formats a value in a form that can be parsed: `10 Gbit/s`, `5 ms`.
     #[must_use]
     pub fn show(&self, value: f64) -> String {
         let digits = |number: f64| digits(format!("{number:.2e}").parse().unwrap_or(number));
@@ -164,8 +166,8 @@ impl Knob {
         }
     }
 
-    /// The unit of an axis of its values, and how much of the key's unit that is: Gbit/s are 1.25e8 bytes
-    /// per second. Empty for numbers of things and for fractions.
+    /// The unit of an axis with values of this constant, and its size in the unit of the key: a Gbit/s is 1.25e8
+    /// bytes per second. The unit is empty for counts and fractions.
     #[must_use]
     pub fn unit(&self) -> (&'static str, f64) {
         match self.range() {
@@ -176,17 +178,17 @@ impl Knob {
         }
     }
 
-    /// Whether values make sense between its own by their ratios: all but those between 0 and 1.
+    /// Returns true if an axis should space its values by their ratios, which holds for all constants but fractions.
     pub(super) fn is_logarithmic(&self) -> bool {
         self.range() != Range::Fraction
     }
 
-    /// The nearest value that there can be, of numbers of things a whole one.
+    /// The nearest possible value: a whole number for counts.
     pub(super) fn settle(&self, value: f64) -> f64 {
         if self.range() == Range::AtOnce { value.round() } else { value }
     }
 
-    /// A plain number of bits or bytes, of seconds or milliseconds, is anybody's guess.
+    /// Returns true if a plain number would be ambiguous: bits or bytes, seconds or milliseconds.
     fn needs_unit(&self) -> bool {
         self.name != self.key && matches!(self.range(), Range::Rate | Range::Seconds)
     }
@@ -196,7 +198,7 @@ impl Knob {
     }
 }
 
-/// Changes the rate of the link, and that of a connection as well if one connection can have all of the link.
+/// Changes the rate of the link, and the rate of a connection as well if one connection can use the whole link.
 pub(super) fn set_link(scenario: &mut Scenario, value: f64) -> Result<(), ConstantError> {
     let before = scenario.get(LINK);
     let has_all = scenario.get(CONNECTION) >= before;
@@ -306,7 +308,7 @@ mod tests {
             bandwidth.set(scenario, 1.25e9).unwrap();
             assert_eq!(scenario.get(LINK), Some(1.25e9));
         }
-        // One connection fills this link, and not the other.
+        // In one of the profiles, a connection fills the link.
         assert_eq!(local.get(CONNECTION), Some(1.25e9));
         assert_eq!(paper.get(CONNECTION), Some(52_428_800.0));
         let latency: Knob = "latency".parse().unwrap();

@@ -1,8 +1,7 @@
-//! What if: other constants, other devices, and how numbers change along an axis.
+//! "What if" predictions: other constants, other devices, and axes along which numbers change.
 //!
-//! A [`WhatIf`] is what a user writes, `bandwidth=10Gbit` or `store=smart-ssd`, and makes one
-//! [`Scenario`] of another. A [`Sweep`] is an axis with its points. [`Overlay`]s are the devices
-//! that have a name, as dated data.
+//! A [`WhatIf`] is a change as a user writes it, `bandwidth=10Gbit` or `store=smart-ssd`, and turns one [`Scenario`]
+//! into another. A [`Sweep`] is an axis with its points. [`Overlay`]s are named devices, as dated data.
 
 mod knob;
 mod overlay;
@@ -16,13 +15,13 @@ pub use self::overlay::Overlay;
 pub use self::sweep::{Axis, MOST_POINTS, Sweep};
 use crate::{ConstantError, HardwareProfile, PriceBook, Scenario};
 
-/// A text that is no "what if", or no sweep. Names what is wrong: the axis, the constant, the device.
+/// Reports a text that is not a "what if" or a sweep, with the axis, constant or device that is wrong.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{name}`: {message}")]
 pub struct ParseWhatIfError {
-    /// What stands before `=`.
+    /// The part before `=`.
     pub name: String,
-    /// What is wrong.
+    /// The error, in words.
     pub message: String,
 }
 
@@ -32,7 +31,7 @@ impl ParseWhatIfError {
     }
 }
 
-/// Other constants, one or several.
+/// One or several changes of a scenario.
 ///
 /// ```
 /// use sluicegate_costmodel::Scenario;
@@ -58,7 +57,7 @@ enum Change {
 }
 
 impl Change {
-    /// What stands before `=`.
+    /// The part before `=`.
     fn name(&self) -> &str {
         match self {
             Self::Constant(knob, _) => knob.name(),
@@ -68,7 +67,7 @@ impl Change {
         }
     }
 
-    /// Whether nothing is left of an earlier change after this one.
+    /// Returns true if this change overrides an earlier one completely or in part.
     fn undoes(&self, earlier: &Self) -> bool {
         let is_price = |knob: &Knob| knob.key().starts_with("prices.");
         match (self, earlier) {
@@ -89,11 +88,11 @@ impl Change {
 }
 
 impl WhatIf {
-    /// The same scenario with these changes, in their order; predictions carry their text.
+    /// Applies the changes in their order. The profile's new name contains their text, so predictions show it.
     ///
     /// # Errors
     ///
-    /// If a constant cannot have its value there, such as the price of S3 Select where it is not sold.
+    /// If a constant cannot have its value in this scenario, such as the price of S3 Select if it is not sold.
     pub fn apply(&self, scenario: &Scenario) -> Result<Scenario, ConstantError> {
         let mut changed = scenario.clone();
         for change in &self.changes {
@@ -108,15 +107,15 @@ impl WhatIf {
         Ok(changed)
     }
 
-    /// A device of the user's own.
+    /// A "what if" with a user's own device.
     #[must_use]
     pub fn overlay(overlay: Overlay) -> Self {
         let text = format!("{}={}", overlay.of, overlay.name);
         Self { text, changes: vec![Change::Overlay(Box::new(overlay))] }
     }
 
-    /// The keys of the constants that are given by value, and so are exact. What follows from one of them,
-    /// such as the rate of a connection from that of the link, is as uncertain as what is not measured.
+    /// The keys of the constants with a given value, which are exact. Constants that change with them, such as the
+    /// rate of a connection with that of the link, stay as uncertain as unmeasured ones.
     pub fn exact(&self) -> impl Iterator<Item = &str> {
         self.changes.iter().filter_map(|change| match change {
             Change::Constant(knob, _) => Some(knob.key()),
@@ -124,8 +123,7 @@ impl WhatIf {
         })
     }
 
-    /// The switch among its devices, by the name under which a session has it; the last one if there are
-    /// several.
+    /// The name of the switch among the devices, as sessions use it; the last one if there are several.
     #[must_use]
     pub fn switch(&self) -> Option<&str> {
         self.changes.iter().rev().find_map(|change| match change {
@@ -134,7 +132,7 @@ impl WhatIf {
         })
     }
 
-    /// Where the numbers of the devices in it come from: each with its name, date and source.
+    /// The sources of the devices' numbers: each device's name, date and source.
     pub fn sources(&self) -> impl Iterator<Item = String> + '_ {
         self.changes.iter().filter_map(|change| match change {
             Change::Overlay(it) => Some(format!("{} ({}): {}", it.name, it.date, it.source)),
@@ -145,7 +143,7 @@ impl WhatIf {
     }
 }
 
-/// As it was written.
+/// Formats the text as the user wrote it.
 impl fmt::Display for WhatIf {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(&self.text)
@@ -155,7 +153,7 @@ impl fmt::Display for WhatIf {
 impl FromStr for WhatIf {
     type Err = ParseWhatIfError;
 
-    /// Reads `name=value`, several with commas between them.
+    /// Parses `name=value`, or several with commas between them.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let one = |part: &str| {
             let (name, value) = part.split_once('=').ok_or_else(|| {
@@ -270,7 +268,7 @@ mod tests {
         assert!(sources.len() == 1 && sources[0].starts_with("tofino2 (20"), "{sources:?}");
     }
 
-    /// What a smart drive and a bigger link would save of a scan that keeps little.
+    /// A smart drive and a faster link for a scan that keeps few rows.
     #[test]
     fn a_choice_is_priced_for_what_might_be() {
         let get = Phase { gets: Requests(960), got: Bytes::gib(7), ..Phase::default() };

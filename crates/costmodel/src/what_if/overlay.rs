@@ -1,4 +1,4 @@
-//! Devices by name, as dated data: the constants of a scenario that they decide.
+//! Named devices as dated data: the constants of a scenario that they decide.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -10,33 +10,33 @@ use super::knob::{LINK, set_link};
 use crate::data;
 use crate::{ConstantError, DataError, PriceBook, Scenario};
 
-/// A device, or a service, by name: the constants that it decides. Plain data, with date and source.
+/// A named device or service with the constants that it decides, as plain data with date and source.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Overlay {
-    /// What it is called.
+    /// The device's name.
     pub name: String,
-    /// What it replaces: `store`, `switch`, `link`, `instance`.
+    /// The part that the device replaces: `store`, `switch`, `link`, `instance`.
     pub of: String,
-    /// When these figures held: year, or year and month.
+    /// The date of these figures: year, or year and month.
     pub date: String,
-    /// Where they were published, and what in them is assumed.
+    /// The publication of the figures, and which of them are assumed.
     pub source: String,
-    /// The book with its prices, one that comes with this crate; none if it leaves prices as they are.
+    /// The name of a price book that comes with this crate; `None` keeps the prices.
     #[serde(default, deserialize_with = "book")]
     pub prices: Option<String>,
-    /// The name of the client's machine; none if it is the same.
+    /// The name of the client's machine; `None` keeps the name.
     #[serde(default)]
     pub instance: Option<String>,
-    /// Whether the store runs on the client's cores; none if it stays where it is.
+    /// True if the store runs on the client's cores, false if not; `None` keeps the profile's value.
     #[serde(default)]
     pub shares_cores: Option<bool>,
-    /// Constants by key.
+    /// The values of constants, by key.
     #[serde(deserialize_with = "constants")]
     pub constants: BTreeMap<String, f64>,
 }
 
-/// In the order shown to users.
+/// The devices, in the order shown to users.
 static OVERLAYS: LazyLock<[Overlay; 12]> = LazyLock::new(|| {
     [
         include_str!("../../what_if/smart-ssd.toml"),
@@ -56,26 +56,27 @@ static OVERLAYS: LazyLock<[Overlay; 12]> = LazyLock::new(|| {
 });
 
 impl Overlay {
-    /// All that come with this crate.
+    /// All devices that come with this crate.
     #[must_use]
     pub fn all() -> &'static [Self] {
         &*OVERLAYS
     }
 
-    /// Reads one of the user's own, in the form of the ones in `what_if/`.
+    /// Parses a user's device, in the format of the files in `what_if/`.
     ///
     /// # Errors
     ///
-    /// The first key that is missing, unknown, of the wrong type or out of range, with its line.
+    /// If a key is missing, unknown, of the wrong type or out of range. The error names the first such key and its
+    /// line.
     pub fn parse(toml: &str) -> Result<Self, DataError> {
         data::parse(toml)
     }
 
-    /// Makes a scenario one with this device.
+    /// Applies the device to a scenario.
     ///
     /// # Errors
     ///
-    /// As for [`Scenario::set`].
+    /// In the cases of [`Scenario::set`].
     pub fn apply(&self, scenario: &mut Scenario) -> Result<(), ConstantError> {
         if let Some(book) = self.prices.as_deref().and_then(PriceBook::by_name) {
             let compute = scenario.prices.compute.clone();
@@ -139,7 +140,7 @@ mod tests {
         }
     }
 
-    /// Nothing of a store that was measured is in another one's numbers.
+    /// No measurement of the replaced store stays in the numbers of the new one.
     #[test]
     fn a_drive_takes_nothing_from_the_store_that_it_replaces() {
         for overlay in Overlay::all().iter().filter(|it| it.name.starts_with("smart-ssd")) {
@@ -151,7 +152,7 @@ mod tests {
         }
     }
 
-    /// A link by name is as good as one by its rate.
+    /// A link's name has the same effect as its rate.
     #[test]
     fn a_link_widens_connections_that_have_all_of_it() {
         let link = Overlay::all().iter().find(|it| it.name == "100gbe").unwrap();

@@ -1,31 +1,31 @@
-//! An axis and its points.
+//! Sweeps: axes with their points.
 
 use std::str::FromStr;
 
 use super::{Knob, ParseWhatIfError};
 use crate::quantity::number_and_unit;
 
-/// The points of an axis of which no number is given: four for each of three decades, and the last.
+/// The default number of points of an axis: four for each of three decades, and the last.
 const POINTS: usize = 13;
 
-/// The most points of an axis.
+/// The largest number of points of an axis.
 pub const MOST_POINTS: usize = 1000;
 
-/// What changes along an axis.
+/// The quantity that changes along an axis.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Axis {
     /// A constant of hardware or prices.
     Constant(Knob),
-    /// How much there is of everything that the query reads: 10 for ten times as much, see
+    /// The amount of everything that the query reads: 10 means ten times as much, see
     /// [`Steps::scaled`](crate::Steps::scaled).
     Scale,
-    /// The part of the rows that pass, 0 to 1. What that changes only the query knows: it must be
-    /// described anew.
+    /// The fraction of the rows that pass, 0 to 1. Its effects depend on the query, which must be described anew for
+    /// each point.
     Selectivity,
 }
 
 impl Axis {
-    /// As it was written.
+    /// The axis's name as the user wrote it.
     #[must_use]
     pub fn name(&self) -> &str {
         match self {
@@ -35,7 +35,7 @@ impl Axis {
         }
     }
 
-    /// A value on it, for a table or a chart.
+    /// Formats a value on the axis for a table or a chart.
     #[must_use]
     pub fn show(&self, value: f64) -> String {
         match self {
@@ -45,7 +45,7 @@ impl Axis {
         }
     }
 
-    /// The unit that a chart has below it, and how much that is in the unit of [`Sweep::points`].
+    /// The unit for a chart's axis, and its size in the unit of [`Sweep::points`].
     #[must_use]
     pub fn unit(&self) -> (&'static str, f64) {
         match self {
@@ -81,7 +81,7 @@ impl Axis {
     }
 }
 
-/// An axis with its points, in the order that they were written in.
+/// An axis with its points, in the order in which they were written.
 ///
 /// ```
 /// use sluicegate_costmodel::what_if::Sweep;
@@ -94,18 +94,19 @@ impl Axis {
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sweep {
-    /// What changes.
+    /// The quantity that changes.
     pub axis: Axis,
-    /// Its values, each once: in bytes per second, seconds, dollars.
+    /// The values on the axis without duplicates, in bytes per second, seconds or dollars.
     pub points: Vec<f64>,
 }
 
 impl FromStr for Sweep {
     type Err = ParseWhatIfError;
 
-    /// Reads `name=low..high`, with `/points` if they are to be more or fewer than 13, or
-    /// `name=value,value`. A unit that stands at the end is that of all. Points are as far apart as their
-    /// ratios, or as their differences where one of them is 0 or none is above 1.
+    /// Parses `name=low..high`, optionally with `/points` (default 13), or `name=value,value`.
+    ///
+    /// A unit at the end applies to all values. Points have equal ratios; for a constant that is a fraction, or if
+    /// the first value is 0, they have equal differences.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let Some((name, values)) = text.split_once('=') else {
             let message = "an axis is `name=low..high`, as `bandwidth=0.1..100Gbit`";
@@ -121,7 +122,7 @@ impl FromStr for Sweep {
             None => {
                 let values: Vec<_> = values.split(',').collect();
                 let last = values.last().copied().unwrap_or_default();
-                // An error names the last value as it was written, before its unit is that of all.
+                // Parsed first so that an error shows the last value as written, before its unit is applied to all.
                 axis.read(last)?;
                 let unit = unit(last);
                 let read = |text: &&str| axis.read(&with_unit(text, unit));
@@ -144,7 +145,7 @@ impl FromStr for Sweep {
 
 fn range(axis: &Axis, low: &str, high: &str) -> Result<Vec<f64>, ParseWhatIfError> {
     let error = |message: String| ParseWhatIfError::new(axis.name(), message);
-    // Rates have a slash as well: `1..10 MB/s/5`.
+    // Rates contain a slash as well: `1..10 MB/s/5`.
     let number = high
         .rsplit_once('/')
         .filter(|(_, points)| points.trim().starts_with(|first: char| first.is_ascii_digit()));
@@ -168,7 +169,7 @@ fn range(axis: &Axis, low: &str, high: &str) -> Result<Vec<f64>, ParseWhatIfErro
     let point = |place: usize| {
         let part = place as f64 / last;
         match place {
-            // As they were written.
+            // The end points are exact.
             0 => low,
             _ if place + 1 == points => high,
             _ if low > 0.0 && axis.is_logarithmic() => low * (high / low).powf(part),
@@ -178,14 +179,14 @@ fn range(axis: &Axis, low: &str, high: &str) -> Result<Vec<f64>, ParseWhatIfErro
     Ok((0..points).map(point).collect())
 }
 
-/// What stands behind the number.
+/// The part after the number.
 fn unit(text: &str) -> &str {
     let text = text.trim();
     let end = |c: char| c.is_ascii_digit() || matches!(c, '.' | '_' | '$' | '-' | '+');
     text.trim_start_matches(end)
 }
 
-/// A plain number with this unit; anything else as it is.
+/// Appends this unit to a plain number; returns any other text unchanged.
 fn with_unit(text: &str, unit: &str) -> String {
     match number_and_unit(text) {
         Some((_, none)) if none.is_empty() && !unit.starts_with(['e', 'E']) => {
@@ -225,7 +226,7 @@ mod tests {
         check("cores=1..4", &["1", "2", "3", "4"]);
         check("capacities.switch pipeline=1e6..1e8/3", &["1000000", "10000000", "100000000"]);
         assert_eq!("bandwidth=1..10Gbit".parse::<Sweep>().unwrap().points.len(), POINTS);
-        // The slash of a rate is none before a number of points.
+        // The slash of a rate does not start a number of points.
         assert_eq!("bandwidth=1..10 MB/s".parse::<Sweep>().unwrap().points.len(), POINTS);
     }
 

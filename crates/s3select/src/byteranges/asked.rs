@@ -1,28 +1,28 @@
-//! The header `Range` of a request.
+//! Parses and writes the `Range` header of a request.
 
 use std::ops::Range;
 
-/// The most ranges that a request may ask for.
+/// The largest number of ranges in a request.
 pub const MAX_RANGES: usize = 1000;
 
-/// The ranges that a request asks for, whatever the size of the object.
+/// The ranges of a request, before the size of the object is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Asked(Vec<Spec>);
 
-/// One of them.
+/// One range of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Spec {
-    /// From a byte to another, both included.
+    /// From a first byte to a last one, both included.
     Between(u64, u64),
-    /// From a byte to the end.
+    /// From a byte to the end of the object.
     From(u64),
-    /// So many bytes at the end.
+    /// The last bytes of the object; holds their number.
     Last(u64),
 }
 
 impl Asked {
-    /// Reads a header; `None` if it says nothing that is understood, or asks for more than
-    /// [`MAX_RANGES`], so that it is to be ignored.
+    /// Parses a header. Returns `None` if the header is invalid or has more than [`MAX_RANGES`] ranges, so that the
+    /// server ignores it.
     ///
     /// ```
     /// use sluicegate_s3select::byteranges::Asked;
@@ -38,7 +38,7 @@ impl Asked {
             return None;
         }
         let mut specs = Vec::new();
-        // A list may have empty elements.
+        // A list may contain empty elements.
         for spec in set.split(',').map(|spec| spec.trim_matches([' ', '\t'])) {
             if !spec.is_empty() {
                 if specs.len() == MAX_RANGES {
@@ -50,9 +50,10 @@ impl Asked {
         (!specs.is_empty()).then_some(Self(specs))
     }
 
-    /// The ranges within an object of so many bytes, in the order in which they were asked for. Those
-    /// that overlap or touch are one, at the place of the first of them, so that all of them together
-    /// are never longer than the object; those that are beyond its end, or empty, are left out.
+    /// The ranges within an object of `size` bytes, in the order of the request.
+    ///
+    /// Ranges that overlap or touch are merged, at the place of the first of them, so that their total is never
+    /// longer than the object. Ranges past the end of the object and empty ranges are left out.
     #[must_use]
     pub fn within(&self, size: u64) -> Vec<Range<u64>> {
         let ranges = self.0.iter().map(|spec| spec.within(size));
@@ -96,13 +97,13 @@ impl Spec {
     }
 }
 
-/// Digits, however many: no object has more bytes than 64 bits count.
+/// Parses any number of digits. Numbers beyond 64 bits become the largest, because no object has more bytes.
 fn number(digits: &str) -> Option<u64> {
     let all = !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit());
     all.then(|| digits.parse().unwrap_or(u64::MAX))
 }
 
-/// The header that asks for some ranges, none of them empty.
+/// Formats a header for some ranges, none of which may be empty.
 #[must_use]
 pub fn header(ranges: &[Range<u64>]) -> String {
     let ranges: Vec<_> =
@@ -110,7 +111,7 @@ pub fn header(ranges: &[Range<u64>]) -> String {
     format!("bytes={}", ranges.join(","))
 }
 
-/// The bytes that a range takes of [`header`], or a few more.
+/// An upper bound of the bytes of a range in [`header`].
 #[must_use]
 pub fn header_bytes(range: &Range<u64>) -> usize {
     let digits = |number: u64| number.checked_ilog10().map_or(1, |log| log as usize + 1);

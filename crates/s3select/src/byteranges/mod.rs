@@ -1,7 +1,7 @@
-//! Several ranges of an object by one GET: what is asked for, and the answer in parts
+//! Several ranges of an object in one GET: the request's `Range` header and the answer in parts
 //! (`multipart/byteranges`, RFC 9110, section 14).
 //!
-//! S3 answers such a request with the whole object; a store that does better announces
+//! S3 answers such a request with the whole object. A store that sends only the ranges announces
 //! [`Extension::ManyRanges`](crate::profile::Extension::ManyRanges).
 
 mod asked;

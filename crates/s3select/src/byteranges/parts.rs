@@ -1,18 +1,18 @@
-//! The body of an answer.
+//! Writes and parses the body of an answer in parts.
 
 use std::fmt;
 use std::ops::Range;
 
 const TYPE: &str = "multipart/byteranges";
-/// The most bytes of the head of a part that is read.
+/// The largest header of a part that is accepted, in bytes.
 const MAX_HEAD: usize = 4096;
-/// The longest boundary (RFC 2046).
+/// The length of the longest boundary (RFC 2046).
 const MAX_BOUNDARY: usize = 70;
 
-/// How the parts of an answer are written.
+/// Writes an answer in parts.
 ///
-/// What of the object is in them is up to the caller: a part is its [`head`](Self::head) and then the
-/// bytes of its range, and after the last comes the [`end`](Self::end).
+/// The caller inserts the object's bytes: each part is its [`head`](Self::head) followed by the bytes of the range,
+/// and the [`end`](Self::end) follows the last part.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Parts {
     boundary: String,
@@ -21,20 +21,20 @@ pub struct Parts {
 }
 
 impl Parts {
-    /// Parts of an object of a type and a size. The boundary, of letters and digits, is to be one that
-    /// nobody could have put into the object.
+    /// Parts of an object with this type and size. The boundary consists of letters and digits, and must be
+    /// unpredictable so that no object can contain it on purpose.
     #[must_use]
     pub fn new(boundary: String, content_type: String, size: u64) -> Self {
         Self { boundary, content_type, size }
     }
 
-    /// The Content-Type of the answer.
+    /// The `Content-Type` header of the answer.
     #[must_use]
     pub fn content_type(&self) -> String {
         format!("{TYPE}; boundary={}", self.boundary)
     }
 
-    /// What comes before the bytes of a range, which is not empty.
+    /// The text before the bytes of a range, which must not be empty.
     #[must_use]
     pub fn head(&self, range: &Range<u64>) -> String {
         let Self { boundary, content_type, size } = self;
@@ -45,13 +45,13 @@ impl Parts {
         )
     }
 
-    /// What comes after the last of them.
+    /// The text after the bytes of the last range.
     #[must_use]
     pub fn end(&self) -> String {
         format!("\r\n--{}--\r\n", self.boundary)
     }
 
-    /// The most bytes that the parts of some ranges take, whoever writes them as it should.
+    /// The largest size of an answer with these ranges that [`found`] accepts, apart from text after the end.
     #[must_use]
     pub fn most_bytes(ranges: &[Range<u64>]) -> u64 {
         let heads = (ranges.len() as u64 + 1) * (MAX_HEAD + MAX_BOUNDARY) as u64;
@@ -59,7 +59,7 @@ impl Parts {
     }
 }
 
-/// The boundary that the Content-Type of an answer names; `None` if it is not in parts.
+/// The boundary in the `Content-Type` header of an answer; `None` if the answer is not in parts.
 ///
 /// ```
 /// use sluicegate_s3select::byteranges::boundary_of;
@@ -83,7 +83,7 @@ pub fn boundary_of(content_type: &str) -> Option<String> {
     sound.then(|| value.to_owned())
 }
 
-/// What is wrong with an answer.
+/// Reports an answer that does not have the expected parts, in words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Malformed(pub String);
 
@@ -95,12 +95,12 @@ impl fmt::Display for Malformed {
 
 impl std::error::Error for Malformed {}
 
-/// Where in the body of an answer the bytes of some ranges of an object are: one part each, in that
-/// order, and no other.
+/// Finds the bytes of the ranges in the body of an answer, which must have one part for each range, in this order,
+/// and no others.
 ///
 /// # Errors
 ///
-/// If the body is anything else.
+/// If the body does not have these parts.
 pub fn found(
     body: &[u8],
     boundary: &str,
@@ -110,7 +110,7 @@ pub fn found(
     let mut reader = Reader { body, at: 0 };
     let delimiter = format!("--{boundary}");
     let mut found = Vec::with_capacity(ranges.len());
-    // The line break is part of the delimiter; before the first there may be none.
+    // The line break belongs to the delimiter and is optional before the first one.
     reader.skip(b"\r\n");
     for (number, range) in ranges.iter().enumerate() {
         if number > 0 {
@@ -155,7 +155,7 @@ impl<'a> Reader<'a> {
         Err(Malformed(format!("{what} was expected at byte {at} of {length}")))
     }
 
-    /// The rest of the delimiter's line, and the lines up to an empty one.
+    /// Reads the rest of the delimiter's line and the header lines up to an empty one.
     fn head(&mut self) -> Result<&'a [u8], Malformed> {
         let rest = self.rest();
         let rest = &rest[..rest.len().min(MAX_HEAD)];
@@ -179,7 +179,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// First and last byte, and the size of the object, as the head of a part names them.
+/// Parses the first byte, the last byte and the object's size from the header of a part.
 fn content_range(head: &[u8]) -> Result<(u64, u64, u64), Malformed> {
     let head = std::str::from_utf8(head);
     let mut lines =
@@ -236,7 +236,7 @@ mod tests {
         for (part, range) in read.into_iter().zip(RANGES) {
             assert_eq!(body[part], OBJECT[range.start as usize..range.end as usize]);
         }
-        // As others write it: no empty line first, other headers, blanks, something after the end.
+        // A body in another style: no empty line first, other headers, blanks, text after the end.
         let theirs = b"--x  \r\ncontent-range:bytes 1-2/24\r\nX: y\r\n\r\n12\r\n--x--\r\nepilogue";
         assert_eq!(found(theirs, "x", &RANGES[..1], 24).unwrap(), [43..45]);
     }

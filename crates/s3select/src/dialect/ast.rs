@@ -1,200 +1,198 @@
-//! Statements as data. The client builds them, the printer writes them, the parser reads them,
-//! the evaluator runs them.
+//! Statements as data: the client builds them, the printer writes them, the parser reads them, and the evaluator runs
+//! them.
 
-/// A statement: `SELECT projection FROM S3Object… [alias] [WHERE filter] [GROUP BY groups]
-/// [LIMIT limit]`.
+/// A statement: `SELECT projection FROM S3Object… [alias] [WHERE filter] [GROUP BY groups] [LIMIT limit]`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Query {
-    /// What is asked for.
+    /// The values that each row of the answer has.
     pub projection: Projection,
-    /// Where rows come from.
+    /// The source of the rows.
     pub from: From,
-    /// The rows wanted: those for which this is TRUE.
+    /// The condition: a row is kept if it is TRUE.
     pub filter: Option<Expr>,
-    /// What the rows of a group share, an extension of ours
-    /// ([`Extension::PartialGroups`](crate::profile::Extension::PartialGroups)); empty without
-    /// GROUP BY.
+    /// The values that the rows of a group share; empty without GROUP BY. GROUP BY is an extension of this project
+    /// ([`Extension::PartialGroups`](crate::profile::Extension::PartialGroups)).
     pub group_by: Vec<Expr>,
-    /// The most rows wanted.
+    /// The largest number of rows to return.
     pub limit: Option<u64>,
 }
 
-/// The SELECT list.
+/// The list of values after SELECT.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Projection {
-    /// `*`
+    /// `*`, all columns
     Star,
     /// Expressions with their aliases; never empty.
     Items(Vec<ProjectionItem>),
 }
 
-/// One entry of the SELECT list.
+/// One item of the SELECT list.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProjectionItem {
-    /// The value.
+    /// The value of the item.
     pub expr: Expr,
-    /// `AS alias`
+    /// The name after `AS`.
     pub alias: Option<String>,
 }
 
 /// The FROM clause: `S3Object`, for JSON followed by a path, with an optional alias.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct From {
-    /// `[*].a.b` of `S3Object[*].a.b`: empty for plain `S3Object`, else its first step is
+    /// The path `[*].a.b` of `S3Object[*].a.b`. It is empty for plain `S3Object`; otherwise its first step is
     /// [`PathStep::AnyIndex`].
     pub path: Vec<PathStep>,
-    /// The row's name.
+    /// The name of the row.
     pub alias: Option<String>,
 }
 
 /// A name with its case rule: quoted names match exactly, unquoted ones in any case.
 ///
-/// An unquoted name is a word ([`super::keyword::is_word`]) that is not reserved. Any other text is
-/// printed in quotes even if `quoted` is false, and is then read back as a quoted name.
+/// An unquoted name is a word ([`super::keyword::is_word`]) that is not reserved. Any other text is printed in quotes
+/// even if `quoted` is false, and is then parsed as a quoted name.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Name {
-    /// The name, without quotes.
+    /// The text of the name, without quotes.
     pub text: String,
-    /// Whether it was written in double quotes.
+    /// True if the name was written in double quotes.
     pub quoted: bool,
 }
 
 /// One step of a path into a value.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum PathStep {
-    /// `.name` or `['name']` (the latter counts as quoted)
+    /// `.name` or `['name']`; the latter counts as quoted
     Field(Name),
-    /// `[index]`, from 0
+    /// `[index]`, counted from 0
     Index(u64),
-    /// `[*]`
+    /// `[*]`, all elements
     AnyIndex,
-    /// `.*`
+    /// `.*`, all fields
     AnyField,
 }
 
 /// A scalar or aggregate expression.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Expr {
-    /// A constant.
+    /// A constant, as in [`Literal`].
     Literal(Literal),
-    /// `_N`, `name`, `alias.name`, `alias.a.b[0]`: the first step may be the alias.
+    /// `_N`, `name`, `alias.name` or `alias.a.b[0]`; the first step may be the alias
     Path(Vec<PathStep>),
-    /// `-x`, `+x`, `NOT x`
+    /// `-x`, `+x` or `NOT x`
     Unary {
-        /// The operator.
+        /// The sign or NOT.
         op: UnaryOp,
-        /// Its operand.
+        /// The operand of the operator.
         expr: Box<Expr>,
     },
-    /// `a op b`
+    /// `left op right`, for example `a < b`
     Binary {
-        /// The left operand.
+        /// The operand before the operator.
         left: Box<Expr>,
-        /// The operator.
+        /// The operator between the operands.
         op: BinaryOp,
-        /// The right operand.
+        /// The operand after the operator.
         right: Box<Expr>,
     },
     /// `x [NOT] BETWEEN low AND high`
     Between {
-        /// The value tested.
+        /// The value to compare.
         expr: Box<Expr>,
-        /// The lower bound, included.
+        /// The lower bound, which is included.
         low: Box<Expr>,
-        /// The upper bound, included.
+        /// The upper bound, which is included.
         high: Box<Expr>,
-        /// `NOT BETWEEN`
+        /// True for `NOT BETWEEN`.
         negated: bool,
     },
     /// `x [NOT] LIKE pattern [ESCAPE escape]`
     Like {
-        /// The text tested.
+        /// The text to match.
         expr: Box<Expr>,
-        /// `%` any text, `_` any character.
+        /// The pattern, where `%` matches any text and `_` any character.
         pattern: Box<Expr>,
         /// The character that makes the next one literal.
         escape: Option<Box<Expr>>,
-        /// `NOT LIKE`
+        /// True for `NOT LIKE`.
         negated: bool,
     },
     /// `x [NOT] IN (a, b, …)`
     In {
-        /// The value tested.
+        /// The value to compare.
         expr: Box<Expr>,
-        /// The values it may equal; never empty.
+        /// The values to compare with; never empty.
         list: Vec<Expr>,
-        /// `NOT IN`
+        /// True for `NOT IN`.
         negated: bool,
     },
-    /// `x IS [NOT] NULL`, `x IS [NOT] MISSING`
+    /// `x IS [NOT] NULL` or `x IS [NOT] MISSING`
     Is {
-        /// The value tested.
+        /// The value to test.
         expr: Box<Expr>,
-        /// What it is tested for.
+        /// The kind of test.
         test: IsTest,
-        /// `IS NOT`
+        /// True for `IS NOT`.
         negated: bool,
     },
     /// `CASE [operand] WHEN … THEN … [ELSE …] END`
     Case {
-        /// For the simple form, the value compared with each WHEN.
+        /// The value that the simple form compares with each WHEN.
         operand: Option<Box<Expr>>,
-        /// WHEN and THEN; never empty.
+        /// The pairs of WHEN and THEN; never empty.
         branches: Vec<(Expr, Expr)>,
-        /// ELSE; NULL if absent.
+        /// The value after ELSE; NULL if absent.
         otherwise: Option<Box<Expr>>,
     },
-    /// `CAST(x AS type)`
+    /// `CAST(x AS type)`, a conversion
     Cast {
-        /// The value converted.
+        /// The value to convert.
         expr: Box<Expr>,
-        /// Its new type.
+        /// The type to convert to.
         to: Type,
     },
-    /// A call of a scalar function other than CAST, in any of its forms.
+    /// A call of a scalar function other than CAST, in any of its forms
     Call {
-        /// The function.
+        /// The called function.
         function: Function,
-        /// Its arguments in the order of the comma form.
+        /// The arguments, in the order of the comma form.
         args: Vec<Expr>,
     },
-    /// `AVG|COUNT|MAX|MIN|SUM (x)`, `COUNT(*)`
+    /// `AVG(x)`, `COUNT(x)`, `MAX(x)`, `MIN(x)`, `SUM(x)` or `COUNT(*)`
     Aggregate {
-        /// The function.
+        /// The aggregate function.
         function: Aggregate,
-        /// Its argument; `None` only for `COUNT(*)`.
+        /// The argument; `None` for `COUNT(*)` only.
         arg: Option<Box<Expr>>,
     },
 }
 
-/// A constant.
+/// A constant in a statement.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Literal {
-    /// `NULL`
+    /// `NULL`, an absent value
     Null,
-    /// `MISSING`
+    /// `MISSING`, an absent field
     Missing,
-    /// `TRUE`, `FALSE`
+    /// `TRUE` or `FALSE`
     Bool(bool),
     /// A whole number that fits 64 bits.
     Int(i64),
-    /// A number with a point, exactly: `unscaled · 10^-scale`, at most 38 digits.
+    /// An exact number with a point: `unscaled · 10^-scale`, at most 38 digits.
     Decimal {
-        /// The digits.
+        /// The digits without the point.
         unscaled: i128,
-        /// How many of them are behind the point.
+        /// The number of digits after the point.
         scale: i8,
     },
     /// A number in exponent notation.
     Float(f64),
-    /// `'text'`
+    /// `'text'`, without the quotes
     String(String),
-    /// An Ion timestamp in backticks, e.g. `` `2010-01-01T` ``, as written without the backticks;
-    /// [`crate::value::Timestamp::parse_literal`] reads it.
+    /// An Ion timestamp in backticks, e.g. `` `2010-01-01T` ``, as written without the backticks.
+    /// [`crate::value::Timestamp::parse_literal`] parses it.
     Timestamp(String),
 }
 
-/// A unary operator.
+/// An operator with one operand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "the names say it")]
 pub enum UnaryOp {
@@ -203,7 +201,7 @@ pub enum UnaryOp {
     Not,
 }
 
-/// A binary operator.
+/// An operator with two operands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "the names say it")]
 pub enum BinaryOp {
@@ -222,33 +220,33 @@ pub enum BinaryOp {
     Modulo,
 }
 
-/// What IS tests for.
+/// The kinds of tests of the IS operator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum IsTest {
-    /// NULL or MISSING
+    /// True for NULL and for MISSING
     Null,
-    /// MISSING
+    /// True for MISSING only
     Missing,
 }
 
-/// The type names of CAST.
+/// The types that CAST can convert to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Type {
-    /// `BOOL`, `BOOLEAN`
+    /// `BOOL` or `BOOLEAN`
     Bool,
-    /// `INT`, `INTEGER`: 64 bits, signed
+    /// `INT` or `INTEGER`: 64 bits, signed
     Int,
-    /// `FLOAT`: IEEE 754 double
+    /// `FLOAT`: an IEEE 754 double
     Float,
-    /// `DECIMAL`, `NUMERIC`, optionally `(precision, scale)`: at most 38 digits
+    /// `DECIMAL` or `NUMERIC`, optionally with `(precision, scale)`: at most 38 digits
     Decimal(Option<(u8, i8)>),
-    /// `STRING`
+    /// `STRING`: text in UTF-8
     String,
-    /// `TIMESTAMP`
+    /// `TIMESTAMP`: a point in time
     Timestamp,
 }
 
-/// The five aggregates.
+/// The five aggregate functions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "the names say it")]
 pub enum Aggregate {
@@ -259,44 +257,44 @@ pub enum Aggregate {
     Sum,
 }
 
-/// Scalar functions other than CAST.
+/// The scalar functions other than CAST.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Function {
-    /// `COALESCE(a, b, …)`
+    /// `COALESCE(a, b, …)`: the first argument that is neither NULL nor MISSING
     Coalesce,
-    /// `NULLIF(a, b)`
+    /// `NULLIF(a, b)`: NULL if both are the same, otherwise `a`
     NullIf,
-    /// `CHAR_LENGTH(s)`, `CHARACTER_LENGTH(s)`
+    /// `CHAR_LENGTH(s)` or `CHARACTER_LENGTH(s)`: the number of characters
     CharLength,
-    /// `LOWER(s)`
+    /// `LOWER(s)`: the text in lower case
     Lower,
-    /// `UPPER(s)`
+    /// `UPPER(s)`: the text in upper case
     Upper,
-    /// `SUBSTRING(s FROM start [FOR length])`, `SUBSTRING(s, start [, length])`
+    /// `SUBSTRING(s FROM start [FOR length])` or `SUBSTRING(s, start [, length])`
     Substring,
-    /// `TRIM([side] [chars] FROM s)`: arguments `(s[, chars])`
+    /// `TRIM([side] [chars] FROM s)`; the arguments are `(s[, chars])`
     Trim(TrimSide),
-    /// `DATE_ADD(part, quantity, timestamp)`: arguments `(quantity, timestamp)`
+    /// `DATE_ADD(part, quantity, timestamp)`; the arguments are `(quantity, timestamp)`
     DateAdd(DatePart),
-    /// `DATE_DIFF(part, from, to)`: arguments `(from, to)`
+    /// `DATE_DIFF(part, from, to)`; the arguments are `(from, to)`
     DateDiff(DatePart),
-    /// `EXTRACT(part FROM timestamp)`
+    /// `EXTRACT(part FROM timestamp)`: one part as a number
     Extract(DatePart),
-    /// `TO_STRING(timestamp, pattern)`
+    /// `TO_STRING(timestamp, pattern)`: the timestamp as text
     ToString,
-    /// `TO_TIMESTAMP(s)`
+    /// `TO_TIMESTAMP(s)`: the timestamp in a text
     ToTimestamp,
-    /// `UTCNOW()`
+    /// `UTCNOW()`: the time of the statement
     UtcNow,
-    /// `BLOOM_CONTAINS(bits, hashes, seed, x)`, an extension of ours
-    /// ([`Extension::Bloom`](crate::profile::Extension::Bloom)); what it means is documented at
-    /// [`BloomFilter`](crate::value::BloomFilter).
+    /// `BLOOM_CONTAINS(bits, hashes, seed, x)`, an extension of this project
+    /// ([`Extension::Bloom`](crate::profile::Extension::Bloom)). [`BloomFilter`](crate::value::BloomFilter) defines
+    /// its meaning.
     BloomContains,
-    /// `[a, b, …]`, possibly empty
+    /// `[a, b, …]`, a list, which may be empty
     List,
 }
 
-/// Which end TRIM trims.
+/// The ends of a text that TRIM trims.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "the names say it")]
 pub enum TrimSide {

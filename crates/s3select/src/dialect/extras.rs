@@ -1,26 +1,26 @@
-//! What our own language has beyond S3 Select's.
+//! Extensions of the language beyond S3 Select's.
 
 use super::ast::{Expr, Function, Projection, Query};
 
-/// Extensions of ours that a statement may use. The service has none of them, so a request must ask
-/// for each.
+/// The extensions of this project that a statement may use. The service has none of them, so a request must enable
+/// each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Extras {
-    /// GROUP BY, whose groups may come in several rows
+    /// GROUP BY, which may return a group in several rows
     /// ([`Extension::PartialGroups`](crate::profile::Extension::PartialGroups)).
     pub groups: bool,
-    /// `BLOOM_CONTAINS` ([`Extension::Bloom`](crate::profile::Extension::Bloom)).
+    /// The function `BLOOM_CONTAINS` ([`Extension::Bloom`](crate::profile::Extension::Bloom)).
     pub bloom: bool,
 }
 
 impl Extras {
-    /// The language of the service.
+    /// The language of the service, without extensions.
     pub const NONE: Self = Self { groups: false, bloom: false };
 
-    /// All that our server understands.
+    /// All extensions that this project's server supports.
     pub const ALL: Self = Self { groups: true, bloom: true };
 
-    /// What a statement uses.
+    /// The extensions that a statement uses.
     #[must_use]
     pub fn of(query: &Query) -> Self {
         let mut pending: Vec<&Expr> = query.filter.iter().chain(&query.group_by).collect();
@@ -28,7 +28,7 @@ impl Extras {
             pending.extend(items.iter().map(|item| &item.expr));
         }
         let mut bloom = false;
-        // Without recursion: a chain of ORs can be thousands deep.
+        // No recursion, because a chain of ORs can be thousands deep.
         while let Some(expr) = pending.pop() {
             bloom |= matches!(expr, Expr::Call { function: Function::BloomContains, .. });
             pending.extend(expr.children());

@@ -1,10 +1,10 @@
-//! Reserved words, and what can stand as a name without quotes.
+//! Reserved words, and the rule for names without quotes.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
-/// The words that the service reserves, in lower case, one a line. A column or field of such a name
-/// needs double quotes.
+/// The words that the service reserves, in lower case, one per line. A column or field with such a name needs double
+/// quotes.
 pub(super) const RESERVED_WORDS: &str = include_str!("reserved-words.txt");
 
 static RESERVED: LazyLock<HashSet<&'static str>> =
@@ -13,13 +13,13 @@ static RESERVED: LazyLock<HashSet<&'static str>> =
 /// The length of the longest reserved word.
 const LONGEST: usize = 17;
 
-/// Whether the word is reserved, in any case.
+/// Returns true if the word is reserved, in any case.
 #[must_use]
 pub fn is_reserved(word: &str) -> bool {
     word.len() <= LONGEST && RESERVED.contains(word.to_ascii_lowercase().as_str())
 }
 
-/// Whether the text can be read as one unquoted word.
+/// Returns true if the text can be parsed as one unquoted word.
 #[must_use]
 pub fn is_word(text: &str) -> bool {
     let mut bytes = text.bytes();

@@ -1,15 +1,15 @@
-//! Text to tokens.
+//! Splits the text of a statement into tokens.
 
 use std::borrow::Cow;
 
 use super::keyword::{continues_word, starts_word};
 use crate::error::{Result, SelectError, SelectErrorCode as Code};
 
-/// A token and where it begins.
+/// A token and its place in the statement.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Token<'a> {
     pub(super) kind: Kind<'a>,
-    /// Offset in bytes.
+    /// The offset of the first byte.
     pub(super) at: usize,
 }
 
@@ -23,9 +23,9 @@ pub(super) enum Kind<'a> {
     String(Cow<'a, str>),
     /// A number without a sign.
     Number(&'a str),
-    /// What stands between backticks.
+    /// The text between backticks.
     Ion(&'a str),
-    /// An operator or a mark.
+    /// An operator or a punctuation mark.
     Symbol(Symbol),
     /// The end of the statement.
     End,
@@ -51,9 +51,9 @@ pub(super) enum Symbol {
     LtEq,
     Gt,
     GtEq,
-    /// `||`, which is SQL but not of this dialect.
+    /// `||`, which is SQL but not part of this dialect.
     Concat,
-    /// `?`, `{`, `}`, `:` likewise.
+    /// `?`, `{`, `}` or `:`, which are not part of this dialect.
     Foreign,
 }
 
@@ -73,7 +73,7 @@ impl Symbol {
     }
 }
 
-/// An error at a place in the statement, which the message names by line and column.
+/// An error whose message names the place in the statement by line and column.
 #[cold]
 pub(super) fn error_at(text: &str, at: usize, code: Code, what: &str) -> SelectError {
     let before = &text[..text.floor_char_boundary(at)];
@@ -130,8 +130,7 @@ pub(super) fn tokenize(text: &str) -> Result<Vec<Token<'_>>> {
     Ok(tokens)
 }
 
-/// What stands between the quotes at `at`, a doubled quote standing for one, and the length of it
-/// all.
+/// The text between the quotes at `at`, with doubled quotes as one, and the length of the token including its quotes.
 fn quoted<'a>(
     text: &'a str,
     at: usize,
@@ -161,7 +160,7 @@ fn quoted<'a>(
     }
 }
 
-/// `12`, `1.5`, `1.`, `.5`, `1.5e-3`.
+/// Reads a number such as `12`, `1.5`, `1.`, `.5` or `1.5e-3`.
 fn number(text: &str, at: usize) -> Result<(Kind<'_>, usize)> {
     let bytes = &text.as_bytes()[at..];
     let digits = |from: usize| {

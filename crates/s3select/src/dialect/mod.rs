@@ -1,7 +1,8 @@
 //! The S3 Select dialect: one `SELECT` over one object.
 //!
-//! [`parse()`] reads a statement, its `Display` writes it in a canonical form that every store with
-//! a complete dialect reads, and [`check()`] refuses what cannot be evaluated over a given format.
+//! * [`parse()`] reads a statement into the tree of [`ast`].
+//! * [`check()`] refuses statements that cannot be evaluated over a given format.
+//! * `Display` prints a statement in a canonical form that every store with a complete dialect can parse.
 //!
 //! ```
 //! use sluicegate_s3select::dialect::parse;

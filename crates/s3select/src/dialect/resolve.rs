@@ -1,15 +1,15 @@
-//! What a path refers to.
+//! Resolves names and paths.
 
 use super::ast::{From, Name, PathStep};
 
 impl Name {
-    /// Whether it names `other`: exactly if it was quoted, else in any (ASCII) case.
+    /// Returns true if the name refers to `other`: exactly if it was quoted, otherwise in any (ASCII) case.
     #[must_use]
     pub fn matches(&self, other: &str) -> bool {
         if self.quoted { self.text == other } else { self.text.eq_ignore_ascii_case(other) }
     }
 
-    /// The position, from 1, that `_1`, `_2`, … name; `None` for other names. `_0` is `Some(0)`.
+    /// The position of a column named `_1`, `_2`, …, counted from 1; `None` for other names. `_0` gives `Some(0)`.
     #[must_use]
     pub fn position(&self) -> Option<usize> {
         let digits = self.text.strip_prefix('_')?;
@@ -20,8 +20,8 @@ impl Name {
 }
 
 impl From {
-    /// What the row is called: the alias, else the last name of the path, else `S3Object`. It has
-    /// no name (but `_1`) if the path ends in a wildcard.
+    /// The name of the row: the alias, or else the last name of the path, or else `S3Object`. A row whose path ends
+    /// in a wildcard or an index has only the name `_1`.
     #[must_use]
     pub fn row_name(&self) -> &str {
         if let Some(alias) = &self.alias {
@@ -35,15 +35,15 @@ impl From {
         }
     }
 
-    /// Whether the name is the row's.
+    /// Returns true if the name is the row's name.
     #[must_use]
     pub fn is_row_name(&self, name: &Name) -> bool {
-        // An alias matches in any case, because FROM does not say whether it was quoted.
+        // An alias matches in any case, because the tree does not record whether FROM quoted it.
         name.text.eq_ignore_ascii_case(self.row_name())
     }
 
-    /// The path from the row on: without the row's name if it begins with it. It is empty if the
-    /// path is the row's name alone.
+    /// The path within the row: without the row's name, if it begins with it. The result is empty if the path is only
+    /// the row's name.
     #[must_use]
     pub fn within_row<'a>(&self, path: &'a [PathStep]) -> &'a [PathStep] {
         match path {

@@ -1,10 +1,10 @@
-//! Walking through expressions.
+//! Traverses expressions.
 
 use super::ast::Expr;
 
 impl Expr {
-    /// The expressions directly in this one, in the order of the text. `CASE` gives its operand,
-    /// then WHEN and THEN of each branch, then ELSE.
+    /// The direct operands of the expression, in the order of the text. `CASE` gives its operand, then WHEN and THEN
+    /// of each branch, then ELSE.
     #[must_use]
     pub fn children(&self) -> Vec<&Self> {
         match self {

@@ -1,4 +1,4 @@
-//! Statements and requests against a profile, before anything is sent.
+//! Checks statements and requests against a profile before they are sent.
 
 use super::{DataFormat, EndpointProfile, LikePatterns, Refusal, TypeClass};
 use crate::dialect::ast::{
@@ -8,14 +8,14 @@ use crate::request::{
     Compression, InputFormat, InputSerialization, JsonType, OutputSerialization, SelectRequest,
 };
 
-/// What the rest of a request takes at most: element names, options, delimiters.
+/// An upper bound, in bytes, of the rest of a request: element names, options, delimiters.
 const ENVELOPE_BYTES: usize = 1200;
 
 impl EndpointProfile {
-    /// Whether a statement may be sent: its constructs, its literals, its length.
+    /// Checks that a statement may be sent: its constructs, its literals and its length.
     ///
-    /// This is about what a store parses. What its answers are worth is
-    /// [`EndpointProfile::exactness`].
+    /// This is about the statements that a store parses. [`EndpointProfile::exactness`] describes how far its answers
+    /// can be trusted.
     pub fn allows(&self, query: &Query) -> Result<(), Refusal> {
         if !self.has_select() {
             return Err(self.refuse("a statement"));
@@ -44,7 +44,7 @@ impl EndpointProfile {
         self.allows_text(&query.to_string())
     }
 
-    /// Whether a request may be sent: its formats, its options, its length.
+    /// Checks that a request may be sent: its formats, its options and its length.
     pub fn admits(&self, request: &SelectRequest) -> Result<(), Refusal> {
         let format = DataFormat::from(&request.input);
         if !self.formats.contains(&format) {
@@ -95,7 +95,7 @@ impl EndpointProfile {
     }
 
     fn allows_expr(&self, expr: &Expr) -> Result<(), Refusal> {
-        // Without recursion: a chain of ORs can be thousands deep.
+        // No recursion, because a chain of ORs can be thousands deep.
         let mut pending = vec![expr];
         while let Some(expr) = pending.pop() {
             self.allows_node(expr)?;
@@ -161,7 +161,7 @@ impl EndpointProfile {
                     | Function::ToTimestamp
                     | Function::UtcNow => (syntax.dates, "a function of dates"),
                     Function::BloomContains => (syntax.bloom, "BLOOM_CONTAINS"),
-                    // Not among the values of SQL either.
+                    // A list is not a value of SQL either.
                     Function::List => (syntax.json_paths, "a list in brackets"),
                 };
                 need(allowed, what)
@@ -199,7 +199,7 @@ impl EndpointProfile {
         if steps.iter().any(quoted) && !self.syntax.quoted_identifiers {
             return Err(self.refuse("a quoted identifier"));
         }
-        // An alias and a column are two steps.
+        // An alias with a column has two steps.
         let plain = steps.len() <= 2 && steps.iter().all(|step| matches!(step, PathStep::Field(_)));
         if !plain && !self.syntax.json_paths {
             return Err(self.refuse("a path into a value"));
@@ -228,7 +228,7 @@ fn is_aggregate(expr: &Expr) -> bool {
     matches!(expr, Expr::Aggregate { .. })
 }
 
-/// `abc`, `abc%`, `%abc`, `%abc%` in ASCII.
+/// Returns true for `abc`, `abc%`, `%abc` and `%abc%` in ASCII.
 fn is_affix_pattern(pattern: &Expr) -> bool {
     let Expr::Literal(Literal::String(text)) = pattern else { return false };
     let inner = text.strip_prefix('%').unwrap_or(text);
@@ -236,7 +236,7 @@ fn is_affix_pattern(pattern: &Expr) -> bool {
     !inner.is_empty() && inner.is_ascii() && !inner.contains(['%', '_', '\\'])
 }
 
-/// The length of a text as it is escaped in a request.
+/// The length of a text after it is escaped for a request.
 fn xml_bytes(text: &str) -> usize {
     let escaped = |c: char| match c {
         '<' | '>' => 4,

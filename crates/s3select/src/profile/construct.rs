@@ -33,7 +33,7 @@ pub fn constructs(query: &Query) -> BTreeSet<&'static str> {
             pending.extend(items.iter().map(|item| &item.expr));
         }
     }
-    // Without recursion: a chain of ORs can be thousands deep.
+    // No recursion, because a chain of ORs can be thousands deep.
     while let Some(expr) = pending.pop() {
         found.extend(construct(expr));
         pending.extend(expr.children());

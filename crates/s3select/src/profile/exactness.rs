@@ -1,61 +1,62 @@
-//! How far what a store computes can be trusted.
+//! The exactness of a store's results: how far each can be trusted.
 
 use serde::{Deserialize, Serialize};
 
 use super::{DataFormat, TypeClass};
 
-/// How far what a store computes can be trusted.
+/// The degree to which a store's result of an operation can be trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Exactness {
-    /// Not at all: it must not be sent.
+    /// The result is unreliable, so the operation must not be sent.
     No,
-    /// Sufficient for a filter whose rows are filtered again here: it may keep rows that it should
-    /// drop, but drops none that it should keep. It is not sufficient for anything else; for an
-    /// aggregate it is no better than [`Exactness::No`].
+    /// A filter may keep rows that it should drop, but drops none that it should keep. The client filters the rows
+    /// again.
+    ///
+    /// For anything but a filter, such as an aggregate, this is no better than [`Exactness::No`].
     Superset,
-    /// As SQL defines it, and as our own evaluator computes it.
+    /// The result equals SQL's and that of this project's own evaluator.
     Exact,
 }
 
-/// An operation on values.
+/// An operation of a statement on values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Operation {
-    /// Sending a column's text back as it is in the object.
+    /// Returning a column's text as it is in the object.
     Project,
-    /// `x = y`
+    /// `x = y`, equality
     Equal,
-    /// `x != y`
+    /// `x != y`, inequality
     NotEqual,
-    /// `x < y`, `x <= y`, `x > y`, `x >= y`, `x BETWEEN y AND z`
+    /// `x < y`, `x <= y`, `x > y`, `x >= y` and `x BETWEEN y AND z`
     Order,
-    /// `x IN (…)`
+    /// `x IN (…)`, membership
     In,
-    /// `x LIKE y`
+    /// `x LIKE y`, a pattern
     Like,
-    /// `x IS NULL`, or `x = ''` where that is what an absent value looks like.
+    /// `x IS NULL`, or `x = ''` if absent values look like that
     IsNull,
-    /// `+ - * / %`
+    /// `+ - * / %` on numbers
     Arithmetic,
-    /// A CAST whose value is sent back.
+    /// A CAST whose value is returned
     Cast,
-    /// Functions of text and dates.
+    /// Functions of text and dates
     Function,
-    /// `COUNT(*)`; the class does not matter.
+    /// `COUNT(*)`, for which the class does not matter
     CountRows,
-    /// `COUNT(x)`
+    /// `COUNT(x)`, the number of values
     Count,
-    /// `SUM(x)`. A sum of floats is exact up to the order of its additions.
+    /// `SUM(x)`; a sum of floats is exact up to the order of its additions
     Sum,
-    /// `MIN(x)`, `MAX(x)`
+    /// `MIN(x)` and `MAX(x)`
     MinMax,
-    /// `AVG(x)`
+    /// `AVG(x)`, the mean
     Avg,
 }
 
 impl Operation {
-    /// All operations.
+    /// All operations of the enum.
     pub const ALL: [Self; 15] = [
         Self::Project,
         Self::Equal,
@@ -75,25 +76,24 @@ impl Operation {
     ];
 }
 
-/// How exact some operations are on values of some classes. If several rules cover a case, the first
-/// one applies.
+/// The exactness of some operations on values of some classes. If several rules cover a case, the first one applies.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExactnessRule {
-    /// The formats of objects that it covers; empty for all.
+    /// The formats of objects that the rule covers; empty for all.
     #[serde(default)]
     pub formats: Vec<DataFormat>,
-    /// The operations; empty for all.
+    /// The operations that the rule covers; empty for all.
     #[serde(default)]
     pub operations: Vec<Operation>,
-    /// The classes; empty for all.
+    /// The classes of values that the rule covers; empty for all.
     #[serde(default)]
     pub classes: Vec<TypeClass>,
-    /// How exact they are.
+    /// The exactness in the covered cases.
     pub exactness: Exactness,
 }
 
 impl ExactnessRule {
-    /// A rule for all formats.
+    /// A rule that covers all formats.
     pub fn new(operations: &[Operation], classes: &[TypeClass], exactness: Exactness) -> Self {
         Self {
             formats: vec![],
@@ -103,7 +103,7 @@ impl ExactnessRule {
         }
     }
 
-    /// The same rule for objects of some formats only.
+    /// Restricts the rule to objects of some formats.
     #[must_use]
     pub fn only(mut self, formats: &[DataFormat]) -> Self {
         self.formats = formats.to_vec();

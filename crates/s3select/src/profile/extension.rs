@@ -1,65 +1,64 @@
-//! Extensions to S3 Select that a store announces.
+//! Extensions to S3 Select that a store announces in its answers.
 
 use std::collections::BTreeSet;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Something that a store does beyond S3 Select as AWS documents it.
+/// An ability of a store beyond S3 Select as AWS documents it.
 ///
-/// A store announces it in the head of each answer ([`Extension::HEADER`]). A profile that relies on
-/// extensions ([`EndpointProfile::relies_on`](super::EndpointProfile::relies_on)) holds for an
-/// answer only if its head names them.
+/// A store lists its extensions in a header of each answer ([`Extension::HEADER`]). If a profile relies on extensions
+/// ([`EndpointProfile::relies_on`](super::EndpointProfile::relies_on)), it holds only for answers that list them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Extension {
-    /// `CAST(x AS DECIMAL(p, s))` takes `p` and `s` into account.
+    /// `CAST(x AS DECIMAL(p, s))` respects `p` and `s`.
     DecimalPrecision,
-    /// `MIN` and `MAX` of strings, floats, timestamps and booleans.
+    /// `MIN` and `MAX` also take strings, floats, timestamps and booleans.
     MinMaxAny,
-    /// Sums of integers and decimals are exact or fail.
+    /// Sums of integers and decimals are exact, or the statement fails.
     ExactSum,
-    /// An answer is computed from one version of the object, which its head names.
+    /// An answer is computed from one version of the object, which a header names.
     Snapshot,
-    /// A request with the header [`Extension::STRICT_LINES_HEADER`] fails where a CSV object holds
-    /// a carriage return that no line feed follows.
+    /// A request with the header [`Extension::STRICT_LINES_HEADER`] fails if a CSV object contains a carriage return
+    /// without a line feed.
     StrictLines,
-    /// A request with the header [`Extension::STRICT_FIELDS_HEADER`] fails where a record of a CSV object, or its
-    /// header, has more or fewer fields than that says.
+    /// A request with the header [`Extension::STRICT_FIELDS_HEADER`] fails if a record of a CSV object, or its
+    /// header, has another number of fields than the given one.
     StrictFields,
-    /// A request with the header [`Extension::PARTIAL_GROUPS_HEADER`] may have a GROUP BY. A group
-    /// may come in several rows, each about some of its rows: who asks adds up their counts and
-    /// sums and takes the least and greatest of them.
+    /// A request with the header [`Extension::PARTIAL_GROUPS_HEADER`] may have a GROUP BY. A group may come in
+    /// several rows, each for some of its rows. The client adds up their counts and sums, and takes the smallest and
+    /// largest of their minima and maxima.
     PartialGroups,
-    /// A request with the header [`Extension::BLOOM_HEADER`] may use `BLOOM_CONTAINS`, as
-    /// [`BloomFilter`](crate::value::BloomFilter) documents it.
+    /// A request with the header [`Extension::BLOOM_HEADER`] may use `BLOOM_CONTAINS`, which
+    /// [`BloomFilter`](crate::value::BloomFilter) documents.
     Bloom,
-    /// A GET that asks for several ranges is answered in parts, as
-    /// [`byteranges`](crate::byteranges) documents it, instead of with the whole object.
+    /// A GET with several ranges is answered in parts, as [`byteranges`](crate::byteranges) documents, instead of
+    /// with the whole object.
     ManyRanges,
-    /// Where index objects say which records of a CSV object a statement wants, those and the indexes are
-    /// read instead of the object. The answer is the same; `BytesScanned` is what was read. The crate
-    /// `sluicegate-index` documents the objects and the statements.
+    /// If index objects list the records of a CSV object that a statement needs, the store reads only these records
+    /// and the indexes. The answer is the same, and `BytesScanned` counts the bytes that were read. The crate
+    /// `sluicegate-index` documents the index objects and the statements that can use them.
     Indexes,
 }
 
 impl Extension {
-    /// The header that lists extensions, separated by commas.
+    /// The header of an answer that lists extensions, separated by commas.
     pub const HEADER: &'static str = "x-sluice-extensions";
-    /// The header of a request that asks for [`Extension::StrictLines`]; its value is `true`.
+    /// The header of a request that enables [`Extension::StrictLines`]; its value is `true`.
     pub const STRICT_LINES_HEADER: &'static str = "x-sluice-strict-lines";
 
-    /// The header of a request that asks for [`Extension::StrictFields`]; its value is how many fields a record
-    /// has.
+    /// The header of a request that enables [`Extension::StrictFields`]; its value is the number of fields in a
+    /// record.
     pub const STRICT_FIELDS_HEADER: &'static str = "x-sluice-strict-fields";
 
-    /// The header of a request that asks for [`Extension::PartialGroups`]; its value is `true`.
+    /// The header of a request that enables [`Extension::PartialGroups`]; its value is `true`.
     pub const PARTIAL_GROUPS_HEADER: &'static str = "x-sluice-partial-groups";
 
-    /// The header of a request that asks for [`Extension::Bloom`]; its value is `true`.
+    /// The header of a request that enables [`Extension::Bloom`]; its value is `true`.
     pub const BLOOM_HEADER: &'static str = "x-sluice-bloom";
 
-    /// All extensions.
+    /// All extensions of the enum.
     pub const ALL: [Self; 10] = [
         Self::DecimalPrecision,
         Self::MinMaxAny,
@@ -73,7 +72,7 @@ impl Extension {
         Self::Indexes,
     ];
 
-    /// The name on the wire.
+    /// The extension's name in headers.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::DecimalPrecision => "decimal-precision",
@@ -89,13 +88,13 @@ impl Extension {
         }
     }
 
-    /// The extensions in a header's value; unknown names are ignored.
+    /// Parses the value of a header; unknown names are ignored.
     pub fn parse_header(value: &str) -> BTreeSet<Self> {
         let named = |name: &str| Self::ALL.into_iter().find(|known| known.as_str() == name.trim());
         value.split(',').filter_map(named).collect()
     }
 
-    /// A header's value for some extensions.
+    /// Formats the value of a header that lists these extensions.
     pub fn header_value(extensions: &BTreeSet<Self>) -> String {
         let names: Vec<&str> = extensions.iter().map(|extension| extension.as_str()).collect();
         names.join(", ")

@@ -1,26 +1,29 @@
 //! The profiles that come with the crate.
 //!
-//! `sluice` is this project's own server. `minio` was measured on its last version; `ceph` follows
-//! its source; `aws` follows its documentation and reports by other query engines, none of it
-//! measured. What is not known to work is not allowed.
+//! * `sluice` is this project's own server.
+//! * `minio` was measured on MinIO's last version.
+//! * `ceph` follows Ceph's source.
+//! * `aws` follows AWS's documentation and reports by other query engines; nothing of it was measured.
+//!
+//! Constructs that are not known to work are not allowed.
 
 use super::{
     DataFormat, EmptyField, EndpointProfile, Exactness, ExactnessRule, Extension, FailedCast,
     LikePatterns, NullLogic, Operation, Syntax, TypeClass,
 };
 
-/// AWS: "256 KB".
+/// AWS's limit of "256 KB".
 const EXPRESSION_BYTES: usize = 256 * 1024;
-/// Room for a full statement with every character escaped.
+/// The size of a request with the longest statement, every character of it escaped.
 const REQUEST_BYTES: usize = 2 << 20;
-/// Members of an IN where each is compared with every row. On MinIO so many take four times as long as the
-/// scan without them (measured), and 15,000 minutes.
+/// The most members of an IN for stores that compare each row with every member. On MinIO, a scan with this many
+/// takes four times as long as one without, and a scan with 15,000 takes minutes (measured).
 const COMPARED_MEMBERS: usize = 64;
-/// DEL: a character that XML allows and that no line of text begins with.
+/// DEL, a character that XML allows and that no line of text begins with.
 const DEL: &str = "\u{7f}";
 
 impl EndpointProfile {
-    /// A store of unknown kind: no statement is sent to it, and everything is read with GET.
+    /// A store of unknown kind: no statements are sent, and everything is read with GET.
     pub fn unknown() -> Self {
         Self {
             name: "unknown".to_owned(),
@@ -30,7 +33,7 @@ impl EndpointProfile {
         }
     }
 
-    /// This project's own server. All of the dialect, with the semantics of this crate.
+    /// This project's own server, which supports the whole dialect with the semantics of this crate.
     pub fn sluice() -> Self {
         Self {
             name: "sluice".to_owned(),
@@ -66,7 +69,7 @@ impl EndpointProfile {
             ends_last_record: true,
             many_ranges: true,
             indexes: true,
-            // Not `Snapshot`: if an answer does not name the object's version, it is asked for.
+            // Without `Snapshot`: if an answer does not name the object's version, the client requests it.
             relies_on: [
                 Extension::DecimalPrecision,
                 Extension::MinMaxAny,
@@ -83,14 +86,16 @@ impl EndpointProfile {
 
     /// Amazon S3, for the accounts that still have Select.
     ///
-    /// The grammar is the documented one. Filters are trusted not to lose rows and are checked
-    /// again here; decimals are left out because engines have seen them compared wrongly, floats
-    /// because their equality is not guaranteed, timestamps because no engine is known to have
-    /// relied on them. What an empty CSV field is to `IS NULL` is not documented. MIN and MAX are
-    /// documented for whole numbers and decimals only. A CAST that fails ends the statement.
-    /// Its Stats event counts "the total number of bytes of records payload data returned".
-    /// PushdownDB (ICDE 2020) sent its Bloom filters there: remainders of whole numbers, and the
-    /// character of a text at that place.
+    /// * The grammar is the documented one.
+    /// * Filters are trusted not to lose rows, and the client checks the rows again.
+    /// * Decimals are left out, because engines have seen wrong comparisons. Floats are left out, because their
+    ///   equality is not guaranteed. Timestamps are left out, because no engine is known to have relied on them.
+    /// * It is not documented how `IS NULL` treats an empty CSV field.
+    /// * MIN and MAX are documented for whole numbers and decimals only.
+    /// * A CAST that fails ends the statement.
+    /// * The Stats event counts "the total number of bytes of records payload data returned".
+    /// * PushdownDB (ICDE 2020) sent its Bloom filters to AWS: remainders of whole numbers, and the character of a
+    ///   text at that place.
     pub fn aws() -> Self {
         use Operation::{
             Arithmetic, Avg, CountRows, Equal, Function, In, IsNull, Like, MinMax, NotEqual, Order,
@@ -111,7 +116,7 @@ impl EndpointProfile {
             no_comments: DEL.to_owned(),
             empty_field: EmptyField::Unknown,
             answers_name_version: false,
-            // It is documented as the bytes of all records, and was not measured.
+            // The count is documented as the bytes of all records, but was not measured.
             counts_returned_bytes: false,
             many_ranges: false,
             indexes: false,
@@ -129,10 +134,10 @@ impl EndpointProfile {
                 ..Syntax::full()
             },
             exactness: vec![
-                // Whether IS NULL is TRUE of a JSON field that is missing is not documented.
+                // It is not documented whether IS NULL is TRUE for a missing JSON field.
                 ExactnessRule::new(&[IsNull], &[], Exactness::No).only(&[DataFormat::JsonLines]),
-                // The text of a CSV field comes back as it is, whatever it stands for, and so does
-                // a JSON string, which is what holds a date.
+                // The text of a CSV field is returned unchanged, whatever its type. JSON strings are returned
+                // unchanged as well, and dates are strings there.
                 ExactnessRule::new(&[Project], &[], Exactness::Exact).only(&[DataFormat::Csv]),
                 ExactnessRule::new(&[Project], &[Date, Timestamp], Exactness::Exact)
                     .only(&[DataFormat::JsonLines]),
@@ -142,7 +147,7 @@ impl EndpointProfile {
                     &[Int, String],
                     Exactness::Superset,
                 ),
-                // Compared as text, which dates are only in text formats.
+                // Dates are compared as text, which they are in text formats only.
                 ExactnessRule::new(
                     &[Equal, NotEqual, Order, In, IsNull],
                     &[Date],
@@ -154,7 +159,7 @@ impl EndpointProfile {
                 ExactnessRule::new(&[Like], &[String], Exactness::Superset),
                 ExactnessRule::new(&[Arithmetic], &[Int], Exactness::Superset),
                 ExactnessRule::new(&[Function], &[String], Exactness::Superset),
-                // Whether each value of a document is a row of `FROM S3Object` is not documented.
+                // It is not documented whether each value of a document is a row of `FROM S3Object`.
                 ExactnessRule::new(&[CountRows], &[], Exactness::No)
                     .only(&[DataFormat::JsonDocument]),
                 ExactnessRule::new(&[CountRows], &[], Exactness::Exact),
@@ -167,20 +172,20 @@ impl EndpointProfile {
 
     /// MinIO, measured on its last version (February 2026; the repository is closed).
     ///
-    /// * No CASE, no NOT IN, no CAST to DECIMAL; `<>` parses and fails; ESCAPE is read and
-    ///   ignored; NULLIF always returns its first operand, COALESCE does not skip MISSING.
-    /// * NULL is two-valued, and `<`, LIKE or CAST on it fail the statement.
-    /// * Whole-number literals, IN and sums go through floats, so nothing beyond 2^53 is exact;
-    ///   float equality has a tolerance of 1e-6; integers wrap around silently.
-    /// * LIKE goes wrong with a wildcard inside the pattern and beyond ASCII.
+    /// * It has no CASE, no NOT IN and no CAST to DECIMAL; `<>` parses and fails; ESCAPE is parsed and ignored;
+    ///   NULLIF always returns its first operand, and COALESCE does not skip MISSING.
+    /// * NULL is two-valued, and `<`, LIKE or CAST on NULL fail the statement.
+    /// * Integer literals, IN and sums go through floats, so nothing beyond 2^53 is exact. Float equality has a
+    ///   tolerance of 1e-6. Integers wrap around silently.
+    /// * LIKE is wrong for a wildcard inside the pattern and for text beyond ASCII.
     /// * A function of an aggregate is silently 0; the sum of no rows is 0.
-    /// * It takes a truncated gzip object for a complete one. ScanRange is a raw slice of bytes. Quoted
-    ///   line breaks are cut apart at its block boundaries. Progress events are malformed.
-    /// * Parquet: decimals are raw bytes, dates `2020T`, and it is slower than a GET.
+    /// * A truncated gzip object counts as complete. ScanRange is a raw slice of bytes. Quoted line breaks are split
+    ///   at block boundaries. Progress events are malformed.
+    /// * In Parquet, decimals are raw bytes, dates are `2020T`, and a scan is slower than a GET.
     /// * IN compares a row with every member, and a long list takes seconds to parse.
     /// * Nearly all errors of data are `InternalError`.
-    /// * Its Stats event counts the bytes of records as they are written (`message.go`), and each record ends with its
-    ///   delimiter.
+    /// * The Stats event counts the bytes of records as they are written (`message.go`), and each record ends with
+    ///   its delimiter.
     pub fn minio() -> Self {
         use Operation::{CountRows, Equal, In, IsNull, Like, NotEqual, Order, Project};
         use TypeClass::{Bool, Date, Int, String};
@@ -194,7 +199,7 @@ impl EndpointProfile {
             quotes_lone_empty_field: false,
             no_comments: DEL.to_owned(),
             max_in_list: Some(COMPARED_MEMBERS),
-            // From 2^53 on, a greater number is equal to it there.
+            // From 2^53 on, MinIO treats a different number as equal.
             max_exact_int: Some((1 << 53) - 1),
             syntax: Syntax {
                 letter_case: true,
@@ -230,15 +235,15 @@ impl EndpointProfile {
 
     /// Ceph's RADOS gateway, according to its source.
     ///
-    /// * A request body of more than 4096 bytes is cut off; the XML entities `&amp;` and
-    ///   `&quot;` are not understood; compression, JSON lines and comments are not either.
-    /// * Both kinds of quotes make text literals, without a way to write the quote itself, so a
-    ///   quoted column is a constant. NOT takes all that follows it, so only parenthesised
-    ///   statements are safe. CASE needs ELSE; there is no NOT IN and no NOT LIKE.
+    /// * A request body of more than 4096 bytes is cut off. The XML entities `&amp;` and `&quot;`, compression, JSON
+    ///   lines and comments are not supported.
+    /// * Both kinds of quotes make text literals, and a quote cannot be escaped, so a quoted column is a constant.
+    ///   NOT applies to everything after it, so only parenthesised statements are safe. CASE needs ELSE; there is no
+    ///   NOT IN and no NOT LIKE.
     /// * Literals of more than 32 bits become floats.
-    /// * A row whose CAST fails is skipped, silently.
-    /// * An empty CSV field is NULL and is sent as the text `null`, which cannot be told from
-    ///   that text: no column can be sent back exactly. Rows of aggregates lack their delimiter.
+    /// * A row whose CAST fails is skipped silently.
+    /// * An empty CSV field is NULL and is returned as the text `null`, which is indistinguishable from that text, so
+    ///   no column can be returned exactly. Rows of aggregates lack their delimiter.
     pub fn ceph() -> Self {
         use Operation::{Equal, In, IsNull, Like, Order};
         use TypeClass::{Date, String};
@@ -267,7 +272,7 @@ impl EndpointProfile {
             answers_name_version: false,
             sends_stats: false,
             counts_returned_bytes: false,
-            // Rows of aggregates do not.
+            // Rows of aggregates have no delimiter at the end.
             ends_last_record: false,
             many_ranges: false,
             indexes: false,
@@ -284,7 +289,7 @@ impl EndpointProfile {
         }
     }
 
-    /// A store without Select: everything is read with GET.
+    /// A store without Select, where everything is read with GET.
     pub fn get_only() -> Self {
         Self {
             name: "get-only".to_owned(),
@@ -314,7 +319,7 @@ impl EndpointProfile {
 }
 
 impl Syntax {
-    /// The whole language.
+    /// All constructs of the language.
     pub fn full() -> Self {
         Self {
             case: true,
@@ -349,7 +354,7 @@ impl Syntax {
         }
     }
 
-    /// What all stores support.
+    /// The constructs that all stores support.
     pub fn least() -> Self {
         Self {
             case: false,

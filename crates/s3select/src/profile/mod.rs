@@ -1,9 +1,9 @@
-//! What each kind of store supports, and how far its answers can be trusted.
+//! Profiles of stores: the supported part of S3 Select, and the exactness of answers.
 //!
-//! Stores that speak S3 Select differ in what they parse and, worse, in what the same statement
-//! means. A profile is plain data about one kind of store. The planner asks it before it pushes
-//! anything ([`EndpointProfile::exactness`]), a statement is checked against it before it is sent
-//! ([`EndpointProfile::allows`]), and so is the rest of a request ([`EndpointProfile::admits`]).
+//! Stores with S3 Select differ in the statements that they parse and, worse, in the meaning of the same statement. A
+//! profile is plain data about one kind of store. The planner checks it before it pushes an operation down
+//! ([`EndpointProfile::exactness`]). The client checks each statement ([`EndpointProfile::allows`]) and each request
+//! ([`EndpointProfile::admits`]) before it sends them.
 
 mod check;
 mod construct;
@@ -20,124 +20,119 @@ pub use self::exactness::{Exactness, ExactnessRule, Operation};
 pub use self::extension::Extension;
 use crate::dialect::ast::Type;
 
-/// What one kind of store supports, and how far its answers can be trusted.
+/// The abilities of one kind of store, and the exactness of its answers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EndpointProfile {
-    /// `sluice`, `aws`, `minio`, `ceph`, `get-only`, or a name of one's own.
+    /// `sluice`, `aws`, `minio`, `ceph`, `get-only`, or a user's own name.
     pub name: String,
-    /// The formats of objects that may be queried at all; empty for a store without Select.
+    /// The formats of objects that Select can query; empty for a store without Select.
     pub formats: BTreeSet<DataFormat>,
-    /// Whether objects may be compressed as a whole with gzip.
+    /// True if objects may be compressed as a whole with gzip.
     pub gzip: bool,
-    /// Whether objects may be compressed as a whole with bzip2.
+    /// True if objects may be compressed as a whole with bzip2.
     pub bzip2: bool,
-    /// Whether quoted fields may hold record delimiters.
+    /// True if quoted fields may contain record delimiters.
     pub quoted_record_delimiters: bool,
-    /// Whether a ScanRange takes the records that start in it, as AWS defines. Without this, no
-    /// ScanRange is sent.
+    /// True if a ScanRange selects the records that start in it, as AWS defines. Otherwise no ScanRange is sent.
     pub scan_ranges: bool,
-    /// Whether answers may be asked for as JSON.
+    /// True if answers can be requested as JSON.
     pub json_output: bool,
-    /// Whether Progress events may be asked for.
+    /// True if Progress events can be requested.
     pub progress: bool,
-    /// Whether a row of one empty field is sent as `""` where quotes are only used as needed. If
-    /// not it is a blank line, and such answers must be quoted throughout.
+    /// True if a row with one empty field is returned as `""` if fields are quoted as needed. Otherwise the row is a
+    /// blank line, and the client must request quotes around all fields.
     pub quotes_lone_empty_field: bool,
-    /// What is sent as the comment character when no line is a comment. Leaving it out means
-    /// `#` to a store that follows AWS.
+    /// The comment character to send if no line is a comment. To a store that follows AWS, leaving it out means `#`.
     pub no_comments: String,
-    /// The longest statement, in bytes of UTF-8.
+    /// The length of the longest statement, in bytes of UTF-8.
     pub max_expression_bytes: usize,
-    /// The most members of an IN that is sent, keys of a join among them, where a store compares each row
-    /// with each of them; `None` is no limit but the length of the statement.
+    /// The largest number of members of an IN, including keys of a join, if the store compares each row with every
+    /// member. `None` means that only the length of the statement is limited.
     #[serde(default)]
     pub max_in_list: Option<usize>,
-    /// The longest request body, in bytes; the statement counts as it is escaped in XML.
+    /// The length of the longest request body, in bytes. The statement counts with its XML escapes.
     pub max_request_bytes: usize,
-    /// Whether the XML of a request may use the entities `&amp;` and `&quot;`.
+    /// True if the XML of a request may use the entities `&amp;` and `&quot;`.
     pub all_xml_entities: bool,
-    /// Whole numbers of a greater magnitude are not understood exactly; `None` is no limit
-    /// within 64 bits.
+    /// The largest magnitude of integers that the store handles exactly; `None` means all 64 bits.
     pub max_exact_int: Option<u64>,
-    /// The language.
+    /// The supported constructs of the language.
     pub syntax: Syntax,
-    /// How comparisons treat NULL.
+    /// The treatment of NULL in comparisons.
     pub null_logic: NullLogic,
-    /// What an empty field of a CSV object is.
+    /// The value of an empty field of a CSV object.
     pub empty_field: EmptyField,
-    /// What a CAST of a text that is not of its type does.
+    /// The effect of a CAST of a text that does not convert.
     pub failed_cast: FailedCast,
-    /// Whether comparing, casting or matching NULL fails the statement, so that such an operand
-    /// must be guarded by `x IS NOT NULL AND …`.
+    /// True if comparing, casting or matching NULL fails the statement, so that statements must guard such an operand
+    /// by `x IS NOT NULL AND …`.
     pub null_operands_fail: bool,
-    /// Whether `InternalError` is how the store reports errors of data and statements, so that
-    /// asking again is of no use.
+    /// True if the store reports errors of data and statements as `InternalError`, so that a retry is useless.
     pub internal_error_is_final: bool,
-    /// Whether the head of an answer names the version of the object that it is about.
+    /// True if a header of each answer names the version of the object.
     pub answers_name_version: bool,
-    /// Whether each answer has a Stats event, which counts no more bytes of records than the answer has. An answer
-    /// without it, or with fewer bytes, has lost a message, as if it had broken off.
+    /// True if each answer has a Stats event that counts no more bytes of records than the answer has. An answer
+    /// without the event, or with fewer bytes, has lost a message and counts as interrupted.
     #[serde(default)]
     pub sends_stats: bool,
-    /// Whether this count is exact, so that an answer with more bytes has repeated a message.
+    /// True if the count of the Stats event is exact, so that an answer with more bytes has repeated a message.
     #[serde(default)]
     pub counts_returned_bytes: bool,
-    /// Whether the last record of an answer ends with the record delimiter, as the others do. An answer that does
-    /// not was cut.
+    /// True if the last record of an answer ends with the record delimiter, like all others. An answer without it was
+    /// truncated.
     #[serde(default)]
     pub ends_last_record: bool,
-    /// Whether a GET may ask for several ranges of an object, as [`Extension::ManyRanges`] has it.
+    /// True if a GET may request several ranges of an object, as with [`Extension::ManyRanges`].
     #[serde(default)]
     pub many_ranges: bool,
-    /// Whether statements are answered by index objects, as [`Extension::Indexes`] has it. Nothing but
-    /// predictions rests on it.
+    /// True if the store answers statements by index objects, as with [`Extension::Indexes`]. Only predictions use
+    /// this field.
     #[serde(default)]
     pub indexes: bool,
-    /// What the head of each answer must name, or the answer is not used: the profile counts on it.
+    /// The extensions that each answer must list in its headers. An answer without them is not used.
     #[serde(default)]
     pub relies_on: BTreeSet<Extension>,
-    /// What may be pushed, and how exact it is. What is not listed is not exact at all.
+    /// The operations that may be pushed down, and their exactness. Operations without a rule are not exact at all.
     pub exactness: Vec<ExactnessRule>,
 }
 
-/// The format of an object.
+/// The format of a stored object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DataFormat {
-    /// Delimited text.
+    /// Delimited text, with or without a header.
     Csv,
-    /// One JSON value per line.
+    /// JSON with one value per line.
     JsonLines,
-    /// JSON values that may span lines.
+    /// JSON whose values may span lines.
     JsonDocument,
-    /// Apache Parquet.
+    /// Apache Parquet files.
     Parquet,
 }
 
-/// Types as far as stores treat them alike. A class is that of the column's declared type: in
-/// CSV all are text, and the statement carries the CAST.
+/// Classes of types that a store treats alike. The declared type of a column decides its class: in CSV all values are
+/// text, and the statement contains the CAST.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TypeClass {
-    /// TRUE or FALSE.
+    /// TRUE and FALSE.
     Bool,
     /// Whole numbers of up to 64 bits.
     Int,
-    /// IEEE 754 numbers.
+    /// IEEE 754 floating-point numbers.
     Float,
-    /// Numbers with a fixed number of digits behind the point.
+    /// Numbers with a fixed number of digits after the point.
     Decimal,
-    /// Text.
+    /// Text of any length.
     String,
-    /// Days, written `YYYY-MM-DD`: compared as timestamps where CAST makes TIMESTAMP, else as
-    /// text.
+    /// Days, written `YYYY-MM-DD`. They are compared as timestamps if CAST can make a TIMESTAMP, otherwise as text.
     Date,
-    /// Moments.
+    /// Points in time.
     Timestamp,
 }
 
 impl TypeClass {
-    /// All classes.
+    /// All classes of the enum.
     pub const ALL: [Self; 7] = [
         Self::Bool,
         Self::Int,
@@ -162,144 +157,145 @@ impl From<Type> for TypeClass {
     }
 }
 
-/// Which constructs of the language a store understands and computes rightly. The basic ones,
-/// which all stores share, are not listed: `= != < <= > >= AND OR NOT BETWEEN IN IS NULL`, literals
-/// of text and whole numbers, columns by position, `COUNT(*)`.
+/// The constructs of the language that a store parses and computes correctly.
+///
+/// The constructs that all stores support are not listed: `= != < <= > >= AND OR NOT BETWEEN IN IS NULL`, literals of
+/// text and whole numbers, columns by position, and `COUNT(*)`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Syntax {
-    /// `CASE … END`
+    /// The expression `CASE … END`.
     pub case: bool,
-    /// `CASE` without ELSE.
+    /// A `CASE` without ELSE.
     pub case_without_else: bool,
-    /// `x NOT IN (…)`; else `NOT (x IN (…))` says it.
+    /// `x NOT IN (…)`; without it, `NOT (x IN (…))` is sent.
     pub not_in: bool,
-    /// `x NOT LIKE y`; else `NOT (x LIKE y)` says it.
+    /// `x NOT LIKE y`; without it, `NOT (x LIKE y)` is sent.
     pub not_like: bool,
-    /// `x NOT BETWEEN a AND b`; else `NOT (x BETWEEN a AND b)` says it.
+    /// `x NOT BETWEEN a AND b`; without it, `NOT (x BETWEEN a AND b)` is sent.
     pub not_between: bool,
-    /// `<>`; `!=` is understood everywhere.
+    /// The operator `<>`; all stores support `!=`.
     pub angle_not_equal: bool,
-    /// What CAST may make. `Date` is none of the language's types.
+    /// The types that CAST can make. `Date` is not a type of the language.
     pub casts: BTreeSet<TypeClass>,
-    /// The patterns of LIKE.
+    /// The supported patterns of LIKE.
     pub like: LikePatterns,
-    /// `LIKE … ESCAPE …`
+    /// The clause `LIKE … ESCAPE …`.
     pub like_escape: bool,
-    /// `NULLIF`
+    /// The function `NULLIF`.
     pub null_if: bool,
-    /// `COALESCE`
+    /// The function `COALESCE`.
     pub coalesce: bool,
-    /// `SUBSTRING`
+    /// The function `SUBSTRING`.
     pub substring: bool,
-    /// `TRIM`
+    /// The function `TRIM`.
     pub trim: bool,
-    /// `LOWER` and `UPPER`
+    /// The functions `LOWER` and `UPPER`.
     pub letter_case: bool,
-    /// `CHAR_LENGTH`
+    /// The function `CHAR_LENGTH`.
     pub char_length: bool,
-    /// `DATE_ADD`, `DATE_DIFF`, `EXTRACT`, `TO_STRING`, `TO_TIMESTAMP`, `UTCNOW`
+    /// The functions `DATE_ADD`, `DATE_DIFF`, `EXTRACT`, `TO_STRING`, `TO_TIMESTAMP` and `UTCNOW`.
     pub dates: bool,
-    /// `+ - * / %` and unary minus on columns.
+    /// The operators `+ - * / %` and unary minus on columns.
     pub arithmetic: bool,
-    /// `IS MISSING` and `MISSING`
+    /// The test `IS MISSING` and the constant `MISSING`.
     pub missing: bool,
-    /// Numbers with a point or an exponent.
+    /// Number literals with a point or an exponent.
     pub fractions: bool,
-    /// Timestamps in backticks.
+    /// Literals of timestamps in backticks.
     pub ion_timestamps: bool,
-    /// A column of type BOOL as a condition of its own.
+    /// A column of type BOOL as a condition.
     pub bare_bool: bool,
     /// Columns by name, in double quotes.
     pub quoted_identifiers: bool,
     /// Paths into JSON values, in FROM and in expressions.
     pub json_paths: bool,
-    /// `AVG`, `MAX`, `MIN`, `SUM` and `COUNT(x)`
+    /// The aggregates `AVG`, `MAX`, `MIN`, `SUM` and `COUNT(x)`.
     pub aggregates: bool,
     /// An aggregate inside a function or a CAST.
     pub nested_aggregates: bool,
     /// Aliases in the SELECT list.
     pub aliases: bool,
-    /// A quote inside a text, said as `''`.
+    /// A quote inside a text, written as `''`.
     pub doubled_quotes: bool,
-    /// `GROUP BY`, as [`Extension::PartialGroups`] has it.
+    /// The clause `GROUP BY`, as [`Extension::PartialGroups`] defines it.
     #[serde(default)]
     pub group_by: bool,
-    /// `BLOOM_CONTAINS`, as [`Extension::Bloom`] has it.
+    /// The function `BLOOM_CONTAINS`, as [`Extension::Bloom`] defines it.
     #[serde(default)]
     pub bloom: bool,
 }
 
-/// The patterns of LIKE that a store matches rightly.
+/// The patterns of LIKE that a store matches correctly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LikePatterns {
-    /// None.
+    /// No pattern is matched correctly.
     None,
     /// `abc`, `abc%`, `%abc` and `%abc%`, where `abc` is ASCII without wildcards.
     Affix,
-    /// All.
+    /// All patterns are matched correctly.
     Full,
 }
 
-/// How comparisons treat NULL.
+/// The treatment of NULL in comparisons.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NullLogic {
-    /// As SQL says: a comparison with NULL is neither TRUE nor FALSE.
+    /// SQL's logic: a comparison with NULL is neither TRUE nor FALSE.
     ThreeValued,
     /// NULL equals NULL and nothing else, so `NULL != 1` and `NOT (NULL = 1)` are TRUE.
     TwoValued,
 }
 
-/// What an empty field of a CSV object is.
+/// The value of an empty field of a CSV object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EmptyField {
-    /// The text `''`.
+    /// The empty text `''`.
     EmptyString,
-    /// NULL.
+    /// The value NULL.
     Null,
-    /// Not known: a statement must not depend on it.
+    /// Unknown, so statements must not depend on it.
     Unknown,
 }
 
-/// What a CAST of a text that is not of its type does.
+/// The effect of a CAST of a text that does not convert.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FailedCast {
-    /// It fails the statement.
+    /// The statement fails.
     Error,
-    /// The row is left out.
+    /// The row is left out of the answer.
     SkipsRow,
 }
 
-/// Why a statement or a request was not sent.
+/// The reason for which a statement or a request is not sent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("a store of the profile `{profile}` may not be sent {what}")]
 pub struct Refusal {
-    /// The profile's name.
+    /// The name of the profile.
     pub profile: String,
-    /// What it does not allow.
+    /// The construct or option that the profile does not allow.
     pub what: String,
 }
 
 impl EndpointProfile {
-    /// The known profile of a name, in any case.
+    /// The known profile with this name, in any case.
     pub fn by_name(name: &str) -> Option<Self> {
         Self::all().into_iter().find(|profile| profile.name.eq_ignore_ascii_case(name))
     }
 
-    /// The known profiles.
+    /// All known profiles.
     pub fn all() -> Vec<Self> {
         vec![Self::sluice(), Self::aws(), Self::minio(), Self::ceph(), Self::get_only()]
     }
 
-    /// Whether the store runs statements at all.
+    /// Returns true if the store runs statements at all.
     pub fn has_select(&self) -> bool {
         !self.formats.is_empty()
     }
 
-    /// How exact an operation is on values of a class in objects of a format.
+    /// The exactness of an operation on values of a class in objects of a format.
     pub fn exactness(
         &self,
         format: DataFormat,
@@ -343,7 +339,7 @@ mod tests {
                     let of = |profile: EndpointProfile| profile.exactness(format, operation, class);
                     assert_eq!(of(EndpointProfile::sluice()), Exactness::Exact);
                     assert_eq!(of(EndpointProfile::get_only()), Exactness::No);
-                    // Nothing foreign is an exact filter, and nothing of many rows a superset.
+                    // Other stores have no exact filters; aggregates and projections are exact or not sent.
                     for foreign in ["aws", "minio", "ceph"] {
                         let exactness = of(EndpointProfile::by_name(foreign).unwrap());
                         let of_rows = operation >= Operation::CountRows;

@@ -1,4 +1,4 @@
-//! `+ - * / %` and the sign.
+//! The arithmetic operators `+ - * / %` and the sign.
 
 use super::{Decimal, Value};
 use crate::dialect::ast::BinaryOp;
@@ -6,14 +6,14 @@ use crate::error::{Result, SelectError, SelectErrorCode as Code};
 
 /// Computes `left op right` for one of the five arithmetic operators.
 ///
-/// `int` with `int` gives `int`, and `/` cuts toward zero; `int` with `decimal` gives `decimal`;
-/// `float` with anything gives `float`, by the rules of IEEE 754. MISSING, then NULL, absorb the
-/// other side.
+/// `int` with `int` gives `int`, and `/` truncates toward zero; `int` with `decimal` gives `decimal`; `float` with
+/// anything gives `float`, by the rules of IEEE 754. If an operand is MISSING, the result is MISSING; otherwise, if
+/// one is NULL, the result is NULL.
 ///
 /// # Errors
 ///
-/// `IntegerOverflow` if the result does not fit, `ExternalEvalException` for division by zero
-/// (except of floats), `InvalidDataType` if an operand is no number or `op` not arithmetic.
+/// `IntegerOverflow` if the result does not fit, `ExternalEvalException` for division by zero (except of floats),
+/// `InvalidDataType` if an operand is not a number or `op` is not arithmetic.
 pub fn arithmetic(op: BinaryOp, left: &Value, right: &Value) -> Result<Value> {
     use Value::{Decimal as Dec, Float, Int, Missing, Null};
     Ok(match (left, right) {
@@ -35,11 +35,11 @@ pub fn arithmetic(op: BinaryOp, left: &Value, right: &Value) -> Result<Value> {
     })
 }
 
-/// `-x`.
+/// Computes `-x`.
 ///
 /// # Errors
 ///
-/// `IntegerOverflow` for the least integer, `InvalidDataType` if it is no number.
+/// `IntegerOverflow` for the smallest integer, `InvalidDataType` if the value is not a number.
 pub fn negate(value: &Value) -> Result<Value> {
     Ok(match value {
         Value::Missing | Value::Null => value.clone(),
@@ -54,7 +54,7 @@ pub fn negate(value: &Value) -> Result<Value> {
 ///
 /// # Errors
 ///
-/// As [`arithmetic`].
+/// In the cases of [`arithmetic`].
 #[inline]
 pub fn int(op: BinaryOp, a: i64, b: i64) -> Result<i64> {
     match op {
@@ -90,7 +90,7 @@ pub fn float(op: BinaryOp, a: f64, b: f64) -> Result<f64> {
 ///
 /// # Errors
 ///
-/// As [`arithmetic`].
+/// In the cases of [`arithmetic`].
 #[inline]
 pub fn decimal(op: BinaryOp, a: Decimal, b: Decimal) -> Result<Decimal> {
     match op {
@@ -111,14 +111,14 @@ fn is_number(value: &Value) -> bool {
     matches!(value, Value::Int(_) | Value::Float(_) | Value::Decimal(_))
 }
 
-/// A result beyond 64 bits or 38 digits.
+/// The error for a result beyond 64 bits or 38 digits.
 #[must_use]
 #[cold]
 pub fn overflow() -> SelectError {
     SelectError::new(Code::IntegerOverflow, "a number became too large")
 }
 
-/// A division by zero.
+/// The error for a division by zero.
 #[must_use]
 #[cold]
 pub fn division_by_zero() -> SelectError {

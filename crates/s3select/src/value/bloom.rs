@@ -1,28 +1,28 @@
-//! Bloom filters over values: what `BLOOM_CONTAINS` looks into, and what a client makes for it.
+//! Bloom filters over values, which `BLOOM_CONTAINS` probes and a client builds.
 //!
-//! `BLOOM_CONTAINS('bits', hashes, seed, x)` is TRUE if the filter may hold `x`, FALSE if it does not,
-//! and NULL if `x` is NULL or MISSING. The first three arguments are literals. Text is denser than the
-//! zeros and ones that S3 Select's own `SUBSTRING` can look into: 6 bits a character.
+//! `BLOOM_CONTAINS('bits', hashes, seed, x)` is TRUE if the filter may hold `x`, FALSE if it does not, and NULL if
+//! `x` is NULL or MISSING. The first three arguments are literals. With 6 bits per character, the filter is denser
+//! than the zeros and ones that S3 Select's own `SUBSTRING` can probe.
 //!
-//! * `bits` is base64 (RFC 4648, with its padding) of at least one byte. Bit `n` of the filter is bit
-//!   `n % 8`, from the lowest, of byte `n / 8`; `m` is their number.
-//! * `hashes` is how many bits a value has, 1 to 32.
-//! * A value is hashed once: `h` is XXH64 of its bytes with the seed, taken as an unsigned number.
-//!   With `a` the upper and `b` the lower 32 bits of `h`, its bits are
-//!   `((a + i·b) mod 2^32) · m / 2^32`, rounded down, for `i` from 0 to `hashes - 1`.
+//! * `bits` is base64 (RFC 4648, with its padding) of at least one byte. Bit `n` of the filter is bit `n % 8`, from
+//!   the lowest, of byte `n / 8`; `m` is the number of bits.
+//! * `hashes` is the number of bits per value, 1 to 32.
+//! * A value is hashed once: `h` is XXH64 of its bytes with the seed as an unsigned number. With `a` the upper and
+//!   `b` the lower 32 bits of `h`, the bits of the value are `((a + i·b) mod 2^32) · m / 2^32`, rounded down, for `i`
+//!   from 0 to `hashes - 1`.
 //!
-//! The bytes of a value are the same for all values that are equal and of one class:
+//! Equal values of one class have the same bytes:
 //!
 //! | value | bytes |
 //! |---|---|
 //! | `string` | UTF-8 |
 //! | `int`, and a `decimal` that is one | 8, two's complement, the lowest first |
-//! | any other `decimal` | without zeros at its end, 16 of its digits as a number, then 1: how many of them are behind the point |
+//! | any other `decimal` | without trailing zeros: 16 bytes of its digits as a number, then 1 byte: the number of digits after the point |
 //! | `float` | 8, IEEE 754, the lowest first; -0 as 0, and one NaN of either sign |
 //! | `timestamp` | 16, nanoseconds since 1970 in UTC, the lowest first |
 //! | `bool` | 1: 1 or 0 |
 //!
-//! Lists and structs have none and are an error.
+//! Lists and structs have no bytes and are an error.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -35,7 +35,7 @@ use crate::dialect::ast::{
 };
 use crate::error::{Result, SelectError, SelectErrorCode as Code};
 
-/// The most bits that a value has in a filter.
+/// The largest number of bits per value.
 pub const MAX_HASHES: u32 = 32;
 
 /// A Bloom filter over values.
@@ -47,20 +47,20 @@ pub struct BloomFilter {
 }
 
 impl BloomFilter {
-    /// A filter that holds nothing, of so many bytes, at least 1 and less than 2^29, and so many bits
-    /// for a value, 1 to [`MAX_HASHES`].
+    /// An empty filter of this many bytes, at least 1 and less than 2^29, with `hashes` bits per value, 1 to
+    /// [`MAX_HASHES`].
     #[must_use]
     pub fn empty(bytes: usize, hashes: u32, seed: i64) -> Self {
         let bytes = vec![0; bytes.clamp(1, (1 << 29) - 1)].into();
         Self { bytes, hashes: hashes.clamp(1, MAX_HASHES), seed: seed.cast_unsigned() }
     }
 
-    /// The filter of a statement.
+    /// Decodes the filter of a statement.
     ///
     /// # Errors
     ///
-    /// `IllegalSqlFunctionArgument` if the text is not base64 of at least one byte, or the number of
-    /// bits is not 1 to [`MAX_HASHES`].
+    /// `IllegalSqlFunctionArgument` if the text is not base64 of at least one byte, or the number of bits is not 1 to
+    /// [`MAX_HASHES`].
     pub fn read(bits: &str, hashes: i64, seed: i64) -> Result<Self> {
         let illegal = |what: String| SelectError::new(Code::IllegalSqlFunctionArgument, what);
         let bytes = BASE64.decode(bits).map_err(|error| {
@@ -77,11 +77,12 @@ impl BloomFilter {
         Ok(Self { bytes: bytes.into(), hashes, seed: seed.cast_unsigned() })
     }
 
-    /// The filter of a call of `BLOOM_CONTAINS` with these arguments.
+    /// Decodes the filter of a call of `BLOOM_CONTAINS` with these arguments.
     ///
     /// # Errors
     ///
-    /// As [`BloomFilter::read`], and `EvaluatorInvalidArguments` if the first three are not literals.
+    /// In the cases of [`BloomFilter::read`], and `EvaluatorInvalidArguments` if the first three arguments are not
+    /// literals.
     pub fn of_call(args: &[Expr]) -> Result<Self> {
         use Expr::Literal;
         match args {
@@ -96,7 +97,7 @@ impl BloomFilter {
         }
     }
 
-    /// `BLOOM_CONTAINS(…, x)`
+    /// Builds the call `BLOOM_CONTAINS(…, x)`.
     #[must_use]
     pub fn call(&self, x: Expr) -> Expr {
         let args = vec![
@@ -108,13 +109,13 @@ impl BloomFilter {
         Expr::Call { function: Function::BloomContains, args }
     }
 
-    /// The bits as a statement holds them.
+    /// The bits in base64, as a statement contains them.
     #[must_use]
     pub fn bits(&self) -> String {
         BASE64.encode(&self.bytes)
     }
 
-    /// The hash of a value; none if values of its class have none, or if there is no value.
+    /// The hash of a value. `None` for NULL, MISSING, lists and structs.
     #[must_use]
     pub fn hash(&self, value: &Value) -> Option<u64> {
         Some(match value {
@@ -123,7 +124,7 @@ impl BloomFilter {
             Value::Decimal(decimal) => self.hash_decimal(*decimal),
             Value::Float(float) => {
                 let same = match *float {
-                    // -0 as well.
+                    // This arm also matches -0.
                     0.0 => 0.0,
                     nan if nan.is_nan() => f64::NAN.copysign(nan),
                     float => float,
@@ -150,7 +151,7 @@ impl BloomFilter {
         self.of(&int.to_le_bytes())
     }
 
-    /// The hash of a decimal, whatever zeros it ends in.
+    /// The hash of a decimal; trailing zeros do not change it.
     #[must_use]
     #[inline]
     pub fn hash_decimal(&self, decimal: Decimal) -> u64 {
@@ -171,14 +172,14 @@ impl BloomFilter {
         XxHash64::oneshot(self.seed, bytes)
     }
 
-    /// Puts in the value with this hash.
+    /// Adds the value with this hash to the filter.
     pub fn insert(&mut self, hash: u64) {
         for (byte, bit) in positions(hash, self.hashes, self.bytes.len()) {
             self.bytes[byte] |= bit;
         }
     }
 
-    /// Whether the value with this hash may have been put in.
+    /// Returns true if the value with this hash may be in the filter, which includes false positives.
     #[must_use]
     #[inline]
     pub fn contains(&self, hash: u64) -> bool {
@@ -187,7 +188,7 @@ impl BloomFilter {
     }
 }
 
-/// The bits of a hash in so many bytes: which byte, and which bit of it.
+/// The bits of a hash in a filter of this many bytes: the index of each byte, and a mask for the bit in it.
 #[inline]
 fn positions(hash: u64, hashes: u32, bytes: usize) -> impl Iterator<Item = (usize, u8)> {
     let (first, step) = ((hash >> 32) as u32, hash as u32);
@@ -222,10 +223,10 @@ mod tests {
         assert!(!read.contains(read.hash_text(b"b")));
     }
 
-    /// What other implementations must agree with.
+    /// Other implementations must compute these hashes as well.
     #[test]
     fn the_hash_is_the_documented_one() {
-        // Of XXH64's own test vectors.
+        // From XXH64's own test vectors.
         let plain = BloomFilter::empty(1, 1, 0);
         assert_eq!(plain.hash_text(b""), 0xef46_db37_51d8_e999);
         assert_eq!(plain.hash_text(b"a"), 0xd24e_c4f1_a98c_6e5b);
@@ -240,7 +241,7 @@ mod tests {
             filter_of_three.insert(filter_of_three.hash(&value).unwrap());
         }
         assert_eq!(filter_of_three.bits(), "ICIBCQAo");
-        // Bits 0, 12 and, around 2^32, 0 again; the highest of 24.
+        // Bits 0, 12 and, around 2^32, 0 again; then the highest of 24.
         assert_eq!(filter(0x0000_0000_8000_0000, 3), "ARAA");
         assert_eq!(filter(0xffff_ffff_0000_0000, 2), "AACA");
     }

@@ -1,8 +1,7 @@
-//! CAST, from values and straight from bytes.
+//! CAST from values, and directly from bytes.
 //!
-//! The `parse_…` functions are the evaluator's inner loop: they read a field from the bytes of an
-//! object without validating or copying it, and return `None` if it does not convert. The
-//! `…_from_bytes` functions return the error.
+//! The `parse_…` functions are the evaluator's inner loop: they parse a field of an object without validating or
+//! copying it, and return `None` if it does not convert. The `…_from_bytes` functions return an error instead.
 
 use super::decimal::split_sign;
 use super::{Decimal, Timestamp, Value};
@@ -14,13 +13,13 @@ use crate::error::{Result, SelectError, SelectErrorCode as Code};
 /// | to | from |
 /// |---|---|
 /// | `bool` | `true` and `false` in any case; numbers other than 0 |
-/// | `int` | a sign and digits; numbers cut toward zero; `bool` as 1 and 0 |
-/// | `float` | what Rust reads as one; the nearest to a number |
+/// | `int` | a sign and digits; numbers, truncated toward zero; `bool` as 1 and 0 |
+/// | `float` | text that Rust parses as a float; the nearest float to a number |
 /// | `decimal` | digits with a point and an exponent, rounded half to even to 38; the digits a float prints |
 /// | `string` | the text of everything but lists and structs |
 /// | `timestamp` | a date, an Ion timestamp |
 ///
-/// Space around text is ignored, except for `string`.
+/// Whitespace around text is ignored, except for `string`.
 ///
 /// # Errors
 ///
@@ -77,12 +76,12 @@ pub fn cast(value: &Value, to: Type) -> Result<Value> {
     })
 }
 
-/// Converts text straight from an object's bytes.
+/// Converts text directly from an object's bytes.
 ///
 /// # Errors
 ///
-/// `CastFailed` if the text is no such value; `InvalidTextEncoding` if a string is wanted and the
-/// text is not UTF-8.
+/// `CastFailed` if the text does not convert; `InvalidTextEncoding` if the target is a string and the text is not
+/// UTF-8.
 pub fn cast_bytes(text: &[u8], to: Type) -> Result<Value> {
     match to {
         Type::Bool => bool_from_bytes(text).map(Value::Bool),
@@ -97,57 +96,57 @@ pub fn cast_bytes(text: &[u8], to: Type) -> Result<Value> {
     }
 }
 
-/// CAST(text AS BOOL).
+/// Computes CAST(text AS BOOL).
 ///
 /// # Errors
 ///
-/// `CastFailed`.
+/// `CastFailed` if the text does not convert.
 #[inline]
 pub fn bool_from_bytes(text: &[u8]) -> Result<bool> {
     parse_bool(text).ok_or_else(|| failed(text, Type::Bool))
 }
 
-/// CAST(text AS INT).
+/// Computes CAST(text AS INT).
 ///
 /// # Errors
 ///
-/// `CastFailed`.
+/// `CastFailed` if the text does not convert.
 #[inline]
 pub fn int_from_bytes(text: &[u8]) -> Result<i64> {
     parse_int(text).ok_or_else(|| failed(text, Type::Int))
 }
 
-/// CAST(text AS FLOAT).
+/// Computes CAST(text AS FLOAT).
 ///
 /// # Errors
 ///
-/// `CastFailed`.
+/// `CastFailed` if the text does not convert.
 #[inline]
 pub fn float_from_bytes(text: &[u8]) -> Result<f64> {
     parse_float(text).ok_or_else(|| failed(text, Type::Float))
 }
 
-/// CAST(text AS DECIMAL) or, with a shape, CAST(text AS DECIMAL(precision, scale)).
+/// Computes CAST(text AS DECIMAL) or, with a shape, CAST(text AS DECIMAL(precision, scale)).
 ///
 /// # Errors
 ///
-/// `CastFailed`.
+/// `CastFailed` if the text does not convert.
 #[inline]
 pub fn decimal_from_bytes(text: &[u8], shape: Option<(u8, i8)>) -> Result<Decimal> {
     parse_decimal(text, shape).ok_or_else(|| failed(text, Type::Decimal(shape)))
 }
 
-/// CAST(text AS TIMESTAMP).
+/// Computes CAST(text AS TIMESTAMP).
 ///
 /// # Errors
 ///
-/// `CastFailed`.
+/// `CastFailed` if the text does not convert.
 #[inline]
 pub fn timestamp_from_bytes(text: &[u8]) -> Result<Timestamp> {
     parse_timestamp(text).ok_or_else(|| failed(text, Type::Timestamp))
 }
 
-/// `true` or `false` in any case, with space around it.
+/// Parses `true` or `false` in any case, ignoring whitespace around it.
 #[must_use]
 #[inline]
 pub fn parse_bool(text: &[u8]) -> Option<bool> {
@@ -161,11 +160,11 @@ pub fn parse_bool(text: &[u8]) -> Option<bool> {
     }
 }
 
-/// A sign and digits that fit 64 bits, with space around them.
+/// Parses a sign and digits that fit 64 bits, ignoring whitespace around them.
 #[must_use]
 #[inline]
 pub fn parse_int(text: &[u8]) -> Option<i64> {
-    // Clean digits that cannot overflow come first: that is what a column of numbers is made of.
+    // Fast path for plain digits that cannot overflow, as in most columns of numbers.
     if (1..=18).contains(&text.len()) {
         let (mut number, mut clean) = (0_i64, true);
         for &byte in text {
@@ -185,7 +184,7 @@ fn parse_signed_int(text: &[u8]) -> Option<i64> {
     if digits.is_empty() {
         return None;
     }
-    // Downwards, because there is one more negative number.
+    // Counts down, because there is one more negative number than positive ones.
     let mut number: i64 = 0;
     for &byte in digits {
         let digit = byte.wrapping_sub(b'0');
@@ -203,7 +202,7 @@ const EXACT: [f64; 23] = [
     1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
 ];
 
-/// The nearest float to what Rust reads as one, with space around it.
+/// Parses the text that Rust accepts as a float, ignoring whitespace around it. The result is the nearest float.
 #[must_use]
 #[inline]
 pub fn parse_float(text: &[u8]) -> Option<f64> {
@@ -238,7 +237,8 @@ fn parse_any_float(text: &[u8]) -> Option<f64> {
     std::str::from_utf8(text).ok()?.parse().ok()
 }
 
-/// A decimal, with space around it, cut to the shape if there is one, else rounded to 38 digits.
+/// Parses a decimal, ignoring whitespace around it. It is truncated to the shape if there is one, otherwise rounded
+/// to 38 digits.
 #[must_use]
 #[inline]
 pub fn parse_decimal(text: &[u8], shape: Option<(u8, i8)>) -> Option<Decimal> {
@@ -249,7 +249,7 @@ pub fn parse_decimal(text: &[u8], shape: Option<(u8, i8)>) -> Option<Decimal> {
     }
 }
 
-/// A date or an Ion timestamp, with space around it.
+/// Parses a date or an Ion timestamp, ignoring whitespace around it.
 #[must_use]
 #[inline]
 pub fn parse_timestamp(text: &[u8]) -> Option<Timestamp> {
@@ -264,7 +264,7 @@ fn shaped(decimal: Decimal, shape: Option<(u8, i8)>) -> Option<Decimal> {
     }
 }
 
-/// The float cut toward zero, if that fits 64 bits.
+/// The float truncated toward zero, if that fits 64 bits.
 pub(super) fn float_to_int(float: f64) -> Option<i64> {
     // Both bounds are exact; the upper one, 2^63, is the first float that does not fit.
     (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0)
@@ -289,7 +289,7 @@ fn type_name(to: Type) -> &'static str {
     }
 }
 
-/// The most bytes of data that a message quotes.
+/// The largest number of bytes of data that a message quotes.
 const QUOTED: usize = 40;
 
 #[cold]
@@ -311,7 +311,7 @@ mod tests {
     const TYPES: [Type; 6] =
         [Type::Bool, Type::Int, Type::Float, Type::Decimal(None), Type::String, Type::Timestamp];
 
-    /// What a value becomes in each of the types, as text, or the error's code.
+    /// Checks the text of a value after a CAST to each of the types, or the code of the error.
     #[track_caller]
     fn check(value: Value, expected: [&str; 6]) {
         for (to, expected) in TYPES.into_iter().zip(expected) {

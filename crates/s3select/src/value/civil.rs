@@ -1,13 +1,13 @@
 //! The proleptic Gregorian calendar.
 
-/// A day in the calendar.
+/// A day in the proleptic Gregorian calendar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Civil {
-    /// 1 to 9999
+    /// The year, 1 to 9999.
     pub year: u32,
-    /// 1 to 12
+    /// The month, 1 to 12.
     pub month: u32,
-    /// 1 to 31
+    /// The day of the month, 1 to 31.
     pub day: u32,
 }
 
@@ -19,13 +19,13 @@ impl Civil {
     /// 9999-12-31 as days since 1970-01-01.
     pub(super) const MAX_DAYS: i64 = 2_932_896;
 
-    /// Days since 1970-01-01; `None` if there is no such day in the years 1 to 9999.
+    /// The days since 1970-01-01. `None` if the day does not exist or is not in the years 1 to 9999.
     #[must_use]
     #[inline]
     pub fn to_days(self) -> Option<i64> {
         let Self { year, month, day } = self;
         let (leap, month) = (usize::from(is_leap(year)), month as usize);
-        // Tests of both are cheaper than a branch on the day, which is hard to predict.
+        // Evaluating both conditions is cheaper than a branch on the day, which is hard to predict.
         let exists =
             (1..=9999).contains(&year) & (day.wrapping_sub(1) < *LENGTHS[leap].get(month)?);
         if !exists {
@@ -36,12 +36,12 @@ impl Civil {
         Some(i64::from(before + BEFORE[leap][month] + day - 1) + Self::MIN_DAYS)
     }
 
-    /// The day `days` after 1970-01-01, which must be in the years 1 to 9999.
+    /// The day `days` after 1970-01-01. Numbers outside the years 1 to 9999 are clamped.
     #[must_use]
     #[inline]
     pub fn from_days(days: i64) -> Self {
-        // C. Neri and L. Schneider, "Euclidean affine functions and their application to calendar
-        // algorithms", 2022: years from March on, divisions of 32 bits by multiplication.
+        // C. Neri and L. Schneider, "Euclidean affine functions and their application to calendar algorithms", 2022:
+        // years begin in March, and divisions of 32 bits are multiplications.
         let days = days.clamp(Self::MIN_DAYS, Self::MAX_DAYS) + EPOCH_FROM_MARCH_OF_YEAR_0;
         let quarters = 4 * days as u32 + 3;
         let (century, day_of_century) = (quarters / 146_097, quarters % 146_097 / 4);
@@ -59,13 +59,13 @@ fn is_leap(year: u32) -> bool {
     (year & 3 == 0) & ((!year.is_multiple_of(25)) | (year & 15 == 0))
 }
 
-/// How many days the months have, in common and in leap years; the month 0 has none.
+/// The number of days of each month, in common and in leap years; month 0 has none.
 const LENGTHS: [[u32; 13]; 2] = [
     [0, 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31],
     [0, 31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31],
 ];
 
-/// How many days of the year are before the months.
+/// The number of days of the year before each month.
 const BEFORE: [[u32; 13]; 2] = {
     let mut before = [[0; 13]; 2];
     let mut month = 1;
@@ -77,7 +77,7 @@ const BEFORE: [[u32; 13]; 2] = {
     before
 };
 
-/// How many days the month has; 0 for a month beyond 1 to 12.
+/// The number of days of a month; 0 for months outside 1 to 12.
 pub(super) fn days_in_month(year: u32, month: u32) -> u32 {
     LENGTHS[usize::from(is_leap(year))].get(month as usize).copied().unwrap_or_default()
 }

@@ -1,7 +1,7 @@
-//! The digits of short numbers, all at once: no loop runs as often as a number has digits, which differs
-//! from row to row and is hard to predict.
+//! Writes the digits of short numbers without a loop over them. The number of digits differs from row to row, so the
+//! end of such a loop is hard to predict.
 
-/// Appends an integer.
+/// Appends an integer in decimal digits.
 #[inline]
 pub fn write_int(int: i64, out: &mut Vec<u8>) {
     if int < 0 {
@@ -21,8 +21,8 @@ pub fn write_int(int: i64, out: &mut Vec<u8>) {
     }
 }
 
-/// Appends a number with a point before its last `places` digits. Says whether it did: numbers of more than
-/// 15 digits, zeros behind the point included, are for others.
+/// Appends a number with a point before its last `places` digits. Returns false and writes nothing if the number has
+/// more than 15 digits, including leading zeros after the point.
 #[inline]
 pub(super) fn write_fixed(number: u64, places: u32, out: &mut Vec<u8>) -> bool {
     if number >= 1_000_000_000_000_000 || !(1..=14).contains(&places) {
@@ -30,7 +30,7 @@ pub(super) fn write_fixed(number: u64, places: u32, out: &mut Vec<u8>) -> bool {
     }
     let (high, low) = (number / 100_000_000, number % 100_000_000);
     let digits = u128::from(eight(high as u32)) | u128::from(eight(low as u32)) << 64;
-    // One digit stays before the point. The first of the sixteen is always zero and gives it room.
+    // One digit stays before the point. The first of the sixteen digits is always zero, so the point has room.
     let zeros = (digits.trailing_zeros() / 8).min(15 - places);
     let text = (digits | u128::from_ne_bytes([b'0'; 16])) >> (8 * zeros);
     let before = 8 * (16 - zeros - places);
@@ -42,13 +42,13 @@ pub(super) fn write_fixed(number: u64, places: u32, out: &mut Vec<u8>) -> bool {
     true
 }
 
-/// The digits of a number below 10⁸, each in a byte, the first in the lowest.
+/// The digits of a number below 10⁸, one per byte, with the first in the lowest byte.
 #[inline(always)]
 fn eight(number: u32) -> u64 {
     const HUNDREDS: u64 = 0x0000_007f_0000_007f;
     const TENS: u64 = 0x000f_000f_000f_000f;
-    // Two numbers of four digits, then four of two, then eight digits. Multiplication by 10486 / 2²⁰ and by
-    // 103 / 2¹⁰ divides numbers as short as these by 100 and by 10.
+    // Splits the number into two of four digits, then four of two, then eight digits. Multiplication by 10486 / 2²⁰
+    // and by 103 / 2¹⁰ divides numbers as short as these by 100 and by 10.
     let fours = u64::from(number / 10_000) | u64::from(number % 10_000) << 32;
     let high = ((fours * 10_486) >> 20) & HUNDREDS;
     let twos = high | (fours - 100 * high) << 16;

@@ -1,4 +1,4 @@
-//! LIKE patterns.
+//! LIKE patterns: compilation and matching.
 
 use memchr::memmem::Finder;
 
@@ -8,40 +8,40 @@ use crate::error::{Result, SelectError, SelectErrorCode as Code};
 
 /// A compiled LIKE pattern: `%` matches any text, `_` any character.
 ///
-/// Matching never backtracks over a `%`: the parts between them are found one after the other,
-/// each as early as possible, which is enough to find a match if there is one.
+/// Matching does not backtrack over a `%`. The parts between them are found one after the other, each as early as
+/// possible, which finds a match if there is one.
 #[derive(Debug, Clone)]
 pub struct LikePattern(Shape);
 
 #[derive(Debug, Clone)]
 enum Shape {
-    /// No wildcard.
+    /// A pattern without wildcards.
     Exact(Vec<u8>),
-    /// `text%`
+    /// A pattern `text%`.
     Prefix(Vec<u8>),
-    /// `%text`
+    /// A pattern `%text`.
     Suffix(Vec<u8>),
-    /// `%text%`; the empty text is in everything.
+    /// A pattern `%text%`.
     Contains(Box<Finder<'static>>),
-    /// No `%`, but `_`.
+    /// A pattern with `_` and without `%`.
     Whole(Part),
-    /// `first%middle%…%last`
+    /// A pattern `first%middle%…%last`.
     Parts { first: Part, middle: Vec<Part>, last: Part },
 }
 
-/// What stands between two `%`.
+/// The part of a pattern between two `%`.
 #[derive(Debug, Clone)]
 struct Part {
     atoms: Vec<Atom>,
     search: Search,
 }
 
-/// How a part is looked for.
+/// The method of searching for a part.
 #[derive(Debug, Clone)]
 enum Search {
-    /// It has no `_`.
+    /// A substring search, for a part without `_`.
     Text(Box<Finder<'static>>),
-    /// It is so short that it is tried everywhere.
+    /// A test at every position, for a short part.
     Everywhere,
     Gaps(ShiftAnd),
 }
@@ -57,8 +57,8 @@ impl LikePattern {
     ///
     /// # Errors
     ///
-    /// `EvaluatorLikePatternInvalidEscapeSequence` if `escape` is not one character, or stands
-    /// before another character or at the end.
+    /// `EvaluatorLikePatternInvalidEscapeSequence` if `escape` is not one character, or if it stands before any other
+    /// character or at the end.
     pub fn compile(pattern: &str, escape: Option<&str>) -> Result<Self> {
         let escape = escape.map(single_char).transpose()?;
         let mut parts = vec![Vec::new()];
@@ -83,15 +83,17 @@ impl LikePattern {
         Ok(Self(Shape::new(parts)))
     }
 
-    /// Whether the text matches as a whole.
+    /// Returns true if the whole text matches.
     #[must_use]
     #[inline]
     pub fn matches(&self, text: &[u8]) -> bool {
         self.matches_unless(text, &|| false)
     }
 
-    /// The same, but gives up, with either result, when it is told to stop. A pattern with `_` may take time
-    /// proportional to its own length and the text's, which may both be long.
+    /// Like [`Self::matches`], but ends early, with an arbitrary result, when `stop` returns true.
+    ///
+    /// A pattern with `_` may take time proportional to the product of its own length and the text's, both of which
+    /// may be long.
     #[must_use]
     #[inline]
     pub fn matches_unless(&self, text: &[u8], stop: &dyn Fn() -> bool) -> bool {
@@ -105,7 +107,7 @@ impl LikePattern {
         }
     }
 
-    /// The text that every match begins with, possibly empty.
+    /// The text that every match begins with; it may be empty.
     #[must_use]
     pub fn prefix(&self) -> &[u8] {
         match &self.0 {
@@ -142,7 +144,7 @@ fn push(atoms: &mut Vec<Atom>, c: char) {
     }
 }
 
-/// The text of a part that has no `_`.
+/// The text of a part without `_`; `None` for other parts.
 fn plain(atoms: &[Atom]) -> Option<&[u8]> {
     match atoms {
         [] => Some(b""),
@@ -161,7 +163,7 @@ impl Shape {
             };
         }
         let first = parts.remove(0);
-        // `%%` is `%`.
+        // `%%` equals `%`.
         parts.retain(|atoms| !atoms.is_empty());
         match (plain(&first), &parts[..], plain(&last)) {
             (Some(b""), [], Some(b"")) => return Self::Prefix(Vec::new()),
@@ -199,7 +201,7 @@ fn match_parts(
 
 impl Part {
     fn new(atoms: Vec<Atom>) -> Self {
-        /// So few bytes and gaps are tried everywhere.
+        /// The largest number of bytes and `_` in a part that is tested at every position.
         const FEW: usize = 8;
         let search = if let Some(text) = plain(&atoms) {
             Search::Text(Box::new(Finder::new(text).into_owned()))
@@ -219,7 +221,7 @@ impl Part {
         Self { atoms, search }
     }
 
-    /// Where the part ends if the text begins with it.
+    /// The length of the match if the text begins with the part.
     fn match_start(&self, text: &[u8]) -> Option<usize> {
         let mut at = 0;
         for atom in &self.atoms {
@@ -231,7 +233,7 @@ impl Part {
         Some(at)
     }
 
-    /// Whether the text ends with the part.
+    /// Returns true if the text ends with the part.
     fn match_end(&self, text: &[u8]) -> bool {
         let mut end = text.len();
         for atom in self.atoms.iter().rev() {
@@ -245,7 +247,7 @@ impl Part {
         true
     }
 
-    /// Where the part's first occurrence ends.
+    /// The end of the part's first occurrence.
     fn find(&self, text: &[u8], stop: &dyn Fn() -> bool) -> Option<usize> {
         match &self.search {
             Search::Text(finder) => finder.find(text).map(|at| at + finder.needle().len()),
@@ -258,7 +260,7 @@ impl Part {
     }
 }
 
-/// How many bytes the first character has.
+/// The number of bytes of the first character.
 fn char_length_at(text: &[u8]) -> Option<usize> {
     let rest = text.get(1..)?;
     Some(1 + rest.iter().take_while(|byte| !starts_char(**byte)).count())
@@ -269,7 +271,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// LIKE by its definition, for comparison.
+    /// LIKE by its definition, for comparison with the compiled pattern.
     fn naive(pattern: &[char], text: &[char]) -> bool {
         match pattern {
             [] => text.is_empty(),
@@ -319,7 +321,7 @@ mod tests {
     fn a_long_search_can_be_stopped() {
         let part = "a_a".repeat(4000);
         let pattern = LikePattern::compile(&format!("%{part}%"), None).unwrap();
-        // What makes it match is at its end.
+        // The match is at the end of the text.
         let text = format!("{}{part}", "a".repeat(5000) + &"b".repeat(500_000));
         let asked = std::cell::Cell::new(0);
         let ask = |most: usize| {

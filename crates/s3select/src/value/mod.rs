@@ -1,8 +1,8 @@
-//! Values and the semantics of operators.
+//! The values of the dialect and the semantics of its operators and functions.
 //!
-//! `int` (64 bits, checked) and `decimal` (38 digits, rounded only beyond them) combine to `decimal`; an
-//! operation with a `float` gives a `float`. Text and numbers only meet in comparisons, where the
-//! number is compared by its text, because that is how the service treats CSV fields without a CAST.
+//! `int` (64 bits, checked) and `decimal` (38 digits, rounded only beyond them) combine to `decimal`; an operation
+//! with a `float` gives a `float`. Text and numbers meet only in comparisons, where the text of the number is
+//! compared. The service treats CSV fields without a CAST in this way.
 
 pub mod arithmetic;
 mod bloom;
@@ -36,36 +36,36 @@ pub use write::{write_float, write_json_string};
 /// `==` compares the representation, for tests; the dialect's `=` is [`compare`].
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
-    /// There is no such field.
+    /// An absent field.
     Missing,
-    /// There is a field without a value.
+    /// A field without a value.
     Null,
-    /// `bool`
+    /// `bool`: TRUE or FALSE
     Bool(bool),
-    /// `int`
+    /// `int`: 64 bits, signed
     Int(i64),
-    /// `float`
+    /// `float`: an IEEE 754 double
     Float(f64),
-    /// `decimal`
+    /// `decimal`: up to 38 digits
     Decimal(Decimal),
-    /// `string`
+    /// `string`: text in UTF-8
     String(String),
-    /// `timestamp`
+    /// `timestamp`: a point in time
     Timestamp(Timestamp),
-    /// A JSON array or a Parquet list. Clones share it, so a statement may name it often.
+    /// A JSON array or a Parquet list. Clones share the elements, so a statement can use it often.
     List(Arc<[Value]>),
-    /// A JSON object or a Parquet group: fields in order, names possibly repeated.
+    /// A JSON object or a Parquet group: fields in order; names may repeat.
     Struct(Arc<[(String, Value)]>),
 }
 
 impl Value {
-    /// Whether it is NULL or MISSING, which `IS NULL` does not tell apart.
+    /// Returns true if the value is NULL or MISSING, between which `IS NULL` does not distinguish.
     #[must_use]
     pub fn is_null(&self) -> bool {
         matches!(self, Self::Missing | Self::Null)
     }
 
-    /// The number as an `int`, if it is a number without a fraction that fits 64 bits.
+    /// The value as an `int`, if it is a number without a fraction that fits 64 bits.
     #[must_use]
     pub fn as_whole(&self) -> Option<i64> {
         match self {
@@ -79,7 +79,7 @@ impl Value {
         }
     }
 
-    /// The name of its type, for messages.
+    /// The name of the value's type, for messages.
     #[must_use]
     pub fn type_name(&self) -> &'static str {
         match self {
@@ -97,11 +97,11 @@ impl Value {
     }
 }
 
-/// Compares two values as `=` and `<` do; `None` is UNKNOWN.
+/// Compares two values like `=` and `<`; `None` is UNKNOWN.
 ///
-/// NULL and MISSING are comparable with nothing. Numbers compare by value, through `float` if one
-/// of them is one. Text compares bytewise, with a number by the number's text. Other values of
-/// different types are not comparable, and neither are lists and structs.
+/// NULL and MISSING are not comparable with anything. Numbers compare by value, through `float` if one of them is
+/// one. Text compares bytewise; with a number it compares with the number's text. Other values of different types are
+/// not comparable, and neither are lists and structs.
 #[must_use]
 pub fn compare(left: &Value, right: &Value) -> Option<Ordering> {
     use Value::{Bool, Decimal as Dec, Float, Int, String, Timestamp as Time};
@@ -126,9 +126,10 @@ pub fn compare(left: &Value, right: &Value) -> Option<Ordering> {
     })
 }
 
-/// Whether two values are the same, as NULLIF sees it: two values without one, two that are equal
-/// and of comparable types, lists of the same elements, structs of the same fields in any order.
-/// Unlike for `=`, text is never the same as a number.
+/// Returns true if NULLIF treats the two values as the same.
+///
+/// This holds for two values that are NULL or MISSING, for equal values of comparable types, for lists of the same
+/// elements, and for structs of the same fields in any order. Unlike with `=`, text is never the same as a number.
 #[must_use]
 pub fn is_same(left: &Value, right: &Value) -> bool {
     use Value::{Decimal as Dec, Float, Int, List, String, Struct};
@@ -145,15 +146,14 @@ pub fn is_same(left: &Value, right: &Value) -> bool {
     }
 }
 
-/// The fields in the order of their names, those of one name in their own order.
+/// The fields sorted by name; fields of the same name keep their order.
 fn by_name(fields: &[(String, Value)]) -> Vec<&(String, Value)> {
     let mut sorted: Vec<_> = fields.iter().collect();
     sorted.sort_by(|a, b| a.0.cmp(&b.0));
     sorted
 }
 
-/// Compares two floats: NaN is greater than every number and -NaN less, both equal themselves, and
-/// -0.0 equals 0.0.
+/// Compares two floats. NaN is greater than every number and -NaN less, each equals itself, and -0.0 equals 0.0.
 #[must_use]
 #[inline]
 pub fn compare_floats(a: f64, b: f64) -> Ordering {

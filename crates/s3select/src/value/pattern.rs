@@ -1,9 +1,9 @@
-//! The patterns of TO_STRING.
+//! The timestamp patterns of TO_STRING.
 
 use super::timestamp::{Fields, Timestamp, push_padded};
 use crate::error::{Result, SelectError, SelectErrorCode as Code};
 
-/// A compiled pattern such as `MMMM d, y`.
+/// A compiled timestamp pattern such as `MMMM d, y`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TimestampPattern {
     tokens: Vec<Token>,
@@ -17,12 +17,12 @@ enum Token {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Symbol {
-    /// Full year, padded to the width.
+    /// The full year, padded to the width.
     Year(usize),
     YearOfCentury,
-    /// Padded to the width.
+    /// The month as a number, padded to the width.
     Month(usize),
-    /// The first letters of the name.
+    /// The first letters of the month's name.
     MonthName(usize),
     Day(usize),
     AmPm,
@@ -30,10 +30,10 @@ enum Symbol {
     Hour24(usize),
     Minute(usize),
     Second(usize),
-    /// This many digits of the fraction of the second.
+    /// The given number of digits of the fraction of the second.
     Fraction(usize),
     Nanos,
-    /// `width` is the number of letters; with `zulu`, `Z` stands for no offset.
+    /// The offset from UTC. `width` is the number of letters; with `zulu`, an offset of zero is written as `Z`.
     Offset {
         width: usize,
         zulu: bool,
@@ -56,14 +56,14 @@ const MONTHS: [&str; 12] = [
 ];
 
 impl TimestampPattern {
-    /// Compiles a pattern: letters are symbols, `'…'` is literal text (`''` a quote), everything
-    /// else stands for itself.
+    /// Compiles a pattern: letters are symbols, `'…'` is literal text (`''` is a quote), and all other characters are
+    /// literal.
     ///
     /// # Errors
     ///
-    /// `EvaluatorInvalidTimestampFormatPatternSymbol` for an unknown letter, `…Token` for a wrong
-    /// number of them, `EvaluatorUnterminatedTimestampFormatPatternToken` for an open quote,
-    /// `EvaluatorTimestampFormatPatternHourClockAmPmMismatch` if only one of `h` and `a` is there.
+    /// `EvaluatorInvalidTimestampFormatPatternSymbol` for an unknown letter, `…Token` for a wrong number of letters,
+    /// `EvaluatorUnterminatedTimestampFormatPatternToken` for an open quote,
+    /// `EvaluatorTimestampFormatPatternHourClockAmPmMismatch` if only one of `h` and `a` is present.
     pub fn compile(pattern: &str) -> Result<Self> {
         let mut tokens = Vec::new();
         let mut rest = pattern;
@@ -94,7 +94,7 @@ impl TimestampPattern {
         Ok(Self { tokens })
     }
 
-    /// Appends the timestamp in this form.
+    /// Appends the timestamp in the form of the pattern.
     pub fn write(&self, time: Timestamp, out: &mut Vec<u8>) {
         let fields = time.fields();
         for token in &self.tokens {

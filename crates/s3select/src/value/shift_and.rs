@@ -1,38 +1,39 @@
-//! Finds a text in which some characters may be any.
+//! Searches for a text with wildcards for single characters.
 
 use memchr::memmem::Finder;
 
 use super::text::starts_char;
 
-/// So many words are computed before it is asked whether to stop: some milliseconds.
+/// The number of words of state that are computed between two calls of `stop`: some milliseconds.
 const ASKED: usize = 1 << 22;
 
-/// Finds the first occurrence of a sequence of bytes and of characters that may be any, in time
-/// proportional to the text's length times the sequence's length / 64 (the algorithm is Shift-And,
-/// by Baeza-Yates and Gonnet): bit `i` of the state says that the text read so far ends with the
-/// first `i + 1` elements.
+/// Finds the first occurrence of a sequence of bytes and single-character wildcards.
+///
+/// The time is proportional to the text's length times the sequence's length / 64. The algorithm is Shift-And, by
+/// Baeza-Yates and Gonnet: bit `i` of the state is set if the text so far ends with the first `i + 1` elements.
 #[derive(Debug, Clone)]
 pub(super) struct ShiftAnd {
-    /// What is the longest without a gap; most texts do not hold it.
+    /// A search for the longest run of bytes without a wildcard, which most texts do not contain.
     longest: Box<Finder<'static>>,
-    /// 64-bit words of the state.
+    /// The number of 64-bit words of the state.
     words: usize,
-    /// For each byte, which row of `masks` says where it may stand.
+    /// For each byte, the index of the row of `masks` with the places where it may occur.
     rows: Box<[u16; 256]>,
-    /// Rows of `words` words.
+    /// The masks, in rows of `words` words.
     masks: Vec<u64>,
-    /// The elements that stand for any character.
+    /// The mask of the wildcards.
     any: Vec<u64>,
-    /// The bit of the last element in the last word.
+    /// The mask of the last element in the last word.
     last: u64,
 }
 
 impl ShiftAnd {
-    /// `None` in the sequence stands for any character; it must not be empty.
+    /// Compiles a sequence in which `None` is a wildcard. It must not be empty.
     pub(super) fn new(sequence: &[Option<u8>]) -> Self {
         let words = sequence.len().div_ceil(64);
         let mut any = vec![0_u64; words];
-        // Bytes that the sequence does not name: those that continue a character, and the others.
+        // The first two rows are for bytes that the sequence does not contain: bytes that continue a character, and
+        // all others.
         let mut masks = vec![0_u64; 2 * words];
         let mut rows = Box::new(std::array::from_fn(|byte| u16::from(starts_char(byte as u8))));
         for (i, element) in sequence.iter().enumerate() {
@@ -68,7 +69,7 @@ impl ShiftAnd {
         }
     }
 
-    /// Where the first occurrence ends; `None` also when told to stop.
+    /// The end of the first occurrence. Returns `None` also if `stop` returns true.
     pub(super) fn find(&self, text: &[u8], stop: &dyn Fn() -> bool) -> Option<usize> {
         self.longest.find(text)?;
         let mut state = vec![0_u64; self.words];
@@ -83,7 +84,7 @@ impl ShiftAnd {
             }
             let row = usize::from(self.rows[usize::from(*byte)]);
             let masks = &self.masks[row * self.words..][..self.words];
-            // A character that may be any goes on while its bytes do.
+            // A wildcard matches all bytes of its character.
             let goes_on = if starts_char(*byte) { 0 } else { u64::MAX };
             let mut carry = 1;
             for ((state, mask), any) in state.iter_mut().zip(masks).zip(&self.any) {

@@ -1,13 +1,13 @@
 //! The string functions, on UTF-8 bytes.
 //!
-//! Positions and lengths count characters (code points). Bytes that are not UTF-8 do no harm: a
-//! character then begins at every byte that does not continue one.
+//! Positions and lengths count characters (code points). In text that is not UTF-8, a character begins at every byte
+//! that does not continue one.
 
 use std::borrow::Cow;
 
 use crate::error::{Result, SelectError, SelectErrorCode as Code};
 
-/// CHAR_LENGTH: how many characters there are.
+/// CHAR_LENGTH: the number of characters.
 #[must_use]
 #[inline]
 pub fn char_length(text: &[u8]) -> i64 {
@@ -32,11 +32,11 @@ pub fn substring(text: &[u8], start: i64, length: Option<i64>) -> Result<&[u8]> 
     Ok(&rest[..nth_char(rest, take)])
 }
 
-/// How many characters SUBSTRING skips, and how many it then takes at most.
+/// The number of characters that SUBSTRING skips, and the largest number that it then takes.
 ///
 /// # Errors
 ///
-/// As [`substring`].
+/// In the cases of [`substring`].
 #[inline]
 pub fn substring_window(start: i64, length: Option<i64>) -> Result<(usize, usize)> {
     let first = start.max(1);
@@ -52,9 +52,9 @@ pub fn substring_window(start: i64, length: Option<i64>) -> Result<(usize, usize
     Ok((skip, usize::try_from(end.saturating_sub(first)).unwrap_or(0)))
 }
 
-/// Where the character after the first `n` begins.
+/// The offset of the character after the first `n`.
 fn nth_char(text: &[u8], n: usize) -> usize {
-    // There are no more characters than bytes.
+    // The text has at most as many characters as bytes.
     if n >= text.len() {
         return text.len();
     }
@@ -67,13 +67,13 @@ pub(super) fn starts_char(byte: u8) -> bool {
     byte & 0xC0 != 0x80
 }
 
-/// LOWER. What is not UTF-8 stays as it is.
+/// LOWER: the text in lower case. Text that is not UTF-8 is returned unchanged.
 #[must_use]
 pub fn lower(text: &[u8]) -> Cow<'_, [u8]> {
     change_case(text, u8::is_ascii_uppercase, <[u8]>::to_ascii_lowercase, str::to_lowercase)
 }
 
-/// UPPER. What is not UTF-8 stays as it is.
+/// UPPER: the text in upper case. Text that is not UTF-8 is returned unchanged.
 #[must_use]
 pub fn upper(text: &[u8]) -> Cow<'_, [u8]> {
     change_case(text, u8::is_ascii_lowercase, <[u8]>::to_ascii_uppercase, str::to_uppercase)

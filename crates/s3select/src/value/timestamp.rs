@@ -1,4 +1,4 @@
-//! Points in time as the dialect knows them: Ion timestamps, with a precision and an offset.
+//! Points in time in the dialect: Ion timestamps, with a precision and an offset.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -9,11 +9,10 @@ use crate::dialect::ast::DatePart;
 const SECONDS_PER_DAY: i64 = 86_400;
 const UNKNOWN_OFFSET: i16 = i16::MIN;
 
-/// A point in time between the years 1 and 9999, to the nanosecond: digits of a text behind the
-/// ninth are cut off.
+/// A point in time between the years 1 and 9999, to the nanosecond. Further digits of a text are cut off.
 ///
-/// It remembers how precisely it was given and in which offset from UTC, and prints that way.
-/// `==` compares the representation; use [`Timestamp::compare`] for the point in time.
+/// The timestamp keeps the precision and the offset from UTC of its source, and prints with them. `==` compares the
+/// representation; use [`Timestamp::compare`] for the point in time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Timestamp {
     // Invariants: the year, in the offset, is 1..=9999; nanos < 10^9; |offset| < 24 h or unknown,
@@ -24,36 +23,36 @@ pub struct Timestamp {
     precision: Precision,
 }
 
-/// How precisely a timestamp was given.
+/// The precision of a timestamp.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Precision {
-    /// `2010T`
+    /// A year, as in `2010T`.
     Year,
-    /// `2010-02T`
+    /// A month, as in `2010-02T`.
     Month,
-    /// `2010-02-03`
+    /// A day, as in `2010-02-03`.
     Day,
-    /// `2010-02-03T04:05Z`
+    /// A minute, as in `2010-02-03T04:05Z`.
     Minute,
-    /// `2010-02-03T04:05:06Z`
+    /// A second, as in `2010-02-03T04:05:06Z`.
     Second,
-    /// This many digits behind the seconds, 1 to 9.
+    /// The given number of digits after the seconds, 1 to 9.
     Fraction(u8),
 }
 
 impl Timestamp {
-    /// 1970-01-01.
+    /// The day 1970-01-01.
     pub const EPOCH: Self =
         Self { seconds: 0, nanos: 0, offset: UNKNOWN_OFFSET, precision: Precision::Day };
 
-    /// Midnight, UTC, of a day counted from 1970-01-01; `None` beyond the years 1 to 9999.
+    /// The day `days` after 1970-01-01, which begins at midnight UTC; `None` beyond the years 1 to 9999.
     #[must_use]
     pub fn from_days(days: i64) -> Option<Self> {
         Self::from_seconds(days.checked_mul(SECONDS_PER_DAY)?, 0, None, Precision::Day)
     }
 
-    /// A point in time in nanoseconds since 1970-01-01T00:00Z, seen from UTC, with `digits` (0 to
-    /// 9) printed behind the seconds; `None` beyond the years 1 to 9999.
+    /// A point in time in nanoseconds since 1970-01-01T00:00Z, in UTC, printed with `digits` (0 to 9) digits after
+    /// the seconds. `None` beyond the years 1 to 9999.
     #[must_use]
     pub fn from_nanos(nanos: i128, digits: u8) -> Option<Self> {
         let seconds = i64::try_from(nanos.div_euclid(1_000_000_000)).ok()?;
@@ -75,8 +74,8 @@ impl Timestamp {
         (Civil::MIN_DAYS..=Civil::MAX_DAYS).contains(&days).then_some(timestamp)
     }
 
-    /// Reads a date `YYYY-MM-DD`, an Ion timestamp, or an Ion timestamp with a space for its `T`,
-    /// without surrounding space. A time needs an offset. `None` if it is anything else.
+    /// Parses a date `YYYY-MM-DD`, an Ion timestamp, or an Ion timestamp with a space instead of the `T`, without
+    /// surrounding whitespace. A time needs an offset. Returns `None` for any other text.
     #[must_use]
     #[inline]
     pub fn parse(text: &[u8]) -> Option<Self> {
@@ -86,14 +85,14 @@ impl Timestamp {
         Self::parse_long(text, false)
     }
 
-    /// Reads what can stand in backticks in a statement: what [`Timestamp::parse`] reads, and a
-    /// time without an offset, whose offset is then unknown.
+    /// Parses the text between backticks in a statement: the text that [`Timestamp::parse`] accepts, or a time
+    /// without an offset, whose offset is then unknown.
     #[must_use]
     pub fn parse_literal(text: &[u8]) -> Option<Self> {
         Self::parse(text).or_else(|| Self::parse_long(text, true))
     }
 
-    /// Reads a date `YYYY-MM-DD`.
+    /// Parses a date `YYYY-MM-DD`.
     #[must_use]
     #[inline]
     pub fn parse_date(text: &[u8; 10]) -> Option<Self> {
@@ -154,14 +153,14 @@ impl Timestamp {
         Self::from_seconds(seconds, nanos, offset, precision)
     }
 
-    /// Compares the points in time, whatever their precision and offset.
+    /// Compares the points in time; precision and offset do not matter.
     #[must_use]
     #[inline]
     pub fn compare(self, other: Self) -> Ordering {
         (self.seconds, self.nanos).cmp(&(other.seconds, other.nanos))
     }
 
-    /// Nanoseconds since 1970-01-01T00:00Z.
+    /// The nanoseconds since 1970-01-01T00:00Z.
     #[must_use]
     pub fn nanos(self) -> i128 {
         i128::from(self.seconds) * 1_000_000_000 + i128::from(self.nanos)
@@ -173,7 +172,7 @@ impl Timestamp {
         (self.offset != UNKNOWN_OFFSET).then_some(self.offset)
     }
 
-    /// How precisely it was given.
+    /// The precision with which the timestamp was given.
     #[must_use]
     pub fn precision(self) -> Precision {
         self.precision
@@ -183,7 +182,7 @@ impl Timestamp {
         self.seconds + i64::from(self.offset().unwrap_or(0)) * 60
     }
 
-    /// The parts as a clock and a calendar in its offset show them.
+    /// The parts of the timestamp in its own offset.
     #[must_use]
     pub fn fields(self) -> Fields {
         let local = self.local_seconds();
@@ -198,7 +197,7 @@ impl Timestamp {
         }
     }
 
-    /// EXTRACT: one part, in its own offset; the parts of an unknown offset are 0.
+    /// EXTRACT: one part, in the timestamp's own offset. The parts of an unknown offset are 0.
     #[must_use]
     pub fn extract(self, part: DatePart) -> i64 {
         let fields = self.fields();
@@ -215,9 +214,10 @@ impl Timestamp {
         }
     }
 
-    /// DATE_ADD: `quantity` of `part` later. A month too short for the day gives its last day.
-    /// The result is at least as precise as the part. `None` for a part that cannot be added and
-    /// beyond the years 1 to 9999.
+    /// DATE_ADD: the timestamp plus `quantity` of `part`.
+    ///
+    /// If the month is too short for the day, the result is its last day. The result is at least as precise as the
+    /// part. Returns `None` for a part that cannot be added, and beyond the years 1 to 9999.
     #[must_use]
     pub fn add(self, part: DatePart, quantity: i64) -> Option<Self> {
         let (unit, precision) = match part {
@@ -230,7 +230,7 @@ impl Timestamp {
             DatePart::TimezoneHour | DatePart::TimezoneMinute => return None,
         };
         let seconds = self.seconds.checked_add(quantity.checked_mul(unit)?)?;
-        // Far beyond the years 1 to 9999, and so far from overflow in what follows.
+        // This is far beyond the years 1 to 9999. The check also excludes overflow in the following computation.
         if seconds.unsigned_abs() > 1 << 40 {
             return None;
         }
@@ -251,9 +251,10 @@ impl Timestamp {
         Self::from_seconds(seconds, self.nanos, self.offset(), self.precision.max(precision))
     }
 
-    /// DATE_DIFF: how many whole `part`s lie between `self` and `later`, negative if `later` is
-    /// earlier. Years and months are whole by the calendar dates in each one's own offset; a day
-    /// is 24 hours. `None` for the parts of an offset.
+    /// DATE_DIFF: the number of whole `part`s between `self` and `later`, negative if `later` is earlier.
+    ///
+    /// Years and months are counted by the calendar dates in each timestamp's own offset; a day is 24 hours. Returns
+    /// `None` for the parts of an offset.
     #[must_use]
     pub fn difference(self, later: Self, part: DatePart) -> Option<i64> {
         let unit = match part {
@@ -281,7 +282,7 @@ impl Timestamp {
         }
     }
 
-    /// Appends the Ion text: as precise as it was given, in its offset.
+    /// Appends the timestamp as Ion text, with its precision and in its offset.
     pub fn write(self, out: &mut Vec<u8>) {
         if self.precision == Precision::Day {
             let date = Civil::from_days(self.seconds.div_euclid(SECONDS_PER_DAY));
@@ -355,7 +356,7 @@ pub(super) fn push_padded(out: &mut Vec<u8>, number: u32, width: usize) {
     out.extend_from_slice(digits);
 }
 
-/// Days since 1970-01-01 of `YYYY-MM-DD`, all digits at once.
+/// The days since 1970-01-01 of `YYYY-MM-DD`, computed from all digits at once.
 #[inline]
 fn parse_days(text: &[u8; 10]) -> Option<i64> {
     const DASHES: u64 = 0xff00_00ff_0000_0000;
@@ -365,7 +366,7 @@ fn parse_days(text: &[u8; 10]) -> Option<i64> {
         return None;
     }
     let digits = u64::from_le_bytes([y1, y2, y3, y4, m1, m2, d1, d2]) ^ 0x3030_3030_3030_3030;
-    // A byte above 9 reaches its highest bit, and none below that carries into the next.
+    // A byte above 9 sets its highest bit, and no smaller byte carries into the next.
     let beyond = digits | digits.wrapping_add(0x7676_7676_7676_7676);
     if beyond & 0x8080_8080_8080_8080 != 0 {
         return None;
@@ -388,7 +389,7 @@ fn digits(text: &[u8]) -> Option<u32> {
     Some(number)
 }
 
-/// `hh:mm` as minutes, and what follows.
+/// Parses `hh:mm` as minutes, and returns the rest of the text.
 fn parse_clock(text: &[u8]) -> Option<(i16, &[u8])> {
     let [h1, h2, b':', m1, m2, rest @ ..] = text else { return None };
     let hour = digits(&[*h1, *h2]).filter(|h| *h < 24)?;
@@ -396,7 +397,7 @@ fn parse_clock(text: &[u8]) -> Option<(i16, &[u8])> {
     Some(((hour * 60 + minute) as i16, rest))
 }
 
-/// Digits behind the seconds as nanoseconds; what is finer is cut off.
+/// Parses the digits after the seconds as nanoseconds; further digits are cut off.
 fn parse_fraction(text: &[u8]) -> Option<u32> {
     if text.is_empty() {
         return None;

@@ -1,22 +1,22 @@
-//! TRIM.
+//! The TRIM function.
 
 use super::text::starts_char;
 use crate::dialect::ast::TrimSide;
 
-/// The characters that TRIM takes away, found in a time that does not depend on how many they are.
+/// The set of characters that TRIM removes, with a fast lookup for any number of them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TrimSet {
-    /// A bit for each character of ASCII.
+    /// A bit mask of the ASCII characters.
     ascii: u128,
-    /// The others, ascending.
+    /// The other characters, in ascending order.
     others: Vec<char>,
 }
 
 impl TrimSet {
-    /// The one of a TRIM that names none.
+    /// The set of a TRIM without characters: the space.
     pub const SPACE: Self = Self { ascii: 1 << b' ', others: Vec::new() };
 
-    /// The characters of a text.
+    /// The set of the characters in a text.
     #[must_use]
     pub fn new(chars: &str) -> Self {
         let mut set = Self::default();
@@ -31,7 +31,7 @@ impl TrimSet {
         set
     }
 
-    /// A text without these characters at the chosen ends. What is not UTF-8 stays.
+    /// The text without these characters at the chosen ends. Bytes that are not UTF-8 stay.
     #[must_use]
     pub fn trim<'a>(&self, text: &'a [u8], side: TrimSide) -> &'a [u8] {
         let mut text = text;
@@ -94,8 +94,8 @@ mod tests {
         check("\0\u{7f}a\u{80}", TrimSide::Both, &set("\u{80}\u{7f}\0"), "a");
     }
 
-    /// A set of two hundred thousand characters of which the text has the last: without an index each
-    /// character of the text would be compared with all of them, which takes minutes.
+    /// A set of two hundred thousand characters, the last of which is in the text. Without an index, each character
+    /// of the text would be compared with all of them, which takes minutes.
     #[test]
     fn a_large_set_costs_no_more_for_each_character() {
         let set: String = ('\u{10000}'..='\u{40000}').chain(['é', 'a']).collect();

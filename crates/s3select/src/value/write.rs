@@ -1,12 +1,12 @@
-//! The text of values, in answers and in CASTs to `string`.
+//! Writes values as text, for answers and for CAST to `string`.
 
 use std::io::Write as _;
 
 use super::{Value, write_int};
 
 impl Value {
-    /// Appends its text as a CSV answer shows it, without quoting: nothing for NULL and MISSING,
-    /// JSON for lists and structs.
+    /// Appends the value's text as in a CSV answer, without quoting: nothing for NULL and MISSING, JSON for lists and
+    /// structs.
     pub fn write(&self, out: &mut Vec<u8>) {
         match self {
             Self::Missing | Self::Null => {}
@@ -21,8 +21,8 @@ impl Value {
         }
     }
 
-    /// Appends it as JSON. Timestamps become strings, NaN and the infinities null; a MISSING field
-    /// of a struct is left out, a MISSING element of a list is null.
+    /// Appends the value as JSON. Timestamps become strings; NaN and the infinities become null. A MISSING field of a
+    /// struct is left out; a MISSING element of a list is null.
     pub fn write_json(&self, out: &mut Vec<u8>) {
         match self {
             Self::Missing | Self::Null => out.extend_from_slice(b"null"),
@@ -67,7 +67,7 @@ pub fn write_float(float: f64, out: &mut Vec<u8>) {
     if float.is_nan() && float.is_sign_negative() {
         out.push(b'-');
     }
-    // Writing to memory does not fail.
+    // Writing to memory cannot fail.
     let _ = write!(out, "{float:?}");
 }
 

@@ -1,4 +1,4 @@
-//! Where aggregates can stand.
+//! Checks the places of aggregates.
 
 use super::error;
 use crate::dialect::ast::{Aggregate, Expr, Projection, Query};
@@ -24,7 +24,7 @@ pub(super) fn check(query: &Query) -> Result<()> {
     Ok(())
 }
 
-/// With GROUP BY, every value is one of a group.
+/// Checks that every value is one of a group if there is a GROUP BY.
 fn check_groups(query: &Query) -> Result<()> {
     if query.group_by.iter().any(has_aggregate) {
         return Err(error(Code::UnsupportedSqlOperation, "GROUP BY takes no aggregates"));

@@ -1,11 +1,11 @@
-//! Which columns there can be.
+//! Checks columns and paths against the format of the object.
 
 use super::error;
 use crate::dialect::ast::{Expr, From, PathStep};
 use crate::error::{Result, SelectErrorCode as Code};
 use crate::request::{FileHeaderInfo, InputFormat};
 
-/// What names refer to.
+/// The context of names: the FROM clause and the format of the object.
 #[derive(Clone, Copy)]
 pub(super) struct Scope<'a> {
     pub(super) from: &'a From,

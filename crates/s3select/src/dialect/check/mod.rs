@@ -1,8 +1,7 @@
-//! What the grammar allows and evaluation does not.
+//! Refuses statements that the grammar allows but that cannot be evaluated.
 //!
-//! Types are checked as far as the statement tells them: literals, casts and most functions have
-//! one, and so has every column of a CSV object, which is text. What only the data can tell is left
-//! to the evaluation.
+//! Types are checked as far as the statement determines them: literals, casts and most functions have a type, and
+//! every column of a CSV object is text. Types that depend on the data are left to the evaluation.
 
 mod aggregates;
 mod columns;
@@ -55,7 +54,7 @@ fn error(code: Code, message: impl Into<std::borrow::Cow<'static, str>>) -> Sele
     SelectError::new(code, message)
 }
 
-/// Calls `f` for the expression and everything in it, from the outside in and from the left.
+/// Calls `f` for the expression and all its operands, from the outside in and from left to right.
 fn visit(expr: &Expr, f: &mut impl FnMut(&Expr) -> Result<()>) -> Result<()> {
     f(expr)?;
     expr.children().into_iter().try_for_each(|child| visit(child, f))

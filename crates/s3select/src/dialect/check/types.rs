@@ -1,4 +1,4 @@
-//! The types that a statement tells by itself.
+//! Checks the types that the statement itself determines.
 
 use super::columns::Scope;
 use super::error;
@@ -7,13 +7,13 @@ use crate::error::{Result, SelectErrorCode as Code};
 use crate::request::InputFormat;
 use crate::value::{BloomFilter, LikePattern, TimestampPattern};
 
-/// What is known of a value's type. NULL and MISSING have every type.
+/// The known type of a value. NULL and MISSING have every type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Known {
     Unknown,
     Bool,
     Int,
-    /// `int`, `float` or `decimal`
+    /// A number of an unknown type: `int`, `float` or `decimal`.
     Number,
     String,
     Timestamp,
@@ -37,7 +37,7 @@ impl Known {
     }
 }
 
-/// What WHERE, AND, OR, NOT and WHEN take.
+/// Checks an expression that must be a condition, for WHERE, AND, OR, NOT and WHEN.
 pub(super) fn check_condition(expr: &Expr, scope: Scope<'_>) -> Result<()> {
     let known = type_of(expr, scope)?;
     if known.may_be(Known::Bool) {
@@ -113,7 +113,7 @@ pub(super) fn type_of(expr: &Expr, scope: Scope<'_>) -> Result<Known> {
     })
 }
 
-/// AND, OR, comparisons and arithmetic. Chains lean left and are walked without recursion.
+/// The type of AND, OR, a comparison or an arithmetic operation. Chains lean left and are walked without recursion.
 fn binary(expr: &Expr, scope: Scope<'_>) -> Result<Known> {
     let mut spine = Vec::new();
     let mut first = expr;
@@ -166,7 +166,7 @@ fn number(expr: &Expr, scope: Scope<'_>) -> Result<Known> {
     Ok(if known == Known::Unknown { Known::Number } else { known })
 }
 
-/// The type that all results share; NULL has every type.
+/// The common type of all results; NULL has every type.
 fn common(results: &[(impl std::borrow::Borrow<Expr>, Known)]) -> Known {
     let null = |expr: &Expr| matches!(expr, Expr::Literal(Literal::Null | Literal::Missing));
     let mut types =

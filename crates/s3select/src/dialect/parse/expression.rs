@@ -1,4 +1,4 @@
-//! Operators, by precedence climbing.
+//! Parses operators by precedence climbing.
 
 use super::super::ast::{BinaryOp, Expr, Function, IsTest, Literal, Name, PathStep, UnaryOp};
 use super::super::keyword::is_reserved;
@@ -7,7 +7,7 @@ use super::{MAX_DEPTH, Parser};
 use crate::error::{Result, SelectErrorCode as Code};
 use crate::value::{Decimal, Timestamp};
 
-/// How tightly an operator binds; a level takes operands of the next one.
+/// The precedence of an operator. The operands of a level are of the next one.
 type Level = u8;
 const OR: Level = 1;
 const AND: Level = 2;
@@ -20,7 +20,7 @@ const IN: Level = 8;
 const SUM: Level = 9;
 const PRODUCT: Level = 10;
 
-/// The longest chain of ANDs or ORs that is built as it is read, leaning left.
+/// The length of the longest chain of ANDs or ORs that becomes a left-leaning tree; longer ones are balanced.
 const LONGEST_CHAIN: usize = 32;
 
 /// A tree and the number of its levels.
@@ -48,7 +48,7 @@ impl Parser<'_> {
         Ok(self.tree(OR)?.expr)
     }
 
-    /// An item of the SELECT list, which may be `name.*` as well.
+    /// Parses an item of the SELECT list, which may also be `name.*`.
     pub(super) fn select_expression(&mut self) -> Result<Expr> {
         let start = self.next;
         if let Some(name) = self.take_path_start() {
@@ -61,7 +61,7 @@ impl Parser<'_> {
         self.expression()
     }
 
-    /// An expression that stands alone: between parentheses, as an argument.
+    /// Parses a complete expression: between parentheses, or as an argument.
     pub(super) fn argument(&mut self) -> Result<Tree> {
         self.tree(OR)
     }
@@ -91,7 +91,7 @@ impl Parser<'_> {
         Ok(left)
     }
 
-    /// The operator ahead, its level, and whether NOT stands before it.
+    /// The next operator, its level, and whether NOT precedes it.
     fn infix(&self) -> Option<(Infix, Level, bool)> {
         let op = match self.peek() {
             Kind::Symbol(symbol) => match symbol {
@@ -129,7 +129,7 @@ impl Parser<'_> {
         Some((Infix::Binary(op.0), op.1, false))
     }
 
-    /// What follows an operator, put together with what stood before it.
+    /// Parses the right side of an operator and combines it with the left side.
     fn right_side(
         &mut self,
         left: Tree,
@@ -200,16 +200,16 @@ impl Parser<'_> {
         Ok(Box::new(tree.expr))
     }
 
-    /// One more level on top of `height`.
+    /// Adds a level on top of `height`.
     pub(super) fn grown(&self, expr: Expr, height: usize) -> Result<Tree> {
-        // The tree is dropped here if it is too high, so it may be one level higher than allowed.
+        // A tree that is too high is dropped here, so it may be one level higher than the limit.
         if height >= MAX_DEPTH {
             return Err(self.too_deep());
         }
         Ok(Tree { expr, height: height + 1 })
     }
 
-    /// `first op … op …` for AND or OR.
+    /// Parses `first op … op …` for AND or OR.
     fn chain(&mut self, first: Tree, op: BinaryOp, level: Level) -> Result<Tree> {
         let keyword = if op == BinaryOp::And { "AND" } else { "OR" };
         let mut height = first.height;
@@ -311,7 +311,7 @@ impl Parser<'_> {
         Ok(Tree::leaf(Expr::Literal(literal)))
     }
 
-    /// `[a, b, …]`
+    /// Parses a list `[a, b, …]`.
     fn list(&mut self) -> Result<Tree> {
         self.advance();
         self.count_operator()?;
@@ -373,7 +373,7 @@ impl Parser<'_> {
         Some(name)
     }
 
-    /// A number with its sign: with an exponent a float, with a point or beyond 64 bits a decimal.
+    /// Parses a number with its sign: with an exponent it is a float, with a point or beyond 64 bits a decimal.
     fn number(&self, text: &str) -> Result<Literal> {
         let parsed = if text.contains(['e', 'E']) {
             text.parse().ok().filter(|float: &f64| float.is_finite()).map(Literal::Float)

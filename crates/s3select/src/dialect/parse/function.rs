@@ -1,4 +1,4 @@
-//! Calls of functions, each in its own syntax.
+//! Parses calls of functions, each in its own syntax.
 
 use super::super::ast::{Aggregate, DatePart, Expr, Function, TrimSide, Type};
 use super::super::keyword::is_reserved;
@@ -8,7 +8,7 @@ use super::expression::Tree;
 use crate::error::{Result, SelectErrorCode as Code};
 use crate::value::decimal::MAX_DIGITS;
 
-/// What a function's name calls for.
+/// The syntax of a function's arguments.
 enum Syntax {
     /// `f(a, b, …)` with this many arguments.
     Plain(Function, std::ops::RangeInclusive<usize>),
@@ -48,7 +48,7 @@ fn syntax(name: &str) -> Option<Syntax> {
 }
 
 impl Parser<'_> {
-    /// A call, if the word ahead begins one.
+    /// Parses a call, if the next word begins one.
     pub(super) fn call(&mut self, name: &str) -> Result<Option<Tree>> {
         let open = *self.ahead(1) == Kind::Symbol(Symbol::LeftParen);
         let bloom = self.extras.bloom && name.eq_ignore_ascii_case("BLOOM_CONTAINS");
@@ -67,7 +67,7 @@ impl Parser<'_> {
                 let what = format!("( was expected after {name}; as a column it needs quotes");
                 return Err(self.error(code, &what));
             }
-            // A keyword before a parenthesis calls nothing.
+            // A keyword before a parenthesis does not call a function.
             (None, true) if !is_keyword_of_expressions(name) => {
                 let what = format!("{name} is not a function of this language");
                 return Err(self.error(Code::UnsupportedFunction, &what));
@@ -122,7 +122,7 @@ impl Parser<'_> {
         Err(self.error(Code::EvaluatorInvalidArguments, &what))
     }
 
-    /// The rest of a comma-separated list of arguments, and the closing parenthesis.
+    /// Parses the rest of a comma-separated list of arguments and the closing parenthesis.
     fn arguments(&mut self, mut args: Vec<Expr>, mut height: usize) -> Result<(Vec<Expr>, usize)> {
         if self.take_symbol(Symbol::RightParen) {
             return Ok((args, height));
@@ -344,7 +344,7 @@ impl Parser<'_> {
     }
 }
 
-/// Words that can stand before a parenthesis without calling anything.
+/// Returns true for words that can precede a parenthesis without calling a function.
 fn is_keyword_of_expressions(word: &str) -> bool {
     const WORDS: [&str; 11] =
         ["AND", "OR", "NOT", "IN", "FROM", "WHERE", "SELECT", "LIMIT", "AS", "ON", "EXISTS"];

@@ -1,8 +1,8 @@
-//! Tokens to a statement, by recursive descent.
+//! Parses statements by recursive descent.
 //!
-//! Nesting is bounded twice: the parser recurses at most [`MAX_DEPTH`] deep, and no tree it
-//! returns is higher than that, so that whoever walks, clones or drops one is safe too. Only long
-//! chains of AND and OR would be higher; they are built as balanced trees, which mean the same.
+//! Nesting has two bounds: the parser recurses at most [`MAX_DEPTH`] deep, and no tree that it returns is higher than
+//! that. Walking, cloning and dropping a tree is therefore safe. Only long chains of AND and OR would be higher; they
+//! are built as balanced trees, which have the same meaning.
 
 mod expression;
 mod function;
@@ -15,28 +15,28 @@ use super::keyword::is_reserved;
 use super::lexer::{Kind, Symbol, Token, error_at, tokenize};
 use crate::error::{Result, SelectError, SelectErrorCode as Code};
 
-/// The longest statement, in bytes.
+/// The length of the longest statement, in bytes.
 pub const MAX_LENGTH: usize = 256 * 1024;
-/// The most levels that expressions nest.
+/// The largest number of levels of an expression.
 pub const MAX_DEPTH: usize = 200;
-/// The most operators and calls in a statement.
+/// The largest number of operators and calls in a statement.
 pub const MAX_OPERATORS: usize = 20_000;
 
-/// Reads a statement. A semicolon may end it.
+/// Parses a statement, which may end with a semicolon.
 ///
 /// # Errors
 ///
-/// The service's code for the first thing that is wrong; the message names its line and column.
+/// The service's code for the first error; the message names its line and column.
 pub fn parse(text: &str) -> Result<Query> {
     parse_with(text, Extras::NONE)
 }
 
-/// Reads a statement that may use extensions of ours, which the service has not: of a request with
-/// such [`SelectRequest::extras`](crate::request::SelectRequest::extras).
+/// Parses a statement that may use extensions of this project, which the request enables with
+/// [`SelectRequest::extras`](crate::request::SelectRequest::extras).
 ///
 /// # Errors
 ///
-/// As [`parse`].
+/// In the cases of [`parse`].
 pub fn parse_with(text: &str, extras: Extras) -> Result<Query> {
     if text.len() > MAX_LENGTH {
         let message = format!("the statement has {} bytes, at most {MAX_LENGTH} fit", text.len());
@@ -48,9 +48,9 @@ pub fn parse_with(text: &str, extras: Extras) -> Result<Query> {
 
 struct Parser<'a> {
     text: &'a str,
-    /// Never empty: the last one is `End`.
+    /// Never empty: the last token is `End`.
     tokens: Vec<Token<'a>>,
-    /// What the language has beyond the service's.
+    /// The enabled extensions of the language.
     extras: Extras,
     next: usize,
     depth: usize,
@@ -103,7 +103,7 @@ impl<'a> Parser<'a> {
         found
     }
 
-    /// A name: quoted, or a word that is not reserved.
+    /// Takes a name: quoted, or a word that is not reserved.
     fn take_name(&mut self) -> Option<String> {
         let name = match self.peek() {
             Kind::QuotedName(name) => name.clone().into_owned(),

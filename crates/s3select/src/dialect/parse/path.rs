@@ -1,4 +1,4 @@
-//! `name.name[0]`, and for FROM `[*].name.*`
+//! Parses paths: `name.name[0]` and, in FROM, `[*].name.*`.
 
 use super::super::ast::{Name, PathStep};
 use super::super::keyword::is_reserved;
@@ -7,7 +7,7 @@ use super::{MAX_DEPTH, Parser};
 use crate::error::{Result, SelectErrorCode as Code};
 
 impl Parser<'_> {
-    /// The path after S3Object. If there is one it begins with `[*]`.
+    /// Parses the path after S3Object. It must begin with `[*]` or be empty.
     pub(super) fn source_path(&mut self) -> Result<Vec<PathStep>> {
         let mut steps = Vec::new();
         while let Some(step) = self.step()? {
@@ -20,8 +20,7 @@ impl Parser<'_> {
         Ok(steps)
     }
 
-    /// A path that begins with the name given. Wildcards are left to the caller if it wants them,
-    /// and then only one at the end.
+    /// Parses a path that begins with the given name. `wildcard` allows one wildcard, at the end.
     pub(super) fn column_path(&mut self, first: Name, wildcard: bool) -> Result<Vec<PathStep>> {
         let mut steps = vec![PathStep::Field(first)];
         let mut brackets = false;

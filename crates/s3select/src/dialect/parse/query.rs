@@ -1,11 +1,11 @@
-//! `SELECT list FROM source [WHERE filter] [GROUP BY list] [LIMIT number] [;]`
+//! Parses the clauses: `SELECT list FROM source [WHERE filter] [GROUP BY list] [LIMIT number] [;]`.
 
 use super::super::ast::{Expr, From, PathStep, Projection, ProjectionItem, Query};
 use super::super::lexer::{Kind, Symbol};
 use super::Parser;
 use crate::error::{Result, SelectErrorCode as Code};
 
-/// Words that begin clauses which SQL has and this dialect has not.
+/// Words that begin clauses of SQL which this dialect does not have.
 const FOREIGN_CLAUSES: [&str; 12] = [
     "GROUP",
     "ORDER",
@@ -26,7 +26,7 @@ impl Parser<'_> {
     pub(super) fn query(mut self) -> Result<Query> {
         self.expect_keyword("SELECT")?;
         for quantifier in ["DISTINCT", "ALL", "VALUE", "PIVOT"] {
-            // `value` may be a column only in quotes, so nothing is lost.
+            // A column named `value` needs quotes anyway, so this refuses no valid statement.
             if self.is_keyword(0, quantifier) {
                 let what = format!("SELECT {quantifier} is not supported");
                 return Err(self.error(Code::ParseUnsupportedSelect, &what));
@@ -51,7 +51,7 @@ impl Parser<'_> {
         Ok(Query { projection, from, filter, group_by, limit })
     }
 
-    /// The SELECT list; `None` for `*`.
+    /// Parses the SELECT list; `None` for `*`.
     fn items(&mut self) -> Result<Option<Vec<ProjectionItem>>> {
         let ends = matches!(self.peek(), Kind::End | Kind::Symbol(Symbol::Semicolon));
         if ends || self.is_keyword(0, "FROM") {
@@ -92,7 +92,7 @@ impl Parser<'_> {
         Ok(ProjectionItem { expr, alias })
     }
 
-    /// Turns `alias.*` into `*`, once FROM has told the alias.
+    /// Replaces `alias.*` by `*`, once the alias is parsed in FROM.
     fn projection(&self, items: Option<Vec<ProjectionItem>>, from: &From) -> Result<Projection> {
         let Some(items) = items else { return Ok(Projection::Star) };
         let Some(star) = items.iter().position(|item| ends_in_wildcard(&item.expr)) else {
@@ -153,7 +153,7 @@ impl Parser<'_> {
         Ok(From { path, alias })
     }
 
-    /// The expressions after GROUP BY, if it stands here.
+    /// Parses the expressions after GROUP BY, if it comes next.
     fn group_by(&mut self) -> Result<Vec<Expr>> {
         let mut groups = Vec::new();
         if !self.take_keyword("GROUP") {

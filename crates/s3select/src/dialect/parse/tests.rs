@@ -29,7 +29,7 @@ fn refused_expr(text: &str, code: Code) {
     refused(&format!("SELECT {text} FROM S3Object"), code);
 }
 
-/// GROUP BY is read where it is asked for, and nowhere else.
+/// GROUP BY is parsed only if the request enables it.
 #[test]
 fn groups() {
     let reads = |text: &str| parse_with(text, Extras::ALL).map(|query| query.to_string());
@@ -59,7 +59,7 @@ fn groups() {
     }
 }
 
-/// A function of ours is one of the language where it is asked for, and nowhere else.
+/// `BLOOM_CONTAINS` is parsed only if the request enables it.
 #[test]
 fn bloom_filters() {
     let text = "SELECT a FROM S3Object WHERE bloom_contains('AA==', 1, -2, b)";
@@ -214,7 +214,7 @@ fn a_reserved_word_is_a_name_only_in_quotes() {
             ]
         };
         for (i, text) in statement(word).into_iter().enumerate() {
-            // These are values by themselves.
+            // These words are values and not names.
             let value = i == 0 && ["true", "false", "null", "missing"].contains(&word);
             assert_eq!(parse(&text).is_ok(), value, "{text}");
         }
@@ -227,7 +227,7 @@ fn a_reserved_word_is_a_name_only_in_quotes() {
     }
 }
 
-/// Every code that the grammar can give.
+/// Covers every code that the grammar can return.
 #[test]
 fn what_is_wrong_has_its_code() {
     use Code::*;
@@ -408,7 +408,7 @@ fn hostile_nesting_is_refused() {
     refused_expr(&format!("a{}", ".a".repeat(10_000)), Code::MaxOperatorsExceeded);
     refused_expr(&format!("a{}", " + a".repeat(10_000)), Code::MaxOperatorsExceeded);
     refused_expr(&format!("a{}", "+a".repeat(100_000)), Code::MaxOperatorsExceeded);
-    // Chains inside chains: each is short and shallow for the parser, the tree would be high.
+    // Nested chains: each is short and shallow for the parser, but the tree would be high.
     let text = (0..100).fold("a".to_owned(), |inner, _| format!("({inner}){}", "+a".repeat(100)));
     refused_expr(&text, Code::MaxOperatorsExceeded);
 }

@@ -1,7 +1,7 @@
-//! The canonical text of statements: one line, every nested operator in parentheses, no semicolon.
+//! Prints statements in their canonical text: one line, parentheses around every nested operator, no semicolon.
 //!
-//! Reading it back gives the same tree, with one exception: a chain of more than 32 ANDs or ORs
-//! that leans left comes back balanced.
+//! Parsing the text gives the same tree, with one exception: a left-leaning chain of more than 32 ANDs or ORs becomes
+//! a balanced tree.
 
 use std::fmt::{self, Display, Formatter, Write};
 
@@ -118,7 +118,7 @@ impl Display for Expr {
     }
 }
 
-/// An expression as the operand of an operator: in parentheses if it is one itself.
+/// An expression as the operand of an operator: in parentheses if it has an operator itself.
 struct Operand<'a>(&'a Expr);
 
 impl Display for Operand<'_> {
@@ -135,8 +135,7 @@ impl Display for Operand<'_> {
     }
 }
 
-/// Chains of AND and of OR that lean left need no parentheses, and are written without recursion:
-/// they can be long.
+/// Writes left-leaning chains of AND and of OR without parentheses and without recursion, because they can be long.
 fn write_binary(f: &mut Formatter<'_>, expr: &Expr) -> fmt::Result {
     let Expr::Binary { left, op, right } = expr else { return expr.fmt(f) };
     let mut terms = vec![&**right];
@@ -256,7 +255,7 @@ fn write_name(f: &mut Formatter<'_>, name: &Name) -> fmt::Result {
     if name.quoted { write_quoted(f, &name.text, '"') } else { write_alias(f, &name.text) }
 }
 
-/// Writes a name whose case does not matter: without quotes, if it can stand without them.
+/// Writes a name whose case does not matter: without quotes, if that is possible.
 fn write_alias(f: &mut Formatter<'_>, name: &str) -> fmt::Result {
     if is_word(name) && !is_reserved(name) { f.write_str(name) } else { write_quoted(f, name, '"') }
 }
@@ -282,7 +281,7 @@ impl Display for Literal {
             Self::Bool(false) => f.write_str("FALSE"),
             Self::Int(int) => int.fmt(f),
             Self::Decimal { unscaled, scale } => match Decimal::new(*unscaled, *scale) {
-                // The point tells it from an integer.
+                // The point distinguishes the decimal from an integer.
                 Some(decimal) if *scale <= 0 => write!(f, "{decimal}."),
                 Some(decimal) => decimal.fmt(f),
                 None => write!(f, "CAST('{unscaled}e{}' AS DECIMAL)", -i32::from(*scale)),
@@ -301,7 +300,7 @@ impl Display for BinaryOp {
             Self::And => "AND",
             Self::Or => "OR",
             Self::Eq => "=",
-            // Some stores read `<>` and then fail on it.
+            // Some stores parse `<>` and then fail on it.
             Self::NotEq => "!=",
             Self::Lt => "<",
             Self::LtEq => "<=",

@@ -173,7 +173,7 @@ proptest! {
         }
     }
 
-    /// A chain of operators without parentheses is read as the table of precedence says.
+    /// A chain of operators without parentheses is grouped by the table of precedences.
     #[test]
     fn chains_group_by_their_operators(ops in vec(binary_op(), 1..12)) {
         let text = ops.iter().enumerate().fold("a0".to_owned(), |text, (i, op)| format!("{text} {op} a{}", i + 1));
@@ -201,8 +201,8 @@ proptest! {
     }
 }
 
-/// `a0 ops[0] a1 ops[1] …`, split at the operator that binds least: of several at the first if they
-/// group from the right, else at the last.
+/// Groups `a0 ops[0] a1 ops[1] …` at the operator with the lowest precedence: of several equal ones at the first if
+/// they group from the right, otherwise at the last.
 fn grouped(ops: &[BinaryOp], first: usize) -> Expr {
     let level = |op: &BinaryOp| match op {
         BinaryOp::Or => 0,

@@ -1,4 +1,4 @@
-//! Decimal numbers of up to 38 digits.
+//! Decimal numbers with up to 38 digits.
 
 mod parse;
 mod sum;
@@ -13,10 +13,10 @@ pub(super) use self::parse::split_sign;
 pub use self::sum::DecimalSum;
 use self::wide::Wide;
 
-/// The most digits a decimal has.
+/// The largest number of digits of a decimal.
 pub const MAX_DIGITS: u32 = 38;
 
-/// 10^0 … 10^38.
+/// The powers 10^0 … 10^38.
 const POWERS: [i128; 39] = {
     let mut powers = [1; 39];
     let mut i = 1;
@@ -27,12 +27,11 @@ const POWERS: [i128; 39] = {
     powers
 };
 
-/// `unscaled · 10^-scale`, exactly: `12.50` has the unscaled value 1250 and the scale 2.
+/// An exact decimal number `unscaled · 10^-scale`: `12.50` has the unscaled value 1250 and the scale 2.
 ///
-/// The scale is kept by every operation that is exact, and printed: `12.50` and `12.5` compare
-/// equal but print differently. A result of more than 38 digits, or of more than 38 places, is
-/// rounded half to even to what fits; only one of more than 38 digits before the point has no
-/// decimal. `==` compares the representation; use [`Decimal::compare`] for the number.
+/// Exact operations keep the scale, and it is printed: `12.50` and `12.5` compare equal but print differently. A
+/// result of more than 38 digits or more than 38 places is rounded half to even. A result with more than 38 digits
+/// before the point has no decimal. `==` compares the representation; use [`Decimal::compare`] for the number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Decimal {
     // Invariants: |unscaled| < 10^38, scale ≤ 38.
@@ -41,11 +40,11 @@ pub struct Decimal {
 }
 
 impl Decimal {
-    /// Zero, with no digit behind the point.
+    /// Zero, without digits after the point.
     pub const ZERO: Self = Self { unscaled: 0, scale: 0 };
 
-    /// The number `unscaled · 10^-scale`; `None` beyond 38 digits or 38 places. A negative scale
-    /// stands for zeros before the point.
+    /// The number `unscaled · 10^-scale`; `None` beyond 38 digits or 38 places. A negative scale means zeros before
+    /// the point.
     #[must_use]
     pub fn new(unscaled: i128, scale: i8) -> Option<Self> {
         if scale >= 0 {
@@ -68,14 +67,14 @@ impl Decimal {
         self.unscaled
     }
 
-    /// How many digits are behind the point, 0 to 38.
+    /// The number of digits after the point, 0 to 38.
     #[must_use]
     #[inline]
     pub fn scale(self) -> i8 {
         self.scale as i8
     }
 
-    /// A number from its parts; `None` if it does not fit.
+    /// Builds a number from its parts; `None` if it does not fit.
     fn signed(negative: bool, digits: u128, scale: u32) -> Option<Self> {
         let digits = i128::try_from(digits).ok()?;
         Self::checked(if negative { -digits } else { digits }, scale)
@@ -88,7 +87,7 @@ impl Decimal {
         self.exact_sum(other).or_else(|| self.rounded_sum(other))
     }
 
-    /// The difference, rounded as a sum is; `None` if it does not fit.
+    /// The difference, rounded like a sum; `None` if it does not fit.
     #[must_use]
     #[inline]
     pub fn checked_sub(self, other: Self) -> Option<Self> {
@@ -145,7 +144,7 @@ impl Decimal {
         Self::long_division(negative, dividend / divisor, dividend % divisor, divisor, scale)
     }
 
-    /// Goes on with a division whose first digits, at most 38, and rest are known.
+    /// Continues a division whose first digits, at most 38, and remainder are known.
     fn long_division(
         negative: bool,
         mut quotient: u128,
@@ -153,8 +152,8 @@ impl Decimal {
         divisor: u128,
         mut scale: i32,
     ) -> Option<Self> {
-        // The rest times ten may not fit, so its digit is found by adding it ten times; rest and
-        // divisor are below 10^38, so one addition always fits.
+        // Ten times the remainder may not fit, so the next digit is found by adding the remainder ten times.
+        // Remainder and divisor are below 10^38, so one addition always fits.
         while (rest != 0 || scale < 0) && scale < MAX_DIGITS as i32 {
             let Some(next) =
                 quotient.checked_mul(10).filter(|q| *q < POWERS[38].unsigned_abs() - 9)
@@ -186,8 +185,8 @@ impl Decimal {
         Self::signed(negative, quotient, scale)
     }
 
-    /// The rest of the division that truncates toward zero, with the sign of `self`; `None` for
-    /// division by zero.
+    /// The remainder of the division that truncates toward zero, with the sign of `self`; `None` for division by
+    /// zero.
     #[must_use]
     pub fn checked_rem(self, other: Self) -> Option<Self> {
         if other.unscaled == 0 {
@@ -195,7 +194,7 @@ impl Decimal {
         }
         match self.align(other) {
             Some((a, b, scale)) => Self::checked(a % b, scale),
-            // The divisor, with the places of `self`, is beyond 128 bits, so it is the larger one.
+            // With the places of `self`, the divisor is beyond 128 bits, so it is the larger number.
             None if self.scale > other.scale => Some(self),
             None => {
                 let divisor = other.unscaled.unsigned_abs();
@@ -212,7 +211,7 @@ impl Decimal {
         }
     }
 
-    /// `-self`.
+    /// The number with the other sign.
     #[must_use]
     pub fn negate(self) -> Self {
         Self { unscaled: -self.unscaled, ..self }
@@ -240,20 +239,19 @@ impl Decimal {
     pub fn compare(self, other: Self) -> Ordering {
         match self.align(other) {
             Some((a, b, _)) => a.cmp(&b),
-            // One side grew beyond 128 bits when its places were filled up, so it is the one
-            // farther from zero.
+            // One side exceeded 128 bits when its places were filled up, so it is farther from zero.
             None if self.scale < other.scale => self.unscaled.cmp(&0),
             None => 0.cmp(&other.unscaled),
         }
     }
 
-    /// The number with `scale` places, cut toward zero, if it then has at most `precision` digits.
+    /// The number with `scale` places, truncated toward zero, if it then has at most `precision` digits.
     #[must_use]
     #[inline]
     pub fn rescale(self, precision: u8, scale: i8) -> Option<Self> {
         let scale = u8::try_from(scale).ok().filter(|s| u32::from(*s) <= MAX_DIGITS)?;
         let unscaled = match scale.cmp(&self.scale) {
-            // A column's numbers mostly have the places that it declares.
+            // Most numbers of a column have the places that the column declares.
             Ordering::Equal => self.unscaled,
             Ordering::Greater => {
                 self.unscaled.checked_mul(POWERS[usize::from(scale - self.scale)])?
@@ -264,14 +262,14 @@ impl Decimal {
         (unscaled.unsigned_abs() < limit.unsigned_abs()).then_some(Self { unscaled, scale })
     }
 
-    /// The digits without zeros at their end behind the point, and how many of them are behind it: the
-    /// same for equal numbers.
+    /// The digits without trailing zeros after the point, and the number of digits after it. Equal numbers give equal
+    /// results.
     #[must_use]
     #[inline]
     pub fn without_zeros(self) -> (i128, u8) {
         let Self { mut unscaled, mut scale } = self;
         if let Ok(mut narrow) = i64::try_from(unscaled) {
-            // Division of 64 bits takes a fraction of the time.
+            // A division of 64 bits takes a fraction of the time of 128 bits.
             while scale > 0 && narrow % 10 == 0 {
                 narrow /= 10;
                 scale -= 1;
@@ -285,13 +283,13 @@ impl Decimal {
         (unscaled, scale)
     }
 
-    /// The whole part, if it fits 64 bits.
+    /// The integer part, if it fits 64 bits.
     #[must_use]
     pub fn to_i64(self) -> Option<i64> {
         i64::try_from(self.unscaled / POWERS[usize::from(self.scale)]).ok()
     }
 
-    /// The nearest float.
+    /// The float nearest to the number.
     #[must_use]
     pub fn to_f64(self) -> f64 {
         // Both sides of the division are exact here, so it rounds once.
@@ -315,7 +313,7 @@ impl Decimal {
         }
         let mut buffer = itoa::Buffer::new();
         let unscaled = self.unscaled.unsigned_abs();
-        // Nearly all fit 64 bits, which are written in a fraction of the time.
+        // Nearly all numbers fit 64 bits, which are written in a fraction of the time.
         let digits = match u64::try_from(unscaled) {
             Ok(short) if write_fixed(short, u32::from(self.scale), out) => return,
             Ok(short) => buffer.format(short),

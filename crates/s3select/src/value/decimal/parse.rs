@@ -1,10 +1,10 @@
-//! Reads decimals.
+//! Parses decimal numbers from text.
 
 use super::{Decimal, MAX_DIGITS, POWERS};
 
 impl Decimal {
-    /// Reads `[sign] digits [. digits] [e exponent]` without surrounding space; `None` if it is
-    /// anything else or has more digits or places than a decimal.
+    /// Parses `[sign] digits [. digits] [e exponent]` without surrounding whitespace. Returns `None` for any other
+    /// text, or if the number has more digits or places than a decimal.
     #[must_use]
     #[inline]
     pub fn parse(text: &[u8]) -> Option<Self> {
@@ -14,7 +14,7 @@ impl Decimal {
         })
     }
 
-    /// Reads the same, but drops zeros at its end, behind the point, for which a decimal has no digits or places.
+    /// Like [`Self::parse`], but drops trailing zeros after the point that do not fit a decimal.
     #[must_use]
     #[inline]
     pub fn parse_exact(text: &[u8]) -> Option<Self> {
@@ -24,8 +24,8 @@ impl Decimal {
         })
     }
 
-    /// Reads the same and rounds it half to even to 38 digits and 38 places; `None` if it has more
-    /// than 38 digits before the point.
+    /// Like [`Self::parse`], but rounds half to even to 38 digits and 38 places. Returns `None` for more than 38
+    /// digits before the point.
     #[must_use]
     #[inline]
     pub fn parse_rounded(text: &[u8]) -> Option<Self> {
@@ -33,8 +33,8 @@ impl Decimal {
             .or_else(|| read(text, MAX_DIGITS, Excess::Round).map(|(decimal, _)| decimal))
     }
 
-    /// Reads the same with `scale` places, 0 to 38, and drops any further digits; `None` if more
-    /// than `precision` digits are left.
+    /// Like [`Self::parse`], but gives the number exactly `scale` places, 0 to 38, and drops further digits. Returns
+    /// `None` if more than `precision` digits are left.
     #[must_use]
     #[inline]
     pub fn parse_cut(text: &[u8], precision: u8, scale: i8) -> Option<Self> {
@@ -45,11 +45,11 @@ impl Decimal {
         decimal?.rescale(precision, scale)
     }
 
-    /// Reads a number of up to 18 digits without an exponent, which nearly every number is.
+    /// Fast path for numbers of up to 18 digits without an exponent, which nearly all numbers are.
     #[inline]
     fn parse_short(text: &[u8]) -> Option<Self> {
         let (negative, digits) = split_sign(text);
-        // So many digits and a point fit 64 bits without a check.
+        // Digits and a point within this length fit 64 bits without a check.
         if digits.len() > 19 {
             return None;
         }
@@ -74,20 +74,20 @@ impl Decimal {
     }
 }
 
-/// What becomes of digits that a decimal has no place for.
+/// The treatment of digits that do not fit a decimal.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Excess {
     Round,
     Cut,
 }
 
-/// Digits that were dropped because there was no place for them.
+/// The digits that were dropped because they did not fit.
 struct Dropped {
     count: i64,
     only_zeros: bool,
 }
 
-/// Reads a number of any length with at most `places` places.
+/// Parses a number of any length and keeps at most `places` places.
 #[cold]
 fn read(text: &[u8], places: u32, excess: Excess) -> Option<(Decimal, Dropped)> {
     let (negative, text) = split_sign(text);
@@ -99,7 +99,7 @@ fn read(text: &[u8], places: u32, excess: Excess) -> Option<(Decimal, Dropped)> 
     };
     let mut scale = -exponent;
     let (mut any, mut point) = (false, false);
-    // Digits from the first that is not 0.
+    // The number of digits from the first one that is not 0.
     let mut significant: i64 = 0;
     for byte in mantissa {
         match byte {
@@ -164,7 +164,7 @@ pub(in super::super) fn split_sign(text: &[u8]) -> (bool, &[u8]) {
     }
 }
 
-/// An exponent; all those beyond any object's length are equivalent.
+/// Parses an exponent. Exponents beyond the length of any object are equivalent.
 fn parse_exponent(text: &[u8]) -> Option<i64> {
     const LARGEST: i64 = 1 << 60;
     let (negative, digits) = split_sign(text);

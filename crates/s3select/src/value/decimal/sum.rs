@@ -1,28 +1,28 @@
-//! Sums of decimals that are rounded once, at their end.
+//! Sums of decimals that are rounded only once, at the end.
 
 use super::wide::Wide;
 use super::{Decimal, MAX_DIGITS, POWERS};
 
-/// The exact sum of up to 2^64 decimals, so that it does not depend on their order, nor on how they
-/// were distributed over several sums that were merged.
+/// The exact sum of up to 2^64 decimals. It does not depend on their order, nor on how they were distributed among
+/// sums that were merged.
 #[derive(Debug, Clone, Default)]
 pub struct DecimalSum {
-    /// Addends that 38 digits still hold exactly, which are nearly always all of them.
+    /// The sum of the addends that 38 digits hold exactly, which are nearly always all of them.
     near: Decimal,
-    /// All others.
+    /// The sum of all other addends.
     far: Option<Box<Far>>,
 }
 
-/// Sums in steps of 10^-38.
+/// A sum in steps of 10^-38.
 #[derive(Debug, Clone, Default)]
 struct Far {
     positive: Wide,
     negative: Wide,
-    /// The most places that an addend had.
+    /// The largest number of places of an addend.
     scale: u8,
 }
 
-/// A sum without rounding: `magnitude · 10^-scale`, or its negative.
+/// An unrounded sum: `magnitude · 10^-scale`, or its negative.
 struct Total {
     negative: bool,
     magnitude: Wide,
@@ -39,7 +39,7 @@ impl Far {
 }
 
 impl DecimalSum {
-    /// Adds a decimal.
+    /// Adds a decimal to the sum.
     #[inline]
     pub fn add(&mut self, decimal: Decimal) {
         match self.near.exact_sum(decimal) {
@@ -54,7 +54,7 @@ impl DecimalSum {
         self.near = decimal;
     }
 
-    /// Adds all that another sum holds.
+    /// Adds all addends of another sum.
     pub fn merge(&mut self, other: &Self) {
         self.add(other.near);
         if let Some(other) = &other.far {
@@ -69,15 +69,15 @@ impl DecimalSum {
         let mut far = self.far.as_deref().cloned().unwrap_or_default();
         far.add(self.near);
         let (mut magnitude, negative) = far.positive.difference(far.negative);
-        // No addend has a digit beyond the scale, so the rests are all 0.
+        // No addend has a digit beyond the scale, so all remainders are 0.
         for _ in far.scale..MAX_DIGITS as u8 {
             magnitude = magnitude.divide(10).0;
         }
         Total { negative, magnitude, scale: far.scale }
     }
 
-    /// The sum, with as many places as the addend that has most, but rounded half to even to 38
-    /// digits; `None` if it has more than 38 before the point.
+    /// The sum, with as many places as the addend with the most, but rounded half to even to 38 digits. `None` if it
+    /// has more than 38 digits before the point.
     #[must_use]
     pub fn total(&self) -> Option<Decimal> {
         if self.far.is_none() {
@@ -87,8 +87,8 @@ impl DecimalSum {
         magnitude.round(negative, u32::from(scale), false)
     }
 
-    /// The sum divided by `count`, rounded once; its places are those of [`Decimal::checked_div`].
-    /// `None` for a count of 0 and for a result that does not fit.
+    /// The sum divided by `count`, rounded once, with the places of [`Decimal::checked_div`]. `None` for a count of 0
+    /// or a result that does not fit.
     #[must_use]
     pub fn average(&self, count: u64) -> Option<Decimal> {
         let Total { negative, magnitude, scale } = self.exact();
@@ -107,8 +107,7 @@ impl DecimalSum {
 }
 
 impl Decimal {
-    /// The digits of the number without its sign, with so many places, which are no fewer than it
-    /// has.
+    /// The digits of the number without its sign, extended to `scale` places, which must not be fewer than it has.
     pub(super) fn magnitude_at(self, scale: u8) -> Wide {
         let factor = POWERS[usize::from(scale - self.scale)];
         Wide::from(self.unscaled.unsigned_abs()).times(factor.unsigned_abs())

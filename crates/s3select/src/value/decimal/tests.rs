@@ -281,7 +281,7 @@ proptest! {
     }
 }
 
-/// Decimals of every size, with many at the limits of what fits and of what is rounded up.
+/// Decimals of every size, many of them near the limits of size and of rounding.
 fn decimals() -> impl Strategy<Value = Decimal> {
     let power = (0_usize..=38).prop_map(|digits| POWERS[digits]);
     let unscaled = prop_oneof![
@@ -302,7 +302,7 @@ fn power(exponent: u32) -> BigInt {
     BigInt::from(10).pow(exponent)
 }
 
-/// A fraction: numerator, and a denominator that is not 0.
+/// A fraction: the numerator, and a denominator that is not 0.
 #[derive(Debug, Clone)]
 struct Exact(BigInt, BigInt);
 
@@ -328,9 +328,8 @@ impl Exact {
         Self(&self.0 * &other.1 * sign, &self.1 * &other.0 * sign)
     }
 
-    /// Checks that no decimal is nearer than `result`, that it is an even one of two that are as
-    /// near, and that no digit was rounded away that it has a place for; `natural` says whether an
-    /// unrounded result should have this scale and digits.
+    /// Checks that no decimal is nearer than `result`, that it is even if two are equally near, and that no digit
+    /// that fits was rounded away. `natural` gives the scale and digits that an unrounded result should have.
     fn check(
         &self,
         result: Option<Decimal>,

@@ -1,7 +1,7 @@
-//! Whole numbers of 384 bits: the intermediate results of decimal arithmetic before rounding.
+//! Unsigned integers of 384 bits, for the intermediate results of decimal arithmetic before rounding.
 //!
-//! In steps of 10^-38, decimals are below 10^76. A product of two is below 10^76 as well, and a sum
-//! of 2^64 of them below 2^317, so nothing here overflows.
+//! In steps of 10^-38, decimals are below 10^76. A product of two is below 10^76 as well, and a sum of 2^64 of them
+//! is below 2^317, so nothing here overflows.
 
 use std::cmp::Ordering;
 
@@ -9,7 +9,7 @@ use super::{Decimal, MAX_DIGITS, POWERS};
 
 const LIMBS: usize = 6;
 
-/// A whole number without a sign; the least significant limb comes first.
+/// An unsigned integer; the least significant limb comes first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Wide([u64; LIMBS]);
 
@@ -43,7 +43,7 @@ impl Wide {
         self
     }
 
-    /// The difference from `other`, and whether that is the larger one.
+    /// The absolute difference from `other`, and whether `other` is larger.
     pub(super) fn difference(self, other: Self) -> (Self, bool) {
         let less = self < other;
         let (mut larger, smaller) = if less { (other, self) } else { (self, other) };
@@ -73,7 +73,7 @@ impl Wide {
         self
     }
 
-    /// Quotient and rest; the divisor is not 0.
+    /// The quotient and the remainder; the divisor must not be 0.
     pub(super) fn divide(mut self, divisor: u64) -> (Self, u64) {
         let mut rest = 0;
         for limb in self.0.iter_mut().rev() {
@@ -84,7 +84,7 @@ impl Wide {
         (self, rest)
     }
 
-    /// The number, if a decimal can have these digits.
+    /// The number as digits of a decimal, if it fits.
     pub(super) fn to_digits(self) -> Option<u128> {
         let [low, high, rest @ ..] = self.0;
         let digits = u128::from(high) << 64 | u128::from(low);
@@ -100,8 +100,8 @@ impl Wide {
         count + self.0[0].checked_ilog10().map_or(0, |log| log + 1)
     }
 
-    /// The number without its last `count` digits: of those the first, and whether there is
-    /// anything but zeros behind it.
+    /// The number without its last `count` digits, the first of the dropped digits, and whether any digit after that
+    /// is not zero.
     fn drop_digits(mut self, count: u32) -> (Self, u64, bool) {
         let Some(mut left) = count.checked_sub(1) else { return (self, 0, false) };
         let mut any = false;
@@ -116,9 +116,10 @@ impl Wide {
         (quotient, digit, any)
     }
 
-    /// The decimal `self · 10^-scale`, or its negative, rounded half to even to 38 digits and 38
-    /// places; `more` says that the number is in truth a little farther from zero, which it may
-    /// only be if it is rounded. `None` if it has more than 38 digits before the point.
+    /// The decimal `self · 10^-scale`, or its negative, rounded half to even to 38 digits and 38 places; `None` if it
+    /// has more than 38 digits before the point.
+    ///
+    /// `more` is true if the exact number is slightly farther from zero, which is allowed only if it is rounded.
     pub(super) fn round(self, negative: bool, scale: u32, more: bool) -> Option<Decimal> {
         let excess = self.count_digits().max(scale).saturating_sub(MAX_DIGITS);
         let mut scale = scale.checked_sub(excess)?;
