@@ -1,4 +1,4 @@
-//! Converts a [`SelectRequest`] to the SDK's types.
+//! Conversion of a [`SelectRequest`] to the SDK's types.
 
 use aws_sdk_s3::types;
 
