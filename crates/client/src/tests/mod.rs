@@ -442,8 +442,7 @@ async fn who_says_nothing_new_is_not_asked_again() {
         );
         assert_eq!(silences, 2);
     }
-    // An answer that breaks off in between changes nothing, and an answer without rows has no record delimiter to
-    // check.
+    // An answer that breaks off in between changes nothing, and neither does an answer without a complete row.
     let torn = Reply::torn(&records(&csv(&five()).as_bytes()[..4])).e_tag("v1");
     let rowless = Reply::silent(&records(b"1,")).e_tag("v1");
     let last = || silences[3].clone();
