@@ -34,7 +34,7 @@ pub(crate) use lanes::run;
 const SMALL: u64 = 8 << 20;
 /// The size in bytes up to which a statement waits for the whole object to be checked, however little it has read.
 const AWAITED: u64 = 256 << 20;
-/// The factor for larger objects: a statement that has read at least one in this many bytes waits for the check.
+/// A statement over a larger object waits if it has read at least one in this many of its bytes.
 const AWAITED_OF_READ: u64 = 4;
 /// The maximum number of large objects that are being checked, or wait for it, because ranges of them were read.
 /// Further ones are not checked until one of these is done.
