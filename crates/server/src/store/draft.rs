@@ -48,7 +48,7 @@ struct Forcing {
     begun_at: u64,
 }
 
-/// A complete draft.
+/// A draft whose bytes are all written and hashed.
 pub(crate) struct Written {
     pub(super) file: NamedTempFile,
     pub(crate) size: u64,
