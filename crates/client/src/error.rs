@@ -150,7 +150,7 @@ pub enum Error {
         /// The message of the store.
         message: String,
     },
-    /// The object was replaced after the caller had learned its version.
+    /// The object was replaced after the caller had read its version.
     #[error("`{key}` in bucket `{bucket}` changed while it was being read")]
     ObjectChanged {
         /// The name of the bucket.
@@ -466,8 +466,8 @@ impl StoreError {
         }
     }
 
-    /// The region that the store expects, from its header or from the message
-    /// "…the region 'a' is wrong; expecting 'b'".
+    /// Returns the region that the store expects, from its header or from the message "…the region 'a' is wrong;
+    /// expecting 'b'".
     fn region(&self) -> Option<String> {
         let quoted = || {
             let (_, rest) = self.message.split_once("expecting '")?;

@@ -131,8 +131,8 @@ pub struct ObjectHead {
 }
 
 impl Client {
-    /// Prepares a client. This reads the environment and the AWS profile files and sends nothing: an
-    /// endpoint that does not exist is only noticed at the first request.
+    /// Creates a client. This reads the environment and the AWS profile files, and sends nothing. An endpoint that
+    /// does not exist is only detected at the first request.
     pub async fn connect(
         options: &ConnectOptions,
         profile: EndpointProfile,

@@ -20,7 +20,7 @@ pub struct SelectMetrics {
 /// The values of the counters at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SelectCounts {
-    /// `SelectObjectContent` requests sent, including retries.
+    /// The number of `SelectObjectContent` requests sent, including retries.
     pub requests: u64,
     /// The number of these requests that were retries, by the SDK or by this client, for any reason.
     pub retries: u64,
@@ -28,17 +28,17 @@ pub struct SelectCounts {
     pub silences: u64,
     /// The number of statements that the store stopped because they took longer than it allows.
     pub overdue: u64,
-    /// `HeadObject` requests sent to find out whether an object had changed.
+    /// The number of `HeadObject` requests sent to find out whether an object had changed.
     pub head_requests: u64,
-    /// Bytes of SQL sent, before XML escaping, once per request.
+    /// The bytes of SQL sent, before XML escaping, once per request.
     pub sql_bytes: u64,
-    /// Bytes of answers received: frames and error documents, without HTTP heads.
+    /// The bytes of answers received: frames and error documents, without HTTP heads.
     pub bytes_received: u64,
-    /// Bytes of objects read, before decompression.
+    /// The bytes of objects read, before decompression.
     pub bytes_scanned: Reported,
-    /// Bytes of objects read, after decompression.
+    /// The bytes of objects read, after decompression.
     pub bytes_processed: Reported,
-    /// Bytes of records sent.
+    /// The bytes of records sent by stores.
     pub bytes_returned: Reported,
 }
 

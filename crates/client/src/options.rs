@@ -9,11 +9,11 @@ use crate::Error;
 /// the profile files, then the machine's role.
 #[derive(Clone)]
 pub struct ConnectOptions {
-    /// `http://host:port` or `https://…`; `None` takes it from the environment or the AWS profile,
-    /// and otherwise means AWS itself.
+    /// The URL of the store, `http://host:port` or `https://…`. `None` takes it from the environment or the AWS
+    /// profile, and otherwise means AWS itself.
     pub endpoint: Option<String>,
-    /// The region to sign for; `None` takes it from the environment or the AWS profile, and otherwise
-    /// means `us-east-1`.
+    /// The region that requests are signed for. `None` takes it from the environment or the AWS profile, and
+    /// otherwise means `us-east-1`.
     pub region: Option<String>,
     /// The section of the AWS profile files to take credentials from, which takes precedence over keys in the
     /// environment. `None` uses the environment's keys if there are any, and otherwise the section that `AWS_PROFILE`
@@ -27,7 +27,7 @@ pub struct ConnectOptions {
     pub defer_endpoint: bool,
     /// True if requests are sent unsigned. Like AWS, most stores then refuse Select.
     pub anonymous: bool,
-    /// Credentials to use instead of those of the chain.
+    /// The credentials to use instead of those of the chain.
     pub credentials: Option<Credentials>,
     /// The time-out for making a connection. 3 s by default.
     pub connect_timeout: Duration,

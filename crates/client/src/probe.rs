@@ -142,7 +142,7 @@ impl Probe<'_> {
         Ok(answer)
     }
 
-    /// Finds out whether the store can scan only the first bytes of an object.
+    /// Returns how to read an object, with a scan range if the store can scan only its first bytes.
     async fn view(&mut self, bucket: &str, key: &str) -> Result<View, Error> {
         self.client.head_counted(bucket, key, self.metrics).await?;
         let input = input_of(key);

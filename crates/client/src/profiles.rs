@@ -1,4 +1,4 @@
-//! Sections of the AWS profile files.
+//! The sections of the AWS profile files.
 
 use std::env;
 

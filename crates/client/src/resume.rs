@@ -6,9 +6,9 @@ use bytes::{Buf, Bytes};
 /// The maximum number of bytes of a record delimiter that are compared. S3 Select allows two characters.
 const TAIL: usize = 8;
 
-/// Counts the bytes of records received so far and skips the same bytes of a repeated answer.
-/// Because bytes are counted and not rows, the decoder can continue within a record; a checksum
-/// detects a store that answers differently the second time.
+/// Counts the bytes of records received so far, and skips the same bytes of a repeated answer. Because bytes are
+/// counted instead of rows, the decoder can continue within a record. A checksum detects a store that answers
+/// differently the second time.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Progress {
     /// The bytes of records passed to the decoder, over all answers.

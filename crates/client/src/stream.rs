@@ -126,7 +126,7 @@ struct Scan {
     reported: bool,
     /// The bytes of records that the Stats event reported.
     counted: Option<i64>,
-    /// The version that all answers must come from, once it is known.
+    /// The version that all answers must come from. `None` until it is known.
     version: Option<String>,
     /// True if this answer's head named that version.
     attested: bool,

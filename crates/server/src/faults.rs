@@ -21,7 +21,7 @@ pub enum Fault {
     InternalError,
     /// The connection is cut instead of an answer.
     Cut,
-    /// The answer begins this much later.
+    /// The answer is delayed by this time.
     Delay(Duration),
     /// The object is replaced by these bytes just before the request is processed.
     ReplaceObject(Bytes),

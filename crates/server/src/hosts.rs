@@ -27,7 +27,7 @@ const PATH_STYLE: &str = "name the bucket in the path, as in http://host/bucket/
     boto3 Config(s3={'addressing_style': 'path'}), `aws configure set default.s3.addressing_style path`, \
     force_path_style or forcePathStyle of the AWS SDKs";
 
-/// The names of a server.
+/// The names that a server accepts requests for.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Hosts {
     /// The names that were given, in lower case.

@@ -24,7 +24,7 @@ const SLACK: Duration = Duration::from_millis(3);
 /// The shortest wait. A timer would take longer than less than this.
 const SHORTEST: Duration = Duration::from_millis(1);
 
-/// The link of one server.
+/// The simulated link of one server, with its byte counters.
 #[derive(Debug)]
 pub(crate) struct Link {
     counters: Arc<Counters>,
@@ -104,7 +104,7 @@ impl Direction {
     }
 }
 
-/// A socket on the link.
+/// A socket whose bytes are counted, and pass over the link.
 #[derive(Debug)]
 pub(crate) struct Shaped<S> {
     socket: S,

@@ -5,12 +5,10 @@
 //! least one with every request that changes anything:
 //!
 //! - `Origin`, or `Sec-Fetch-Site` with `cross-site` or `same-site`, reveals a page of another server. The server
-//!   cannot
-//!   require a header that pages are unable to send, because unsigned clients of S3 have none in common: `object_store`
-//!   sends a plain PUT.
+//!   cannot require a header that pages are unable to send, because unsigned clients of S3 have none in common:
+//!   `object_store` sends a plain PUT.
 //! - `Host` reveals a page whose name was made to lead to this machine (DNS rebinding). To the browser, it is not a
-//!   page of
-//!   another server, but the request contains its name ([`hosts`](crate::hosts)).
+//!   page of another server, but the request contains its name ([`hosts`](crate::hosts)).
 
 use http::{HeaderMap, HeaderName, Request, header};
 use s3s::{S3Error, S3ErrorCode};

@@ -16,7 +16,7 @@ use crate::documents::{Documents, is_document, verify};
 use crate::front::{CONTENT_HASH, strip_signature};
 use crate::select::SelectRoute;
 
-/// The routes of a server.
+/// The requests that this server handles instead of `s3s`.
 pub(crate) struct Routes {
     /// `None` for a server that hides its extensions.
     select: Option<SelectRoute>,

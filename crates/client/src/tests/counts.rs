@@ -41,7 +41,7 @@ async fn a_message_that_is_lost_or_repeated_is_noticed() {
     check_five(vec![stream(&[head, tail, end()]).e_tag("v1"), stream(&whole).e_tag("v1")], 2).await;
 }
 
-/// Stores differ in what they count, and in how they end an answer.
+/// Stores differ in the bytes that they count, and in how they end an answer.
 #[tokio::test]
 async fn an_answer_is_held_to_what_its_store_is_known_to_send() {
     let text = csv(&five());

@@ -97,7 +97,7 @@ fn complete(text: &str) -> Vec<Vec<u8>> {
     vec![records(text.as_bytes()), counted(text), end()]
 }
 
-/// The Stats event of an answer of this text.
+/// Returns the Stats event of an answer with this text.
 fn counted(text: &str) -> Vec<u8> {
     stats(1000, 2000, text.len() as i64)
 }

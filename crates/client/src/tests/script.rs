@@ -149,7 +149,7 @@ pub(super) fn stream(frames: &[Vec<u8>]) -> Reply {
     Reply::ended(&frames.concat())
 }
 
-/// The store. It stops with its runtime or when it is dropped.
+/// A store that answers from a script. It stops with its runtime or on drop.
 pub(super) struct Store {
     endpoint: String,
     shared: Arc<Mutex<Shared>>,
@@ -247,7 +247,7 @@ async fn answer(mut connection: TcpStream, shared: Arc<Mutex<Shared>>) -> std::i
     connection.shutdown().await
 }
 
-/// An event-stream message: lengths, headers, payload, and the two checksums.
+/// Returns an event-stream message: lengths, headers, payload, and the two checksums.
 fn message(headers: &[(&str, &str)], payload: &[u8]) -> Vec<u8> {
     let mut encoded = Vec::new();
     for (name, value) in headers {

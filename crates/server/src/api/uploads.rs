@@ -314,7 +314,7 @@ impl Api {
 
         let (mut uploads, mut prefixes) = (Vec::new(), Vec::<String>::new());
         let (mut more, mut last) = (false, None);
-        // Uploads of one key are ordered by time, not by name: those up to the marker are skipped.
+        // Uploads of one key are ordered by time, not by name. Those up to the marker are skipped.
         let mut marked_passed = id_marker.is_empty();
         for (id, upload) in all {
             let Some(rest) = upload.key.strip_prefix(&prefix) else { continue };

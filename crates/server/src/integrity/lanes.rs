@@ -11,7 +11,7 @@ use crate::store::Crc64;
 
 use super::{Integrity, Job, SLICE, read};
 
-/// The number of objects that are read at the same time for statements, and below, for ranges.
+/// The number of objects that are read at the same time for statements (here) and for ranges (below).
 const FOR_STATEMENTS: usize = 2;
 const FOR_RANGES: usize = 1;
 

@@ -1,7 +1,7 @@
-//! Extended attributes of files, where the file system has them.
+//! Extended attributes of files, where the file system supports them.
 //!
-//! An attribute belongs to the file, not to its name: it is there before the file is renamed into a
-//! bucket, follows it, and is gone with it.
+//! An attribute belongs to the file, not to its name. It exists before the file is renamed into a bucket, moves with
+//! the file, and is removed with it.
 
 use std::fs::File;
 use std::io;

@@ -1,4 +1,4 @@
-//! Buckets: the directories of the folder whose names are bucket names.
+//! Operations on buckets, which are the directories of the folder whose names are bucket names.
 
 use std::fs;
 use std::io::{self, ErrorKind};

@@ -18,8 +18,8 @@
 //! * Records with an empty value in the column are always read. They are NULL in the index, and empty text in S3
 //!   Select.
 //! * The part of WHERE before a condition that is looked up cannot fail in any record. The part after it is evaluated
-//!   only where the condition may hold ([`statement`]). A statement that fails without an index therefore fails with it. It
-//!   is then evaluated again over the whole object, so that the error is exactly the same.
+//!   only where the condition may hold ([`statement`]). A statement that fails without an index therefore fails with
+//!   it. It is then evaluated again over the whole object, so that the error is exactly the same.
 //!
 //! In all other cases (a stale or damaged index, one of another program, too many records), the object is read as if
 //! there were no index.
