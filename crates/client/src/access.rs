@@ -1,11 +1,11 @@
-//! Why a store refuses access, by the codes of its errors.
+//! Explanations of the error codes with which stores refuse access.
 
-/// What is wrong with the credentials of a request.
+/// A fault in the credentials of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AccessFault {
-    /// What follows `the store`, in one sentence.
+    /// The predicate of a sentence that begins with "the store".
     pub words: &'static str,
-    /// What the user can do about it.
+    /// A sentence on how to fix the fault.
     pub hint: &'static str,
 }
 
@@ -41,8 +41,8 @@ const NO_ACCOUNT: AccessFault = AccessFault {
     hint: "Ask whoever runs the store, or pays for it.",
 };
 
-/// What S3's error codes mean for whoever gave the credentials; nothing if a code is about something else, or tells
-/// no more than that access is refused.
+/// Explains an S3 error code about credentials. `None` if the code is about something else, or means only that access
+/// is refused.
 #[must_use]
 pub fn access_fault(code: &str) -> Option<AccessFault> {
     Some(match code {
@@ -74,7 +74,7 @@ mod tests {
         words.sort_unstable();
         words.dedup();
         assert_eq!(words.len(), codes.len());
-        // Which of key, bucket and policy is at fault, the store keeps to itself.
+        // `AccessDenied` does not reveal whether the key, the bucket or a policy is at fault.
         assert_eq!(access_fault("AccessDenied"), None);
         assert_eq!(access_fault("NoSuchKey"), None);
     }

@@ -1,4 +1,4 @@
-//! Lists buckets, and creates and removes them for code that writes samples or workloads.
+//! Creation, removal and listing of buckets, for code that writes samples or workloads.
 
 use aws_sdk_s3::error::ProvideErrorMetadata;
 use aws_sdk_s3::types::{BucketLocationConstraint, CreateBucketConfiguration};
@@ -12,7 +12,7 @@ use super::wire::ListTap;
 const DEFAULT_REGION: &str = "us-east-1";
 
 impl Client {
-    /// The names of the buckets of whoever signs the requests, at most a page of them.
+    /// Returns the names of the buckets of the account that signs the requests, one page at most.
     ///
     /// # Errors
     /// If the store cannot be reached or refuses to list them; [`Error::AccessDenied`] then names no bucket.
@@ -26,7 +26,7 @@ impl Client {
             let succeeded = error.raw_response().is_some_and(|it| it.status().is_success());
             match self.sort_request_error(error, &subject) {
                 error @ Error::Transient { .. } if !succeeded => error,
-                // Any store has a list of buckets, if a refused one.
+                // Every S3 store answers this request, even if it refuses the list.
                 Error::NotFound { .. } | Error::NoSuchBucket { .. } | Error::Transient { .. } => {
                     self.no_store("it has no list of buckets".to_owned())
                 }
@@ -42,8 +42,8 @@ impl Client {
 
     /// Creates the bucket unless it exists. Returns whether it was created.
     ///
-    /// If the store does not say whether the bucket exists, for example because the client may only
-    /// write objects, this assumes that it does: a later write fails if not.
+    /// Some stores do not reveal whether a bucket exists, for example to a client that may only write objects. The
+    /// bucket is then assumed to exist; if it does not, a later write fails.
     ///
     /// # Errors
     /// If the store cannot be reached or refuses to create the bucket.
@@ -57,7 +57,7 @@ impl Client {
             Ok(_) => return Ok(false),
             Err(error) => match error.as_service_error() {
                 Some(said) if said.is_not_found() => {}
-                // Who may not ask for it may still use it.
+                // A client without the right to look up the bucket may still be allowed to use it.
                 Some(_) => return Ok(false),
                 None => return Err(self.sort_request_error(error, &subject)),
             },

@@ -1,4 +1,4 @@
-//! One Select request, with what its answer must look like.
+//! A Select request and the expected shape of its answer.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,11 +11,11 @@ use sluicegate_s3select::request::SelectRequest;
 /// One `SelectObjectContent` call, and the shape of its answer.
 #[derive(Debug, Clone)]
 pub struct SelectCall {
-    /// The bucket.
+    /// The name of the bucket.
     pub bucket: String,
-    /// The key of the object in it.
+    /// The key of the object in that bucket.
     pub key: String,
-    /// The request.
+    /// The statement and the formats of its input and output.
     pub request: SelectRequest,
     /// The version of the object that the answer must come from, with or without the quotes of the
     /// header. Without it, an answer that breaks off after some rows were returned can only be
@@ -25,23 +25,23 @@ pub struct SelectCall {
     /// schema without columns, rows are only counted: the statement selects one constant, and the
     /// batches have a row count and no columns.
     pub schema: SchemaRef,
-    /// The most rows in a batch; at least 1.
+    /// The maximum number of rows in a batch; at least 1.
     pub batch_size: usize,
-    /// Whether the types of the columns were told by a sample of a CSV object, so that a date with a time of day is no
-    /// date. Otherwise its time is dropped.
+    /// True if the columns' types were inferred from a sample of a CSV object. A date with a time of day is then an
+    /// error. Otherwise its time of day is dropped.
     pub sampled_types: bool,
-    /// How long the store may say nothing; that of
-    /// [`ConnectOptions::idle_timeout`](super::ConnectOptions::idle_timeout) if none is given.
+    /// The time after which a silent store is given up.
+    /// [`ConnectOptions::idle_timeout`](super::ConnectOptions::idle_timeout) applies if this is `None`.
     pub idle_timeout: Option<Duration>,
-    /// How an answer that breaks off is retried.
+    /// The policy for retrying an answer that breaks off.
     pub retry: RetryPolicy,
     /// The counters to add to; several calls may share them.
     pub metrics: Arc<SelectMetrics>,
 }
 
 impl SelectCall {
-    /// A call with batches of 8192 rows, the default retry policy and its own counters, for the
-    /// current version of the object.
+    /// Creates a call with batches of 8192 rows, the default retry policy and its own counters, for the current
+    /// version of the object.
     pub fn new(
         bucket: impl Into<String>,
         key: impl Into<String>,
@@ -63,18 +63,17 @@ impl SelectCall {
     }
 }
 
-/// How often and how soon an answer that broke off is requested again. Requests whose answer never
-/// began are counted separately
-/// ([`ConnectOptions::request_attempts`](super::ConnectOptions::request_attempts)).
+/// The number and the delays of the retries after an answer broke off. Requests whose answer never began are counted
+/// separately ([`ConnectOptions::request_attempts`](super::ConnectOptions::request_attempts)).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RetryPolicy {
-    /// The most answers that are begun, including the first; at least 1.
+    /// The maximum number of answers that are begun, including the first; at least 1.
     pub stream_attempts: u32,
     /// The pause before the second answer; it doubles before each further one.
     pub initial_backoff: Duration,
-    /// The longest pause.
+    /// The upper limit of the pauses.
     pub max_backoff: Duration,
-    /// The seed of the jitter, which shortens a pause to between half of its length and all of it.
+    /// The seed of the jitter, which reduces a pause by up to half.
     pub seed: u64,
 }
 
@@ -90,7 +89,7 @@ impl Default for RetryPolicy {
 }
 
 impl RetryPolicy {
-    /// The pause after `failures` failed attempts (from 1).
+    /// Returns the pause after `failures` failed attempts (from 1).
     pub(super) fn backoff(&self, failures: u32) -> Duration {
         let doublings = failures.saturating_sub(1).min(31);
         let pause = self.initial_backoff.saturating_mul(1 << doublings).min(self.max_backoff);

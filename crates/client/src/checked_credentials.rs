@@ -1,4 +1,4 @@
-//! Credentials that headers can carry: the SDK panics where it puts others into one.
+//! A check of credentials before the SDK puts them into headers. The SDK panics if they have invalid characters.
 
 use aws_credential_types::provider::error::CredentialsError;
 use aws_credential_types::provider::{ProvideCredentials, SharedCredentialsProvider, future};
@@ -6,11 +6,12 @@ use aws_credential_types::provider::{ProvideCredentials, SharedCredentialsProvid
 use super::error::Error;
 use super::options::Credentials;
 
-/// Another provider's credentials, or an error if no header can carry them or no request is to be sent.
+/// Passes on another provider's credentials. Returns an error if a header cannot hold them, or if all requests are
+/// refused.
 #[derive(Debug)]
 pub(super) struct CheckedCredentials {
     pub(super) provider: SharedCredentialsProvider,
-    /// Why no request is to be sent.
+    /// The reason why all requests are refused.
     pub(super) refused: Option<Error>,
 }
 

@@ -1,4 +1,4 @@
-//! Decodes the payloads of Records events to Arrow batches, wherever the store cuts them.
+//! Decoding of Records events into Arrow batches, wherever the store splits the payloads.
 
 use std::sync::Arc;
 
@@ -14,16 +14,16 @@ use sluicegate_s3select::request::{CsvOutput, OutputSerialization};
 use super::fractions::{Fraction, Fractions};
 use super::text_times::TextTimes;
 
-/// The longest record accepted. The service's own limit is 1 MiB.
+/// The maximum length of a record, in bytes. The service's own limit is 1 MiB.
 const MAX_RECORD_BYTES: usize = 16 << 20;
-/// A batch is returned early once its text exceeds this many bytes.
+/// The bytes of text after which a batch is returned early.
 const BATCH_BYTES: usize = 8 << 20;
-/// The most values in a batch: the decoder makes room for all of them before it has read one, also
-/// for an answer of a single row with a thousand aggregates.
+/// The maximum number of values in a batch. The decoder allocates space for all of them before it reads the first,
+/// even for an answer of one row with a thousand aggregates.
 const BATCH_VALUES: usize = 1 << 18;
 
-/// Turns the payloads of `Records` events, in order, into batches of the declared schema.
-/// A payload may end in the middle of a record or of a character.
+/// Converts the payloads of `Records` events, in order, into batches of the declared schema. A payload may end in the
+/// middle of a record or of a character.
 pub(super) struct RowDecoder {
     format: Format,
     /// The declared schema; the decoder's own schema differs if this one has no columns.
@@ -42,8 +42,8 @@ enum Format {
 }
 
 impl RowDecoder {
-    /// `coerce` says whether numbers and booleans in a JSON answer may be read as text, and `sampled_types` whether a
-    /// date in CSV must not have a time of day.
+    /// Creates a decoder. If `coerce` is true, numbers and booleans in a JSON answer may be read as text. If
+    /// `sampled_types` is true, a date in CSV with a time of day is an error.
     pub(super) fn new(
         output: &OutputSerialization,
         schema: SchemaRef,
@@ -125,7 +125,7 @@ impl RowDecoder {
         Ok(None)
     }
 
-    /// The remaining rows, once the answer is complete.
+    /// Returns the remaining rows, once the answer is complete.
     pub(super) fn finish(&mut self) -> Result<Option<RecordBatch>, ArrowError> {
         match &mut self.format {
             Format::Csv(decoder, _) => {
@@ -144,11 +144,11 @@ impl RowDecoder {
         self.flush()
     }
 
-    /// The number of complete records that have not been returned yet.
+    /// Returns the number of complete records that have not been returned yet.
     fn rows(&self) -> usize {
         match &self.format {
             Format::Csv(decoder, _) => self.batch_size - decoder.capacity(),
-            // The decoder counts a record from its beginning.
+            // The decoder counts a record as soon as it begins.
             Format::Json(decoder, _) => decoder.len() - usize::from(decoder.has_partial_record()),
         }
     }
@@ -166,7 +166,7 @@ impl RowDecoder {
         let batch = match &mut self.format {
             Format::Csv(decoder, times) => match (decoder.flush()?, times) {
                 (Some(batch), Some(times)) => {
-                    // The object has the same value, about which its reader has more to say.
+                    // A caller that then reads the object itself finds the same value and reports it in more detail.
                     Some(times.parsed(&batch).map_err(|bad| bad.at(bad.row))?)
                 }
                 (batch, _) => batch,
@@ -184,7 +184,7 @@ impl RowDecoder {
     }
 }
 
-/// The object has the same value, about which its reader has more to say.
+/// Converts a fraction to Arrow's error. A caller that then reads the object itself reports the value in more detail.
 fn fraction(found: Fraction) -> ArrowError {
     ArrowError::JsonError(found.to_string())
 }
@@ -194,7 +194,7 @@ fn csv_decoder(
     schema: SchemaRef,
     batch_size: usize,
 ) -> Result<(csv::reader::Decoder, u8), ArrowError> {
-    // The decoder compares single bytes, so these must be ASCII.
+    // The decoder compares single bytes, so the delimiters must be ASCII.
     let one_byte = |what, text: &str| match text.as_bytes() {
         [byte] if byte.is_ascii() => Ok(*byte),
         _ => Err(unusable(what, text)),
@@ -211,8 +211,8 @@ fn csv_decoder(
         builder = builder.with_escape(escape);
     }
     let mut decoder = builder.build_decoder();
-    // It skips a byte-order mark at the start, where an answer has a value that begins so. The start
-    // is an empty line.
+    // The decoder skips a byte-order mark at the start, but in an answer it belongs to the first value. An empty line
+    // before the answer prevents that.
     decoder.decode(&[terminator])?;
     Ok((decoder, terminator))
 }
@@ -246,7 +246,7 @@ mod tests {
         ]))
     }
 
-    /// Decodes a text cut at the given places.
+    /// Decodes a text that is cut at the given places.
     fn decode(
         output: &OutputSerialization,
         schema: SchemaRef,

@@ -1,7 +1,7 @@
 //! An HTTP client that sends a request to its own URL and to no other.
 //!
-//! The client below the object stores follows redirects, and takes `Authorization` out of a request that it sends to
-//! another host, but not the session token of temporary credentials, which is in a header of S3's own.
+//! The HTTP client of the object store crate follows redirects. It removes `Authorization` from a request that it
+//! sends to another host, but not the session token of temporary credentials, which is in a header of S3's own.
 
 use std::fmt;
 use std::sync::Arc;
@@ -18,20 +18,20 @@ use aws_smithy_types::body::SdkBody;
 use bytes::Bytes;
 use http_body::Body;
 
-/// Sends requests, and answers with redirects as with anything else. Clones share their connections.
+/// Sends requests, and returns redirects like any other answer. Clones share their connections.
 #[derive(Debug, Clone)]
 pub struct Direct {
     connector: Arc<Connector>,
 }
 
-/// Why a request had no answer.
+/// A request that got no answer, and the circumstances.
 #[derive(Debug)]
 pub struct NotSent {
-    /// Whether it can be sent again for sure: no connection was made, so that the store has not seen it.
+    /// True if the request can safely be sent again: no connection was made, so the store has not seen it.
     pub unseen: bool,
-    /// Whether the connection took too long.
+    /// True if the connection timed out.
     pub late: bool,
-    /// Whether the connection broke, or was closed without an answer. The store may have done what it was asked for.
+    /// True if the connection broke, or was closed without an answer. The store may have executed the request.
     pub broken: bool,
     source: ConnectorError,
 }
@@ -48,7 +48,7 @@ impl std::error::Error for NotSent {
     }
 }
 
-/// Connections that are made within a time, through the proxies of the environment.
+/// Creates a connector that uses the proxies of the environment.
 fn connector(connect_timeout: Duration) -> Connector {
     let tls = tls::Provider::Rustls(tls::rustls_provider::CryptoMode::Ring);
     let settings = HttpConnectorSettings::builder().connect_timeout(connect_timeout).build();
@@ -59,14 +59,14 @@ fn connector(connect_timeout: Duration) -> Connector {
         .build()
 }
 
-/// The same for the SDK, whose own connections know no proxies.
+/// Creates an HTTP client for the SDK, whose own connections do not use proxies.
 pub(crate) fn http_client(connect_timeout: Duration) -> SharedHttpClient {
     let connector = SharedHttpConnector::new(connector(connect_timeout));
     http_client_fn(move |_, _| connector.clone())
 }
 
 impl Direct {
-    /// A client whose connections are made within a time, through the proxies of the environment.
+    /// Creates a client that uses the proxies of the environment.
     #[must_use]
     pub fn new(connect_timeout: Duration) -> Self {
         Self { connector: Arc::new(connector(connect_timeout)) }
@@ -76,7 +76,7 @@ impl Direct {
     ///
     /// # Errors
     ///
-    /// If there is no answer: the store cannot be reached, or the connection breaks.
+    /// If there is no answer, because the store cannot be reached or the connection breaks.
     pub async fn send<B>(
         &self,
         request: http::Request<B>,
@@ -103,7 +103,7 @@ fn not_sent(source: ConnectorError) -> NotSent {
         text
     };
     let unseen = text.contains("(Connect)");
-    // A connection that was kept may be closed when it is used again: as a rule, before the request arrives.
+    // The store may close a kept-alive connection just before it is reused, usually before the request arrives.
     let broken = source.is_io() || source.as_other().is_some();
     NotSent { unseen, late: source.is_timeout(), broken, source }
 }

@@ -1,4 +1,4 @@
-//! Converts a [`SelectRequest`] to the SDK's types.
+//! Conversion of a [`SelectRequest`] to the SDK's types.
 
 use aws_sdk_s3::types;
 
@@ -116,7 +116,7 @@ fn encode_scan_range(range: ScanRange) -> Result<types::ScanRange, Error> {
     .build())
 }
 
-/// XML 1.0 cannot represent most control characters, not even escaped; stores answer
+/// Refuses most control characters, because XML 1.0 cannot represent them, not even escaped. Stores would answer
 /// `MalformedXML`.
 fn check_xml(text: &str) -> Result<(), Error> {
     let illegal = |c: char| matches!(c, '\0'..='\x08' | '\x0b' | '\x0c' | '\x0e'..='\x1f' | '\u{fffe}' | '\u{ffff}');

@@ -1,4 +1,4 @@
-//! Errors of the client, by what a caller can do about them.
+//! Errors of the client, classified by what a caller can do about them.
 
 use std::time::Duration;
 
@@ -8,59 +8,59 @@ use sluicegate_s3select::profile::{EndpointProfile, Refusal};
 
 use crate::access::access_fault;
 
-/// Our code for an answer whose head does not name the extensions that the profile relies on.
+/// This client's code for an answer whose head does not name the extensions that the profile relies on.
 pub(super) const EXTENSIONS_MISSING: &str = "ExtensionsMissing";
 
-/// Our server's code for a statement that was evaluated for longer than it allows.
+/// The code that Sluicegate's server sends for a statement that was evaluated for longer than it allows.
 const STATEMENT_TIMEOUT: &str = "StatementTimeout";
 
-/// Why a request failed. No variant contains a credential.
+/// The reason why a request failed. No variant contains a credential.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The object does not exist.
     #[error("there is no object `{key}` in bucket `{bucket}`")]
     NotFound {
-        /// The bucket.
+        /// The name of the bucket.
         bucket: String,
-        /// The key.
+        /// The key of the object.
         key: String,
     },
     /// The bucket does not exist.
     #[error("there is no bucket `{bucket}`")]
     NoSuchBucket {
-        /// The bucket.
+        /// The name of the bucket.
         bucket: String,
     },
-    /// The store does not know the credentials, or they do not permit the request.
+    /// The store rejects the credentials, or they do not permit the request.
     #[error("{}", denied(bucket, key, code))]
     AccessDenied {
-        /// The bucket.
+        /// The name of the bucket.
         bucket: String,
-        /// The key.
+        /// The key of the object.
         key: String,
-        /// The store's error code.
+        /// The error code of the store.
         code: String,
     },
-    /// No credentials in the environment, the profile files or the machine's role.
+    /// There are no credentials in the environment, the profile files or the machine's role.
     #[error("no credentials were found")]
     NoCredentials,
     /// The AWS profile files have no such section.
     #[error("there is no AWS profile `{name}`{}", others(known, files))]
     NoProfile {
-        /// The name.
+        /// The name of the profile.
         name: String,
-        /// The sections that there are, in order.
+        /// The existing sections, in order.
         known: Vec<String>,
-        /// The files that were looked into.
+        /// The files that were read.
         files: String,
     },
-    /// The environment has one half of a key pair, and there are no other credentials.
+    /// The environment has only one half of a key pair, and there are no other credentials.
     #[error("{set} is set, and {missing} is not")]
     HalfKeyPair {
-        /// The variable that is there.
+        /// The variable that is set.
         set: &'static str,
-        /// The one that is not.
+        /// The variable that is missing.
         missing: &'static str,
     },
     /// The endpoint does not answer.
@@ -68,37 +68,37 @@ pub enum Error {
     Unreachable {
         /// The endpoint's URL, or AWS's region.
         endpoint: String,
-        /// Why the connection failed.
+        /// The reason of the failed connection.
         reason: String,
     },
-    /// The proxy of the environment, through which requests to the endpoint are sent, does not answer.
+    /// The environment's proxy for the endpoint does not answer.
     #[error("the proxy {address} of {variable} cannot be reached: {reason}")]
     NoProxy {
-        /// The variable that names it.
+        /// The environment variable that names the proxy.
         variable: &'static str,
-        /// Its address.
+        /// The address of the proxy.
         address: String,
-        /// Why the connection failed.
+        /// The reason of the failed connection.
         reason: String,
     },
-    /// The endpoint's name is not known to this machine.
+    /// This machine cannot resolve the endpoint's name.
     #[error("there is no host `{host}`")]
     NoHost {
-        /// The name.
+        /// The name of the host.
         host: String,
     },
-    /// The endpoint is an `https` URL, and what answers there does not speak TLS.
+    /// The endpoint is an `https` URL, but the server does not use TLS.
     #[error("the store at {endpoint} does not speak TLS")]
     NoTls {
-        /// The endpoint's URL.
+        /// The URL of the endpoint.
         endpoint: String,
     },
-    /// What answers is something else than an S3 store.
+    /// The server at the endpoint is not an S3 store.
     #[error("what answers at {endpoint} is no S3 store: {why}")]
     NoStore {
-        /// The endpoint's URL.
+        /// The URL of the endpoint.
         endpoint: String,
-        /// By what this is known.
+        /// The evidence, as a sentence about the server.
         why: String,
     },
     /// The given endpoint is not a usable URL.
@@ -107,105 +107,105 @@ pub enum Error {
     /// The given endpoint has no `http://` or `https://`.
     #[error("the endpoint `{endpoint}` has no http:// or https:// before it")]
     NoScheme {
-        /// It, control characters escaped.
+        /// The endpoint, with control characters escaped.
         endpoint: String,
     },
-    /// No region has such a name.
+    /// The text cannot be the name of a region.
     #[error("`{region}` is no name of a region")]
     InvalidRegion {
-        /// It, control characters escaped.
+        /// The text, with control characters escaped.
         region: String,
     },
-    /// A key or token that no header can carry.
+    /// A key or token has a character that headers do not allow.
     #[error("{what} has a line end, a blank or another character that no credential has")]
     InvalidCredentials {
-        /// Which.
+        /// The part of the credentials, such as "the session token".
         what: &'static str,
     },
     /// The bucket is in another region than the one that the request was signed for.
     #[error("{} is in {}", about(bucket, ""), expected.as_deref().map_or("another region".to_owned(), |r| format!("region {r}")))]
     WrongRegion {
-        /// The bucket.
+        /// The name of the bucket.
         bucket: String,
-        /// Its region, if the store names it.
+        /// The region of the bucket, if the store names it.
         expected: Option<String>,
     },
-    /// The store does not run this statement, or any statement: read the object instead.
+    /// The store does not run this statement, or any statement. The caller can read the object instead.
     #[error("the store refuses the request: {code}: {message}")]
     Refused {
-        /// The store's error code, or one of ours if the statement was not sent.
+        /// The store's error code, or one of this client if the statement was not sent.
         code: String,
-        /// The store's explanation.
+        /// The message of the store.
         message: String,
     },
-    /// The store found bytes of the object that are not those that were written.
+    /// The store detected that bytes of the object differ from those that were written.
     #[error("{} is damaged: {code}: {message}", about(bucket, key))]
     Damaged {
-        /// The bucket.
+        /// The name of the bucket.
         bucket: String,
-        /// The key.
+        /// The key of the object.
         key: String,
-        /// The store's error code.
+        /// The error code of the store.
         code: String,
-        /// The store's explanation.
+        /// The message of the store.
         message: String,
     },
-    /// The object was replaced after the caller had learned its version.
+    /// The object was replaced after the caller had read its version.
     #[error("`{key}` in bucket `{bucket}` changed while it was being read")]
     ObjectChanged {
-        /// The bucket.
+        /// The name of the bucket.
         bucket: String,
-        /// The key.
+        /// The key of the object.
         key: String,
     },
     /// The answer cannot be decoded to rows of the declared columns.
     #[error("the answer for `{key}` in bucket `{bucket}` cannot be used: {message}")]
     BadAnswer {
-        /// The bucket.
+        /// The name of the bucket.
         bucket: String,
-        /// The key.
+        /// The key of the object.
         key: String,
-        /// What is wrong, and in which row.
+        /// The fault, with the row that has it.
         message: String,
     },
-    /// The store said nothing for the idle time-out, to two requests.
+    /// The store sent nothing for the idle time-out, over two requests.
     #[error("the store says nothing about {}: it was silent for {waited:?}", about(bucket, key))]
     Silent {
-        /// The bucket.
+        /// The name of the bucket.
         bucket: String,
-        /// The key.
+        /// The key of the object.
         key: String,
-        /// The time-out.
+        /// The idle time-out that passed.
         waited: Duration,
     },
-    /// The store only said that its answer goes on, for many idle time-outs.
+    /// The store sent only continuation events, for many idle time-outs.
     #[error(
         "the store sends no rows of {}: for {waited:?}, it only said that its answer goes on",
         about(bucket, key)
     )]
     Endless {
-        /// The bucket.
+        /// The name of the bucket.
         bucket: String,
-        /// The key.
+        /// The key of the object.
         key: String,
-        /// For how long.
+        /// The duration of the wait.
         waited: Duration,
     },
     /// A temporary failure that persisted for all attempts.
     #[error("{} could not be read in {attempts} attempts: {reason}", about(bucket, key))]
     Transient {
-        /// The bucket.
+        /// The name of the bucket.
         bucket: String,
-        /// The key.
+        /// The key of the object.
         key: String,
-        /// How many requests were sent.
+        /// The number of requests that were sent.
         attempts: u32,
-        /// The last failure.
+        /// The reason of the last failure.
         reason: String,
     },
 }
 
-/// What a request is about: an object, a bucket, or the store.
+/// Names the subject of a request: an object, a bucket, or the store.
 fn about(bucket: &str, key: &str) -> String {
     match (bucket, key) {
         ("", _) => "the store".to_owned(),
@@ -214,7 +214,7 @@ fn about(bucket: &str, key: &str) -> String {
     }
 }
 
-/// What is refused, and why.
+/// Describes a refused access and its reason.
 fn denied(bucket: &str, key: &str, code: &str) -> String {
     match access_fault(code) {
         Some(fault) => format!("the store {} ({code})", fault.words),
@@ -223,7 +223,7 @@ fn denied(bucket: &str, key: &str, code: &str) -> String {
     }
 }
 
-/// Which profiles there are, in words.
+/// Lists the existing profiles.
 fn others(known: &[String], files: &str) -> String {
     match known {
         [] => format!(": {files} are empty, or not there"),
@@ -232,7 +232,7 @@ fn others(known: &[String], files: &str) -> String {
 }
 
 impl Error {
-    /// What the user can do about it, in one sentence.
+    /// Returns a sentence on how to fix the error.
     pub fn hint(&self) -> &'static str {
         match self {
             Self::NotFound { .. } => "Check the key; keys are case-sensitive.",
@@ -289,25 +289,25 @@ impl Error {
         }
     }
 
-    /// Whether the store refuses every statement of this client, not only this one.
+    /// Returns true if the store refuses every statement of this client.
     pub fn is_final_refusal(&self) -> bool {
         const CODES: [&str; 4] =
             ["NotImplemented", "MethodNotAllowed", "AccessDenied", EXTENSIONS_MISSING];
         matches!(self, Self::Refused { code, .. } if CODES.contains(&code.as_str()))
     }
 
-    /// A statement that is not sent, because one like it took too long.
+    /// Creates the error for a statement that is not sent, because a similar one took too long.
     pub fn overdue(why: impl Into<String>) -> Self {
         Self::Refused { code: STATEMENT_TIMEOUT.to_owned(), message: why.into() }
     }
 
-    /// Whether the store stopped the statement because it took too long, which says nothing about
-    /// others: our server's `StatementTimeout`.
+    /// Returns true if the store stopped the statement because it took too long (`StatementTimeout` of Sluicegate's
+    /// server). Other statements may still succeed.
     pub fn is_overdue(&self) -> bool {
         matches!(self, Self::Refused { code, .. } if code == STATEMENT_TIMEOUT)
     }
 
-    /// Whether reading the whole object with GET may work instead.
+    /// Returns true if reading the whole object with GET may work instead.
     pub fn is_refusal(&self) -> bool {
         matches!(self, Self::Refused { .. })
     }
@@ -319,11 +319,11 @@ impl From<Refusal> for Error {
     }
 }
 
-/// The error as the answer to one question to a store.
+/// Converts the error to the answer to a probe's question.
 ///
 /// # Errors
-/// The error itself, if no question can be answered: the store cannot be reached, refuses access,
-/// or does not have the object.
+/// Returns the error itself if no question can be answered: the store cannot be reached, refuses access, or does not
+/// have the object.
 impl TryFrom<Error> for NoAnswer {
     type Error = Error;
 
@@ -333,7 +333,7 @@ impl TryFrom<Error> for NoAnswer {
             Error::Refused { code, message } => {
                 Ok(Self::Refused { code, message, every_statement })
             }
-            // A question may be about a damaged sample.
+            // One of the probe's samples is damaged on purpose.
             Error::Damaged { code, message, .. } => {
                 Ok(Self::Refused { code, message, every_statement })
             }
@@ -345,7 +345,7 @@ impl TryFrom<Error> for NoAnswer {
                 message: format!("nothing was said for {waited:?}"),
             }),
             Error::Transient { reason, .. } => {
-                // The reason of a temporary failure begins with its code.
+                // The reason of a transient error begins with its code.
                 let (code, message) = reason.split_once(": ").unwrap_or((&reason, ""));
                 Ok(Self::Failed { code: code.to_owned(), message: message.to_owned() })
             }
@@ -392,22 +392,22 @@ impl Subject {
     }
 }
 
-/// An error as the store sends it: as an XML document instead of an answer, or as a frame in it.
+/// An error as the store sends it, either as an XML document instead of an answer or as a frame in it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct StoreError {
     /// The HTTP status; `None` for a frame.
     pub(super) status: Option<u16>,
-    /// `x-amz-bucket-region`
+    /// The region in the `x-amz-bucket-region` header, if it is another one than the client's.
     pub(super) region: Option<String>,
-    /// The error code; empty if there is none (HEAD has no body).
+    /// The error code. Empty if there is none, because the answer to HEAD has no body.
     pub(super) code: String,
-    /// The explanation.
+    /// The message of the store.
     pub(super) message: String,
 }
 
 impl StoreError {
-    /// Classifies the error by its code. The codes are those of the service's general and Select
-    /// tables; an unknown code is a refusal, because a GET then shows what is really wrong.
+    /// Classifies the error by its code. The codes are those of the service's general and Select tables. An unknown
+    /// code counts as a refusal, because a GET then shows the actual fault.
     pub(super) fn sort(self, subject: &Subject, profile: &EndpointProfile, attempts: u32) -> Error {
         let Subject { bucket, key } = subject.clone();
         match (self.code.as_str(), self.status) {
@@ -466,8 +466,8 @@ impl StoreError {
         }
     }
 
-    /// The region that the store expects, from its header or from the message
-    /// "…the region 'a' is wrong; expecting 'b'".
+    /// Returns the region that the store expects, from its header or from the message "…the region 'a' is wrong;
+    /// expecting 'b'".
     fn region(&self) -> Option<String> {
         let quoted = || {
             let (_, rest) = self.message.split_once("expecting '")?;
@@ -478,7 +478,7 @@ impl StoreError {
     }
 }
 
-/// Whether the same request may succeed if it is sent again.
+/// Returns true if the same request may succeed when it is repeated.
 fn is_transient(code: &str, status: Option<u16>) -> bool {
     let passing = matches!(
         code,
@@ -567,7 +567,7 @@ mod tests {
         check(Some(412), "", "", "aws", "`k` in bucket `b` changed while it was being read");
     }
 
-    /// A probe asks for damage on purpose.
+    /// The probe's samples include a damaged one.
     #[test]
     fn damage_is_an_answer_to_a_probe() {
         let subject = Subject { bucket: "b".to_owned(), key: "k".to_owned() };

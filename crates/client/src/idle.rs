@@ -1,4 +1,4 @@
-//! How long a store may say nothing.
+//! The time-out for stores that send nothing.
 
 use std::future::Future;
 use std::time::Duration;
@@ -7,52 +7,53 @@ use tokio::time::{Instant, timeout};
 
 use super::error::{Error, Subject};
 
-/// For how many idle time-outs the answers to a call may only say that they go on, over all attempts. A statement that
-/// finds nothing in a large object says no more for minutes; by default, this is ten of them.
+/// The number of idle time-outs for which the answers to a call may consist of continuation events only, over all
+/// attempts. A statement that finds nothing in a large object sends nothing else for minutes. With the default idle
+/// time-out, the limit is ten minutes.
 const CONTINUED: u32 = 20;
 
-/// The patience with a store that says nothing: it lasts for the idle time-out, over two requests. A
-/// store that says something new is trusted again.
+/// The time-out for a silent store. It is spread over two requests, and starts anew when the store sends something
+/// new.
 #[derive(Debug, Clone)]
 pub(super) struct Patience {
     limit: Duration,
-    /// Whether the store has been silent since it last said something new.
+    /// True if the store has been silent since it last sent something new.
     tried: bool,
-    /// Since when the store has only said that it goes on. A repeated request changes nothing about that.
+    /// The time since which the store has sent only continuation events. A repeated request does not reset it.
     continued: Option<Instant>,
-    /// Whether it has said nothing else for as long as that is borne.
+    /// True if the store has sent only continuation events for the maximum time.
     endless: bool,
 }
 
-/// A store has said nothing for half of the time-out.
+/// The reaction to a store that was silent for half of the time-out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Silent {
-    /// The request may be sent once more.
+    /// Send the request once more.
     AskAgain,
-    /// It was, in vain.
+    /// Fail, because the request was already repeated.
     GiveUp,
 }
 
 impl Patience {
-    /// For so long.
+    /// Creates a time-out of this duration.
     pub(super) fn new(limit: Duration) -> Self {
         Self { limit, tried: false, continued: None, endless: false }
     }
 
-    /// Waits for what a store says, or half of the time.
+    /// Waits for a message of the store, for at most half of the time-out.
     pub(super) async fn hear<T>(&mut self, said: impl Future<Output = T>) -> Result<T, Silent> {
         timeout(self.limit / 2, said).await.map_err(|_| self.was_silent())
     }
 
-    /// The store said that it goes on, and nothing else. A store that does so without end is not asked again: it has
-    /// the request.
+    /// Registers a continuation event. Returns `GiveUp` if there have been only such events for the maximum time. The
+    /// request is not repeated then, because the store has received it.
     pub(super) fn continues(&mut self) -> Result<(), Silent> {
         let since = *self.continued.get_or_insert_with(Instant::now);
         self.endless = since.elapsed() >= self.longest();
         if self.endless { Err(Silent::GiveUp) } else { Ok(()) }
     }
 
-    /// The store said something of its work.
+    /// Registers a message about the store's progress.
     pub(super) fn goes_on(&mut self) {
         self.continued = None;
     }
@@ -68,12 +69,12 @@ impl Patience {
         }
     }
 
-    /// The store said something new.
+    /// Registers a message with new content.
     pub(super) fn heard(&mut self) {
         self.tried = false;
     }
 
-    /// Sends a request, twice if it must be, and waits for its answer.
+    /// Sends a request and waits for its answer. Sends the request a second time if the store is silent.
     pub(super) async fn ask<T, F: Future<Output = T>>(
         mut self,
         subject: &Subject,
@@ -88,7 +89,7 @@ impl Patience {
         }
     }
 
-    /// What is said of a store that said nothing.
+    /// Returns the error for the silence.
     pub(super) fn error(&self, subject: &Subject) -> Error {
         match self.endless {
             true => subject.endless(self.longest()),

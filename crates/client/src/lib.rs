@@ -1,14 +1,15 @@
-//! The client's side of S3 Select: it sends a statement and returns Arrow batches of declared
-//! columns. Whatever a store or a network does, no row is lost or returned twice.
+//! A client of S3 Select: it sends a statement and returns Arrow batches of declared columns. Whatever a store or a
+//! network does, no row is lost or returned twice.
 //!
-//! * An answer is complete only with its End event. An answer that stops earlier is a failure, even
-//!   if the connection was closed in an orderly way.
+//! * An answer is complete only with its End event. An answer that stops earlier is a failure, even if the
+//!   connection was closed in an orderly way.
 //! * An error that a store sends partway through an answer is decoded to its code and message.
-//! * An answer that breaks off is requested again. The bytes that were already received are compared
-//!   and skipped; the object must still be the same version ([`SelectCall::e_tag`]).
-//! * A request that a store refuses is [`Error::Refused`]; a caller then reads the object instead,
-//!   and the client no longer sends similar statements ([`Client::refusals`]).
-//! * An error about damaged bytes of the object is [`Error::Damaged`], and no reason to read it in another way.
+//! * An answer that breaks off is requested again. The bytes that were already received are compared and
+//!   skipped; the object must still be the same version ([`SelectCall::e_tag`]).
+//! * A request that a store refuses is [`Error::Refused`]. The caller can then read the object instead. The
+//!   client no longer sends similar statements ([`Client::refusals`]).
+//! * An error about damaged bytes of the object is [`Error::Damaged`], which is no reason to read the object in
+//!   another way.
 //! * Extensions to S3 Select that a profile relies on must be named in the head of each answer
 //!   ([`EndpointProfile::relies_on`]).
 //!
@@ -93,8 +94,7 @@ use self::wire::HeadTap;
 use sluicegate_s3select::profile::EndpointProfile;
 use sluicegate_s3select::request::SelectRequest;
 
-/// The pause before a request whose answer did not begin is sent again; jittered, and doubled each
-/// time.
+/// The pause before a request whose answer did not begin is sent again. It is jittered, and doubles each time.
 const REQUEST_BACKOFF: Duration = Duration::from_millis(200);
 
 /// A connection to one store. Cheap to clone; clones share their connections.
@@ -107,11 +107,11 @@ struct Shared {
     sdk: aws_sdk_s3::Client,
     config: SdkConfig,
     endpoint: Option<String>,
-    /// Why there is no endpoint that requests could be sent to.
+    /// The error of an unusable endpoint, which fails every request.
     bad_endpoint: Option<Error>,
-    /// That the AWS profile of the environment is not there.
+    /// The error of an AWS profile that the environment names and that does not exist.
     no_profile: Option<Error>,
-    /// Whether credentials come from the environment and what else the SDK asks.
+    /// True if the credentials come from the SDK's provider chain, which begins with the environment.
     uses_chain: bool,
     region: String,
     path_style: bool,
@@ -126,13 +126,13 @@ struct Shared {
 pub struct ObjectHead {
     /// The object's length in bytes.
     pub size: u64,
-    /// Its version, as in the ETag header.
+    /// The object's version, as in the ETag header.
     pub e_tag: Option<String>,
 }
 
 impl Client {
-    /// Prepares a client. This reads the environment and the AWS profile files and sends nothing: an
-    /// endpoint that does not exist is only noticed at the first request.
+    /// Creates a client. This reads the environment and the AWS profile files, and sends nothing. An endpoint that
+    /// does not exist is only detected at the first request.
     pub async fn connect(
         options: &ConnectOptions,
         profile: EndpointProfile,
@@ -142,7 +142,7 @@ impl Client {
             None => default_region(options).await,
         };
         let attempts = options.request_attempts.max(1);
-        // How long to wait for answers is the client's own business: see `idle`.
+        // The client limits the wait for answers itself; see `idle`.
         let timeouts = TimeoutConfig::builder().connect_timeout(options.connect_timeout).build();
         let mut loader = aws_config::defaults(BehaviorVersion::latest())
             .region(region.clone())
@@ -155,7 +155,7 @@ impl Client {
             );
         if let Some(name) = &options.aws_profile {
             profiles::check(name).await?;
-            // A profile that is named beats the keys of the environment, as with the AWS CLI.
+            // Like with the AWS CLI, a profile that is named explicitly takes precedence over the environment's keys.
             loader = loader.profile_name(name).credentials_provider(profiles::of(name, &region));
         }
         if let Some(endpoint) = &options.endpoint {
@@ -171,7 +171,8 @@ impl Client {
         let mut endpoint = options.endpoint.clone().or_else(|| configured_endpoint(&config));
         let mut bad_endpoint = None;
         if let Err(error) = check_endpoint(endpoint.as_deref()) {
-            // Without credentials to refuse, nothing would hold a request back.
+            // A deferred error is returned with the credentials. Anonymous requests use none, so nothing would stop
+            // them.
             if !options.defer_endpoint || options.endpoint.is_some() || options.anonymous {
                 return Err(error);
             }
@@ -183,7 +184,7 @@ impl Client {
         };
         check_region(region.as_ref())?;
         let path_style = options.path_style.unwrap_or(endpoint.is_some());
-        // A store sends little while it scans; our own time-out allows for that.
+        // A store sends little while it scans; the idle time-out allows for that.
         let mut s3 = aws_sdk_s3::config::Builder::from(&config)
             .http_client(direct::http_client(options.connect_timeout))
             .force_path_style(path_style)
@@ -213,16 +214,16 @@ impl Client {
         Ok(Self { shared: Arc::new(shared) })
     }
 
-    /// Asks the store to run a statement over an object. The rows come in the store's order.
+    /// Sends a statement about an object. The rows come in the store's order.
     ///
-    /// Returns once the answer has begun, so that a refusal is known before the first row.
+    /// Returns once the answer has begun, so that a refusal is detected before the first row.
     pub async fn select(&self, call: SelectCall) -> Result<SelectStream, Error> {
         stream::select(self.clone(), call).await
     }
 
-    /// Asks for an object's length and version.
+    /// Fetches an object's length and version.
     ///
-    /// A missing bucket is [`Error::NotFound`] as well: a store does not tell the two apart here.
+    /// A missing bucket is [`Error::NotFound`] as well, because answers to HEAD do not tell the two apart.
     pub async fn head(&self, bucket: &str, key: &str) -> Result<ObjectHead, Error> {
         self.head_counted(bucket, key, &Arc::default()).await
     }
@@ -244,48 +245,48 @@ impl Client {
         Ok(ObjectHead { size: size.unwrap_or(0), e_tag: head.e_tag().map(str::to_owned) })
     }
 
-    /// What may be sent to this store.
+    /// Returns the profile, which describes the requests that this store supports.
     pub fn profile(&self) -> &EndpointProfile {
         &self.shared.profile
     }
 
-    /// The earlier refusal of a similar request, if there was one: this request need not be sent.
+    /// Returns the earlier refusal of a similar request, if there was one. This request need not be sent.
     pub fn known_refusal(&self, request: &SelectRequest) -> Option<KnownRefusal> {
         self.shared.refusals.of(request)
     }
 
-    /// Everything that this store refused and that is therefore no longer sent, oldest first.
+    /// Returns everything that this store refused and that is therefore no longer sent, oldest first.
     pub fn refusals(&self) -> Vec<KnownRefusal> {
         self.shared.refusals.all()
     }
 
-    /// The endpoint's URL; `None` for AWS itself.
+    /// Returns the endpoint's URL; `None` for AWS itself.
     pub fn endpoint(&self) -> Option<&str> {
         self.shared.endpoint.as_deref()
     }
 
-    /// The region that requests are signed for.
+    /// Returns the region that requests are signed for.
     pub fn region(&self) -> &str {
         &self.shared.region
     }
 
-    /// Whether the bucket is part of the URL's path instead of its host name.
+    /// Returns true if the bucket is part of the URL's path instead of its host name.
     pub fn path_style(&self) -> bool {
         self.shared.path_style
     }
 
-    /// How long the store may say nothing: [`ConnectOptions::idle_timeout`].
+    /// Returns the time after which a silent store is given up: [`ConnectOptions::idle_timeout`].
     pub fn idle_timeout(&self) -> Duration {
         self.shared.idle_timeout
     }
 
-    /// Whether requests are sent unsigned.
+    /// Returns true if requests are sent unsigned.
     pub fn is_anonymous(&self) -> bool {
         self.shared.config.credentials_provider().is_none()
     }
 
-    /// The credentials that requests are currently signed with, for other clients of the same store;
-    /// `None` if requests are not signed. Call it again when they have expired.
+    /// Returns the credentials that requests are currently signed with, for other clients of the same store. `None`
+    /// if requests are not signed. Call it again when they have expired.
     pub async fn credentials(&self) -> Result<Option<Credentials>, Error> {
         let Some(provider) = self.shared.config.credentials_provider() else {
             return Ok(None);
@@ -302,7 +303,7 @@ impl Client {
         Ok(Some(credentials))
     }
 
-    /// Why there are no credentials, as far as that is known.
+    /// Returns the most specific error for missing credentials.
     fn no_credentials(&self) -> Error {
         let (id, secret) = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY");
         let is_set = |name| env::var(name).is_ok_and(|value| !value.trim().is_empty());
@@ -318,7 +319,7 @@ impl Client {
         &self.shared.sdk
     }
 
-    /// The store's name in messages.
+    /// Returns the store's name for messages.
     fn place(&self) -> String {
         match &self.shared.endpoint {
             Some(endpoint) => endpoint.clone(),
@@ -337,20 +338,20 @@ impl fmt::Debug for Client {
     }
 }
 
-/// The HTTP client for credentials.
+/// Creates the HTTP client for requesting credentials.
 fn https() -> SharedHttpClient {
     let tls = tls::Provider::Rustls(tls::rustls_provider::CryptoMode::Ring);
     aws_smithy_http_client::Builder::new().tls_provider(tls).build_https()
 }
 
-/// The region from the environment or the profile files. The SDK would also ask the machine's
-/// metadata service, which takes seconds to time out where there is none.
+/// Returns the region from the environment or the profile files. The SDK would also query the machine's metadata
+/// service, which takes seconds to time out where there is none.
 async fn default_region(options: &ConnectOptions) -> Region {
     let mut file = ProfileFileRegionProvider::builder();
     if let Some(name) = &options.aws_profile {
         file = file.profile_name(name);
     }
-    // A variable that is empty is as good as none.
+    // An empty variable counts as unset.
     let named = ["AWS_REGION", "AWS_DEFAULT_REGION"]
         .into_iter()
         .find_map(|name| env::var(name).ok().filter(|region| !region.trim().is_empty()));
@@ -361,15 +362,14 @@ async fn default_region(options: &ConnectOptions) -> Region {
     region.filter(|region| !region.as_ref().is_empty()).unwrap_or(Region::from_static("us-east-1"))
 }
 
-/// The endpoint from the environment or the profile files; one for S3 takes precedence over a
-/// general one.
+/// Returns the endpoint from the environment or the profile files. One for S3 takes precedence over a general one.
 fn configured_endpoint(config: &SdkConfig) -> Option<String> {
     let key = ServiceConfigKey::builder()
         .service_id("S3")
         .env("AWS_ENDPOINT_URL")
         .profile("endpoint_url")
         .build();
-    // A variable that is empty is as good as none.
+    // An empty variable counts as unset.
     let is_set = |url: &String| !url.trim().is_empty();
     let service = key.ok().and_then(|key| config.service_config()?.load_config(key));
     service.filter(is_set).or_else(|| config.endpoint_url().map(str::to_owned).filter(is_set))
@@ -381,30 +381,30 @@ fn check_endpoint(endpoint: Option<&str>) -> Result<(), Error> {
         return Err(Error::NoScheme { endpoint: endpoint.escape_debug().to_string() });
     }
     let rest = endpoint.strip_prefix("http://").or_else(|| endpoint.strip_prefix("https://"));
-    // S3 does not authenticate by a user name or a query in the URL, and they would show up in messages.
+    // S3 does not use the URL's user name or query for authentication, and messages would show them.
     let is_plain =
         rest.is_some_and(|rest| !rest.starts_with('/') && !rest.contains(['@', '?', '#']));
     match endpoint.parse::<Uri>() {
-        // What stands for a port may be too large for one.
+        // The parser accepts ports that are too large.
         Ok(uri) if is_plain && uri.host().is_some() && is_port(&uri) => Ok(()),
         _ => Err(Error::InvalidEndpoint),
     }
 }
 
-/// Whether a text is a host with a port, `localhost:9000`, rather than a URL.
+/// Returns true if the text is a host with a port, such as `localhost:9000`, rather than a URL.
 fn is_host(text: &str) -> bool {
     let Some((host, port)) = text.trim_end_matches('/').rsplit_once(':') else { return false };
     let of_host = |c: char| c.is_ascii_alphanumeric() || "-._[]:".contains(c);
     !host.is_empty() && host.chars().all(of_host) && port.parse::<u16>().is_ok()
 }
 
-/// Whether what a URL says of a port is one.
+/// Returns true if the URL has no port or a valid one.
 fn is_port(uri: &Uri) -> bool {
     let after = uri.authority().and_then(|it| it.as_str().strip_prefix(it.host()));
     after.is_some_and(|port| port.is_empty() || uri.port_u16().is_some())
 }
 
-/// A region becomes a part of signatures and of the names of hosts.
+/// Checks the characters of a region, which becomes part of signatures and host names.
 fn check_region(region: &str) -> Result<(), Error> {
     let usual = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     match !region.is_empty() && region.chars().all(usual) {

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Counters that any number of calls can add to, from any thread.
+/// Counters that any number of calls and threads can add to.
 #[derive(Debug, Default)]
 pub struct SelectMetrics {
     calls: AtomicU64,
@@ -17,29 +17,28 @@ pub struct SelectMetrics {
     bytes_returned: ReportedCounter,
 }
 
-/// The counters at one moment.
+/// The values of the counters at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SelectCounts {
-    /// `SelectObjectContent` requests sent, including retries.
+    /// The number of `SelectObjectContent` requests sent, including retries.
     pub requests: u64,
-    /// How many of these were retries, by the SDK or by this client, for any reason.
+    /// The number of these requests that were retries, by the SDK or by this client, for any reason.
     pub retries: u64,
-    /// How many of the requests were given up because the store said nothing for half of the idle
-    /// time-out.
+    /// The number of requests that were abandoned because the store sent nothing for half of the idle time-out.
     pub silences: u64,
-    /// How many statements the store stopped because they took longer than it allows.
+    /// The number of statements that the store stopped because they took longer than it allows.
     pub overdue: u64,
-    /// `HeadObject` requests sent to find out whether an object had changed.
+    /// The number of `HeadObject` requests sent to find out whether an object had changed.
     pub head_requests: u64,
-    /// Bytes of SQL sent, before XML escaping, once per request.
+    /// The bytes of SQL sent, before XML escaping, once per request.
     pub sql_bytes: u64,
-    /// Bytes of answers received: frames and error documents, without HTTP heads.
+    /// The bytes of answers received: frames and error documents, without HTTP heads.
     pub bytes_received: u64,
-    /// Bytes of objects read, before decompression.
+    /// The bytes of objects read, before decompression.
     pub bytes_scanned: Reported,
-    /// Bytes of objects read, after decompression.
+    /// The bytes of objects read, after decompression.
     pub bytes_processed: Reported,
-    /// Bytes of records sent.
+    /// The bytes of records sent by stores.
     pub bytes_returned: Reported,
 }
 
@@ -49,19 +48,19 @@ pub struct SelectCounts {
 pub struct Reported {
     /// The sum of the figures reported, in bytes.
     pub bytes: u64,
-    /// How many answers began but did not report the figure.
+    /// The number of answers that began but did not report the figure.
     pub missing: u64,
 }
 
 impl Reported {
-    /// The sum, if every answer reported the figure.
+    /// Returns the sum if every answer reported the figure.
     pub fn known(self) -> Option<u64> {
         (self.missing == 0).then_some(self.bytes)
     }
 }
 
 impl SelectMetrics {
-    /// The current values.
+    /// Returns the current values.
     pub fn counts(&self) -> SelectCounts {
         let requests = self.requests.load(Ordering::Relaxed);
         SelectCounts {
@@ -103,14 +102,14 @@ impl SelectMetrics {
         self.bytes_received.fetch_add(bytes as u64, Ordering::Relaxed);
     }
 
-    /// An answer began; its figures are missing until it reports them.
+    /// Counts an answer that began. Its figures are missing until it reports them.
     pub(super) fn answer_began(&self) {
         for counter in [&self.bytes_scanned, &self.bytes_processed, &self.bytes_returned] {
             counter.missing.fetch_add(1, Ordering::Relaxed);
         }
     }
 
-    /// The answer reported its figures. Must be called at most once per answer.
+    /// Adds the figures that an answer reported. Must be called at most once per answer.
     pub(super) fn answer_reported(
         &self,
         scanned: Option<i64>,
@@ -131,7 +130,7 @@ struct ReportedCounter {
 
 impl ReportedCounter {
     fn report(&self, figure: Option<i64>) {
-        // Some stores send a negative figure if they do not know it.
+        // Some stores report an unknown figure as a negative number.
         if let Some(bytes) = figure.and_then(|figure| u64::try_from(figure).ok()) {
             self.bytes.fetch_add(bytes, Ordering::Relaxed);
             self.missing.fetch_sub(1, Ordering::Relaxed);

@@ -1,41 +1,42 @@
-//! How to reach a store: endpoint, region, credentials and time limits.
+//! Options for reaching a store: endpoint, region, credentials and time-outs.
 
 use std::fmt;
 use std::time::{Duration, SystemTime};
 
 use crate::Error;
 
-/// How to reach a store. By default everything comes from the usual AWS chain: environment
-/// variables, then the profile files, then the machine's role.
+/// Options for reaching a store. By default everything comes from the usual AWS chain: environment variables, then
+/// the profile files, then the machine's role.
 #[derive(Clone)]
 pub struct ConnectOptions {
-    /// `http://host:port` or `https://…`; `None` takes it from the environment or the AWS profile,
-    /// and otherwise means AWS itself.
+    /// The URL of the store, `http://host:port` or `https://…`. `None` takes it from the environment or the AWS
+    /// profile, and otherwise means AWS itself.
     pub endpoint: Option<String>,
-    /// The region to sign for; `None` takes it from the environment or the AWS profile, and otherwise
-    /// means `us-east-1`.
+    /// The region that requests are signed for. `None` takes it from the environment or the AWS profile, and
+    /// otherwise means `us-east-1`.
     pub region: Option<String>,
-    /// The section of the AWS profile files whose credentials are used, whatever keys the environment has;
-    /// `None` means the keys of the environment, else those of `AWS_PROFILE`, or `default`.
+    /// The section of the AWS profile files to take credentials from, which takes precedence over keys in the
+    /// environment. `None` uses the environment's keys if there are any, and otherwise the section that `AWS_PROFILE`
+    /// names, or `default`.
     pub aws_profile: Option<String>,
-    /// Whether the bucket is part of the path (`http://host/bucket/key`) instead of the host name;
-    /// `None` means yes if an endpoint is given.
+    /// True if the bucket is part of the path (`http://host/bucket/key`) instead of the host name. `None` means true
+    /// if an endpoint is given.
     pub path_style: Option<bool>,
-    /// Whether an endpoint of the environment or the AWS profile that is none fails the requests, each for itself,
-    /// rather than [`Client::connect`](crate::Client::connect): for those who may need no store.
+    /// True if an invalid endpoint in the environment or the AWS profile should fail each request instead of
+    /// [`Client::connect`](crate::Client::connect). Callers set it if they may not need the store.
     pub defer_endpoint: bool,
-    /// Whether to send requests unsigned. Like AWS, most stores then refuse Select.
+    /// True if requests are sent unsigned. Like AWS, most stores then refuse Select.
     pub anonymous: bool,
-    /// Credentials to use instead of those of the chain.
+    /// The credentials to use instead of those of the chain.
     pub credentials: Option<Credentials>,
-    /// The connect timeout.
+    /// The time-out for making a connection. 3 s by default.
     pub connect_timeout: Duration,
-    /// How long a store may say nothing, before an answer begins and between its parts, until the client
-    /// gives up. After half of that the request is sent once more, because a connection that was lost
-    /// unnoticed is silent, too. While it has no rows to send, a store sends a continuation event about
-    /// every second; an answer of nothing else is given up after 20 idle time-outs. 30 s by default.
+    /// The time after which the client gives up a silent store, before an answer begins or between its parts. After
+    /// half of it the request is sent once more, because an unnoticed loss of the connection also looks like silence.
+    /// A store without rows to send sends a continuation event about every second; an answer of nothing else is given
+    /// up after 20 idle time-outs. 30 s by default.
     pub idle_timeout: Duration,
-    /// The most attempts for a request that fails before its answer begins; at least 1.
+    /// The maximum number of attempts for a request that fails before its answer begins; at least 1. 3 by default.
     pub request_attempts: u32,
 }
 
@@ -57,7 +58,7 @@ impl Default for ConnectOptions {
 }
 
 impl ConnectOptions {
-    /// Whether credentials come from the environment and what else the SDK asks.
+    /// Returns true if the credentials come from the SDK's provider chain, which begins with the environment.
     pub(super) fn uses_chain(&self) -> bool {
         self.credentials.is_none() && self.aws_profile.is_none() && !self.anonymous
     }
@@ -65,7 +66,7 @@ impl ConnectOptions {
 
 impl fmt::Debug for ConnectOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // A URL may carry a password before the `@`, or a secret in its query.
+        // A URL may contain a password before the `@`, or a secret in its query.
         let endpoint = self.endpoint.as_deref();
         let endpoint =
             endpoint.map(|url| if url.contains(['@', '?', '#']) { "<withheld>" } else { url });
@@ -93,12 +94,12 @@ pub struct Credentials {
     pub secret_access_key: String,
     /// The session token of temporary credentials.
     pub session_token: Option<String>,
-    /// When they expire; `None` if they do not, as far as is known.
+    /// The time when they expire; `None` if they do not, or if it is unknown.
     pub expires: Option<SystemTime>,
 }
 
 impl Credentials {
-    /// An access key that does not expire.
+    /// Creates an access key that does not expire.
     pub fn new(access_key_id: impl Into<String>, secret_access_key: impl Into<String>) -> Self {
         Self {
             access_key_id: access_key_id.into(),
@@ -110,7 +111,8 @@ impl Credentials {
 }
 
 impl Credentials {
-    /// Headers carry the key ID and the token. The secret may be anything that is typed in one line.
+    /// Checks for characters that headers do not allow in the key ID and the token. The secret is not sent, so it may
+    /// contain anything but control characters.
     pub(super) fn check(&self) -> Result<(), Error> {
         let is_carried = |text: &str| text.bytes().all(|byte| byte.is_ascii_graphic());
         let token = self.session_token.as_deref().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Asks a store the questions of a probe.
+//! Runs a probe's questions against a store.
 
 use std::sync::Arc;
 
@@ -11,41 +11,41 @@ use sluicegate_s3select::request::{
     Compression, CsvInput, InputFormat, InputSerialization, JsonType, ScanRange, SelectRequest,
 };
 
-/// How many bytes of an object that is not ours are scanned, if the store supports scan ranges.
+/// The bytes of a foreign object that are scanned, if the store supports scan ranges.
 const GLANCE: u64 = 64 << 10;
 
-/// The objects that a probe asks about.
+/// The objects that the questions of a probe are about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProbeTarget {
-    /// Our own samples, stored at `prefix` + [`Sample::file_name`].
+    /// The probe's own samples, stored at `prefix` + [`Sample::file_name`].
     ///
     /// [`Sample::file_name`]: sluicegate_conformance::probe::Sample::file_name
     Samples {
-        /// The bucket.
+        /// The name of the bucket.
         bucket: String,
-        /// The prefix of their keys.
+        /// The prefix of the samples' keys.
         prefix: String,
     },
-    /// An object of unknown content, which must not be changed. Only questions that need no sample
-    /// of ours are asked, so nothing is learned about fields and their values.
+    /// An object of unknown content, which must not be changed. Only questions that need no sample are used, so
+    /// nothing is learned about fields and their values.
     Object {
-        /// The bucket.
+        /// The name of the bucket.
         bucket: String,
-        /// The key; its extension tells the format.
+        /// The key of the object, whose extension determines the format.
         key: String,
     },
 }
 
 impl Client {
-    /// Finds out what the store can do, question by question; `asked` is called before each question
-    /// with its number, counted from 1.
+    /// Finds out what the store supports, one question at a time. `asked` is called before each question with its
+    /// number, counted from 1.
     ///
     /// The client should use [`EndpointProfile::unknown`], which assumes nothing.
     ///
     /// # Errors
     ///
-    /// If the store cannot be reached, refuses access, or the bucket or the object does not exist.
-    /// Any other answer is a finding.
+    /// If the store cannot be reached, refuses access, or the bucket or the object does not exist. Any other answer
+    /// is a finding.
     ///
     /// [`EndpointProfile::unknown`]: sluicegate_s3select::profile::EndpointProfile::unknown
     pub async fn probe(
@@ -89,18 +89,18 @@ struct Probe<'a> {
     client: &'a Client,
     metrics: &'a Arc<SelectMetrics>,
     facts: Facts,
-    /// Why the store answers no statement at all.
+    /// The refusal of every statement, once the store has sent one.
     hopeless: Option<NoAnswer>,
 }
 
-/// How an object is read.
+/// The input format and the range with which an object is read.
 struct View {
     input: InputSerialization,
     scan_range: Option<ScanRange>,
 }
 
 impl Probe<'_> {
-    /// Asks a question; a refusal is an answer, too.
+    /// Sends one question's request. A refusal counts as an answer.
     async fn ask(
         &mut self,
         bucket: &str,
@@ -142,7 +142,7 @@ impl Probe<'_> {
         Ok(answer)
     }
 
-    /// Finds out whether the store can scan only the first bytes of an object.
+    /// Returns how to read an object, with a scan range if the store can scan only its first bytes.
     async fn view(&mut self, bucket: &str, key: &str) -> Result<View, Error> {
         self.client.head_counted(bucket, key, self.metrics).await?;
         let input = input_of(key);
@@ -159,7 +159,7 @@ impl Probe<'_> {
     }
 }
 
-/// The format of an object by its extension; CSV if that is unknown.
+/// Infers an object's format from its extension; CSV if that is unknown.
 fn input_of(key: &str) -> InputSerialization {
     let name = key.to_ascii_lowercase();
     let (name, compression) = match name.strip_suffix(".gz") {

@@ -1,4 +1,4 @@
-//! Sections of the AWS profile files.
+//! The sections of the AWS profile files.
 
 use std::env;
 
@@ -10,7 +10,7 @@ use aws_types::os_shim_internal::{Env, Fs};
 use super::error::Error;
 use super::https;
 
-/// The files in which sections are looked for.
+/// Names the files in which sections are looked up.
 fn looked_into() -> String {
     let of = |variable: &str, usual: &str| {
         let named = env::var(variable).ok().filter(|path| !path.is_empty());
@@ -20,11 +20,12 @@ fn looked_into() -> String {
     format!("{} and {}", of(config, "~/.aws/config"), of(credentials, "~/.aws/credentials"))
 }
 
-/// Whether there is such a section.
+/// Checks that a section exists.
 ///
 /// # Errors
 ///
-/// If there is not, with those that there are. Files that cannot be read are for the credentials to report.
+/// If it does not exist. The error lists the existing sections. Unreadable files are not an error here, because they
+/// are reported when credentials are loaded.
 pub(super) async fn check(name: &str) -> Result<(), Error> {
     let (fs, env, files) = (Fs::real(), Env::real(), Default::default());
     let loaded = aws_config::profile::load(&fs, &env, &files, None).await;
@@ -37,7 +38,7 @@ pub(super) async fn check(name: &str) -> Result<(), Error> {
     Err(Error::NoProfile { name: name.to_owned(), known, files: looked_into() })
 }
 
-/// The credentials of a section, and of no other place.
+/// Returns a provider of the credentials of this section only.
 pub(super) fn of(name: &str, region: &Region) -> ProfileFileCredentialsProvider {
     let config =
         ProviderConfig::default().with_http_client(https()).with_region(Some(region.clone()));

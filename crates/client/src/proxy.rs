@@ -1,17 +1,17 @@
-//! Proxies of the environment, for what is said where a store cannot be reached.
+//! The proxies of the environment, for the error messages of stores that cannot be reached.
 
 use std::env;
 
 /// A proxy through which requests are sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Proxy {
-    /// The variable of the environment that names it.
+    /// The environment variable that names the proxy.
     pub variable: &'static str,
-    /// Its address, without a user and a password.
+    /// The proxy's address, without user and password.
     pub address: String,
 }
 
-/// The proxy through which requests to a URL are sent, if there is one.
+/// Returns the proxy for requests to a URL, if there is one.
 #[must_use]
 pub fn proxy_of(url: &str) -> Option<Proxy> {
     chosen(url, |name| env::var(name).ok())

@@ -1,4 +1,4 @@
-//! One answer as it was received, for those who study a store rather than an object.
+//! Answers as they are received, for probes and other code that examines a store.
 
 use std::sync::Arc;
 
@@ -18,19 +18,19 @@ use super::metrics::SelectMetrics;
 use super::sdk_error::{Failure, sort_stream_error};
 use super::wire::{AnswerHead, SelectTap};
 
-/// The longest answer that is kept in memory.
+/// The maximum size of an answer, which is kept in memory.
 const MAX_BYTES: usize = 8 << 20;
 
 /// The events of one answer.
 pub(super) type Events = EventReceiver<Event, SelectObjectContentEventStreamError>;
 
 impl Client {
-    /// Sends a request unchanged, whatever the profile allows, and returns the answer as it was
-    /// received. An answer that breaks off is not requested again.
+    /// Sends a request unchanged, whatever the profile allows, and returns the answer as it was received. An answer
+    /// that breaks off is not requested again.
     ///
     /// # Errors
     ///
-    /// As for [`Client::select`], and [`Error::BadAnswer`] for one of more than 8 MiB.
+    /// Like [`Client::select`], and [`Error::BadAnswer`] for an answer of more than 8 MiB.
     pub async fn ask(
         &self,
         bucket: &str,
@@ -39,7 +39,7 @@ impl Client {
         metrics: &Arc<SelectMetrics>,
     ) -> Result<RawAnswer, Error> {
         let subject = Subject { bucket: bucket.to_owned(), key: key.to_owned() };
-        // With two columns the quoting of the answer stays as requested.
+        // With two columns, the quoting of the answer stays as requested.
         let encoded = encode(request, 2, self.profile())?;
         metrics.call();
         let silence = self.idle_timeout();
@@ -91,7 +91,7 @@ impl Client {
         }
     }
 
-    /// What a request says about CSV beyond S3 Select, if the store has that extension.
+    /// Returns an option of the request's CSV input if the profile relies on the extension that it needs.
     fn asks_of_csv<T>(
         &self,
         request: &SelectRequest,

@@ -1,4 +1,4 @@
-//! Remembers what a store refused, so that it is not sent again.
+//! The memory of a store's refusals, so that refused statements are not sent again.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -9,46 +9,46 @@ use sluicegate_s3select::dialect;
 use sluicegate_s3select::profile::{DataFormat, constructs};
 use sluicegate_s3select::request::{Compression, OutputSerialization, SelectRequest};
 
-/// The most refusals kept; a planner makes fewer kinds of statements.
+/// The maximum number of refusals kept; a planner makes fewer kinds of statements.
 const MOST: usize = 64;
 
-/// Something that a store refused, and that is no longer sent to it.
+/// A refusal of a store. Requests in its scope are no longer sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KnownRefusal {
-    /// What was refused.
+    /// The requests that the refusal covers.
     pub scope: RefusalScope,
     /// The store's error code.
     pub code: String,
-    /// The store's explanation.
+    /// The message of the store.
     pub message: String,
 }
 
-/// How much a refusal says about other requests.
+/// The set of requests that a refusal covers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RefusalScope {
-    /// The store answers no statement of this client at all.
+    /// The store runs no statement of this client at all.
     Everything,
-    /// The store does not take requests of this kind, nor those that use more features.
+    /// The store refuses requests of this kind, and those that use more features.
     Kind(RequestKind),
 }
 
 /// The features of a request. A store treats requests with the same features alike.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestKind {
-    /// The objects' format.
+    /// The format of the objects.
     pub format: DataFormat,
-    /// The objects' compression.
+    /// The compression of the objects.
     pub compression: Compression,
-    /// Whether it has a ScanRange.
+    /// True if the request has a ScanRange.
     pub scan_range: bool,
-    /// Whether the answer is JSON.
+    /// True if the answer is JSON.
     pub json_output: bool,
     /// The constructs of the statement.
     pub constructs: BTreeSet<&'static str>,
 }
 
 impl RequestKind {
-    /// The kind of a request; `None` if its statement cannot be parsed.
+    /// Returns the kind of a request; `None` if its statement cannot be parsed.
     fn of(request: &SelectRequest) -> Option<Self> {
         Some(Self {
             format: DataFormat::from(&request.input),
@@ -59,7 +59,7 @@ impl RequestKind {
         })
     }
 
-    /// Whether another kind uses the same features, and possibly more.
+    /// Returns true if the other kind uses the same features, and possibly more.
     fn is_part_of(&self, other: &Self) -> bool {
         self.format == other.format
             && self.compression == other.compression
@@ -70,7 +70,7 @@ impl RequestKind {
 }
 
 impl RefusalScope {
-    /// What an error says about other requests: nothing, if it is about the object or temporary.
+    /// Returns the requests that an error covers; `None` if it is temporary, or about the object.
     fn of(error: &Error, request: &SelectRequest) -> Option<Self> {
         // The service's codes for unsupported language features, then those of MinIO and Ceph.
         const LANGUAGE: [&str; 13] = [
@@ -128,7 +128,7 @@ pub(super) struct Refusals {
 }
 
 impl Refusals {
-    /// Remembers an error of the store if it says something about other requests.
+    /// Remembers an error of the store if it covers other requests.
     pub(super) fn remember(&self, error: &Error, request: &SelectRequest) {
         let Error::Refused { code, message } = error else { return };
         let Some(scope) = RefusalScope::of(error, request) else { return };
@@ -143,7 +143,7 @@ impl Refusals {
         }
     }
 
-    /// The earlier refusal that covers a request.
+    /// Returns the earlier refusal that covers a request.
     pub(super) fn of(&self, request: &SelectRequest) -> Option<KnownRefusal> {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if known.is_empty() {

@@ -3,18 +3,18 @@
 use crate::error::{Error, Subject};
 use bytes::{Buf, Bytes};
 
-/// The most bytes of a record delimiter that are compared: S3 Select allows two characters.
+/// The maximum number of bytes of a record delimiter that are compared. S3 Select allows two characters.
 const TAIL: usize = 8;
 
-/// Counts the bytes of records received so far and skips the same bytes of a repeated answer.
-/// Because bytes are counted and not rows, the decoder can continue within a record; a checksum
-/// detects a store that answers differently the second time.
+/// Counts the bytes of records received so far, and skips the same bytes of a repeated answer. Because bytes are
+/// counted instead of rows, the decoder can continue within a record. A checksum detects a store that answers
+/// differently the second time.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Progress {
-    /// How many bytes of records were passed to the decoder, over all answers.
+    /// The bytes of records passed to the decoder, over all answers.
     received: u64,
     digest: crc32fast::Hasher,
-    /// The last of these bytes, as many as a record delimiter has, if there are so many.
+    /// The last bytes received, enough to contain a record delimiter.
     tail: Vec<u8>,
     repeating: Option<Repeated>,
 }
@@ -26,22 +26,22 @@ struct Repeated {
 }
 
 impl Progress {
-    /// Begins a repeated answer, which must start with what was received.
+    /// Begins a repeated answer, which must start with the bytes already received.
     pub(super) fn repeat(&mut self) {
         self.repeating = (self.received > 0).then(Repeated::default);
     }
 
-    /// How many bytes of records were received, without repetitions.
+    /// Returns the number of bytes of records received, without repetitions.
     pub(super) fn received(&self) -> u64 {
         self.received
     }
 
-    /// How many bytes of records the current answer has had.
+    /// Returns the number of bytes of records in the current answer.
     pub(super) fn answered(&self) -> u64 {
         self.repeating.as_ref().map_or(self.received, |repeated| repeated.passed_over)
     }
 
-    /// Whether what was received ends with a record delimiter, if anything was.
+    /// Returns true if the received bytes end with a record delimiter, or if there are none.
     pub(super) fn ends_with(&self, delimiter: &[u8]) -> bool {
         self.received == 0
             || self.tail.ends_with(&delimiter[delimiter.len().saturating_sub(TAIL)..])
@@ -69,7 +69,7 @@ impl Progress {
         Ok(payload)
     }
 
-    /// Ends the answer; a repeated one must then have been at least as long as the first.
+    /// Ends the answer. A repeated one must have been at least as long as the first.
     pub(super) fn end(&self, subject: &Subject) -> Result<(), Error> {
         match self.repeating {
             None => Ok(()),
@@ -90,8 +90,8 @@ mod tests {
         Subject { bucket: "b".to_owned(), key: "k".to_owned() }
     }
 
-    /// Feeds it answers, each a list of payloads and each but the last broken off; returns the new
-    /// parts of all of them.
+    /// Feeds answers to a new [`Progress`] and returns the new parts of all of them. Each answer is a list of
+    /// payloads, and each but the last breaks off.
     fn take(answers: &[&[&str]]) -> Result<String, Error> {
         let mut progress = Progress::default();
         let mut text = String::new();

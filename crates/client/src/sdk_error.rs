@@ -1,4 +1,4 @@
-//! Converts the SDK's errors to ours.
+//! Conversion of the SDK's errors to the client's.
 
 use std::error::Error as StdError;
 
@@ -34,7 +34,8 @@ impl Client {
                 code: text(said.and_then(ProvideErrorMetadata::code)),
                 message: text(said.and_then(ProvideErrorMetadata::message)),
             };
-            // Where it is about an object, a statement may be refused by a page of a proxy; a GET shows what it is.
+            // Only buckets are checked for web pages. A proxy may refuse a statement with a page, and a GET then
+            // shows the actual fault.
             let is_page = subject.key.is_empty()
                 && response.headers().get("content-type").is_some_and(|it| it.contains("html"));
             if response.status().is_success() {
@@ -65,7 +66,7 @@ impl Client {
         }
     }
 
-    /// Why no answer came, by what the libraries below say of it.
+    /// Classifies a failed connection by the message of the library that reported it.
     fn unreachable(&self, reason: String) -> Error {
         // The connection that failed was to the proxy.
         if let Some(Proxy { variable, address }) =
@@ -77,7 +78,7 @@ impl Client {
             Some(url) if reason.contains("failed to lookup address") => {
                 Error::NoHost { host: host(url).to_owned() }
             }
-            // What a server says in plain text is no message of TLS.
+            // Plain text from a server is not a valid TLS message.
             Some(url) if reason.contains("InvalidContentType") => {
                 Error::NoTls { endpoint: url.to_owned() }
             }
@@ -90,19 +91,19 @@ impl Client {
     }
 }
 
-/// The host of a URL, without its port.
+/// Returns the host of a URL, without its port.
 fn host(url: &str) -> &str {
     let host = url.split_once("://").map_or(url, |(_, rest)| rest);
     let host = host.split('/').next().unwrap_or(host);
     host.rsplit_once(':').map_or(host, |(host, _)| host)
 }
 
-/// What to do about an answer that broke off.
+/// The reaction to an answer that broke off.
 #[derive(Debug)]
 pub(super) enum Failure {
-    /// Send the request again; the reason is for the message if that does not help.
+    /// Send the request again. The reason becomes part of the message if all attempts fail.
     Again(String),
-    /// Give up.
+    /// Give up with this error.
     Final(Error),
 }
 
@@ -118,8 +119,8 @@ impl From<Error> for Failure {
     }
 }
 
-/// Converts an error partway through an answer. The SDK does not know S3's error frames
-/// (`:message-type: error`) and reports them as messages that it could not unmarshall.
+/// Converts an error partway through an answer. The SDK has no decoder for S3's error frames (`:message-type: error`)
+/// and reports them as messages that it could not unmarshall.
 pub(super) fn sort_stream_error(
     error: &SdkError<SelectObjectContentEventStreamError, RawMessage>,
     subject: &Subject,
@@ -153,7 +154,7 @@ fn header<'a>(message: &'a Message, name: &str) -> &'a str {
     header.and_then(|header| header.value().as_string().ok()).map_or("", |text| text.as_str())
 }
 
-/// The messages of an error and its causes, without those that carry no information.
+/// Joins the messages of an error and its causes, without those that add no information.
 fn chain(error: &(dyn StdError + 'static)) -> String {
     let mut texts: Vec<String> = Vec::new();
     let mut next = Some(error);

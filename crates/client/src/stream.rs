@@ -1,4 +1,4 @@
-//! The rows of one call as a stream, over as many answers as that takes.
+//! The rows of one call as a stream, which may take several answers.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -30,8 +30,8 @@ use super::sdk_error::{Failure, sort_stream_error};
 use sluicegate_s3select::profile::Extension;
 use sluicegate_s3select::request::InputFormat;
 
-/// How long to wait for the end of the HTTP message after the End event. A connection can only be
-/// reused if its message was read to the end; it is no error if that does not arrive.
+/// The time-out for the end of the HTTP message after the End event. A connection can only be reused if its message
+/// was read to the end. A time-out is no error.
 const HANG_UP: Duration = Duration::from_millis(250);
 
 /// The rows of one call. The stream ends after the first error. Dropping it cancels the request.
@@ -42,12 +42,12 @@ pub struct SelectStream {
 }
 
 impl SelectStream {
-    /// The declared schema, which is the schema of every batch.
+    /// Returns the declared schema, which is the schema of every batch.
     pub fn schema(&self) -> &SchemaRef {
         &self.schema
     }
 
-    /// The counters of the call, possibly shared with other calls.
+    /// Returns the counters of the call, which other calls may share.
     pub fn metrics(&self) -> &Arc<SelectMetrics> {
         &self.metrics
     }
@@ -107,7 +107,7 @@ pub(super) async fn select(client: Client, call: SelectCall) -> Result<SelectStr
 }
 
 fn row_decoder(call: &SelectCall) -> Result<RowDecoder, Error> {
-    // JSON is decoded as strictly as the object itself would be.
+    // JSON is decoded as strictly as when the object itself is read.
     let coerce = !matches!(call.request.input.format, InputFormat::Json(_));
     let schema = Arc::clone(&call.schema);
     let how = (coerce, call.sampled_types);
@@ -122,29 +122,29 @@ struct Scan {
     encoded: Encoded,
     subject: Subject,
     answer: Option<Events>,
-    /// Whether this answer has sent its Stats event.
+    /// True if this answer has sent its Stats event.
     reported: bool,
-    /// The bytes of records that it counted there.
+    /// The bytes of records that the Stats event reported.
     counted: Option<i64>,
-    /// The version that all answers must come from, once it is known.
+    /// The version that all answers must come from. `None` until it is known.
     version: Option<String>,
-    /// Whether this answer's head named that version.
+    /// True if this answer's head named that version.
     attested: bool,
-    /// Whether the heads of all answers that rows were taken from did.
+    /// True if the heads of all answers that rows were taken from named the version.
     all_attested: bool,
     rows: RowDecoder,
     /// Bytes of records that are not yet decoded.
     payload: Bytes,
     progress: Progress,
     rows_out: u64,
-    /// How many answers were requested.
+    /// The number of answers that were requested.
     attempts: u32,
     complete: bool,
-    /// With a store that says nothing.
+    /// The time-out for a silent store.
     patience: Patience,
-    /// The most bytes of records that any answer has had.
+    /// The most bytes of records in any answer.
     furthest: u64,
-    /// The most bytes of the object that any answer has said to be done.
+    /// The most bytes of the object that any answer reported as processed.
     processed: i64,
 }
 
@@ -181,7 +181,7 @@ impl Scan {
         }
     }
 
-    /// Receives one event.
+    /// Receives and handles one event.
     async fn receive(&mut self) -> Result<(), Failure> {
         let Some(answer) = &mut self.answer else {
             return Err(Failure::Again("there is no answer".to_owned()));
@@ -225,7 +225,7 @@ impl Scan {
             Event::End(_) => {
                 let more = timeout(HANG_UP, answer.recv()).await;
                 self.answer = None;
-                // What follows may be rows, and may be another answer's: it is not known which end is meant.
+                // The bytes that follow may be rows, possibly of another answer, so this End event cannot be trusted.
                 if matches!(more, Ok(Ok(Some(_)) | Err(SdkError::ResponseError(_)))) {
                     let error = self.subject.bad_answer("more follows its End event");
                     return Err(Failure::Final(error));
@@ -240,13 +240,13 @@ impl Scan {
             Event::Progress(done) if self.call.request.progress && self.advances(&done) => {
                 self.patience.goes_on();
             }
-            // Cont, unknown events and figures that stay say nothing.
+            // Cont, unknown events and unchanged figures contain nothing new.
             _ => return self.patience.continues().map_err(|silent| self.silence(silent)),
         }
         Ok(())
     }
 
-    /// Whether more of the object is done than by any answer before.
+    /// Returns true if more of the object is processed than in any answer before.
     fn advances(&mut self, done: &ProgressEvent) -> bool {
         let done = done.details().and_then(|it| it.bytes_processed()).unwrap_or(0);
         let advances = done > self.processed;
@@ -254,7 +254,7 @@ impl Scan {
         advances
     }
 
-    /// What a silence means for the answer.
+    /// Counts a silence and returns how to react to it.
     fn silence(&self, silent: Silent) -> Failure {
         self.call.metrics.silence();
         match silent {
@@ -263,12 +263,12 @@ impl Scan {
         }
     }
 
-    /// Compares the records of an answer that ended with what its store is known to send: a message may have been lost
-    /// or repeated as a whole, with its checksums, and the store may have cut a record.
+    /// Compares the records of a finished answer with its Stats event and with the store's habits. A message may have
+    /// been lost or repeated as a whole, with its checksums, and the store may have cut a record.
     fn check_count(&self) -> Result<(), Failure> {
         let profile = self.client.profile();
         let received = self.progress.answered();
-        // Stores that do not count exactly may send a negative number for one that they do not know.
+        // Stores that do not count exactly may report an unknown figure as a negative number.
         let counted = self.counted.filter(|it| profile.counts_returned_bytes || *it >= 0);
         if profile.sends_stats && !self.reported
             || profile.counts_returned_bytes && counted.is_none()
@@ -342,7 +342,7 @@ impl Scan {
         Box::pin(self.open()).await
     }
 
-    /// Sends the request.
+    /// Sends the request and waits for the head of its answer.
     async fn open(&mut self) -> Result<(), Error> {
         let SelectCall { request, metrics, .. } = &self.call;
         let (answer, head) = loop {
@@ -363,8 +363,8 @@ impl Scan {
         self.attest(head.e_tag)
     }
 
-    /// Checks that the answer offers every extension that the profile relies on: the profile may have
-    /// been set by hand, and requests may be answered by different servers.
+    /// Checks that the answer offers every extension that the profile relies on. The profile may have been set by
+    /// hand, and requests may be answered by different servers.
     fn check_extensions(&self, offered: &BTreeSet<Extension>) -> Result<(), Error> {
         let profile = self.client.profile();
         let missing: BTreeSet<_> = profile.relies_on.difference(offered).copied().collect();
@@ -381,7 +381,7 @@ impl Scan {
         })
     }
 
-    /// Counts a statement that took too long, and remembers a refusal that holds for similar requests as well.
+    /// Counts a statement that took too long, and remembers a refusal that covers similar requests.
     fn failed(&self, error: &Error) {
         if error.is_overdue() {
             self.call.metrics.overdue();
@@ -391,7 +391,7 @@ impl Scan {
         }
     }
 
-    /// Compares the version that the head of an answer names.
+    /// Compares the version in the head of an answer with the expected one.
     fn attest(&mut self, e_tag: Option<String>) -> Result<(), Error> {
         self.attested = e_tag.is_some();
         self.all_attested &= self.attested;
@@ -407,7 +407,7 @@ impl Scan {
         }
     }
 
-    /// Asks the store for the current version of the object.
+    /// Checks with a HEAD request that the object still has the expected version.
     async fn verify_version(&mut self) -> Result<(), Error> {
         let (Some(wanted), Subject { bucket, key }) = (&self.version, &self.subject) else {
             return Ok(());

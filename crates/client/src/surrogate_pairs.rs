@@ -1,19 +1,19 @@
 //! Characters that JSON writes as two `\u` escapes, `\ud840\udc00`.
 //!
-//! arrow-json 59.3 decodes some of them as other characters: it combines the halves of the pair with OR where
-//! the carry of an addition is needed, so all characters of the planes 2, 4, 6, … are wrong. The text is
-//! rewritten before arrow-json reads it: such a pair becomes the character itself in UTF-8, and spaces behind
-//! the string keep the length of the text. Offsets of records and of line breaks therefore stay the same.
+//! arrow-json 59.3 decodes some of them as other characters. It combines the halves of the pair with OR where the
+//! carry of an addition is needed, so all characters of the planes 2, 4, 6, … are wrong. This module rewrites the
+//! text before arrow-json reads it: it replaces such a pair by the character itself in UTF-8, and appends spaces
+//! after the string to keep the length of the text. Offsets of records and of line breaks therefore stay the same.
 
 use std::fmt;
 
 use bytes::Bytes;
 use memchr::{memchr, memchr3};
 
-/// The length of a pair of escapes.
+/// The length of a pair of escapes, in bytes.
 const PAIR: usize = 12;
 
-/// A line break in a string, behind a pair that was rewritten: no text of JSON has one.
+/// A line break in a string in which a pair was rewritten. JSON does not allow line breaks in strings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LineBreak;
 
@@ -25,33 +25,33 @@ impl fmt::Display for LineBreak {
 
 impl std::error::Error for LineBreak {}
 
-/// Rewrites the pairs of a JSON text that is handed over piece by piece.
+/// Rewrites the pairs of a JSON text that is passed in pieces.
 #[derive(Debug, Clone, Default)]
 pub struct SurrogatePairs {
     /// The end of the text so far, which may be the beginning of a pair.
     held: Vec<u8>,
-    /// How many spaces are due behind the string.
+    /// The number of spaces to append after the string.
     due: usize,
 }
 
-/// What a backslash begins.
+/// The escape at a backslash.
 enum Escape {
     /// A pair that is rewritten to this character.
     Misread(char),
-    /// Something else of this length.
+    /// Another escape of this length, in bytes.
     Other(usize),
-    /// Its end is not there yet.
+    /// An escape whose end has not been received yet.
     Cut,
 }
 
 impl SurrogatePairs {
-    /// How many bytes of the text are not in what was returned.
+    /// Returns the number of bytes that were passed in and not yet returned.
     #[must_use]
     pub fn behind(&self) -> usize {
         self.held.len() + self.due
     }
 
-    /// Rewrites the next bytes of the text. The last ones may only be returned with those that follow.
+    /// Rewrites the next bytes of the text. The last ones may be returned by the next call.
     ///
     /// # Errors
     ///
@@ -67,7 +67,7 @@ impl SurrogatePairs {
             text.extend_from_slice(&bytes);
             text.into()
         };
-        // What is copied of the text, once it differs.
+        // The rewritten copy of the text, from the first difference on.
         let mut out: Option<Vec<u8>> = (self.due > 0).then(Vec::new);
         let (mut copied, mut at) = (0, 0);
         loop {
@@ -113,7 +113,7 @@ impl SurrogatePairs {
         })
     }
 
-    /// What is left at the end of the text.
+    /// Returns the rest at the end of the text.
     #[must_use]
     pub fn finish(&mut self) -> Bytes {
         let mut rest = std::mem::take(&mut self.held);
@@ -122,7 +122,7 @@ impl SurrogatePairs {
     }
 }
 
-/// What the backslash begins that the text begins with.
+/// Classifies the escape at the start of the text.
 fn escape(text: &[u8]) -> Escape {
     let digit = |at: usize| text.get(at).map(|byte| char::from(*byte).to_digit(16));
     let mut units = [0, 0];
@@ -131,7 +131,7 @@ fn escape(text: &[u8]) -> Escape {
         match (text.get(start), text.get(start + 1)) {
             (Some(b'\\'), Some(b'u')) => {}
             (None, _) | (Some(b'\\'), None) => return Escape::Cut,
-            // What stands behind the first half is looked at by itself.
+            // The first half is no pair, and the text after it is examined separately.
             _ if half > 0 => return Escape::Other(6),
             _ => return Escape::Other(2),
         }
@@ -221,7 +221,7 @@ mod tests {
         assert!(rewrite(b"\"\\ud840\\udc00\"\n", &[5]).is_ok());
     }
 
-    /// An error of arrow-json; when it is gone there, this module can go.
+    /// Tests the bug in arrow-json. This module can be removed when it is fixed there.
     #[test]
     fn arrow_json_misreads_pairs() {
         assert_eq!(read(br#"{"a":"\ud840\udc00"}"#), ["\u{10000}"]);

@@ -1,5 +1,5 @@
-//! Dates and times in CSV. Arrow's reader drops the time of day of a value in a column of dates without a word, and
-//! refuses times without seconds; so these columns are read as text and parsed here.
+//! Parsing of dates and times in CSV. Arrow's reader silently drops the time of day of a value in a column of dates,
+//! and refuses times without seconds. These columns are therefore read as text and parsed here.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,31 +13,31 @@ use arrow::compute::kernels::cast_utils::{Parser, string_to_datetime};
 use arrow::datatypes::{DataType, Date32Type, Schema, SchemaRef, TimeUnit};
 use arrow::error::ArrowError;
 
-/// The columns of dates and of times without a zone among those of a schema.
+/// The columns of a schema that hold dates, or timestamps without a time zone.
 #[derive(Debug, Clone)]
 pub struct TextTimes {
     schema: SchemaRef,
-    /// The same, with text for these columns.
+    /// The schema with text in these columns.
     read: SchemaRef,
     columns: Vec<usize>,
     refuses_times_of_day: bool,
 }
 
-/// A value that is none of its column.
+/// A value that is not valid in its column.
 #[derive(Debug)]
 pub struct BadTime {
-    /// Its row in the batch.
+    /// The value's row in the batch.
     pub row: usize,
     /// The name of the column.
     pub column: String,
     why: String,
 }
 
-/// What errors say of a date with a time of day, which would be lost.
+/// The wording of errors about a date with a time of day, which would be lost.
 pub const TIME_OF_DAY: &str = "has a time of day";
 
 impl BadTime {
-    /// The same with the number of its record, which is counted from 0.
+    /// Returns the error for record number `record`, counted from 0.
     #[must_use]
     pub fn at(&self, record: usize) -> ArrowError {
         let Self { column, why, .. } = self;
@@ -54,7 +54,7 @@ impl fmt::Display for BadTime {
 impl std::error::Error for BadTime {}
 
 impl TextTimes {
-    /// Those of a schema; nothing if it has none.
+    /// Finds the columns in a schema; `None` if there are none.
     #[must_use]
     pub fn of(schema: &SchemaRef) -> Option<Self> {
         let is_time = |data_type: &DataType| {
@@ -75,24 +75,24 @@ impl TextTimes {
         Some(Self { schema, read, columns, refuses_times_of_day: false })
     }
 
-    /// The same, to which a date with a time of day is an error, as where a sample of the values told that they are
-    /// dates. Otherwise the time of day is dropped.
+    /// Sets whether a date with a time of day is an error, as it is for types that were inferred from a sample.
+    /// Otherwise the time of day is dropped.
     #[must_use]
     pub fn refusing_times_of_day(self, refuses_times_of_day: bool) -> Self {
         Self { refuses_times_of_day, ..self }
     }
 
-    /// The columns as they are to be read.
+    /// Returns the schema to read with.
     #[must_use]
     pub fn read(&self) -> &SchemaRef {
         &self.read
     }
 
-    /// A batch that was read so, with dates and times.
+    /// Converts a batch that was read with [`Self::read()`] to the original schema.
     ///
     /// # Errors
     ///
-    /// The first value that is none.
+    /// Returns the first invalid value.
     pub fn parsed(&self, batch: &RecordBatch) -> Result<RecordBatch, BadTime> {
         let mut columns = batch.columns().to_vec();
         for index in &self.columns {
@@ -149,7 +149,7 @@ fn parse(
 
 const NANOS: i64 = 1_000_000_000;
 
-/// Seconds since 1970, and nanoseconds beyond them.
+/// A time as seconds since 1970 and nanoseconds.
 #[derive(Debug, Clone, Copy)]
 struct Time {
     seconds: i64,
@@ -157,14 +157,14 @@ struct Time {
 }
 
 impl Time {
-    /// As Arrow reads it, or without its seconds.
+    /// Parses a text like Arrow does, and also accepts times without seconds.
     fn of(utc: &Tz, text: &str) -> Option<Self> {
         let time = string_to_datetime(utc, text).ok();
         let time = time.or_else(|| string_to_datetime(utc, &with_seconds(text)?).ok())?;
         Some(Self { seconds: time.timestamp(), nanos: time.timestamp_subsec_nanos() })
     }
 
-    /// In parts of a second, of which there are so many; nothing beyond 64 bits.
+    /// Converts the time to units of 1/`parts` s; `None` if it does not fit into 64 bits.
     fn in_parts(self, parts: i64) -> Option<i64> {
         let below = i64::from(self.nanos) / (NANOS / parts);
         let all = i128::from(self.seconds) * i128::from(parts) + i128::from(below);
@@ -172,7 +172,7 @@ impl Time {
     }
 }
 
-/// The day of a date, counted from 1970.
+/// Returns the day of a date, counted from 1970.
 fn days(utc: &Tz, text: &str, refuses_times_of_day: bool) -> Result<i32, String> {
     let is_date = text.len() <= 10 || text.starts_with(['+', '-']);
     if !is_date && let Some(time) = Time::of(utc, text) {
@@ -191,7 +191,7 @@ fn bad(text: &str, as_type: &str) -> String {
     format!("Error while parsing value '{text}' as type '{as_type}'")
 }
 
-/// `2026-01-01 10:00`, with a zone behind it or not, with seconds; nothing for any other text.
+/// Adds seconds to a text such as `2026-01-01 10:00`, with or without a zone; `None` for any other text.
 #[must_use]
 pub fn with_seconds(text: &str) -> Option<String> {
     const SHAPE: &[u8] = b"0000-00-00 00:00";

@@ -1,5 +1,5 @@
-//! What the SDK does not show: attempts, heads of answers and the bytes of answers. An interceptor
-//! counts them, and limits how much memory a store can make the client use.
+//! Attempts, heads and bytes of answers, which the SDK does not expose. Interceptors count them and limit how much
+//! memory a store can make the client use.
 
 use std::collections::BTreeSet;
 use std::pin::Pin;
@@ -20,12 +20,12 @@ use super::metrics::SelectMetrics;
 use sluicegate_s3select::dialect::Extras;
 use sluicegate_s3select::profile::Extension;
 
-/// The longest frame accepted. Stores send frames of about 128 KiB; AWS's own clients accept up to
-/// 24 MiB.
+/// The maximum length of a frame, in bytes. Stores send frames of about 128 KiB; AWS's own clients accept up to 24
+/// MiB.
 const MAX_FRAME_BYTES: u32 = 24 << 20;
-/// The longest error document accepted.
+/// The maximum length of an error document, in bytes.
 const MAX_DOCUMENT_BYTES: u64 = 1 << 20;
-/// The longest list of buckets accepted: 10,000 names take two.
+/// The maximum length of a list of buckets, in bytes. A list of 10,000 names takes 2 MiB.
 const MAX_LIST_BYTES: u64 = 16 << 20;
 
 /// Observes all attempts of one `SelectObjectContent` operation.
@@ -33,16 +33,16 @@ const MAX_LIST_BYTES: u64 = 16 << 20;
 pub(super) struct SelectTap {
     pub(super) metrics: Arc<SelectMetrics>,
     pub(super) sql_bytes: usize,
-    /// Whether to ask for [`Extension::StrictLines`].
+    /// True if [`Extension::StrictLines`] is requested.
     pub(super) strict_lines: bool,
-    /// The fields of a record, if to ask for [`Extension::StrictFields`].
+    /// The number of fields in a record, if [`Extension::StrictFields`] is requested.
     pub(super) strict_fields: Option<usize>,
-    /// Which extensions to the language to ask for.
+    /// The requested extensions to the language.
     pub(super) extras: Extras,
     pub(super) head: Arc<Mutex<AnswerHead>>,
 }
 
-/// The headers of an answer that matter here.
+/// The headers of an answer that the client uses.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct AnswerHead {
     /// The version of the object that the answer comes from.
@@ -143,7 +143,7 @@ impl Intercept for HeadTap {
     }
 }
 
-/// Bounds what the answer to one `ListBuckets` operation may take.
+/// Limits the size of the answer to one `ListBuckets` operation.
 #[derive(Debug, Clone)]
 pub(super) struct ListTap;
 
@@ -168,7 +168,7 @@ impl Intercept for ListTap {
     }
 }
 
-/// The body of an answer, counted and bounded.
+/// The body of an answer, with counters and limits.
 struct TappedBody {
     body: SdkBody,
     metrics: Arc<SelectMetrics>,
@@ -221,8 +221,8 @@ impl Limit {
     }
 }
 
-/// Follows the frame lengths of an event stream, to refuse a frame before it is buffered.
-/// Everything else about frames is checked by the SDK's decoder.
+/// Tracks the frame lengths of an event stream, to refuse a frame before it is buffered. Everything else about frames
+/// is checked by the SDK's decoder.
 #[derive(Debug, Default)]
 struct Framing {
     /// The bytes of the current frame's length field received so far.

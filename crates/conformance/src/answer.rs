@@ -1,4 +1,4 @@
-//! The answer of a store to one question.
+//! The possible outcomes of one question to a store.
 
 use std::collections::BTreeSet;
 
@@ -7,11 +7,11 @@ use sluicegate_s3select::profile::Extension;
 /// A complete answer as received.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RawAnswer {
-    /// The bytes of all its records.
+    /// The bytes of all records in the answer.
     pub records: Vec<u8>,
     /// The number of Progress events.
     pub progress_events: u64,
-    /// Whether there was a Stats event.
+    /// True if the answer had a Stats event.
     pub reported: bool,
     /// The version of the object, if the head of the answer names it.
     pub e_tag: Option<String>,
@@ -19,23 +19,23 @@ pub struct RawAnswer {
     pub extensions: BTreeSet<Extension>,
 }
 
-/// Why a question has no answer.
+/// The reason why a question has no answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NoAnswer {
     /// The store refuses the statement.
     Refused {
         /// The store's error code.
         code: String,
-        /// The store's explanation.
+        /// The message of the store.
         message: String,
-        /// Whether it refuses every other statement as well.
+        /// True if the store refuses every other statement as well.
         every_statement: bool,
     },
-    /// The request failed, or the answer cannot be used: this says nothing about the statement.
+    /// The request failed, or the answer cannot be used. The statement itself may be fine.
     Failed {
         /// The store's error code, or `BadAnswer`.
         code: String,
-        /// What went wrong.
+        /// The description of the failure.
         message: String,
     },
 }

@@ -1,4 +1,4 @@
-//! Connections to workers.
+//! gRPC connections to workers, and the errors that a lost connection becomes.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -25,15 +25,16 @@ use url::Url;
 
 use crate::token::Token;
 
-/// How long a worker may take to accept a connection.
+/// The time-out for connecting to a worker.
 const CONNECT: Duration = Duration::from_secs(5);
-/// How long a worker may say nothing before it is asked whether it is there, and then until it says so.
+/// The keep-alive interval of HTTP/2 and its time-out. A connection that is silent for the first duration gets a
+/// ping; without a reply within the second, it is closed.
 pub(crate) const SILENCE: (Duration, Duration) = (Duration::from_secs(10), Duration::from_secs(10));
 
-/// The bytes that a worker takes of one message, such as a part of a plan.
+/// The largest message that a worker accepts, in bytes. A part of a plan is one message.
 pub(crate) const MOST_SENT: usize = 256 << 20;
 
-/// One connection to each worker, which all queries share.
+/// One connection per worker, which all queries share.
 #[derive(Debug, Clone)]
 pub(crate) struct Channels {
     token: Option<Token>,
@@ -49,7 +50,7 @@ impl Channels {
         self.token.is_some()
     }
 
-    /// The connection to a worker: made when it is needed, and again if it breaks.
+    /// Returns the connection to a worker. It is opened on first use and reopened if it breaks.
     fn to(&self, url: &Url) -> Result<BoxCloneSyncChannel> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let channel = match known.get(url.as_str()) {
@@ -78,7 +79,7 @@ impl Channels {
     }
 }
 
-/// A worker's URL as users write it; nothing of it that may be a secret.
+/// Formats a worker's URL without user, password, path and query, which could be secret.
 pub(crate) fn shown(url: &Url) -> String {
     let host = url.host_str().unwrap_or_default();
     match url.port() {
@@ -101,14 +102,14 @@ impl ChannelResolver for Channels {
     }
 }
 
-/// A worker whose silence is an error that names it.
+/// A channel to a worker whose connection errors name the worker.
 struct Named {
     inner: Box<dyn WorkerChannel>,
     url: Url,
 }
 
 impl Named {
-    /// What answers, named where it ends early.
+    /// Wraps an answer so that an error in it names the worker.
     fn watched<T: 'static>(
         &self,
         answers: BoxStream<'static, Result<T>>,
@@ -153,8 +154,8 @@ impl WorkerChannel for Named {
     }
 }
 
-/// An error of gRPC as a user should read it, as text, which other processes pass on. What a worker itself
-/// says stays as it is, but that its memory is too small is said of that worker.
+/// Converts a gRPC error to a user-facing error, encoded as text so that other processes can forward it. An error
+/// that the worker itself reported stays unchanged, except that exhausted memory is attributed to the worker.
 fn lost(url: &Url, error: DataFusionError) -> DataFusionError {
     let Some(status) = status(&error) else { return of_memory(url, error) };
     tracing::debug!(worker = shown(url), %status, "a worker is lost");
@@ -200,8 +201,8 @@ fn of_memory(url: &Url, error: DataFusionError) -> DataFusionError {
     DataFusionError::Execution(told.to_text())
 }
 
-/// What became of a worker that did not say itself what went wrong. What breaks below gRPC says how, and
-/// nothing that would help.
+/// Describes the failure of a worker that reported no error of its own. The sources of a transport error are omitted,
+/// because they do not help a user.
 fn became_of_it(status: &Status) -> String {
     match std::error::Error::source(status) {
         Some(_) => "cannot be reached, or ended while the query ran".to_owned(),
@@ -209,7 +210,7 @@ fn became_of_it(status: &Status) -> String {
     }
 }
 
-/// What gRPC says of an error, if it is one of gRPC.
+/// Returns the gRPC status in an error's chain of sources, if there is one.
 pub(crate) fn status(error: &DataFusionError) -> Option<&Status> {
     let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
     while let Some(next) = cause {

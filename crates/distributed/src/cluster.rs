@@ -1,4 +1,4 @@
-//! What a coordinator knows of its workers.
+//! The workers of a coordinator: connecting to them, and adding them to a session.
 
 use datafusion::common::{DataFusionError, Result};
 use datafusion::execution::SessionStateBuilder;
@@ -22,59 +22,59 @@ use crate::leaves::{Tasks, parts_of_leaf};
 use crate::planner::ClusterPlanner;
 use crate::token::Token;
 
-/// How long a worker may take to say that it is there.
+/// The time-out for a worker's first answer.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The bytes of files that are worth a further worker.
+/// The bytes of files per worker: each further MiB adds one.
 const BYTES_PER_WORKER: usize = 1 << 20;
 
-/// The workers of a coordinator.
+/// The workers that a coordinator sends parts of queries to.
 #[derive(Debug, Clone)]
 pub struct Cluster {
     urls: Vec<Url>,
     channels: Channels,
 }
 
-/// Why workers cannot be used.
+/// The reason why workers cannot be used.
 #[derive(Debug, Error)]
 pub enum ClusterError {
-    /// What is no URL of a worker.
+    /// The text is not the URL of a worker.
     #[error("`{0}` is not the URL of a worker")]
     Url(String),
-    /// No worker, or one twice.
+    /// There are no workers, or one is named twice.
     #[error("{0}")]
     Workers(String),
-    /// A worker that does not answer.
+    /// A worker does not answer.
     #[error("the worker {url} does not answer: {why}")]
     Silent {
-        /// Which.
+        /// The worker's URL.
         url: String,
-        /// What went wrong.
+        /// The cause.
         why: String,
     },
-    /// What answers there speaks another protocol.
+    /// The server at this address speaks another protocol.
     #[error("what answers at {0} is no worker")]
     Stranger(String),
-    /// A worker that wants a token, or another one.
+    /// A worker refused the token, or requires one and got none.
     #[error("the worker {url} {why}")]
     Refused {
-        /// Which.
+        /// The worker's URL.
         url: String,
-        /// What it wants.
+        /// The reason, as the predicate of a sentence about the worker.
         why: &'static str,
     },
-    /// A worker of another version.
+    /// A worker runs another version.
     #[error("the worker {url} is of version {theirs}, and this is version {VERSION}")]
     Version {
-        /// Which.
+        /// The worker's URL.
         url: String,
-        /// Its version.
+        /// The worker's version.
         theirs: String,
     },
 }
 
 impl ClusterError {
-    /// What to do about it.
+    /// Returns a sentence on how to fix the error.
     #[must_use]
     pub fn hint(&self) -> &'static str {
         match self {
@@ -101,13 +101,13 @@ impl ClusterError {
 }
 
 impl Cluster {
-    /// Asks the workers at these URLs whether they are there, and of this version. `token` is the one that
-    /// they want, if they want one.
+    /// Connects to the workers at these URLs and checks their versions. `token` is the shared token, if the workers
+    /// require one.
     ///
     /// # Errors
     ///
-    /// If a URL is none, there is none or one twice, or a worker does not answer, refuses, or is of another
-    /// version.
+    /// If a URL is invalid, if there are no workers or one is named twice, or if a worker does not answer, refuses
+    /// the token, or runs another version.
     pub async fn connect(urls: &[String], token: Option<Token>) -> Result<Self, ClusterError> {
         let urls = urls.iter().map(|text| parse(text)).collect::<Result<Vec<Url>, _>>()?;
         let different: BTreeSet<&str> = urls.iter().map(Url::as_str).collect();
@@ -130,7 +130,7 @@ impl Cluster {
         Ok(cluster)
     }
 
-    /// How many workers there are.
+    /// Returns the number of workers.
     #[must_use]
     pub fn workers(&self) -> usize {
         self.urls.len()
@@ -165,18 +165,19 @@ impl Cluster {
         }
     }
 
-    /// Adds the workers to a session of the engine: queries that read enough run in stages, of which workers
-    /// run their shares.
+    /// Adds the workers to an engine session. Queries that read enough bytes then run in stages, and each worker runs
+    /// its share of a stage.
     #[must_use]
     pub fn add_to(&self, builder: SessionStateBuilder) -> SessionStateBuilder {
         let mut builder = builder
             .with_distributed_worker_resolver(Workers { urls: self.urls.clone() })
             .with_distributed_channel_resolver(self.channels.clone());
-        // It adds its options, its handlers, and a planner in place of which ours stands.
+        // `with_distributed_planner` adds options, handlers and a planner. Our planner replaces that planner below.
         let inner = builder.query_planner().clone();
         builder = builder.with_distributed_planner();
         let mut config = builder.config().take().unwrap_or_default();
-        // It takes them for joins throughout, also where a query stays here, and where a join is something else.
+        // `with_distributed_planner` plans every scalar sub-query as a join. Our planner does so only for queries
+        // that run in stages and have such a join (see `subqueries`), so the default is restored here.
         config.options_mut().optimizer.enable_physical_uncorrelated_scalar_subquery = true;
         if let Some(distributed) = config.options_mut().extensions.get_mut::<DistributedConfig>() {
             distributed.file_scan_config_bytes_per_partition = BYTES_PER_WORKER;
@@ -195,11 +196,11 @@ impl Cluster {
     }
 }
 
-/// Whether somebody took the connection, and then said what no worker says.
+/// Returns true if a connection was made and the error came from the other end.
 fn is_answered(error: &DataFusionError) -> bool {
     let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
     while let Some(next) = cause {
-        // Also one whose name is not known.
+        // A failed name lookup is a `ConnectError`, too.
         if next.is::<ConnectError>() {
             return false;
         }
@@ -208,7 +209,7 @@ fn is_answered(error: &DataFusionError) -> bool {
     true
 }
 
-/// The innermost cause, which says most.
+/// Returns the innermost cause of an error, which is the most specific one.
 fn last_cause(error: &DataFusionError) -> String {
     let mut cause: &dyn std::error::Error = error;
     while let Some(next) = cause.source() {
@@ -217,7 +218,7 @@ fn last_cause(error: &DataFusionError) -> String {
     cause.to_string()
 }
 
-/// A URL of a scheme, a host and a port, and nothing that may be a secret.
+/// Parses a worker's URL, which has a scheme, a host and an optional port. Errors omit the parts that may be secret.
 fn parse(text: &str) -> Result<Url, ClusterError> {
     let text = text.trim();
     let url = Url::parse(text).map_err(|_| {
@@ -231,13 +232,13 @@ fn parse(text: &str) -> Result<Url, ClusterError> {
         true => Ok(url),
         false => Err(ClusterError::Url(match (named, url.query()) {
             (true, None) => text.to_owned(),
-            // What is between may be a secret.
+            // The rest of the URL may contain a secret.
             _ => format!("{}…", shown(&url)),
         })),
     }
 }
 
-/// Where the workers are.
+/// The addresses of the workers.
 struct Workers {
     urls: Vec<Url>,
 }

@@ -1,4 +1,4 @@
-//! A plan in stages, at its coordinator.
+//! The root of a plan in stages, which runs at the coordinator.
 
 use std::fmt;
 use std::sync::Arc;
@@ -25,15 +25,15 @@ use sluicegate_engine::query::QueryCounters;
 use crate::draining::query_header;
 use crate::{counts, settings};
 
-/// How long workers may take to tell what they counted, once all rows are there.
+/// The time-out for the workers' request counts, from the last row on.
 const COUNTS: Duration = Duration::from_secs(10);
 
-/// Runs a plan in stages, and counts what its workers ask of the stores as the query's.
+/// Runs a plan in stages, and adds the requests that workers send to stores to the query's counters.
 #[derive(Debug)]
 pub(crate) struct ClusterExec {
     input: Arc<dyn ExecutionPlan>,
     workers: usize,
-    /// How many filters of joins scans are left without.
+    /// The number of join filters that scans do not receive, because another stage produces them.
     keys: usize,
 }
 
@@ -101,7 +101,7 @@ impl ExecutionPlan for ClusterExec {
         let rows = self.input.execute(partition, Arc::clone(&context))?;
         let schema = rows.schema();
         let input = Arc::clone(&self.input);
-        // After the last row.
+        // The counts are complete only after the last row.
         let counted = stream::once(async move {
             count(input, &context).await;
             None
@@ -111,7 +111,7 @@ impl ExecutionPlan for ClusterExec {
     }
 }
 
-/// The context, which also tells workers which options to follow.
+/// Returns the context with headers that send the session's options and the query's id to the workers.
 fn followed(context: &TaskContext) -> Result<TaskContext> {
     let mut config = context.session_config().clone();
     let mut headers = settings::headers(config.options());
@@ -129,10 +129,10 @@ fn followed(context: &TaskContext) -> Result<TaskContext> {
     ))
 }
 
-/// Adds what the workers counted to the query's counters.
+/// Adds the counts of the workers to the query's counters.
 async fn count(plan: Arc<dyn ExecutionPlan>, context: &Arc<TaskContext>) {
     let mut staged = None;
-    // Nothing in it fails.
+    // The closure returns no errors.
     let _ = plan.apply(|node| {
         if node.is::<DistributedExec>() {
             staged = Some(Arc::clone(node));
@@ -158,7 +158,7 @@ async fn count(plan: Arc<dyn ExecutionPlan>, context: &Arc<TaskContext>) {
     });
 }
 
-/// An error of a worker as it reads on one machine.
+/// Decodes a user-facing error that a worker sent as text.
 fn as_told(error: DataFusionError) -> DataFusionError {
     match Told::find(&error.to_string()) {
         Some(told) => told.into(),

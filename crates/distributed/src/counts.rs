@@ -1,4 +1,4 @@
-//! What workers ask of the stores, told with the metrics of their part of a plan.
+//! The counts of requests that workers send to stores. They travel with the metrics of a worker's part of the plan.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -23,10 +23,11 @@ use sluicegate_engine::{ErrorKind, Told};
 
 use crate::over;
 
-/// Before the name of an endpoint and of a count, in the name of a metric.
+/// The prefix of metric names. It is followed by the endpoint and the name of the count.
 const PREFIX: &str = "asked";
 
-/// A worker's plan that tells what it asked of the stores, and its errors as a user should read them.
+/// Wraps the leaves of a worker's plan, so that its metrics contain the request counts and its errors are
+/// user-facing.
 pub(crate) fn telling(
     plan: Arc<dyn ExecutionPlan>,
     counters: &Arc<QueryCounters>,
@@ -47,7 +48,7 @@ fn wrapped(plan: Arc<dyn ExecutionPlan>, telling: &Arc<Telling>) -> Result<Arc<d
     over(plan, children)
 }
 
-/// The counts among the metrics of workers: endpoint, name, number.
+/// Extracts the request counts from a worker's metrics, as (endpoint, name, number).
 pub(crate) fn told(metrics: &MetricsSet) -> Vec<(String, String, u64)> {
     let counts = metrics.iter().filter_map(|metric| {
         let MetricValue::Count { name, count } = metric.value() else { return None };
@@ -58,11 +59,12 @@ pub(crate) fn told(metrics: &MetricsSet) -> Vec<(String, String, u64)> {
     counts.collect()
 }
 
-/// The address of a worker, which its sessions carry.
+/// The address of this worker, as an extension of its sessions.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Here(pub(crate) SocketAddr);
 
-/// An error as text, for of another kind only the text is sent; of a store or of memory it says whose.
+/// Encodes an error as text, because errors of other kinds lose all but their text on the way. Errors about a store
+/// or memory name the worker.
 fn as_text(error: DataFusionError, here: Option<&Here>) -> DataFusionError {
     const OF_A_MACHINE: [ErrorKind; 5] = [
         ErrorKind::Unavailable,
@@ -83,21 +85,22 @@ fn as_text(error: DataFusionError, here: Option<&Here>) -> DataFusionError {
     DataFusionError::Execution(told.to_text())
 }
 
-/// What a part of a plan tells once.
+/// The counters of a part of a plan, which exactly one of its nodes reports.
 #[derive(Debug)]
 struct Telling {
     counters: Arc<QueryCounters>,
-    /// Whether a node tells it.
+    /// True once a node has taken over the reporting.
     taken: AtomicBool,
 }
 
-/// A node in place of another, with its inputs: metrics are told by their place in the plan. Of the nodes of a part,
-/// the first that runs tells what all of them asked for; those that do not run tell nothing to anybody.
+/// A node that replaces another one and keeps its inputs, because metrics are matched by position in the plan. The
+/// first node of a part that runs reports the counts of the whole part, because the metrics of nodes that never run
+/// are not sent.
 #[derive(Debug)]
 struct TellingExec {
     inner: Arc<dyn ExecutionPlan>,
     telling: Arc<Telling>,
-    /// Whether this is the one.
+    /// True if this node reports the counts.
     tells: AtomicBool,
 }
 

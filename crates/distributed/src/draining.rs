@@ -1,4 +1,4 @@
-//! A worker that stops: it ends the queries that run, and begins none.
+//! The shutdown of a worker: running queries finish, and new ones are refused.
 
 use std::collections::HashMap;
 use std::pin::Pin;
@@ -16,10 +16,10 @@ use tonic::Status;
 use tonic::body::Body;
 use tower::Service;
 
-/// The header that says which query a part of a plan belongs to.
+/// The header that identifies the query that a part of a plan belongs to.
 const QUERY: &str = "x-sluice-query";
 
-/// That header of a new query of a session.
+/// Returns this header for a new query of a session.
 pub(crate) fn query_header(session: &str) -> HeaderMap {
     static QUERIES: AtomicU64 = AtomicU64::new(0);
     let text = format!("{session}-{}", QUERIES.fetch_add(1, Ordering::Relaxed));
@@ -29,7 +29,7 @@ pub(crate) fn query_header(session: &str) -> HeaderMap {
         .unwrap_or_default()
 }
 
-/// The queries that have parts on a worker.
+/// The queries that have parts on this worker.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Draining {
     state: Arc<Mutex<State>>,
@@ -40,11 +40,11 @@ pub(crate) struct Draining {
 #[derive(Debug, Default)]
 struct State {
     stopping: bool,
-    /// How many parts of each query there are.
+    /// The number of running parts, by query.
     parts: HashMap<String, usize>,
 }
 
-/// A part of a query, until it is dropped.
+/// A running part of a query. Dropping it ends the part.
 #[derive(Debug)]
 pub(crate) struct RunningPart {
     query: String,
@@ -52,11 +52,11 @@ pub(crate) struct RunningPart {
 }
 
 impl Draining {
-    /// A part of a query.
+    /// Registers a part of a query.
     ///
     /// # Errors
     ///
-    /// If the worker stops, and no other part of the query runs here.
+    /// If the worker is stopping and no other part of the query runs here.
     fn begin(&self, query: &str) -> Result<RunningPart, Status> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if state.stopping && !state.parts.contains_key(query) {
@@ -73,7 +73,7 @@ impl Draining {
         Ok(RunningPart { query: query.to_owned(), all: self.clone() })
     }
 
-    /// Begins no further queries, and waits for those that run.
+    /// Refuses new queries, and waits until the running ones end.
     pub(crate) async fn drained(&self) {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).stopping = true;
         loop {
@@ -86,14 +86,14 @@ impl Draining {
         }
     }
 
-    /// Until [`Draining::drained`] is.
+    /// Waits until [`Draining::drained`] has returned.
     pub(crate) async fn was_drained(&self) {
         self.over.notified().await;
     }
 }
 
-/// What is put around a worker's service: it knows the queries whose requests are being answered. A coordinator
-/// keeps one for each part of a plan open until the query is over.
+/// A wrapper of the worker's service that registers the query of each request until its answer ends. For each part of
+/// a plan, the coordinator keeps one request open until the query is over.
 #[derive(Debug, Clone)]
 pub(crate) struct Watched<S> {
     inner: S,
@@ -133,7 +133,7 @@ where
     }
 }
 
-/// An answer of a part of a query, which runs as long as somebody reads it.
+/// The body of an answer. It keeps a part of a query registered until it is dropped.
 struct Guarded {
     body: Body,
     _part: Option<RunningPart>,
@@ -184,7 +184,7 @@ mod tests {
         let first = all.begin("one").unwrap();
         let waiting = async {
             tokio::task::yield_now().await;
-            // Other parts of a query that runs may follow.
+            // A running query may send further parts.
             let second = all.begin("one").unwrap();
             let error = all.begin("other").unwrap_err().to_string();
             assert!(error.contains("stops"), "{error}");

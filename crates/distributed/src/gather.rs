@@ -1,4 +1,4 @@
-//! Rows that have to meet in one place, of all workers.
+//! Explicit nodes where the rows of all workers must meet.
 
 use std::sync::Arc;
 
@@ -12,9 +12,9 @@ use sluicegate_engine::parts;
 
 use crate::over;
 
-/// A plan that says wherever rows meet. On one machine those of a single partition have met already, and DataFusion
-/// puts no node there; but each worker would have its own single partition, and datafusion-distributed cuts a
-/// plan only where there is such a node.
+/// Inserts a merging node wherever rows must meet in one partition. On one machine, an input with a single partition
+/// needs no such node. In a stage, however, every worker has a partition of its own, and datafusion-distributed cuts
+/// a plan only at merging nodes.
 ///
 /// # Errors
 ///
@@ -42,7 +42,7 @@ pub(crate) fn explicitly(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn Executi
             }
             false => node,
         };
-        // So many rows in all, not of each worker.
+        // The limit applies to the rows of all workers together.
         match node.fetch().filter(|_| is_single(&node) && is_divisible(&node)) {
             Some(fetch) => Ok(Transformed::yes(together(node, Some(fetch)))),
             None if said => Ok(Transformed::yes(node)),
@@ -52,7 +52,7 @@ pub(crate) fn explicitly(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn Executi
     Ok(said.data)
 }
 
-/// All partitions of a plan as one, in the order that each of them has, and the first so many rows of it.
+/// Merges the partitions of a plan into one, keeps their common order, and returns at most `fetch` rows.
 pub(crate) fn together(
     plan: Arc<dyn ExecutionPlan>,
     fetch: Option<usize>,
@@ -63,12 +63,12 @@ pub(crate) fn together(
     }
 }
 
-/// Whether it has a single partition.
+/// Returns true if the plan has a single partition.
 pub(crate) fn is_single(plan: &Arc<dyn ExecutionPlan>) -> bool {
     plan.output_partitioning().partition_count() == 1
 }
 
-/// Whether several workers may have parts of these rows.
+/// Returns true if the rows may be divided among several workers.
 fn is_divisible(plan: &Arc<dyn ExecutionPlan>) -> bool {
     if plan.is::<CoalescePartitionsExec>() || plan.is::<SortPreservingMergeExec>() {
         return false;

@@ -1,11 +1,11 @@
-//! What a worker says of itself.
+//! The identity that a worker reports to a coordinator.
 
 use std::hash::{BuildHasher, RandomState};
 use std::process;
 
 use crate::VERSION;
 
-/// Its version, and a number by which it is known under each of its URLs.
+/// A worker's version and a random number. The number reveals that two URLs are those of one worker.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Identity {
     pub(crate) version: String,
@@ -13,18 +13,18 @@ pub(crate) struct Identity {
 }
 
 impl Identity {
-    /// Of a new worker of this version.
+    /// Creates an identity of this version with a new number.
     pub(crate) fn new() -> Self {
         let number = RandomState::new().hash_one(process::id());
         Self { version: VERSION.to_owned(), number: format!("{number:016x}") }
     }
 
-    /// As it is sent.
+    /// Encodes the identity for sending.
     pub(crate) fn to_text(&self) -> String {
         format!("{} {}", self.version, self.number)
     }
 
-    /// What was sent.
+    /// Decodes an identity. A text without a number is only a version.
     pub(crate) fn read(text: &str) -> Self {
         let (version, number) = text.split_once(' ').unwrap_or((text, ""));
         Self { version: version.to_owned(), number: number.to_owned() }

@@ -1,4 +1,4 @@
-//! Keys of joins, which do not cross from one stage to another.
+//! Removal of join filters that would have to cross from one stage to another.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -10,8 +10,8 @@ use sluicegate_engine::parts;
 
 use crate::over;
 
-/// A plan in stages, whose scans wait for no keys that are found out in another stage; and how many such
-/// filters were left out. Scans of the coordinator's own stage, which has one task, are whole.
+/// Removes from scans the join filters that another stage produces, and returns the plan and the number of removed
+/// filters. Scans in the coordinator's own stage are also made whole again, because that stage has one task.
 ///
 /// # Errors
 ///
@@ -24,7 +24,8 @@ pub(crate) fn within_stages(
     Ok((plan, dropped))
 }
 
-/// The plan, in which no scan above all boundaries is divided: whoever divided it runs its first part only.
+/// Restores the undivided scans above all network boundaries, because that stage would run only the first part of
+/// each.
 fn whole_at_head(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
     if let Some(leaf) = plan.downcast_ref::<DistributedLeafExec>() {
         return Ok(Arc::clone(leaf.original()));
@@ -38,7 +39,8 @@ fn whole_at_head(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>>
     if same { Ok(plan) } else { over(plan, children) }
 }
 
-/// The same plan, with filters of which those with these identities are found out above, in its stage.
+/// Keeps the join filters whose ids are in `above`, those that nodes above the plan in the same stage produce, and
+/// removes all others. `dropped` is increased by their number.
 fn known(
     plan: Arc<dyn ExecutionPlan>,
     above: &BTreeSet<u64>,

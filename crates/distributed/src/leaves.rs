@@ -1,4 +1,4 @@
-//! How the files of a scan are divided among workers.
+//! The division of a scan's files among workers.
 
 use std::sync::Arc;
 
@@ -11,8 +11,8 @@ use datafusion_distributed::{
 };
 use sluicegate_engine::parts;
 
-/// How many workers a scan is worth: one for each so many bytes of its files that
-/// `distributed.file_scan_config_bytes_per_partition` says.
+/// Chooses the number of workers of a scan: one for each `distributed.file_scan_config_bytes_per_partition` bytes of
+/// its files.
 pub(crate) struct Tasks;
 
 #[async_trait::async_trait]
@@ -37,7 +37,7 @@ impl DesiredTaskCountHandler for Tasks {
     }
 }
 
-/// A leaf with a part for each of so many workers; none if it cannot be divided.
+/// Divides a leaf into a part for each worker. `None` if it cannot be divided.
 pub(crate) fn of_leaf(
     leaf: &Arc<dyn ExecutionPlan>,
     workers: usize,

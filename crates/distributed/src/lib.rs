@@ -1,13 +1,22 @@
-//! The engine's plans on several machines.
+//! Running the engine's plans on several machines.
 //!
-//! A coordinator plans as ever; then [`Cluster`] cuts the plan into stages, by datafusion-distributed, and
-//! each [`Worker`] runs its share of a stage: of the files and parts of files of a scan, about as many bytes
-//! as the others. What workers ask of the stores counts as the query's, and their errors read as they do on
-//! one machine. Plans carry names of endpoints and no credentials: workers have their own.
+//! The coordinator plans a query as usual. Then [`Cluster`] cuts the plan into stages, using datafusion-distributed,
+//! and each [`Worker`] runs its share of a stage. A scan's files, and parts of large files, are divided so that each
+//! worker reads about the same number of bytes. The requests of workers to stores are added to the query's counts,
+//! and errors read as they do on one machine. A plan contains the names of endpoints and no credentials: each worker
+//! has its own.
 //!
-//! Nothing of a cluster is ours but what stages cannot know: how a scan is divided (`leaves.rs`), where rows of
-//! all workers have to meet (`gather.rs`), that rows which a switch drops do so in one process (`switch.rs`), that keys of joins do not cross from one stage to
-//! another (`keys.rs`), and who may send plans (`token.rs`).
+//! datafusion-distributed runs the stages. This crate adds what it does not cover:
+//!
+//! - `planner.rs` decides whether a query runs in stages; start reading here.
+//! - `leaves.rs` divides scans.
+//! - `gather.rs` inserts nodes where the rows of all workers must meet.
+//! - `switch.rs` runs a switch and the rows that it drops in one process.
+//! - `keys.rs` removes join filters that would cross stages.
+//! - `uncarried.rs` and `subqueries.rs` find the plans that cannot be sent to workers unchanged.
+//! - `counts.rs` and `settings.rs` carry request counts to the coordinator, and options to the workers.
+//! - `draining.rs` lets running queries finish when a worker stops.
+//! - `token.rs` checks who may send plans.
 
 mod channels;
 mod cluster;
@@ -30,7 +39,7 @@ pub use self::cluster::{Cluster, ClusterError};
 pub use self::token::Token;
 pub use self::worker::{Worker, WorkerError};
 
-/// What a coordinator and its workers must agree on: plans of another version may mean something else.
+/// The version that a coordinator and its workers must share. Another version may read the same plan differently.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 use std::sync::Arc;
@@ -38,7 +47,7 @@ use std::sync::Arc;
 use datafusion::common::Result;
 use datafusion::physical_plan::{ChildrenPropertiesMode, ExecutionPlan, ReplaceChildrenOptions};
 
-/// A node over other inputs.
+/// Returns the node with other inputs.
 fn over(
     node: Arc<dyn ExecutionPlan>,
     inputs: Vec<Arc<dyn ExecutionPlan>>,

@@ -1,4 +1,4 @@
-//! From a plan for one machine to one in stages.
+//! Conversion of a plan for one machine into a plan in stages.
 
 use std::fmt;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use sluicegate_engine::{Endpoints, ErrorKind, Told, parts};
 use crate::coordinator::ClusterExec;
 use crate::{gather, keys, subqueries, switch, uncarried};
 
-/// Plans as the engine does, and cuts what comes of it into stages.
+/// Plans queries with the engine's planner and cuts the plans into stages.
 pub(crate) struct ClusterPlanner {
     inner: Arc<dyn QueryPlanner + Send + Sync>,
     workers: usize,
@@ -35,8 +35,7 @@ impl ClusterPlanner {
         Self { inner, workers }
     }
 
-    /// A plan that no worker has a part of: its strategies are the best ones, and its predictions those, of this
-    /// machine alone.
+    /// Plans a query that runs on the coordinator alone. Strategies are chosen, and times predicted, for one machine.
     async fn here(
         &self,
         logical: &LogicalPlan,
@@ -45,7 +44,7 @@ impl ClusterPlanner {
         let mut state = state(session)?.clone();
         let options = state.config_mut().options_mut();
         if let Some(journal) = Journal::of(options) {
-            // What was decided for all machines.
+            // The decisions so far were made for the whole cluster.
             drop(journal.take());
         }
         if let Some(endpoints) = Endpoints::of(options).map(Endpoints::on_one_machine) {
@@ -130,7 +129,7 @@ impl QueryPlanner for ClusterPlanner {
             return self.here(logical, session).await;
         }
         let LogicalPlan::Explain(explained) = logical else { return Ok(staged) };
-        // What is shown of the query is what would run.
+        // EXPLAIN must show the plan that would run.
         let explained = Explain { plan: Arc::new(joined), ..explained.clone() };
         let explained = LogicalPlan::Explain(explained);
         let plan = self.inner.create_physical_plan(&explained, session).await?;
@@ -151,8 +150,8 @@ impl QueryPlanner for ClusterPlanner {
     }
 }
 
-/// The option puts a node into a stage at its worker only: datafusion-distributed 4.0 then takes each node's metrics
-/// for those of the next one, and what the last one asked of the stores is lost.
+/// With this option, workers add a node to their stages that the coordinator does not have. datafusion-distributed
+/// 4.0 then assigns each node's metrics to the next node, and the last node's request counts are lost.
 fn partial_reduce() -> DataFusionError {
     Told {
         kind: ErrorKind::Setting,
@@ -164,8 +163,8 @@ fn partial_reduce() -> DataFusionError {
     .into()
 }
 
-/// Whether a window's rows are partitioned by what is the same in all of them. Cut into stages, it would no longer
-/// know that its rows come in that order, and fail.
+/// Returns true if a window is partitioned by an expression that is constant over all rows. Its stage would lose the
+/// ordering that the window relies on, and fail.
 fn has_constant_partition(node: &Arc<dyn ExecutionPlan>) -> bool {
     let windows = uncarried::windows(node.as_ref());
     let inputs = node.children();
@@ -175,7 +174,7 @@ fn has_constant_partition(node: &Arc<dyn ExecutionPlan>) -> bool {
     keys.any(|key| rows.is_expr_constant(key).is_some())
 }
 
-/// A plan that was made before.
+/// A planner that returns a finished plan.
 #[derive(Debug)]
 struct Given {
     plan: Arc<dyn ExecutionPlan>,

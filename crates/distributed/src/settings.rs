@@ -1,4 +1,4 @@
-//! Options of the coordinator's session that its workers follow.
+//! Session options that the coordinator passes on to its workers.
 
 use std::collections::BTreeMap;
 
@@ -7,18 +7,18 @@ use datafusion::common::config::ConfigOptions;
 use http::{HeaderMap, HeaderValue};
 use sluicegate_engine::config::SluiceOptions;
 
-/// The header that carries them, as JSON.
+/// The header that holds the options, as JSON.
 const HEADER: &str = "x-sluice-settings";
 
-/// What operators read while they run.
+/// The prefix of the options that operators read while they run.
 const EXECUTION: &str = "datafusion.execution.";
 
-/// Whether workers follow an option: what operators read while they run, and ours.
+/// Returns true if workers follow the option. They follow DataFusion's execution options and Sluicegate's own.
 fn is_followed(key: &str) -> bool {
     key.starts_with(EXECUTION) || SluiceOptions::has(key)
 }
 
-/// The options that workers follow and that are not defaults, as a header.
+/// Returns a header with the options that workers follow and that differ from their defaults.
 pub(crate) fn headers(options: &ConfigOptions) -> HeaderMap {
     let value = |options: &ConfigOptions| -> BTreeMap<String, Option<String>> {
         let entries = options.entries().into_iter();
@@ -30,7 +30,7 @@ pub(crate) fn headers(options: &ConfigOptions) -> HeaderMap {
     let mut changed = value(options);
     changed.retain(|key, value| value.is_some() && defaults.get(key) != Some(&*value));
     let text = serde_json::to_string(&changed).unwrap_or_default();
-    // JSON may have letters that headers may not.
+    // Header values must be ASCII, so other characters are escaped.
     let ascii: String = text
         .chars()
         .flat_map(|it| {
@@ -51,11 +51,11 @@ pub(crate) fn headers(options: &ConfigOptions) -> HeaderMap {
         .unwrap_or_default()
 }
 
-/// Sets what a header says.
+/// Sets the options in the header.
 ///
 /// # Errors
 ///
-/// If there is no such option here, or no such value.
+/// If an option does not exist in this version, or its value is invalid.
 pub(crate) fn follow(headers: &HeaderMap, options: &mut ConfigOptions) -> Result<()> {
     let text = headers.get(HEADER).and_then(|value| value.to_str().ok()).unwrap_or("{}");
     let changed: BTreeMap<String, String> = serde_json::from_str(text).unwrap_or_default();

@@ -1,5 +1,5 @@
-//! Values of sub-queries. Planned as joins, as datafusion-distributed has it, they reach workers; but not all of
-//! them can be, and a sub-query of several rows must be an error.
+//! Scalar sub-queries as joins. Only joins can be sent to workers, but not every scalar sub-query can become a join,
+//! and one that returns several rows must remain an error.
 
 use datafusion::common::Result;
 use datafusion::execution::SessionState;
@@ -7,8 +7,8 @@ use datafusion::logical_expr::{Expr, LogicalPlan};
 
 use crate::uncarried::any_expression;
 
-/// The query with joins in place of values of sub-queries; none if a sub-query may have several rows, or its value
-/// is where no join can be. A query without any is what it is.
+/// Replaces scalar sub-queries by joins. `None` if a sub-query may return several rows, or is used where no join is
+/// possible. A query without scalar sub-queries is returned unchanged.
 ///
 /// # Errors
 ///
@@ -32,7 +32,7 @@ pub(crate) fn as_joins(logical: &LogicalPlan, state: &SessionState) -> Result<Op
     Ok((!any_expression(&joined, is_value)?).then_some(joined))
 }
 
-/// Whether a query has at most one row, whatever its tables have.
+/// Returns true if the query has at most one row, whatever its tables contain.
 fn has_one_row(query: &LogicalPlan) -> bool {
     if query.max_rows().is_some_and(|rows| rows <= 1) {
         return true;

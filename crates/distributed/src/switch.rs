@@ -1,4 +1,4 @@
-//! Rows that a switch drops: they meet in one process, the switch's.
+//! Plans with a switch, whose rows must all pass through one process.
 
 use std::sync::Arc;
 
@@ -17,9 +17,9 @@ use crate::gather::{is_single, together};
 use crate::leaves::of_leaf;
 use crate::over;
 
-/// The plan with a boundary between the workers and the switch: what is below it, workers do, each of whom
-/// the switch sees as so many partitions. What is above runs with the switch, at the coordinator. A side of a
-/// query that cannot be divided among workers stays at the coordinator, too.
+/// Inserts a network boundary below each switch. Workers run the nodes below the boundary, and the switch receives a
+/// set of partitions from each worker. The switch and everything above it run at the coordinator. An input that
+/// cannot be divided among workers stays at the coordinator, too.
 ///
 /// # Errors
 ///
@@ -33,14 +33,14 @@ pub(crate) fn behind_workers(
         if workers < 2 || !parts::is_pruned_by_switch(node.as_ref()) {
             return Ok(Transformed::no(node));
         }
-        // The boundary has as many partitions as all parts together.
+        // The boundary has as many partitions as all the workers' parts together.
         let Some(input) = divided(node.children()[0], workers, config)? else {
             return Ok(Transformed::no(node));
         };
         let boundary = NetworkCoalesceExec::try_new(input, workers, 1)?;
         let single = is_single(&node);
         let node = over(node, vec![Arc::new(boundary)])?;
-        // What is above counts on as many partitions as there were.
+        // Nodes above expect the number of partitions that the switch had before.
         Ok(Transformed::yes(if single { together(node, None) } else { node }))
     })?
     .transform_data(|plan| match plan.children().as_slice() {
@@ -52,7 +52,7 @@ pub(crate) fn behind_workers(
     })
 }
 
-/// The coordinator runs one partition.
+/// Merges the plan into one partition, because the coordinator runs only one.
 fn in_one(plan: Arc<dyn ExecutionPlan>) -> Arc<dyn ExecutionPlan> {
     match is_single(&plan) {
         true => plan,
@@ -60,8 +60,8 @@ fn in_one(plan: Arc<dyn ExecutionPlan>) -> Arc<dyn ExecutionPlan> {
     }
 }
 
-/// A plan whose rows are those of parts of its files put together, whichever parts, with a part for each worker;
-/// none if it is not.
+/// Divides a plan into a part for each worker. `None` if the plan contains a node that needs all rows, or its scan
+/// cannot be divided.
 fn divided(
     plan: &Arc<dyn ExecutionPlan>,
     workers: usize,

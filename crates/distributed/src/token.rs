@@ -1,24 +1,25 @@
-//! Who may send plans.
+//! The token that a coordinator must send with its plans.
 
 use std::fmt;
 
 use http::HeaderValue;
 use tonic::{Request, Status};
 
-/// The header that carries it.
+/// The header that holds the token.
 const HEADER: &str = "authorization";
 
-/// A secret that coordinator and workers share. Whoever has it can read with a worker's credentials.
+/// A secret that the coordinator and the workers share. Anyone with the token can read with a worker's credentials.
 #[derive(Clone)]
 pub struct Token {
     value: HeaderValue,
 }
 
 impl Token {
-    /// The longest token: it travels in a header, of which HTTP servers take some kilobytes.
+    /// The length limit of tokens, in bytes. HTTP servers accept headers of a few kilobytes.
     pub const MOST_BYTES: usize = 4096;
 
-    /// A token of visible ASCII characters, at most [`Token::MOST_BYTES`]; `None` of others, or of none.
+    /// Creates a token of visible ASCII characters. `None` if the text has other characters, is empty, or is longer
+    /// than [`Token::MOST_BYTES`].
     #[must_use]
     pub fn new(text: &str) -> Option<Self> {
         if text.is_empty()
@@ -37,7 +38,7 @@ impl Token {
         request.headers_mut().insert(HEADER, self.value.clone());
     }
 
-    /// Refuses a request without the token.
+    /// Refuses a request that has no token, or another one.
     pub(crate) fn check(&self, request: &Request<()>) -> Result<(), Status> {
         let given = request.metadata().get(HEADER).map(|value| value.as_encoded_bytes());
         match given {
@@ -48,7 +49,7 @@ impl Token {
     }
 }
 
-/// Whether two texts are the same, in a time that does not tell where they differ.
+/// Compares two byte strings in a time that does not depend on where they differ.
 fn same(a: &[u8], b: &[u8]) -> bool {
     a.len() == b.len() && a.iter().zip(b).fold(0, |different, (a, b)| different | (a ^ b)) == 0
 }

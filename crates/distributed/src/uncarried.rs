@@ -1,5 +1,5 @@
-//! What does not reach workers as it is: DataFusion's encoding of its own nodes (55.2) has no place for it, or the
-//! encoding of batches (arrow-flight 59.3) changes it. What is decoded would give other rows, or none.
+//! Detection of plans that cannot be sent to workers unchanged. DataFusion 55.2 encodes some of its nodes
+//! incompletely, and arrow-flight 59.3 changes some batches. A worker would return other rows, or none.
 
 use std::sync::Arc;
 
@@ -17,16 +17,16 @@ use datafusion::physical_plan::scalar_subquery::ScalarSubqueryExec;
 use datafusion::physical_plan::windows::{BoundedWindowAggExec, WindowAggExec};
 use sluicegate_engine::codec;
 
-/// Whether a query has something that would be lost.
+/// Returns whether a query contains anything that would be lost on the way to workers.
 ///
 /// # Errors
 ///
-/// None: looking into a plan does not fail.
+/// None. The traversal of a plan does not fail.
 pub(crate) fn is_any(plan: &Arc<dyn ExecutionPlan>, logical: &LogicalPlan) -> Result<bool> {
     Ok(plan.exists(|node| Ok(of_node(node)))? || any_expression(logical, is_lost)?)
 }
 
-/// The windows of a node.
+/// Returns the window expressions of a node.
 pub(crate) fn windows(node: &dyn ExecutionPlan) -> &[Arc<dyn WindowExpr>] {
     if let Some(window) = node.downcast_ref::<BoundedWindowAggExec>() {
         return window.window_expr();
@@ -34,8 +34,8 @@ pub(crate) fn windows(node: &dyn ExecutionPlan) -> &[Arc<dyn WindowExpr>] {
     node.downcast_ref::<WindowAggExec>().map_or(&[], WindowAggExec::window_expr)
 }
 
-/// Grouping sets that are all empty, a generated series of which no column is needed, values of sub-queries, windows
-/// that go backwards, and lists with offsets of 64 bits.
+/// Returns true for empty grouping sets, generated series without columns, scalar sub-queries, reversed window
+/// functions and lists with 64-bit offsets.
 fn of_node(node: &Arc<dyn ExecutionPlan>) -> bool {
     if let Some(aggregate) = node.downcast_ref::<AggregateExec>() {
         let groups = aggregate.group_expr();
@@ -49,8 +49,7 @@ fn of_node(node: &Arc<dyn ExecutionPlan>) -> bool {
         || node.schema().fields().iter().any(|field| has_large_list(field))
 }
 
-/// Whether a function such as LAG runs backwards, for the planner has turned its order. Nothing but its Debug text
-/// says so.
+/// Returns true if the planner reversed a window function such as LAG. Only the function's `Debug` text reveals this.
 fn is_reversed(window: &Arc<dyn WindowExpr>) -> bool {
     format!("{window:?}").contains("is_reversed: true")
 }
@@ -69,7 +68,8 @@ fn has_large_list(field: &Field) -> bool {
     }
 }
 
-/// FILTER and IGNORE NULLS of a window, numbers of 16 bits, and metadata that a function adds.
+/// Returns true for window functions with FILTER or IGNORE NULLS, 16-bit floats, and literals or functions with
+/// metadata.
 fn is_lost(expr: &Expr) -> bool {
     match expr {
         Expr::WindowFunction(window) => {
@@ -83,11 +83,11 @@ fn is_lost(expr: &Expr) -> bool {
     }
 }
 
-/// Whether any expression of a query is such a one, also in its sub-queries.
+/// Returns whether `is_one` holds for any expression of a query or its sub-queries.
 ///
 /// # Errors
 ///
-/// None: looking into a plan does not fail.
+/// None. The traversal of a plan does not fail.
 pub(crate) fn any_expression(
     logical: &LogicalPlan,
     is_one: impl Fn(&Expr) -> bool,
@@ -102,8 +102,8 @@ pub(crate) fn any_expression(
     Ok(found)
 }
 
-/// Whether a plan can be read again when it is written: some nodes have no encoding, and what nests too deeply is
-/// not read.
+/// Returns true if the plan can be encoded and decoded again. Some nodes have no encoding, and deeply nested plans
+/// are not decoded.
 pub(crate) fn comes_back(plan: &Arc<dyn ExecutionPlan>, context: &TaskContext) -> bool {
     let come_back = codec::encode(plan).and_then(|bytes| codec::decode(&bytes, context));
     if let Err(error) = &come_back {

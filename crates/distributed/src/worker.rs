@@ -1,4 +1,4 @@
-//! What `sluice worker` runs.
+//! The server that `sluice worker` runs.
 
 use std::fmt;
 use std::future::Future;
@@ -30,14 +30,15 @@ use crate::identity::Identity;
 use crate::settings;
 use crate::token::Token;
 
-/// How long connections may take to end once no query runs.
+/// The time that connections have to end after the last query.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// How long a connection may say nothing before its first byte, and how many may at once: further ones wait.
+/// The time-out for a connection's first byte, and the number of connections that may wait for it at once. Further
+/// connections queue.
 const FIRST_BYTE: Duration = Duration::from_secs(5);
 const MOST_SILENT: usize = 1024;
 
-/// Runs parts of plans that coordinators send, over an engine's stores.
+/// Runs the parts of plans that coordinators send, over an engine's stores.
 pub struct Worker {
     listener: TcpListener,
     address: SocketAddr,
@@ -51,32 +52,32 @@ impl fmt::Debug for Worker {
     }
 }
 
-/// Why a worker cannot run.
+/// The reason why a worker cannot run.
 #[derive(Debug, Error)]
 pub enum WorkerError {
-    /// The address cannot be listened on.
+    /// The worker cannot listen on the address.
     #[error("cannot listen on {address}: {source}")]
     Listen {
-        /// The address.
+        /// The address that was requested.
         address: SocketAddr,
-        /// Why.
+        /// The operating system's error.
         source: io::Error,
     },
-    /// Whoever reaches the address could read with the worker's credentials.
+    /// The address is reachable from other machines and there is no token, so anyone could read with the worker's
+    /// credentials.
     #[error("a worker that others can reach at {0} needs a token")]
     Open(SocketAddr),
-    /// The server failed.
+    /// The gRPC server failed.
     #[error("the worker's server failed: {0}")]
     Server(#[from] tonic::transport::Error),
 }
 
 impl Worker {
-    /// Listens on an address, port 0 being any free one. Without a `token` that coordinators have to show, the
-    /// address must be one of this machine's own.
+    /// Listens on an address; port 0 picks a free port. Without a `token`, the address must be a loopback address.
     ///
     /// # Errors
     ///
-    /// If the address cannot be listened on, or others reach it and there is no token.
+    /// If the address cannot be listened on, or it is not a loopback address and there is no token.
     pub async fn listen(
         address: SocketAddr,
         engine: Engine,
@@ -91,14 +92,14 @@ impl Worker {
         Ok(Self { listener, address, engine, token })
     }
 
-    /// The address that it listens on.
+    /// Returns the address that the worker listens on.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Answers until `stop` is ready, and then until the queries that run have ended; it begins no others. Also
-    /// answers the questions of gRPC's protocol for health checks.
+    /// Serves requests until `stop` resolves, and then until the running queries have ended. New queries are then
+    /// refused. The worker also answers gRPC health checks.
     ///
     /// # Errors
     ///
@@ -152,14 +153,14 @@ impl Worker {
         let idle = draining.clone();
         let worker = worker.into_worker_server().max_decoding_message_size(MOST_SENT);
         let serving = Server::builder()
-            // A coordinator that is gone without a word.
+            // A coordinator can disappear without closing its connection.
             .http2_keepalive_interval(Some(SILENCE.0))
             .http2_keepalive_timeout(Some(SILENCE.1))
             .layer(layer_fn(move |service| draining.around(service)))
             .add_service(answers)
             .add_service(InterceptedService::new(worker, check))
             .serve_with_incoming_shutdown(incoming(listener), stopped);
-        // Other workers may keep their connections, and answers that nobody reads, although no query runs.
+        // Other workers may keep connections open after the last query, and answers may remain unread.
         let left = async move {
             idle.was_drained().await;
             tokio::time::sleep(GRACE).await;
@@ -172,11 +173,11 @@ impl Worker {
     }
 }
 
-/// The connections that begin to speak. HTTP/2 asks none that never does whether it is there.
+/// Returns the connections that have sent a first byte. HTTP/2 sends no keep-alive pings to a peer that never starts.
 fn incoming(listener: TcpListener) -> impl Stream<Item = io::Result<TcpStream>> {
     let spoken = |socket: io::Result<TcpStream>| async {
         let Ok(socket) = socket else { return Some(socket) };
-        // Messages are small and wait for each other.
+        // Messages are small, and each waits for the one before.
         let _ = socket.set_nodelay(true);
         let mut byte = [0];
         let first = tokio::time::timeout(FIRST_BYTE, socket.peek(&mut byte)).await;
@@ -214,7 +215,7 @@ mod tests {
         drop(running);
     }
 
-    /// A message says how long it is before it comes.
+    /// A message's length is in its header, so the worker can refuse it before the body arrives.
     #[tokio::test]
     async fn no_larger_message_is_waited_for() {
         let engine = Engine::builder().build().await.unwrap();

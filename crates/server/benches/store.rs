@@ -1,8 +1,8 @@
-//! What clients of the store wait for: objects of 16 KiB that are uploaded, by one client and by sixteen at
+//! Benchmarks of what clients of the store wait for: uploads of objects of 16 KiB, by one client and by sixteen at
 //! once, with and without forcing them to disk; and pages of a listing of one large directory.
 //!
-//! `cargo bench -p sluicegate-server --bench store` (`NAMES=1000000` for a larger directory, `FOLDER=/mnt/x`
-//! for a store on another file system). With `--profile dev` it uses the build of `cargo test`.
+//! `cargo bench -p sluicegate-server --bench store` (`NAMES=1000000` for a larger directory, `FOLDER=/mnt/x` for a
+//! store on another file system). With `--profile dev` it uses the build of `cargo test`.
 
 #![expect(missing_docs, reason = "criterion's macros make items without docs")]
 #![expect(clippy::unwrap_used, reason = "a benchmark that cannot run should stop")]
@@ -83,7 +83,7 @@ fn list(criterion: &mut Criterion) {
     for number in 0..names {
         File::create(bucket.join(format!("an object of many {number:08}"))).unwrap();
     }
-    // As if it had been there for a while.
+    // The directory gets an old time, so that it does not count as recently changed.
     let hour = Duration::from_secs(3600);
     File::open(&bucket).unwrap().set_modified(SystemTime::now() - hour).unwrap();
     let server = runtime.block_on(Server::builder(folder.path()).start()).unwrap();

@@ -1,7 +1,7 @@
 //! Serves a folder: `cargo run -p sluicegate-server --example serve -- FOLDER [ADDRESS]`.
 //!
-//! The key pair comes from `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`; without them everybody
-//! may do everything.
+//! The key pair comes from `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`. Without them, every client may do
+//! everything.
 
 use std::env;
 use std::error::Error;

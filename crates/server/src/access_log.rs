@@ -1,4 +1,4 @@
-//! A line for each request, in the combined log format of web servers.
+//! The access log, with a line for each request in the combined log format of web servers.
 
 use std::io::Write;
 use std::net::SocketAddr;
@@ -12,7 +12,7 @@ use sluicegate_s3select::value::Timestamp;
 use crate::front::is_signature;
 use crate::signed::access_keys;
 
-/// Where the lines go. A line that cannot be written is lost.
+/// The output of the log. A line that cannot be written is lost.
 #[derive(Clone)]
 pub(crate) struct AccessLog {
     out: Arc<Mutex<Box<dyn Write + Send>>>,
@@ -24,7 +24,7 @@ impl std::fmt::Debug for AccessLog {
     }
 }
 
-/// What of a request is in its line.
+/// The parts of a request that appear in its line.
 pub(crate) struct Asked {
     /// The ID of the server's access key, if the request names it.
     key: Option<String>,
@@ -34,9 +34,9 @@ pub(crate) struct Asked {
 }
 
 impl Asked {
-    /// Of the head of a request, to a server with this access key. What a presigned URL proves who asks with is
-    /// left out: whoever reads the log could ask the same. Nor is an ID written down that is not the server's:
-    /// some take the secret for it.
+    /// Extracts the logged parts from the head of a request. `access_key` is the ID of the server's access key. The
+    /// signature of a presigned URL is left out, because a reader of the log could use it. Other key IDs are left
+    /// out, too, because some users confuse the ID with the secret.
     pub(crate) fn of(request: &Parts, access_key: Option<&str>) -> Self {
         let key = access_key.filter(|known| {
             access_keys(&request.uri, &request.headers).iter().any(|named| named == known)
@@ -46,7 +46,7 @@ impl Asked {
         let query = query.join("&");
         let mark = if query.is_empty() { "" } else { "?" };
         let path = match (request.uri.path(), request.uri.authority()) {
-            // As of CONNECT.
+            // CONNECT has an authority instead of a path.
             ("", Some(authority)) => authority.as_str(),
             (path, _) => path,
         };
@@ -93,24 +93,24 @@ impl AccessLog {
     }
 }
 
-/// A header as text, and `-` if there is none.
+/// Returns a header as text, or `-` if there is none.
 fn text(headers: &HeaderMap, name: &HeaderName) -> String {
     let value = headers.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()));
     value.map_or_else(|| "-".to_owned(), |value| value.into_owned())
 }
 
-/// A key's ID as one word.
+/// Returns a key's ID without white space.
 fn user(key: &str) -> String {
     escaped(key).replace(char::is_whitespace, "_")
 }
 
-/// A text that ends neither the quotes around it nor the line.
+/// Escapes the characters that would end the quotes around a text, or the line.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
             '"' | '\\' => escaped.extend(['\\', c]),
-            // To some readers, these end a line, too.
+            // Some readers take these characters for line ends, too.
             c if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') => {
                 escaped.extend(c.escape_unicode());
             }
@@ -120,7 +120,7 @@ fn escaped(text: &str) -> String {
     escaped
 }
 
-/// `25/Nov/2026:06:17:23 +0000`
+/// Formats a time, given in seconds since 1970, like `25/Nov/2026:06:17:23 +0000`.
 fn time(seconds: u64) -> String {
     const MONTHS: [&str; 12] =
         ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];

@@ -1,10 +1,9 @@
-//! Bodies in `aws-chunked` form: `<size in hex>[;chunk-signature=…]\r\n<bytes>\r\n` until a size of 0,
-//! then trailers.
+//! Bodies in `aws-chunked` form: `<size in hex>[;chunk-signature=…]\r\n<bytes>\r\n` until a size of 0, then trailers.
 //!
-//! `s3s` takes such bodies apart, and holds each chunk in memory until it is complete, however long it says
-//! that it is. So chunks are made small here if they have no signature, and refused if they are long and have
-//! one, which is only right or wrong for all of a chunk. Without signatures to check `s3s` passes such bodies
-//! on unchanged; then they are taken apart here, signatures are skipped, and trailers kept.
+//! `s3s` decodes such bodies and keeps each chunk in memory until it is complete, whatever its size. This module
+//! therefore splits unsigned chunks into small ones. A signature covers a whole chunk, so long signed chunks are
+//! refused instead. Without keys to check signatures with, `s3s` does not decode such bodies. This module then
+//! decodes them, skips the signatures and keeps the trailers.
 
 use std::collections::VecDeque;
 use std::io;
@@ -19,25 +18,25 @@ use s3s::{Body, StdError};
 
 use crate::received::{BodyFault, BodyState};
 
-/// The longest line between chunks: a size and a signature.
+/// The maximum length of a line between chunks, with a size and a signature, in bytes.
 const MAX_LINE: usize = 1024;
-/// The most bytes of trailers.
+/// The maximum length of the trailers, in bytes.
 const MAX_TRAILERS: usize = 4096;
-/// The longest signed chunk. Clients send 64 KiB to 1 MiB.
+/// The maximum length of a signed chunk, in bytes. Clients send 64 KiB to 1 MiB.
 const MAX_SIGNED_CHUNK: usize = 4 << 20;
 
-/// What becomes of the chunks of a body.
+/// The form into which a chunked body is converted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
-    /// A plain body.
+    /// A body without chunks.
     Joined,
-    /// Chunks as they arrive, without signatures.
+    /// Unsigned chunks, split as they arrive.
     Divided,
-    /// The same chunks, none of which is too long.
+    /// The original chunks. Long ones are refused.
     Bounded,
 }
 
-/// A chunked body in another form.
+/// Converts a chunked body to another form.
 pub(crate) fn chunks(body: Body, form: Form, state: BodyState) -> Body {
     let body: DynByteStream = Box::pin(body);
     let (buffer, ready) = (BytesMut::new(), VecDeque::new());
@@ -51,7 +50,7 @@ struct Chunks {
     form: Form,
     state: BodyState,
     buffer: BytesMut,
-    /// Pieces of the other form.
+    /// Converted pieces that have not been returned yet.
     ready: VecDeque<Bytes>,
     place: Place,
 }
@@ -59,11 +58,11 @@ struct Chunks {
 enum Place {
     /// Before the line with a chunk's size.
     Size,
-    /// Inside a chunk, this many bytes before its end.
+    /// Inside a chunk, with this many bytes left.
     Data(usize),
     /// Between a chunk's bytes and its line break.
     Break,
-    /// Behind the last chunk.
+    /// After the last chunk.
     Trailers,
 }
 
@@ -71,7 +70,7 @@ fn malformed() -> StdError {
     io::Error::new(io::ErrorKind::InvalidData, "a malformed chunk").into()
 }
 
-/// The size that a line gives, without its line break.
+/// Parses the size in a line without its line break.
 fn size(line: &[u8]) -> Result<usize, StdError> {
     let line = std::str::from_utf8(line).map_err(|_| malformed())?;
     let digits = line.split(';').next().unwrap_or_default();
@@ -80,7 +79,7 @@ fn size(line: &[u8]) -> Result<usize, StdError> {
     size.ok_or_else(malformed)
 }
 
-/// The headers behind the last chunk.
+/// Parses the headers after the last chunk.
 fn trailers(text: &[u8]) -> Result<HeaderMap, StdError> {
     let mut headers = HeaderMap::new();
     let text = std::str::from_utf8(text).map_err(|_| malformed())?;
@@ -94,7 +93,7 @@ fn trailers(text: &[u8]) -> Result<HeaderMap, StdError> {
 }
 
 impl Chunks {
-    /// Takes the next piece out of the buffer; `false` if it needs more bytes.
+    /// Converts the next piece in the buffer; `false` if that needs more bytes.
     fn take(&mut self) -> Result<bool, StdError> {
         match self.place {
             Place::Size => {
@@ -201,7 +200,7 @@ mod tests {
 
     use futures::{StreamExt as _, executor::block_on};
 
-    /// The other form if the body arrives in pieces of this many bytes.
+    /// Converts a body that arrives in pieces of this many bytes.
     fn read(text: &str, piece: usize, form: Form) -> Result<String, String> {
         let pieces: Vec<_> = text
             .as_bytes()
@@ -236,7 +235,7 @@ mod tests {
     #[test]
     fn long_chunks_are_divided_and_signed_ones_refused() {
         let text = "ffffffff\r\n0123456789abcdef";
-        // Cut off, but not before what arrived was passed on.
+        // A body that is cut off is an error, but only after the received bytes were returned.
         assert!(read(text, 8, Form::Divided).unwrap_err().contains("end of file"));
         assert!(read(text, 8, Form::Bounded).unwrap_err().contains("at most 4194304 bytes"));
         let most = format!("{MAX_SIGNED_CHUNK:x}\r\n");

@@ -1,4 +1,4 @@
-//! The connections of a server: accepting and serving them, and whose place a new one takes.
+//! The connections of a server: accepting and serving them, and closing one to make room for another.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,21 +16,20 @@ use crate::front::Front;
 use crate::link::{Link, Shaped};
 use crate::pace::PacedSocket;
 
-/// How long requests that are being answered may take when the server is asked to stop.
+/// The time that running requests get when the server stops.
 const GRACE: Duration = Duration::from_secs(5);
-/// The longest head of a request, in bytes.
+/// The maximum length of a request's head, in bytes.
 const MAX_HEAD: usize = 64 * 1024;
-/// Bytes of a connection that are read at a time, and those of an answer that wait for the client before no
-/// more are added.
+/// The bytes of a connection that are read at a time, and the bytes of an answer that may wait for the client.
 const BUFFER: usize = 128 * 1024;
-/// A connection over which no byte went for so long gives way to a new one if there is no other place.
+/// The time without any bytes after which a connection may be closed to make room for a new one.
 const SILENT: Duration = Duration::from_secs(1);
 
-/// When a connection last moved bytes.
+/// The time at which a connection last moved bytes.
 #[derive(Debug)]
 pub(crate) struct Activity {
     opened: Instant,
-    /// Milliseconds after it was opened.
+    /// The time since the connection was opened, in milliseconds.
     moved: AtomicU64,
 }
 
@@ -39,7 +38,7 @@ impl Activity {
         Self { opened: Instant::now(), moved: AtomicU64::new(0) }
     }
 
-    /// Bytes move now.
+    /// Records that bytes moved now.
     pub(crate) fn moved(&self) {
         let now = u64::try_from(self.opened.elapsed().as_millis()).unwrap_or(u64::MAX);
         self.moved.store(now, Ordering::Relaxed);
@@ -51,7 +50,7 @@ impl Activity {
     }
 }
 
-/// The open connections, of which there is only so much room.
+/// The open connections, whose number is limited.
 struct Connections {
     most: usize,
     tasks: JoinSet<()>,
@@ -63,12 +62,12 @@ impl Connections {
         Self { most, tasks: JoinSet::new(), open: HashMap::new() }
     }
 
-    /// Whether there is room for another, or one that may give way.
+    /// Returns true if there is room for another connection, or one that may be closed for it.
     fn has_room(&self) -> bool {
         self.open.len() < self.most || self.longest_silent().is_some()
     }
 
-    /// The connection that gives way next.
+    /// Returns the connection that is to be closed next.
     fn longest_silent(&self) -> Option<Id> {
         let silent = self.open.iter().map(|(id, (activity, _))| (activity.silent(), *id));
         let (silent, id) = silent.max_by_key(|(silent, _)| *silent)?;
@@ -90,7 +89,7 @@ impl Connections {
         self.open.insert(task.id(), (activity, task));
     }
 
-    /// Waits for one to end; for ever if there is none.
+    /// Waits until a connection ends, or forever if there is none.
     async fn ended(&mut self) {
         let id = match self.tasks.join_next_with_id().await {
             Some(Ok((id, ()))) => id,
@@ -101,7 +100,7 @@ impl Connections {
     }
 }
 
-/// Accepts connections until the server is to stop.
+/// Accepts connections until the server stops.
 pub(crate) async fn accept(
     listener: TcpListener,
     front: Front,
@@ -126,7 +125,7 @@ pub(crate) async fn accept(
                     connections.add(activity, served);
                 }
                 Err(e) => {
-                    // Out of file handles, most likely: others must end first.
+                    // The process is probably out of file handles, so other connections must end first.
                     tracing::warn!("cannot accept a connection: {e}");
                     sleep(Duration::from_millis(50)).await;
                 }
@@ -141,15 +140,15 @@ pub(crate) async fn accept(
     connections.tasks.shutdown().await;
 }
 
-/// The most files and sockets that the process may have open, where the system tells. Of a connection's
-/// requests each needs a file, which it must not lack because of other connections.
+/// Returns the maximum number of files and sockets that the process may open, where the system reports it. Each
+/// request needs a file, which it must not lack because of other connections.
 fn open_files() -> Option<usize> {
     let limits = std::fs::read_to_string("/proc/self/limits").ok()?;
     let line = limits.lines().find_map(|line| line.strip_prefix("Max open files"))?;
     line.split_whitespace().next()?.parse().ok()
 }
 
-/// One connection, until it ends.
+/// Serves one connection until it ends.
 fn serve(
     socket: TcpStream,
     activity: Arc<Activity>,
@@ -206,7 +205,7 @@ mod tests {
             connections.ended().await;
             assert_eq!((connections.open.len(), connections.tasks.len()), (3, 3));
         }
-        // None is silent now, until one is, or ends.
+        // There is room only when a connection is silent or has ended.
         assert!(!connections.has_room());
         let (_, (active, task)) = connections.open.iter().next().unwrap();
         active.moved.store(0, Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! What a server has done so far, counted exactly.
+//! Exact counts of the requests, bytes and connections of a server.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -18,10 +18,10 @@ macro_rules! operations {
         }
 
         impl Operation {
-            /// Every operation.
+            /// All operations, in alphabetical order.
             pub const ALL: &[Self] = &[$(Self::$name),*];
 
-            /// S3's name of the operation.
+            /// Returns S3's name of the operation.
             #[must_use]
             pub fn name(self) -> &'static str {
                 match self {
@@ -49,8 +49,8 @@ impl fmt::Display for Operation {
     }
 }
 
-/// Counts since the server started. Reading them costs nothing; each is exact, but two of them
-/// read one after the other may be of different moments.
+/// Counts since the server started. Reading them costs nothing. Each count is exact, but two counts that are read one
+/// after the other may be of different moments.
 #[derive(Debug)]
 pub struct Counters {
     requests: Vec<AtomicU64>,
@@ -73,37 +73,37 @@ impl Default for Counters {
 }
 
 impl Counters {
-    /// Requests of one kind that passed the signature check, failed ones included.
+    /// Returns the number of requests of one kind that passed the signature check, including failed ones.
     #[must_use]
     pub fn requests(&self, operation: Operation) -> u64 {
         self.requests[operation as usize].load(Ordering::Relaxed)
     }
 
-    /// Bytes received over all sockets: heads, bodies and chunk framing.
+    /// Returns the bytes received over all sockets: heads, bodies and chunk framing.
     #[must_use]
     pub fn bytes_in(&self) -> u64 {
         self.bytes_in.load(Ordering::Relaxed)
     }
 
-    /// Bytes sent over all sockets: heads, bodies and chunk framing.
+    /// Returns the bytes sent over all sockets: heads, bodies and chunk framing.
     #[must_use]
     pub fn bytes_out(&self) -> u64 {
         self.bytes_out.load(Ordering::Relaxed)
     }
 
-    /// Connections accepted.
+    /// Returns the number of connections accepted so far.
     #[must_use]
     pub fn connections(&self) -> u64 {
         self.connections.load(Ordering::Relaxed)
     }
 
-    /// Connections that are open now.
+    /// Returns the number of connections that are open now.
     #[must_use]
     pub fn open_connections(&self) -> u64 {
         self.open_connections.load(Ordering::Relaxed)
     }
 
-    /// All counts as plain data.
+    /// Returns all counts as plain data.
     #[must_use]
     pub fn snapshot(&self) -> Counts {
         Counts {
@@ -133,7 +133,7 @@ impl Counters {
         self.bytes_out.fetch_sub(bytes as u64, Ordering::Relaxed);
     }
 
-    /// Counts a connection, and as open for as long as what is returned exists.
+    /// Counts a connection. It counts as open until the returned value is dropped.
     pub(crate) fn count_connection(self: &Arc<Self>) -> OpenConnection {
         self.connections.fetch_add(1, Ordering::Relaxed);
         self.open_connections.fetch_add(1, Ordering::Relaxed);
@@ -141,7 +141,7 @@ impl Counters {
     }
 }
 
-/// A connection that is counted as open.
+/// A guard that counts a connection as open.
 #[derive(Debug)]
 pub(crate) struct OpenConnection(Arc<Counters>);
 
@@ -154,7 +154,7 @@ impl Drop for OpenConnection {
 /// A copy of the [`Counters`] at one moment.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Counts {
-    /// Requests by kind; kinds without any are left out.
+    /// Requests by kind, without kinds that have none.
     pub requests: BTreeMap<Operation, u64>,
     /// Bytes received over all sockets.
     pub bytes_in: u64,
@@ -163,7 +163,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// What was counted between an earlier moment and this one.
+    /// Returns the differences to an earlier snapshot.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let before = |op| earlier.requests.get(op).copied().unwrap_or(0);

@@ -1,4 +1,4 @@
-//! Key pairs.
+//! The access key pair of a server.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use s3s::{S3Result, s3_error};
 
 use crate::error::Error;
 
-/// Who may use a server.
+/// The key pair with which requests must be signed.
 #[derive(Clone)]
 pub(crate) struct Credentials {
     pub(crate) access_key: String,
@@ -15,7 +15,7 @@ pub(crate) struct Credentials {
 }
 
 impl Credentials {
-    /// A new pair: 20 and 40 characters, as AWS's have.
+    /// Generates a pair of 20 and 40 characters, like those of AWS.
     pub(crate) fn random() -> Result<Self, Error> {
         Ok(Self { access_key: random_text(20)?, secret_key: random_text(40)? })
     }
@@ -38,7 +38,7 @@ impl S3Auth for Credentials {
     }
 }
 
-/// Letters and digits that nobody can guess.
+/// Generates letters and digits that cannot be guessed.
 pub(crate) fn random_text(length: usize) -> Result<String, Error> {
     // 32 letters and digits, so that five bits of a byte pick one without bias.
     const ALPHABET: &[u8; 32] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";

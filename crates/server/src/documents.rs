@@ -1,7 +1,7 @@
-//! Bodies that are read into memory: the XML of requests.
+//! Bodies that are read into memory, which are the XML documents of requests.
 //!
-//! They are bounded each and together, and what is wrong with one is the client's fault: `s3s` would call a
-//! body with a wrong hash an internal error.
+//! The size of each document is limited, and so is their total. Errors in a document are reported as the client's:
+//! `s3s` would report a wrong hash as an internal error.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,25 +19,25 @@ use crate::received::BodyState;
 use crate::store::{Algorithm, Expected, Hasher};
 use crate::target;
 
-/// The longest body that is read: the longest statement and a thousand of the longest keys fit, with every
-/// character escaped.
+/// The maximum length of a document, in bytes. It has room for the longest statement, and for a thousand of the
+/// longest keys, with every character escaped.
 const MAX_DOCUMENT: usize = 8 << 20;
-/// Memory is taken in units of so many bytes. The first one of each body is of others than the rest, so that
-/// long ones that come slowly leave room for the usual short ones.
+/// The unit of memory, in bytes. The first unit of each document comes from a pool of its own, so that long documents
+/// that arrive slowly leave room for the usual short ones.
 const UNIT: usize = 64 << 10;
 const SHORT: usize = (32 << 20) / UNIT;
 const LONG: usize = (32 << 20) / UNIT;
 
-/// The memory that bodies are read into.
+/// The memory that documents are read into.
 #[derive(Debug, Clone)]
 pub(crate) struct Documents {
     short: Arc<Semaphore>,
     long: Arc<Semaphore>,
-    /// How long one of more than a unit may take to come.
+    /// The time-out for documents of more than one unit.
     time: Duration,
 }
 
-/// A body in memory, which counts as long as it exists.
+/// A document in memory. Its memory is returned to the pools when it is dropped.
 pub(crate) struct Document {
     pub(crate) bytes: Bytes,
     _memory: [Option<OwnedSemaphorePermit>; 2],
@@ -49,12 +49,12 @@ impl Documents {
         Self { short, long, time }
     }
 
-    /// Reads all of a request's body.
+    /// Reads the body of a request.
     ///
     /// # Errors
     ///
-    /// `MaxMessageLengthExceeded`, `SlowDown` if others take all memory, `RequestTimeout` if a long body takes
-    /// too long, and what is wrong with the body.
+    /// `MaxMessageLengthExceeded`, `SlowDown` if other documents use all memory, `RequestTimeout` if a long document
+    /// takes too long, and errors of the body.
     pub(crate) async fn read(&self, request: &mut S3Request<Body>) -> S3Result<Document> {
         let state = request.extensions.get::<BodyState>().cloned().unwrap_or_default();
         let mut body = std::mem::take(&mut request.input);
@@ -62,7 +62,7 @@ impl Documents {
         let mut bytes = Vec::new();
         let (mut short, mut long) = (None::<OwnedSemaphorePermit>, None::<OwnedSemaphorePermit>);
         loop {
-            // Whoever holds no more than a unit is only held to the least rate.
+            // Documents of one unit are only held to the minimum rate.
             let piece = match &long {
                 None => body.next().await,
                 Some(_) => timeout_at(deadline, body.next()).await.map_err(|_| {
@@ -89,7 +89,7 @@ impl Documents {
     }
 }
 
-/// Takes more memory, up to so many units.
+/// Takes more memory, up to `units` in total.
 fn grow(
     held: &mut Option<OwnedSemaphorePermit>,
     memory: &Arc<Semaphore>,
@@ -110,7 +110,7 @@ fn grow(
     Ok(())
 }
 
-/// Refuses CDATA sections, whose text `s3s` leaves out: the rest of a key is another key.
+/// Refuses CDATA sections, because `s3s` drops their text. The rest of a key would be another key.
 fn refuse_sections(document: &[u8]) -> S3Result<()> {
     const START: &[u8] = b"<![CDATA[";
     if memchr::memmem::find(document, START).is_some() {
@@ -122,7 +122,8 @@ fn refuse_sections(document: &[u8]) -> S3Result<()> {
     Ok(())
 }
 
-/// Refuses references to characters that XML cannot hold, and says which: a key may have them.
+/// Refuses references to characters that XML cannot represent, although keys may have them. The error names the
+/// character.
 fn refuse_references(document: &[u8]) -> S3Result<()> {
     for at in memchr::memmem::find_iter(document, b"&#") {
         let rest = &document[at + 2..document.len().min(at + 12)];
@@ -143,12 +144,12 @@ fn refuse_references(document: &[u8]) -> S3Result<()> {
     Ok(())
 }
 
-/// Whether the body of a request is a document: any but the bytes of an object.
+/// Returns true if the body of a request is a document rather than the bytes of an object.
 pub(crate) fn is_document(method: &Method, uri: &Uri) -> bool {
     match *method {
         Method::POST => true,
         Method::PUT => {
-            // What can be put beside an object, such as its tags.
+            // Sub-resources of an object, such as its tags, have documents.
             let parts = ["acl", "tagging", "retention", "legal-hold", "encryption"];
             !matches!(target::path(uri), Some(S3Path::Object { .. }))
                 || target::has_parameter(uri, &parts)
@@ -157,8 +158,8 @@ pub(crate) fn is_document(method: &Method, uri: &Uri) -> bool {
     }
 }
 
-/// Checks a document against the hashes that the request declares. For the completion of an upload
-/// `x-amz-checksum-*` is about the object.
+/// Checks a document against the hashes that the request declares. When an upload is completed, `x-amz-checksum-*`
+/// describes the object and not the document.
 pub(crate) fn verify(
     document: &Document,
     uri: &Uri,
@@ -222,11 +223,11 @@ mod tests {
                 documents.read(&mut request(MAX_DOCUMENT)).await.unwrap_or_else(|e| panic!("{e}")),
             );
         }
-        // Each has one unit of the others.
+        // The first unit of each document is from the other pool.
         let units = 1 + LONG % (MAX_DOCUMENT / UNIT - 1);
         let rest = documents.read(&mut request(units * UNIT)).await;
         assert_eq!(code(documents.read(&mut request(2 * UNIT)).await).as_deref(), Some("SlowDown"));
-        // Short ones have memory of their own.
+        // Short documents have memory of their own.
         let mut short = Vec::new();
         for _ in 0..SHORT - held.len() - 1 {
             short.push(documents.read(&mut request(1)).await.unwrap_or_else(|e| panic!("{e}")));
@@ -242,7 +243,7 @@ mod tests {
     async fn long_documents_may_not_take_for_ever() {
         let documents = Documents::new(Duration::from_millis(10));
         let bytes = Ok::<_, std::io::Error>(Bytes::from(vec![b' '; 2 * UNIT]));
-        // It never ends.
+        // The body never ends.
         let body = futures::stream::once(async { bytes }).chain(futures::stream::pending());
         let body = Body::from(s3s::dto::StreamingBlob::wrap(Box::pin(body)));
         let slow = documents.read(&mut S3Request { input: body, ..request(0) }).await;

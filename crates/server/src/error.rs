@@ -1,39 +1,39 @@
-//! Why a server does not start.
+//! Errors of starting and stopping a server.
 
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-/// Why a server could not start or stop.
+/// The reason why a server could not start or stop.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The address is taken.
+    /// Another program listens on the address.
     #[error(
         "{address} is in use by another program; listen on another port, or on port 0 for any free one"
     )]
     AddressInUse {
-        /// The address asked for.
+        /// The address that was requested.
         address: SocketAddr,
     },
     /// The address cannot be listened on for another reason.
     #[error("cannot listen on {address}")]
     Listen {
-        /// The address asked for.
+        /// The address that was requested.
         address: SocketAddr,
-        /// What the system said.
+        /// The operating system's error.
         source: io::Error,
     },
     /// The folder does not exist.
     #[error("the folder {} does not exist; create it first", path.display())]
     FolderMissing {
-        /// The folder asked for.
+        /// The path of the folder.
         path: PathBuf,
     },
-    /// What is there is not a folder.
+    /// The path exists but is not a folder.
     #[error("{} is not a folder", path.display())]
     NotAFolder {
-        /// The path asked for.
+        /// The path that was requested.
         path: PathBuf,
     },
     /// The folder cannot be written to.
@@ -41,34 +41,34 @@ pub enum Error {
     NotWritable {
         /// The folder, or the part of it that failed.
         path: PathBuf,
-        /// What the system said.
+        /// The operating system's error.
         source: io::Error,
     },
-    /// Objects could not be listed.
+    /// The objects cannot be listed.
     #[error("cannot read the folder {}", path.display())]
     NotReadable {
-        /// The folder asked for.
+        /// The path of the folder.
         path: PathBuf,
-        /// What the system said.
+        /// The operating system's error.
         source: io::Error,
     },
-    /// Different keys would be one file.
+    /// The file system would store different keys as one file.
     #[error(
         "the folder {} is on a file system that takes different names for one, such as `a` and `A`; \
          objects would overwrite each other, so serve a folder on another file system",
         path.display()
     )]
     NamesMerge {
-        /// The folder asked for.
+        /// The path of the folder.
         path: PathBuf,
     },
-    /// A second server on one folder would not see the first one's locks.
+    /// Another server serves the folder. Two servers would not see each other's locks.
     #[error("another server already serves the folder {}", path.display())]
     FolderInUse {
-        /// The folder asked for.
+        /// The path of the folder.
         path: PathBuf,
     },
-    /// The system gave no random bytes to make credentials of.
+    /// The operating system returned no random bytes for credentials.
     #[error("the system has no random bytes for credentials; pass a key pair")]
     NoRandomness,
 }

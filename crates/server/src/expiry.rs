@@ -1,4 +1,4 @@
-//! Uploads that nobody completes.
+//! Removal of multipart uploads that are never completed.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,11 +8,11 @@ use tokio::task::spawn_blocking;
 
 use crate::store::Store;
 
-/// How often uploads are looked at.
+/// The longest interval between two searches for expired uploads.
 const INTERVAL: Duration = Duration::from_secs(3600);
 
-/// Removes multipart uploads that were begun longer ago than `age`, now and every hour, until the
-/// server stops.
+/// Removes multipart uploads that are older than `age`, at once and then every hour, until the server stops. If `age`
+/// is shorter than an hour, it is also the interval, but at least one second.
 pub(crate) async fn expire(store: Arc<Store>, age: Duration, mut stopped: watch::Receiver<bool>) {
     let mut interval = tokio::time::interval(INTERVAL.min(age).max(Duration::from_secs(1)));
     loop {

@@ -1,4 +1,4 @@
-//! Faults on demand, for tests of clients: what can go wrong between a client and a store.
+//! Faults on demand between a client and a store, for tests of clients.
 
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
@@ -8,10 +8,10 @@ use bytes::Bytes;
 
 use crate::counters::Operation;
 
-/// The pause before a connection is cut, in which what was sent before leaves the server.
+/// The pause before a connection is cut, in which the bytes written before leave the server.
 pub(crate) const FLUSH: Duration = Duration::from_millis(20);
 
-/// Something that goes wrong with one request.
+/// A fault in the answer to one request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Fault {
@@ -21,29 +21,29 @@ pub enum Fault {
     InternalError,
     /// The connection is cut instead of an answer.
     Cut,
-    /// The answer begins this much later.
+    /// The answer is delayed by this time.
     Delay(Duration),
-    /// Just before the request is looked at, its object gets these bytes.
+    /// The object is replaced by these bytes just before the request is processed.
     ReplaceObject(Bytes),
     /// `GetObject`: the connection is cut after this many bytes of the body.
     CutBody {
-        /// Bytes of the body that still arrive.
+        /// The bytes of the body that still arrive.
         after: u64,
     },
-    /// `GetObject`: after this many bytes of the body nothing more is sent, over a connection that stays.
+    /// `GetObject`: nothing is sent after this many bytes of the body, but the connection stays open.
     SilentBody {
-        /// Bytes of the body that still arrive.
+        /// The bytes of the body that still arrive.
         after: u64,
     },
     /// `GetObject`: one bit of this byte of the body is flipped, if there is such a byte.
     FlipBody {
-        /// Which byte, from 0.
+        /// The number of the byte, from 0.
         at: u64,
     },
-    /// `SelectObjectContent`: nothing is sent after the given `Records` frame (from 0), or after the last
-    /// one if there are fewer, over a connection that stays.
+    /// `SelectObjectContent`: nothing is sent after the given `Records` frame (from 0), or after the last one if
+    /// there are fewer, but the connection stays open.
     SilentAfterRecords(u64),
-    /// `CompleteMultipartUpload`: making one object of the parts takes this much longer.
+    /// `CompleteMultipartUpload`: joining the parts takes this much longer.
     SlowCompletion(Duration),
     /// `SelectObjectContent`: the connection is cut before the given `Records` frame (from 0).
     CutBeforeRecords(u64),
@@ -54,9 +54,9 @@ pub enum Fault {
     /// `SelectObjectContent`: an error frame replaces the given `Records` frame, or the `Stats`
     /// frame if there are fewer, and nothing follows.
     ErrorFrame {
-        /// The frame replaced (from 0).
+        /// The number of the replaced frame (from 0).
         records: u64,
-        /// S3's code, as `InternalError`.
+        /// S3's error code, such as `InternalError`.
         code: String,
     },
     /// `SelectObjectContent`: a well-formed answer with other records.
@@ -68,12 +68,12 @@ pub enum Fault {
     WrongCrc(u64),
     /// `PutObject`, `UploadPart`: the disk is full after this many bytes.
     DiskFull {
-        /// Bytes that still fit.
+        /// The bytes that still fit.
         after: u64,
     },
 }
 
-/// Which requests a [`Fault`] strikes.
+/// The requests that a [`Fault`] affects.
 #[derive(Debug, Clone)]
 pub struct Rule {
     operation: Operation,
@@ -84,27 +84,27 @@ pub struct Rule {
 }
 
 impl Rule {
-    /// Strikes the first request of a kind, for any key.
+    /// Creates a rule for the first request of a kind, for any key.
     #[must_use]
     pub fn new(operation: Operation, fault: Fault) -> Self {
         Self { operation, pattern: "*".to_owned(), skip: 0, times: 1, fault }
     }
 
-    /// Only requests for keys that match; `*` stands for any text.
+    /// Restricts the rule to keys that match the pattern. `*` stands for any text.
     #[must_use]
     pub fn key(mut self, pattern: impl Into<String>) -> Self {
         self.pattern = pattern.into();
         self
     }
 
-    /// Strikes from the n-th matching request on, counted from 1.
+    /// Makes the rule begin with the n-th matching request, counted from 1.
     #[must_use]
     pub fn nth(mut self, n: u64) -> Self {
         self.skip = n.saturating_sub(1);
         self
     }
 
-    /// Strikes this many matching requests in a row.
+    /// Makes the rule affect this many matching requests in a row.
     #[must_use]
     pub fn times(mut self, times: u64) -> Self {
         self.times = times;
@@ -112,7 +112,7 @@ impl Rule {
     }
 }
 
-/// The faults of a server. Can be changed while it runs.
+/// The faults of a server. They can be changed while it runs.
 #[derive(Default)]
 pub struct Faults {
     state: Mutex<State>,
@@ -131,29 +131,29 @@ impl fmt::Debug for Faults {
 }
 
 impl Faults {
-    /// No faults yet.
+    /// Creates an empty list of faults.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a rule.
+    /// Adds a rule to the list.
     pub fn inject(&self, rule: Rule) {
         self.lock().rules.push(rule);
     }
 
-    /// Forgets all rules.
+    /// Removes all rules from the list.
     pub fn clear(&self) {
         self.lock().rules.clear();
     }
 
-    /// How many faults have struck so far.
+    /// Returns the number of faults injected so far.
     #[must_use]
     pub fn struck(&self) -> u64 {
         self.lock().struck
     }
 
-    /// The faults that strike this request.
+    /// Returns the faults for this request, and updates the rules.
     pub(crate) fn strike(&self, operation: Operation, key: &str) -> Vec<Fault> {
         let mut state = self.lock();
         let mut faults = Vec::new();
@@ -177,14 +177,14 @@ impl Faults {
     }
 }
 
-/// Whether a text matches a pattern in which `*` stands for any text.
+/// Returns true if the text matches the pattern, in which `*` stands for any text.
 fn matches(pattern: &str, text: &str) -> bool {
     let Some((head, rest)) = pattern.split_once('*') else { return pattern == text };
     let Some(mut text) = text.strip_prefix(head) else { return false };
     let mut pieces: Vec<&str> = rest.split('*').collect();
     let tail = pieces.pop().unwrap_or_default();
     for piece in pieces {
-        // The leftmost place leaves most for the rest.
+        // The leftmost match leaves the most text for the remaining pieces.
         let Some(at) = text.find(piece) else { return false };
         text = &text[at + piece.len()..];
     }

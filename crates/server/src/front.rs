@@ -1,5 +1,6 @@
-//! The layer between the socket and the S3 service: latency, what is refused whoever signed it, watched
-//! bodies, errors in words, request ids, cut connections, and servers that need no signature.
+//! The layer between the socket and the S3 service. It adds latency, refuses requests that no signature can permit,
+//! limits slow bodies, completes errors with messages and request ids, cuts connections, and removes signatures where
+//! none are needed.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -34,7 +35,7 @@ use crate::store::Store;
 use crate::target;
 
 pub(crate) const CONTENT_HASH: HeaderName = HeaderName::from_static("x-amz-content-sha256");
-/// How the hash of a body begins that is in chunks.
+/// The start of the hash header of a body in chunks.
 const STREAMING: &[u8] = b"STREAMING-";
 const DECODED_LENGTH: HeaderName = HeaderName::from_static("x-amz-decoded-content-length");
 const COPY_SOURCE: HeaderName = HeaderName::from_static("x-amz-copy-source");
@@ -46,27 +47,27 @@ pub(crate) struct Front {
     s3: S3Service,
     settings: Arc<Settings>,
     requests: Arc<AtomicU64>,
-    /// Who is connected, where that is known.
+    /// The client's address, where it is known.
     peer: Option<SocketAddr>,
 }
 
-/// What is set for all requests.
+/// The settings that hold for all requests.
 #[derive(Debug)]
 pub(crate) struct Settings {
     pub(crate) latency: Duration,
-    /// Whether signatures are ignored.
+    /// True if signatures are ignored.
     pub(crate) anonymous: bool,
     /// The access key's ID, unless signatures are ignored.
     pub(crate) access_key: Option<String>,
-    /// Whether signatures of version 2 are taken.
+    /// True if signatures of version 2 are accepted.
     pub(crate) signature_v2: bool,
-    /// Names of the server.
+    /// The names of the server.
     pub(crate) hosts: Hosts,
     pub(crate) store: Arc<Store>,
-    /// Whether answers name this server.
+    /// True if answers name this server.
     pub(crate) named: bool,
     pub(crate) limits: Limits,
-    /// Where requests are written down.
+    /// The log of requests, if there is one.
     pub(crate) access_log: Option<AccessLog>,
 }
 
@@ -75,12 +76,12 @@ impl Front {
         Self { s3, settings: Arc::new(settings), requests: Arc::default(), peer: None }
     }
 
-    /// The same service for a connection from there.
+    /// Returns the service for a connection from this address.
     pub(crate) fn from(&self, peer: SocketAddr) -> Self {
         Self { peer: Some(peer), ..self.clone() }
     }
 
-    /// Answers a request, and writes that down if there is a log.
+    /// Answers a request, and logs it if there is a log.
     async fn logged(self, request: Request<Incoming>) -> Result<Response<Body>, HttpError> {
         let Some(log) = self.settings.access_log.clone() else { return self.answer(request).await };
         let (head, body) = request.into_parts();
@@ -107,7 +108,7 @@ impl Front {
             Ok(()) => {
                 let state = watch(&mut request, &self.settings.limits);
                 if self.settings.anonymous {
-                    // Everybody may do everything, so there is nothing that a signature could protect.
+                    // Every client may do everything, so a signature protects nothing.
                     strip_signature(&mut request)?;
                 } else {
                     bound_chunks(&mut request, &state);
@@ -130,7 +131,7 @@ impl Front {
         if is_awaited {
             response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
-        // Clients that recognise this server may use its extensions.
+        // Clients that recognize this server may use its extensions.
         if self.settings.named {
             let name = HeaderValue::from_static("sluicegate");
             response.headers_mut().insert(header::SERVER, name);
@@ -142,7 +143,7 @@ impl Front {
         &self.settings.limits
     }
 
-    /// Refuses what no signature allows.
+    /// Refuses requests that no signature can permit.
     fn admit(&self, request: &Request<Body>) -> Result<(), S3Error> {
         refuse_preflights(request)?;
         refuse_odd_hosts(request)?;
@@ -170,7 +171,7 @@ impl Front {
     }
 }
 
-/// Whether the answer may be the bytes of an object.
+/// Returns true if the answer may be the bytes of an object.
 fn may_be_object<B>(request: &Request<B>) -> bool {
     let uri = request.uri();
     let is_other = matches!(target::path(uri), Some(S3Path::Root | S3Path::Bucket { .. }))
@@ -178,8 +179,8 @@ fn may_be_object<B>(request: &Request<B>) -> bool {
     request.method() == Method::GET && !is_other
 }
 
-/// Whether a client waits to be told to send a body, which then has no bytes: nothing asks it for them. botocore
-/// would take the next answer on the connection for the one that it waits for, and wait for another.
+/// Returns true if a client expects 100 Continue for a body of no bytes. Nothing reads such a body, so 100 Continue
+/// is never sent. botocore would take the next answer on the connection for it, and wait for another one.
 fn awaits_in_vain<B>(request: &Request<B>) -> bool {
     let is = |name: HeaderName, value: &[u8]| {
         let stated = request.headers().get(name);
@@ -188,7 +189,8 @@ fn awaits_in_vain<B>(request: &Request<B>) -> bool {
     is(header::EXPECT, b"100-continue") && is(header::CONTENT_LENGTH, b"0")
 }
 
-/// Refuses a body in another coding than chunks, which would be stored as it comes, and an object without a length.
+/// Refuses transfer encodings other than chunked, because such a body would be stored encoded, and objects without a
+/// length.
 fn refuse_encodings<B>(request: &Request<B>) -> Result<(), S3Error> {
     let headers = request.headers();
     let codings: Vec<_> = headers.get_all(header::TRANSFER_ENCODING).iter().collect();
@@ -212,8 +214,8 @@ fn refuse_encodings<B>(request: &Request<B>) -> Result<(), S3Error> {
     Ok(())
 }
 
-/// Refuses uploads by HTML forms. What allows them is inside of the form, behind fields of any length, and
-/// other pages may send them without asking.
+/// Refuses uploads by HTML forms. Their signature is inside the form, after fields of any length, and pages of other
+/// servers may send them without a preflight.
 fn refuse_forms<B>(request: &Request<B>) -> Result<(), S3Error> {
     const FORM: &[u8] = b"multipart/form-data";
     let is_form = |value: &HeaderValue| {
@@ -230,7 +232,7 @@ fn refuse_forms<B>(request: &Request<B>) -> Result<(), S3Error> {
     Ok(())
 }
 
-/// Keeps the chunks of a body small, which `s3s` holds in memory until they are complete.
+/// Splits or refuses long chunks of a body, because `s3s` keeps each chunk in memory until it is complete.
 fn bound_chunks(request: &mut Request<Body>, state: &BodyState) {
     let form = match request.headers().get(CONTENT_HASH).map(HeaderValue::as_bytes) {
         Some(b"STREAMING-UNSIGNED-PAYLOAD-TRAILER") => Form::Divided,
@@ -251,8 +253,8 @@ impl hyper::service::Service<Request<Incoming>> for Front {
     }
 }
 
-/// Removes a request's signature: this server has no keys to check it with. A chunked body, signed or
-/// not, becomes a plain one.
+/// Removes a request's signature, because this server has no keys to check it with. A chunked body, signed or not, is
+/// converted to a plain one.
 pub(crate) fn strip_signature(request: &mut Request<Body>) -> Result<(), HttpError> {
     request.headers_mut().remove(header::AUTHORIZATION);
     if request.uri().query().is_some_and(|query| query.split('&').any(is_signature)) {
@@ -278,7 +280,7 @@ pub(crate) fn strip_signature(request: &mut Request<Body>) -> Result<(), HttpErr
     Ok(())
 }
 
-/// Whether a parameter is part of a presigned URL's signature.
+/// Returns true if a query parameter belongs to the signature of a presigned URL.
 pub(crate) fn is_signature(pair: &str) -> bool {
     let name = pair.split('=').next().unwrap_or_default();
     name.starts_with("X-Amz-") || matches!(name, "AWSAccessKeyId" | "Signature" | "Expires")

@@ -1,7 +1,8 @@
-//! Whether the server is there, for load balancers and containers, which do not sign.
+//! Health checks for load balancers and containers, which do not sign requests.
 //!
-//! Answers are empty: 200, or 503 if the folder cannot be reached. Requests for a bucket or an object of these names
-//! are signed, or have a query. On a server that takes unsigned requests a bucket of the name comes first.
+//! Answers are empty: 200, or 503 if the folder cannot be reached. A signed request or one with a query is not a
+//! health check, but is about a bucket or an object of that name. On an anonymous server a bucket of the name takes
+//! precedence.
 
 use std::sync::Arc;
 
@@ -11,17 +12,17 @@ use tokio::task::spawn_blocking;
 
 use crate::store::Store;
 
-/// A question about the server itself.
+/// A kind of health check. `bucket` is the name of a bucket that the path could also mean.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Probe {
-    /// Whether it answers.
+    /// Checks that the server answers.
     Live { bucket: &'static str },
-    /// Whether it can serve its folder.
+    /// Checks that the server can access its folder.
     Ready { bucket: &'static str },
 }
 
 impl Probe {
-    /// The question that a request is, if it is one.
+    /// Returns the health check that a request is, if it is one.
     pub(crate) fn of<B>(request: &Request<B>) -> Option<Self> {
         let reads = matches!(*request.method(), Method::GET | Method::HEAD);
         let is_signed = request.headers().contains_key(header::AUTHORIZATION);
@@ -38,7 +39,7 @@ impl Probe {
         }
     }
 
-    /// The answer; `None` if buckets come first and there is one of this name.
+    /// Answers the check. `None` if buckets take precedence and there is one of this name.
     pub(crate) async fn answer(
         self,
         store: &Arc<Store>,

@@ -1,8 +1,8 @@
-//! Which hosts a request may be for.
+//! The hosts that a request may be for.
 //!
 //! The server reads the bucket from the path (path style). Many clients can also put it in front of the host:
-//! `http://bucket.store.example/key`. Read as path style, such a request is another one: a PUT of an object makes
-//! a bucket. So a request for a host that is not a name of the server is refused.
+//! `http://bucket.store.example/key`. Read as path style, such a request has another meaning: a PUT of an object
+//! would create a bucket. The server therefore refuses requests for hosts that are not among its names.
 //!
 //! | host | signed | anonymous |
 //! |---|---|---|
@@ -10,8 +10,8 @@
 //! | a name without a dot, as in a network of containers; a name that begins with that of the machine (`box.lan`); names that containers have for the machine | accepted | refused |
 //! | any other name | refused | refused |
 //!
-//! A name without a dot has no bucket in front. An anonymous server is stricter because the host also tells pages of
-//! other servers apart (DNS rebinding): an address or `localhost` cannot be made to lead anywhere else.
+//! A name without a dot has no bucket in front. An anonymous server is stricter, because the host also reveals pages
+//! of other servers (DNS rebinding): an address or `localhost` always leads to the intended server.
 
 use std::fs;
 use std::net::IpAddr;
@@ -20,35 +20,35 @@ use http::uri::Authority;
 use http::{HeaderValue, Request, Version, header};
 use s3s::{S3Error, S3ErrorCode, s3_error};
 
-/// Names that machines have for themselves, and containers for the machine that they run on.
+/// Names that machines use for themselves, and containers for the machine that they run on.
 const USUAL: [&str; 3] =
     ["localhost.localdomain", "host.docker.internal", "host.containers.internal"];
 const PATH_STYLE: &str = "name the bucket in the path, as in http://host/bucket/key (path style): \
     boto3 Config(s3={'addressing_style': 'path'}), `aws configure set default.s3.addressing_style path`, \
     force_path_style or forcePathStyle of the AWS SDKs";
 
-/// The names of a server.
+/// The names that a server accepts requests for.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Hosts {
-    /// Those that it was given, in lower case.
+    /// The names that were given, in lower case.
     given: Vec<String>,
-    /// The machine's, in lower case.
+    /// The machine's name, in lower case.
     machine: Option<String>,
 }
 
-/// What a host is to a server.
+/// The relation of a host to a server.
 #[derive(Debug, PartialEq, Eq)]
 enum Host<'a> {
-    /// Its address, or a name that it was given.
+    /// The host is an address, or a name that was given.
     Own,
-    /// Most likely a name of it.
+    /// The host is probably a name of the server.
     Likely,
-    /// A bucket in front of this name of it.
+    /// The host is a bucket in front of this name of the server.
     Bucket(&'a str),
     Unknown,
 }
 
-/// Refuses a request that names no host, several, or what is none. Somebody on the way may have read another one.
+/// Refuses a request that names no host, two hosts or an invalid one, because a proxy may have read another host.
 ///
 /// # Errors
 ///
@@ -68,13 +68,13 @@ pub(crate) fn refuse_odd_hosts<B>(request: &Request<B>) -> Result<(), S3Error> {
     Err(s3_error!(InvalidRequest, "{wrong}"))
 }
 
-/// Whether the target of a request, if it is a whole URL, is of the host that its header names.
+/// Returns true unless the target of a request is a whole URL with another host than the Host header.
 fn is_target<B>(request: &Request<B>, host: &HeaderValue) -> bool {
     let target = request.uri().authority().map(|it| it.as_str().as_bytes());
     target.is_none_or(|target| target.eq_ignore_ascii_case(host.as_bytes()))
 }
 
-/// Whether it is a host, with a port or without.
+/// Returns true if the text is a host, with or without a port.
 fn is_host(host: &[u8]) -> bool {
     Authority::try_from(host).is_ok_and(|authority| {
         let port = authority.as_str().strip_prefix(authority.host());
@@ -87,7 +87,7 @@ fn is_host(host: &[u8]) -> bool {
 }
 
 impl Hosts {
-    /// With names that were given, and that of the machine.
+    /// Creates the names from those that were given and that of the machine.
     pub(crate) fn new(given: &[String]) -> Self {
         Self {
             given: given.iter().map(|name| normal(name)).collect(),
@@ -99,7 +99,7 @@ impl Hosts {
     ///
     /// # Errors
     ///
-    /// `InvalidRequest`, or `AccessDenied` for a name that an anonymous server does not know, with what to do.
+    /// `InvalidRequest`, or `AccessDenied` on an anonymous server, with a hint.
     pub(crate) fn refuse_others<B>(
         &self,
         request: &Request<B>,
@@ -136,7 +136,7 @@ impl Hosts {
         Ok(())
     }
 
-    /// What a host in lower case is.
+    /// Classifies a host in lower case.
     fn kind<'a>(&self, host: &'a str) -> Host<'a> {
         if self.is_own(host) {
             return Host::Own;
@@ -160,7 +160,7 @@ impl Hosts {
             || self.given.iter().any(|own| own == host)
     }
 
-    /// Whether it is the machine's name, with or without a domain.
+    /// Returns true if the host is the machine's name, with or without a domain.
     fn is_of_the_machine(&self, host: &str) -> bool {
         self.machine.as_deref().is_some_and(|machine| {
             let short = machine.split('.').next().unwrap_or(machine);
@@ -170,12 +170,12 @@ impl Hosts {
     }
 }
 
-/// A host as it is compared.
+/// Normalizes a host for comparison.
 fn normal(host: &str) -> String {
     host.strip_suffix('.').unwrap_or(host).to_ascii_lowercase()
 }
 
-/// The name or address in a Host header, without the port.
+/// Returns the name or address in a Host header, without the port.
 fn host_of(authority: &str) -> &str {
     match authority.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
         Some((address, _)) => address,
@@ -183,7 +183,7 @@ fn host_of(authority: &str) -> &str {
     }
 }
 
-/// The name that the machine has for itself, where the system tells.
+/// Returns the machine's name, where the system reports it.
 fn machine() -> Option<String> {
     let name = ["/proc/sys/kernel/hostname", "/etc/hostname"].into_iter();
     let mut names = name.filter_map(|path| fs::read_to_string(path).ok());
@@ -260,7 +260,7 @@ mod tests {
         ] {
             check(&[host], None, None);
         }
-        // HTTP/1.0 has none, and no browser speaks it.
+        // HTTP/1.0 requests have no Host header, and browsers do not send them.
         check(&[], None, None);
     }
 
@@ -293,7 +293,7 @@ mod tests {
             "bucket.127.0.0.1:9000",
             "bucket.box",
             "bucket.box.lan",
-            // Of two readings the one that does no harm.
+            // The host has two readings, of which the harmless one is chosen.
             "box.localhost",
             "bucket.host.docker.internal",
             "bucket.localhost.localdomain",

@@ -1,12 +1,15 @@
-//! An S3 store in a folder that answers S3 Select.
+//! An S3 store in a folder, with S3 Select.
 //!
-//! [`Server`] serves a local directory over HTTP: buckets are directories, objects are files, and
-//! files that were put there by other means are objects too. It speaks enough of S3 for boto3, the
-//! AWS CLI and the SDKs, requires signed requests unless configured otherwise, never shows a
-//! half-written object, and runs `SelectObjectContent` with `sluicegate-evaluator`.
+//! [`Server`] serves a local directory over HTTP: buckets are directories, and objects are files. Files that were put
+//! into the directory by other means are objects too. The server supports enough of S3 for boto3, the AWS CLI and the
+//! SDKs. It requires signed requests unless configured otherwise, never shows a half-written object, and runs
+//! `SelectObjectContent` with `sluicegate-evaluator`.
 //!
-//! For measurements it counts requests and bytes exactly ([`Counters`]) and can be put behind a
-//! link of a given rate and latency; for tests of clients it can misbehave ([`Faults`]).
+//! For measurements it counts requests and bytes exactly ([`Counters`]), and can simulate a link of a given rate and
+//! latency. For tests of clients it can inject faults ([`Faults`]).
+//!
+//! Start reading in `server.rs`, which builds a server. A request passes `connections.rs`, `front.rs` and `routes.rs`
+//! to `api` or `select`, and from there to `store`.
 
 mod access_log;
 mod api;

@@ -1,9 +1,9 @@
-//! What a server grants to its clients.
+//! The limits of a server towards its clients.
 
 use std::time::Duration;
 
-/// What a server grants to its clients, so that no client takes it from the others: every request ends,
-/// and all of them together stay within bounded memory and threads.
+/// The limits of a server towards its clients. They ensure that every request ends, and that all requests together
+/// use a bounded amount of memory and threads, so that no client starves the others.
 ///
 /// ```
 /// use sluicegate_server::{Limits, Server};
@@ -13,24 +13,24 @@ use std::time::Duration;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
-    /// Connections at a time, at least 1; 4096 by default. Another takes the place of the one over which no
-    /// byte went for the longest, and for a second at least; if there is none, it waits. On Linux they
-    /// are never more than half of the files that the process may open.
+    /// The maximum number of connections at a time, at least 1; 4096 by default. A further connection replaces the
+    /// one that has been silent for the longest time, at least for one second; if there is none, it waits. On Linux,
+    /// connections use at most half of the files that the process may open.
     pub connections: usize,
-    /// Uploads that are received at a time, at least 1. More wait, at most for [`Self::client_timeout`],
-    /// and are then answered with 503 `SlowDown`. 256 by default.
+    /// The maximum number of uploads received at a time, at least 1. Further uploads wait for up to
+    /// [`Self::client_timeout`], and are then answered with 503 `SlowDown`. 256 by default.
     pub uploads: usize,
-    /// The most bytes that one request uploads; more are answered with `EntityTooLarge`. S3's limit, 5
-    /// GiB, by default.
+    /// The maximum number of bytes in one upload; more are answered with `EntityTooLarge`. 5 GiB by default, which is
+    /// S3's limit.
     pub upload_bytes: u64,
-    /// How long the server waits for a client in vain: for the head of a request, for bytes of its body,
-    /// for an answer to be read. 30 seconds by default. See [`Self::least_rate`].
+    /// The time for which the server waits for a client: for the head of a request, for bytes of its body, or for an
+    /// answer to be read. 30 seconds by default. See [`Self::least_rate`].
     pub client_timeout: Duration,
-    /// Bytes per second, at least 1, that a client must send or read while the server waits for it: it is
-    /// given up once it is [`Self::client_timeout`] behind. 1024 by default.
+    /// The bytes per second, at least 1, that a client must send or read while the server waits for it. A client that
+    /// falls [`Self::client_timeout`] behind is disconnected. 1024 by default.
     pub least_rate: u64,
-    /// How long one statement of S3 Select may be evaluated, without the time that it waits for its
-    /// turn and for its reader; `None` is unlimited. 10 minutes by default.
+    /// The time for which one statement of S3 Select may be evaluated, without the time that it waits for its turn or
+    /// its reader; `None` is unlimited. 10 minutes by default.
     pub statement_timeout: Option<Duration>,
 }
 

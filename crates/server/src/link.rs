@@ -1,8 +1,8 @@
-//! The shaped link: one schedule shared by every connection of a server, both directions. What a client is
-//! sent arrives when it has passed: nothing passes at once after the link was idle.
+//! The shaped link. All connections of a server share one schedule, for both directions. Bytes arrive at the client
+//! only when they have passed the link, so there is no burst after the link was idle.
 //!
-//! Bytes are counted and shaped where they enter or leave a socket, so heads, chunk framing and
-//! retransmitted requests count as they would on a wire (TCP/IP headers excepted).
+//! Bytes are counted and shaped where they enter or leave a socket, so heads, chunk framing and retransmitted
+//! requests count as they would on a wire (TCP/IP headers excepted).
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -16,21 +16,21 @@ use tokio::time::{Instant, Sleep, sleep_until};
 
 use crate::counters::{Counters, OpenConnection};
 
-/// The most bytes that one read or write moves on a shaped link, so that connections take turns.
+/// The maximum number of bytes that one read or write moves on a shaped link, so that connections alternate.
 const TURN: usize = 64 * 1024;
-/// How soon after its turn a connection that still sends must ask for the next to have it at once, as if
-/// its timer, which is no finer than a millisecond, had rung on time.
+/// The tolerance for late timers, which are no finer than a millisecond. A connection that books its next bytes
+/// within this time after its turn is treated as if the timer had fired on time.
 const SLACK: Duration = Duration::from_millis(3);
-/// Nobody waits for less: a timer would take longer.
+/// The shortest wait. A timer would take longer than less than this.
 const SHORTEST: Duration = Duration::from_millis(1);
 
-/// The link of one server.
+/// The simulated link of one server, with its byte counters.
 #[derive(Debug)]
 pub(crate) struct Link {
     counters: Arc<Counters>,
-    /// Bytes per second; 0 is unlimited.
+    /// The rate in bytes per second; 0 is unlimited.
     rate: AtomicU64,
-    /// When everything booked so far will have passed.
+    /// The time at which everything booked so far will have passed.
     busy_until: Mutex<Instant>,
 }
 
@@ -53,8 +53,8 @@ impl Link {
         self.rate.load(Ordering::Relaxed) > 0
     }
 
-    /// Books `bytes` from `ready` on, or from when those booked before them will have passed: the moment
-    /// when these will have passed.
+    /// Books `bytes` after everything booked before, and not before `ready`. Returns the time at which they will have
+    /// passed.
     fn book(&self, bytes: usize, ready: Instant) -> Instant {
         let rate = self.rate.load(Ordering::Relaxed);
         if rate == 0 || bytes == 0 {
@@ -66,7 +66,7 @@ impl Link {
     }
 }
 
-/// One direction of a socket: when what it booked last will have passed.
+/// One direction of a socket.
 #[derive(Debug)]
 struct Direction {
     passed_at: Instant,
@@ -78,13 +78,14 @@ impl Direction {
         Self { passed_at: Instant::now(), pause: None }
     }
 
-    /// Books bytes that can move now, and says until when they must wait, if that is worth a timer.
+    /// Books bytes that can move now. Returns the time until which they must wait, if that is long enough for a
+    /// timer.
     fn book(&mut self, link: &Link, bytes: usize, now: Instant) -> Option<Instant> {
-        // Who goes on sending loses nothing to a timer that rang late; who was idle gains nothing.
+        // A connection that keeps sending loses no time to late timers, and one that was idle gains none.
         let late = now.saturating_duration_since(self.passed_at);
         let ready = if late < SLACK { self.passed_at } else { now };
         self.passed_at = link.book(bytes, ready);
-        // Timers ring up to a millisecond late: half of one early, they are right on average.
+        // Timers fire up to a millisecond late. Setting them half a millisecond early makes them right on average.
         (self.passed_at > now + SHORTEST).then(|| self.passed_at - SHORTEST / 2)
     }
 
@@ -93,7 +94,7 @@ impl Direction {
         self.pause = until.map(|it| Box::pin(sleep_until(it)));
     }
 
-    /// Waits until what is booked has passed.
+    /// Waits until the booked bytes have passed.
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         if let Some(sleep) = &mut self.pause {
             ready!(sleep.as_mut().poll(cx));
@@ -103,14 +104,14 @@ impl Direction {
     }
 }
 
-/// A socket on the link.
+/// A socket whose bytes are counted, and pass over the link.
 #[derive(Debug)]
 pub(crate) struct Shaped<S> {
     socket: S,
     link: Arc<Link>,
     reading: Direction,
     writing: Direction,
-    /// Bytes that are booked and that the socket has not taken.
+    /// Booked bytes that the socket has not accepted yet.
     booked: usize,
 }
 
@@ -122,7 +123,7 @@ impl<S> Shaped<S> {
 }
 
 impl<S: AsyncRead + Unpin> AsyncRead for Shaped<S> {
-    /// What comes in is at hand before it is known how much it is, so the next bytes wait for it.
+    /// The number of bytes is known only after reading, so it is the next read that waits for them.
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -142,8 +143,8 @@ impl<S: AsyncRead + Unpin> AsyncRead for Shaped<S> {
 }
 
 impl<S> Shaped<S> {
-    /// Counts bytes before a write offers them to the socket: who has received an answer and then reads
-    /// the counters finds all of it there. [`Self::sent`] takes back what the socket did not accept.
+    /// Counts bytes before a write offers them to the socket. A client that has received an answer and then reads the
+    /// counters finds the whole answer in them. [`Self::sent`] subtracts what the socket did not accept.
     fn offer(&self, bytes: usize) {
         self.link.counters.count_out(bytes);
     }
@@ -158,8 +159,8 @@ impl<S> Shaped<S> {
         sent
     }
 
-    /// How many of so many bytes may be written: on a shaped link those that have passed it, so that a
-    /// client has each of them no earlier.
+    /// Returns how many of `bytes` may be written. On a shaped link, those are the bytes that have passed it, so that
+    /// the client receives none early.
     fn poll_turn(&mut self, cx: &mut Context<'_>, bytes: usize) -> Poll<usize> {
         if !self.link.is_shaped() {
             return Poll::Ready(bytes);
@@ -239,8 +240,8 @@ mod tests {
         assert_eq!(link.book(1 << 40, started), started);
     }
 
-    /// When so many connections have written so many bytes each, all at once, on timers that ring late by up
-    /// to a millisecond: no clock runs here.
+    /// Returns the time at which all connections have written `each` bytes, if they start at once and timers fire up
+    /// to a millisecond late. The clock is simulated.
     fn written(link: &Link, connections: &mut [Direction], each: usize, start: Instant) -> Instant {
         let turns = |at: usize| (start, at, each);
         let mut writing: Vec<_> = (0..connections.len()).map(turns).collect();
@@ -259,8 +260,7 @@ mod tests {
         end
     }
 
-    /// A connection that goes on sending loses nothing to late timers, and one that was idle has no bytes that
-    /// pass at once.
+    /// A connection that keeps sending loses no time to late timers, and one that was idle has no burst of bytes.
     #[test]
     fn bytes_arrive_when_they_have_passed() {
         for rate in [1_000_000, 12_500_000, 125_000_000, 1_250_000_000] {
@@ -273,7 +273,7 @@ mod tests {
                     let end = written(&link, &mut connections, each, start);
                     let took = (end - start).as_secs_f64();
                     let exact = (count * each) as f64 / rate as f64;
-                    // To within what a timer can tell.
+                    // The difference is within the precision of timers.
                     assert!((took - exact).abs() <= 0.002, "{count} × {each}: {took}, not {exact}");
                     start = end;
                 }
@@ -299,8 +299,8 @@ mod tests {
         }
     }
 
-    /// Takes a part of what it is offered, now and then; looks at the counters as a client could that
-    /// has received the bytes already.
+    /// A socket that accepts a part of what it is offered, or nothing. It checks the counters like a client that has
+    /// already received the bytes.
     struct Slow {
         counters: Arc<Counters>,
         taken: u64,

@@ -1,11 +1,13 @@
-//! Memory that is not used any more goes back to the system.
+//! Return of unused memory to the system.
 //!
-//! Rows are made by many threads and freed by others. What these free glibc keeps as long as anything that was
-//! allocated later in the same arena is in use: after 100 statements whose readers had stopped 500 MiB stayed, of which
-//! 40 were used. Only `malloc_trim` gives such holes back. It takes some milliseconds for each 100 MiB, so it is
-//! called now and then, and only if something was done. What is free at the end of an arena it leaves there: that
-//! goes back when something beside it is freed, if it is more than a threshold, which glibc raises to 64 MiB when it has
-//! seen large records; here it is fixed.
+//! Rows are allocated by many threads and freed by others. glibc keeps such freed memory as long as anything that was
+//! allocated later in the same arena is in use: after 100 statements whose readers had stopped, 500 MiB stayed, of
+//! which 40 MiB were used. Only `malloc_trim` returns such holes. It takes some milliseconds for each 100 MiB, so it
+//! is called every few seconds, and only after activity.
+//!
+//! `malloc_trim` does not return free memory at the end of an arena. That memory is returned when something beside it
+//! is freed, if it exceeds a threshold. glibc raises the threshold to 64 MiB when it has seen large records, so this
+//! module sets a fixed one.
 #![cfg_attr(
     all(target_os = "linux", target_env = "gnu"),
     expect(unsafe_code, reason = "calls `malloc_trim` and `mallopt`, which have no safe wrappers")
@@ -20,11 +22,11 @@ use tokio::time::sleep;
 
 use crate::counters::Counters;
 
-/// How often memory is given back while there is anything to do.
+/// The interval between two returns of memory while there is activity.
 pub(crate) const INTERVAL: Duration = Duration::from_secs(5);
 
-/// Gives back memory after every interval in which there was anything to do, and after the one behind it, until
-/// the server stops.
+/// Returns memory to the system after every interval with activity, and after the following one, until the server
+/// stops.
 pub(crate) async fn give_back(
     counters: Arc<Counters>,
     interval: Duration,
@@ -48,31 +50,31 @@ pub(crate) async fn give_back(
     }
 }
 
-/// What changes with everything that a client does, its leaving included.
+/// Returns the counts that change with every action of a client, including its leaving.
 fn activity(counters: &Counters) -> [u64; 4] {
     [counters.bytes_in(), counters.bytes_out(), counters.connections(), counters.open_connections()]
 }
 
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 fn trim() {
-    // SAFETY: it takes no pointers, and locks what it looks at; that it found nothing is no error.
+    // SAFETY: `malloc_trim` takes no pointers, and locks the arenas that it visits. Its result may be ignored.
     let _ = unsafe { libc::malloc_trim(0) };
 }
 
-/// Larger allocations than this are mapped, and more free memory than this at the end of an arena goes back:
-/// above the chunks that bodies are read in, which are allocated all the time.
+/// The size in bytes from which allocations are mapped, and from which free memory at the end of an arena is
+/// returned. It is larger than the chunks that bodies are read in, which are allocated all the time.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const THRESHOLD: libc::c_int = 1 << 20;
 
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 fn fix_thresholds() {
     for parameter in [libc::M_MMAP_THRESHOLD, libc::M_TRIM_THRESHOLD] {
-        // SAFETY: it takes no pointers; where it does not know a parameter, all stays as it was.
+        // SAFETY: `mallopt` takes no pointers. It ignores unknown parameters.
         let _ = unsafe { libc::mallopt(parameter, THRESHOLD) };
     }
 }
 
-/// Other allocators give it back by themselves.
+/// Other allocators return memory by themselves.
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
 fn trim() {}
 
@@ -97,8 +99,8 @@ mod tests {
         line.trim().strip_suffix(" kB").unwrap().parse::<usize>().unwrap() * 1024
     }
 
-    /// Whether this process runs a test alone, since what other tests allocate would count. If not, another one has
-    /// run it.
+    /// Returns true if this process runs only this test, because the allocations of other tests would count.
+    /// Otherwise runs the test in a new process.
     fn is_alone(test: &str) -> bool {
         let is_alone = env::var_os(ALONE).is_some();
         if !is_alone {
@@ -119,7 +121,7 @@ mod tests {
         fix_thresholds();
         drop(vec![1_u8; 30 * MIB]);
         let before = resident();
-        // An arena of its own.
+        // The thread has an arena of its own.
         let worker = std::thread::spawn(move || {
             let rows: Vec<_> = (0..640).map(|_| vec![1_u8; 64 << 10]).collect();
             assert!(resident() > before + 30 * MIB);
@@ -149,7 +151,7 @@ mod tests {
             let interval = Duration::from_millis(1);
             let giving = give_back(Arc::clone(&counters), interval, stopped);
             tokio::join!(giving, async {
-                // Nothing was done yet.
+                // There has been no activity yet.
                 sleep(50 * interval).await;
                 assert!(resident() > 200 * MIB);
                 let end = Instant::now() + Duration::from_secs(60);

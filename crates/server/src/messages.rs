@@ -1,13 +1,14 @@
-//! Every error says in words what is wrong.
+//! Messages for errors that have only a code.
 //!
-//! `s3s` and this crate give many errors but a code. The words here are those of the S3 reference, shortened.
+//! `s3s` and this crate leave out the message of many errors. The messages here are those of the S3 reference,
+//! shortened.
 
 use std::borrow::Cow;
 
 use http::{Response, StatusCode, header};
 use s3s::{Body, S3Error};
 
-/// What a code means.
+/// Returns the message for a code.
 fn message(code: &str) -> Cow<'static, str> {
     let known = match code {
         "AccessDenied" => "Access denied.",
@@ -52,7 +53,7 @@ fn message(code: &str) -> Cow<'static, str> {
     known.into()
 }
 
-/// `NoSuchTagSet` as `No such tag set.`
+/// Converts a code to a sentence, such as `NoSuchTagSet` to `No such tag set.`
 fn spelled_out(code: &str) -> String {
     let mut words = String::with_capacity(code.len() + 8);
     let mut before = None;
@@ -70,7 +71,7 @@ fn spelled_out(code: &str) -> String {
     words
 }
 
-/// An error with a message, for where it is a part of an answer.
+/// Adds a message to an error that is part of an answer.
 pub(crate) fn in_words(mut error: S3Error) -> S3Error {
     if error.message().is_none() {
         error.set_message(message(error.code().as_str()));
@@ -78,7 +79,8 @@ pub(crate) fn in_words(mut error: S3Error) -> S3Error {
     error
 }
 
-/// Adds to an error that is the answer what it lacks: a message, and the request's id, which `s3s` does not know.
+/// Adds the missing parts to an error that is the whole answer: a message, and the request's id, which `s3s` does not
+/// have.
 pub(crate) fn explain(response: &mut Response<Body>, id: &str) {
     if !is_error(response.status()) {
         return;
@@ -92,14 +94,14 @@ pub(crate) fn explain(response: &mut Response<Body>, id: &str) {
     }
 }
 
-/// Whether XML 1.0 has no way to write a character, not even as a reference.
+/// Returns true if XML 1.0 cannot represent a character, not even as a reference.
 pub(crate) fn is_no_xml(c: char) -> bool {
     matches!(c, '\0'..='\u{8}' | '\u{b}' | '\u{c}' | '\u{e}'..='\u{1f}' | '\u{fffe}' | '\u{ffff}')
 }
 
-/// Writes carriage returns in the XML of an answer so that they are read as such, and not as line feeds, which
-/// are in other keys. Characters that XML cannot hold are references, too, as S3 writes them in listings: some
-/// clients read them. In words, of errors, they are replaced.
+/// Escapes carriage returns in the XML of an answer, because a parser would read them as line feeds, and a key as
+/// another key. Characters that XML cannot represent become references, too, like in S3's listings; some clients can
+/// read them. In error messages such characters are replaced.
 pub(crate) fn escape_controls(response: &mut Response<Body>) {
     let Some(body) = response.body().bytes() else { return };
     let Ok(text) = std::str::from_utf8(&body) else { return };
@@ -126,7 +128,7 @@ pub(crate) fn is_error(status: StatusCode) -> bool {
     status.is_client_error() || status.is_server_error()
 }
 
-/// The XML of an error with a message and an id.
+/// Returns the XML of an error with a message and an id.
 fn explained(xml: &[u8], id: &str) -> Option<String> {
     const START: &str = "<Error><Code>";
     const END: &str = "</Error>";

@@ -1,8 +1,8 @@
-//! What requests may ask for. What is not known here is refused, not passed over.
+//! The supported parameters and headers of requests. Unknown ones are refused rather than ignored.
 //!
-//! S3 gets new sub-resources every year. A `DELETE /bucket/key?annotation` that is answered as if it were
-//! `DELETE /bucket/key` removes the object. And whoever asks for a lock, a tag or encryption must not believe
-//! that there is one.
+//! S3 gets new sub-resources every year. A `DELETE /bucket/key?annotation` that is handled like `DELETE /bucket/key`
+//! would remove the object. A client that requests a lock, a tag or encryption must not get the impression that there
+//! is one.
 
 use http::{HeaderMap, Method, Request};
 use s3s::path::S3Path;
@@ -11,8 +11,8 @@ use s3s::{S3Error, S3ErrorCode, s3_error};
 use crate::store::Algorithm;
 use crate::target;
 
-/// Parameters of a presigned URL's signature, and those that say something about the request, not what it is to
-/// do.
+/// Parameters that are allowed in every request. They belong to a presigned URL's signature, or describe the request
+/// rather than its effect.
 const OF_ANY: [&str; 15] = [
     "AWSAccessKeyId",
     "Expires",
@@ -31,7 +31,7 @@ const OF_ANY: [&str; 15] = [
     "x-id",
 ];
 
-/// The parameters of the operations on a path.
+/// Returns the parameters of the operations on a path.
 fn parameters(method: &Method, path: &S3Path) -> &'static [&'static str] {
     let reads = matches!(*method, Method::GET | Method::HEAD);
     match path {
@@ -97,14 +97,14 @@ fn parameters(method: &Method, path: &S3Path) -> &'static [&'static str] {
     }
 }
 
-/// Refuses a request for something that this store does not have. Other values on a read change nothing that
-/// matters, and are passed over as S3 does.
+/// Refuses a request for a feature that this store does not have. Unknown parameters with a value are ignored on
+/// reads, like S3 does, because they do no harm there.
 ///
 /// # Errors
 ///
-/// S3's `NotImplemented`, or what is wrong with a parameter or header.
+/// `NotImplemented`, or the error of an invalid parameter or header.
 pub(crate) fn refuse_unknown<B>(request: &Request<B>) -> Result<(), S3Error> {
-    // What is wrong with a path is said elsewhere.
+    // Invalid paths are refused elsewhere.
     let Some(path) = target::path(request.uri()) else { return Ok(()) };
     let known = parameters(request.method(), &path);
     let reads = matches!(*request.method(), Method::GET | Method::HEAD);
@@ -148,16 +148,16 @@ pub(crate) fn refuse_unknown<B>(request: &Request<B>) -> Result<(), S3Error> {
     Ok(())
 }
 
-/// Whether a parameter repeats a header, as boto3 has them in URLs that it presigns by version 2.
+/// Returns true if a parameter repeats a header. boto3 adds such parameters to URLs that it presigns by version 2.
 fn is_header(headers: &HeaderMap, name: &str, value: &str) -> bool {
     let header = headers.get(name).map(http::HeaderValue::as_bytes);
-    // A space may be a plus there.
+    // A plus in the parameter may stand for a space.
     header.is_some_and(|header| {
         header == value.as_bytes() || header == value.replace('+', " ").as_bytes()
     })
 }
 
-/// Refuses a request that is only for the bucket of somebody.
+/// Refuses a request that depends on the owner of a bucket.
 fn refuse_owners(headers: &HeaderMap) -> Result<(), S3Error> {
     for name in ["x-amz-expected-bucket-owner", "x-amz-source-expected-bucket-owner"] {
         if headers.contains_key(name) {
@@ -170,7 +170,7 @@ fn refuse_owners(headers: &HeaderMap) -> Result<(), S3Error> {
     Ok(())
 }
 
-/// Refuses checksums that would not be compared: of other algorithms, before the body or behind it.
+/// Refuses checksums that would not be compared, in headers or announced for the trailers.
 fn refuse_checksums(headers: &HeaderMap) -> Result<(), S3Error> {
     let is_known = |name: &str| {
         Algorithm::ALL.iter().any(|algorithm| algorithm.header().eq_ignore_ascii_case(name))
@@ -214,7 +214,7 @@ fn refuse_checksums(headers: &HeaderMap) -> Result<(), S3Error> {
     refuse_kinds(headers)
 }
 
-/// Refuses kinds of checksums that there are not.
+/// Refuses invalid kinds of checksums.
 fn refuse_kinds(headers: &HeaderMap) -> Result<(), S3Error> {
     let value = |name| headers.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()));
     let named = |name| value(name).map(|value| Algorithm::from_name(&value));
@@ -256,7 +256,7 @@ fn refuse_kinds(headers: &HeaderMap) -> Result<(), S3Error> {
     ))
 }
 
-/// Refuses what an object or bucket is to have, and could not.
+/// Refuses headers that request unsupported properties of an object or bucket.
 fn refuse_headers(headers: &HeaderMap) -> Result<(), S3Error> {
     let value = |name| headers.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()));
     for name in headers.keys().map(http::HeaderName::as_str) {
@@ -373,7 +373,7 @@ mod tests {
         }
     }
 
-    /// The header counts, which is signed as well.
+    /// The header takes effect, which is signed as well.
     #[test]
     fn a_parameter_may_repeat_a_header() {
         let put = |query: &str, name: &str, value: &str| {
@@ -418,7 +418,7 @@ mod tests {
         ] {
             let refused = code(&Method::PUT, "/bucket/key", Some((name, value)));
             assert_eq!(refused.as_deref(), expected, "{name}: {value}");
-            // Reads store nothing.
+            // Reads store nothing, so the header does no harm.
             let read = code(&Method::GET, "/bucket/key", Some((name, value)));
             assert_eq!(read, refused.filter(|code| code == "AccessDenied"), "{name}: {value}");
         }

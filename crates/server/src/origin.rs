@@ -1,25 +1,25 @@
-//! Requests that browsers make for pages of others.
+//! Refusal of requests that a browser sends for pages of other servers.
 //!
-//! A server that wants no signatures trusts whoever reaches it, and a browser reaches it for every page
-//! that it shows. Two things tell such requests apart. Clients of S3 send neither; browsers send one or the
-//! other with every request that changes anything:
+//! A server that requires no signatures trusts every client that reaches it, and a browser can send requests for
+//! every page that it shows. Two headers reveal such requests. Clients of S3 send neither, while browsers send at
+//! least one with every request that changes anything:
 //!
-//! - `Origin`, and `Sec-Fetch-Site` with `cross-site` or `same-site`: a page of another server is behind the
-//!   request. No header is demanded that a page cannot send, since unsigned clients of S3 have none in common:
+//! - `Origin`, or `Sec-Fetch-Site` with `cross-site` or `same-site`, reveals a page of another server. The server
+//!   cannot require a header that pages are unable to send, because unsigned clients of S3 have none in common:
 //!   `object_store` sends a plain PUT.
-//! - `Host`: a page whose name was made to lead to this machine (DNS rebinding) is no other server's page to
-//!   the browser, but its name is still in the request ([`hosts`](crate::hosts)).
+//! - `Host` reveals a page whose name was made to lead to this machine (DNS rebinding). To the browser, it is not a
+//!   page of another server, but the request contains its name ([`hosts`](crate::hosts)).
 
 use http::{HeaderMap, HeaderName, Request, header};
 use s3s::{S3Error, S3ErrorCode};
 
 const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
-/// Refuses a request that another server's page is behind.
+/// Refuses a request that a page of another server has caused.
 ///
 /// # Errors
 ///
-/// `AccessDenied`, with what to do about it.
+/// `AccessDenied`, with a hint.
 pub(crate) fn refuse_pages<B>(request: &Request<B>) -> Result<(), S3Error> {
     let headers = request.headers();
     if headers.contains_key(header::ORIGIN) || is_fetched_for_others(headers) {

@@ -1,9 +1,9 @@
-//! Clients that are too slow.
+//! Detection of clients that are too slow.
 //!
-//! A client owes bytes only while the server waits for it: to send more of a body, or to read more of an
-//! answer. Each second that it is waited for sets it a second back, each byte that it moves sets it forward
-//! by what the least rate allows for a byte. Who is further behind than the server is patient is given up.
-//! That one rule covers clients that fall silent and those that trickle.
+//! A client is measured only while the server waits for it to send more of a body, or to read more of an answer. Each
+//! second of waiting puts the client one second behind. Each byte that it moves reduces that by the time that the
+//! minimum rate allows for a byte. A client that falls further behind than the time-out is disconnected. This rule
+//! covers clients that fall silent and those that trickle.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -17,15 +17,14 @@ use tokio::time::{Instant, Sleep, sleep_until};
 use crate::connections::Activity;
 use crate::limits::Limits;
 
-/// How far a client is behind.
+/// The time by which a client is behind.
 #[derive(Debug)]
 pub(crate) struct Pace {
     least_rate: u64,
     patience: Duration,
     behind: Duration,
     waiting_since: Option<Instant>,
-    /// Fires when the client may be too far behind. It is set anew only when it has fired, not for
-    /// every byte.
+    /// The timer for the time-out. It is reset only when it has fired, and not for every byte.
     timer: Option<Pin<Box<Sleep>>>,
 }
 
@@ -34,7 +33,7 @@ impl Pace {
         Self::of(limits.least_rate, limits.client_timeout)
     }
 
-    /// Of a client that owes so many bytes per second, and may be so far behind.
+    /// Creates a measure for a client that must move `least_rate` bytes per second, and may be `patience` behind.
     pub(crate) fn of(least_rate: u64, patience: Duration) -> Self {
         Self {
             least_rate: least_rate.max(1),
@@ -45,7 +44,7 @@ impl Pace {
         }
     }
 
-    /// The client has moved so many bytes.
+    /// Registers bytes that the client has moved.
     pub(crate) fn moved(&mut self, bytes: usize) {
         self.moved_at(bytes, Instant::now());
     }
@@ -58,24 +57,24 @@ impl Pace {
         self.behind = self.behind.saturating_sub(allowed);
     }
 
-    /// How far the client is behind, if the server waits for it now, and if that is too far.
+    /// Returns the time by which the client is behind, if the server is waiting for it and the time-out has passed.
     pub(crate) fn overdue(&self) -> Option<Duration> {
         let behind = self.behind + self.waiting_since?.elapsed();
         (behind >= self.patience).then_some(behind)
     }
 
-    /// The server waits for the client from now on.
+    /// Registers that the server waits for the client from now on.
     pub(crate) fn waits(&mut self) {
         self.waiting_since.get_or_insert_with(Instant::now);
     }
 
-    /// When the client is to be given up, which is waited for now. As long as it moves nothing that does
-    /// not change, and what it moves can only put it off.
+    /// Returns the time at which the waiting ends. It stays the same while no bytes move, and bytes can only postpone
+    /// it.
     fn due(&mut self, now: Instant) -> Instant {
         *self.waiting_since.get_or_insert(now) + self.patience.saturating_sub(self.behind)
     }
 
-    /// The server waits for the client: ready once it is to be given up.
+    /// Polls the time-out while the server waits for the client. Ready when the client is to be disconnected.
     pub(crate) fn poll_overdue(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let due = self.due(Instant::now());
         let timer = self.timer.get_or_insert_with(|| Box::pin(sleep_until(due)));
@@ -84,13 +83,13 @@ impl Pace {
             if Instant::now() >= due {
                 return Poll::Ready(());
             }
-            // It was set for an earlier wait.
+            // The timer was set for an earlier wait.
             timer.as_mut().reset(due);
         }
     }
 }
 
-/// A socket whose client must read what it is sent.
+/// A socket whose client must read its answers in time.
 #[derive(Debug)]
 pub(crate) struct PacedSocket<S> {
     socket: S,
@@ -181,8 +180,8 @@ mod tests {
         Limits { client_timeout: Duration::from_secs(10), least_rate: 100, ..Limits::default() }
     }
 
-    /// After how many seconds a client is given up that is waited for, and of each pair first lets so
-    /// many seconds pass, and then moves so many bytes.
+    /// Returns the seconds after which a client is disconnected, if ever. Each pair is the seconds that the server
+    /// waits for the client, and the bytes that the client then moves.
     fn given_up(moves: impl IntoIterator<Item = (u64, usize)>) -> Option<u64> {
         let start = Instant::now();
         let (mut pace, mut now) = (Pace::new(&limits()), start);
@@ -204,7 +203,7 @@ mod tests {
         assert_eq!(given_up([(1, 1); 100]), Some(10));
         assert_eq!(given_up([(1, 50); 100]), Some(19));
         assert_eq!(given_up([(1, 99); 100]), None);
-        // What was moved earlier is no credit.
+        // Bytes moved early are no credit for later.
         assert_eq!(given_up([(1, 1 << 30), (100, 0)]), Some(11));
     }
 
@@ -228,7 +227,7 @@ mod tests {
             prop_assert_eq!(given_up(kept), None);
         }
 
-        /// The moment only moves forward, so that a timer need not be set anew for every byte.
+        /// The time only moves forward, so the timer need not be reset for every byte.
         #[test]
         fn bytes_put_it_off(
             moves in prop::collection::vec((0..5_u64, 0..1000_usize, 0..5_u64), 0..100),

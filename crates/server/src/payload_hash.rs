@@ -1,18 +1,18 @@
-//! The hash of a payload in requests that have none. It is verified of bodies where these are received.
+//! The payload hash of requests without a payload. The hash of a body is verified where the body is received.
 
 use http::{HeaderMap, Method, Request, header};
 use s3s::{S3Error, S3ErrorCode};
 
 use crate::front::CONTENT_HASH;
 
-/// The SHA-256 of no bytes.
+/// The SHA-256 hash of the empty string.
 const OF_NOTHING: &[u8] = b"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
-/// Refuses a request without a body whose header says the hash of another payload.
+/// Refuses a request without a body whose header has the hash of another payload.
 ///
 /// # Errors
 ///
-/// S3's `XAmzContentSHA256Mismatch`, and `InvalidArgument` of a header that is no hash.
+/// `XAmzContentSHA256Mismatch`, or `InvalidArgument` if the header is not a hash.
 pub(crate) fn refuse_other_hashes<B>(request: &Request<B>) -> Result<(), S3Error> {
     if ![Method::GET, Method::HEAD, Method::DELETE].contains(request.method())
         || has_body(request.headers())
@@ -67,7 +67,7 @@ mod tests {
             ("GET", &other, None, Some("XAmzContentSHA256Mismatch")),
             ("HEAD", &other, Some("0"), Some("XAmzContentSHA256Mismatch")),
             ("DELETE", "abc", None, Some("InvalidArgument")),
-            // Whoever receives these compares.
+            // The receiver of these bodies compares the hash.
             ("GET", &other, Some("3"), None),
             ("PUT", &other, Some("0"), None),
         ] {

@@ -1,15 +1,16 @@
-//! What browsers ask before a page may send a request to another server (CORS). No bucket allows it.
+//! Preflight requests of browsers (CORS), which precede requests that a page sends to another server. No bucket
+//! allows them.
 
 use http::{HeaderName, Method, Request, StatusCode, header};
 use s3s::{S3Error, S3ErrorCode};
 
 const ASKED_METHOD: HeaderName = header::ACCESS_CONTROL_REQUEST_METHOD;
 
-/// Refuses a preflight as S3 does for a bucket without a configuration of CORS, whether or not there is the bucket.
+/// Refuses a preflight like S3 does for a bucket without a CORS configuration, whether or not the bucket exists.
 ///
 /// # Errors
 ///
-/// `AccessForbidden`, or `BadRequest` if it is no preflight.
+/// `AccessForbidden`, or `BadRequest` if the request is not a preflight.
 pub(crate) fn refuse_preflights<B>(request: &Request<B>) -> Result<(), S3Error> {
     if request.method() != Method::OPTIONS {
         return Ok(());

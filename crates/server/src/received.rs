@@ -1,4 +1,4 @@
-//! Bodies as they come in, at a pace.
+//! Bodies of requests while they are received, with a minimum rate.
 
 use std::fmt;
 use std::pin::Pin;
@@ -14,16 +14,16 @@ use s3s::{Body, S3Error, S3ErrorCode, StdError};
 use crate::limits::Limits;
 use crate::pace::Pace;
 
-/// What was found out about a body while it was received. It is among the extensions of a request, since
-/// `s3s`, which may check the body's signature in between, keeps but the text of errors.
+/// Facts about a body that were found while it was received. It is an extension of the request, because `s3s`, which
+/// may check the body's signature in between, keeps only the text of errors.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct BodyState(Arc<Findings>);
 
 #[derive(Debug, Default)]
 struct Findings {
-    /// What was wrong.
+    /// The fault of the body, if there is one.
     fault: OnceLock<BodyFault>,
-    /// What followed a body that `s3s` did not take apart.
+    /// The trailers of a body that `s3s` did not decode.
     trailers: OnceLock<HeaderMap>,
 }
 
@@ -32,17 +32,17 @@ impl BodyState {
         Box::new(self.0.fault.get_or_init(|| fault).clone())
     }
 
-    /// Keeps what followed the body.
+    /// Stores the trailers of the body.
     pub(crate) fn follow(&self, trailers: HeaderMap) {
         self.0.trailers.get_or_init(|| trailers);
     }
 
-    /// What followed the body.
+    /// Returns the trailers of the body.
     pub(crate) fn trailers(&self) -> Option<&HeaderMap> {
         self.0.trailers.get()
     }
 
-    /// The error for a body that failed.
+    /// Returns the error for a body that failed.
     pub(crate) fn error(&self, error: StdError) -> S3Error {
         match self.0.fault.get() {
             Some(fault) => fault.to_s3(),
@@ -80,7 +80,7 @@ impl BodyFault {
     }
 }
 
-/// The error for a body that ends early, or whose signature does not match.
+/// Returns the error for a body that ends early, or whose signature does not match.
 fn broken(error: StdError) -> S3Error {
     let text = error.to_string();
     let (code, status) = if text.contains("Sha256Mismatch") {
@@ -96,11 +96,11 @@ fn broken(error: StdError) -> S3Error {
     answer
 }
 
-/// Watches the body of a request while it is received.
+/// Checks the rate of a request's body while it is received.
 pub(crate) fn watch(request: &mut Request<Body>, limits: &Limits) -> BodyState {
     let state = BodyState::default();
     request.extensions_mut().insert(state.clone());
-    // Most requests have none, of which `s3s` learns from the body that is there.
+    // Most requests have no body, and `s3s` detects that by the original one.
     if request.body().remaining_length().exact() != Some(0) {
         let watched = Watched {
             body: std::mem::take(request.body_mut()),

@@ -1,9 +1,9 @@
-//! Requests that `s3s` does not take to one of its operations as they are.
+//! Requests that `s3s` cannot pass to one of its operations unchanged.
 //!
-//! `s3s` understands a Range header with one range only, and refuses any other. Such a request comes
-//! back to it without the header, after its signature was checked, with the ranges beside it.
+//! `s3s` accepts a Range header with one range only, and refuses any other. Such a request is passed to it again
+//! after its signature was checked, without the header and with the ranges as an extension.
 //!
-//! The XML of requests is read here, see [`documents`](crate::documents).
+//! The XML of requests is also read here, see [`documents`](crate::documents).
 
 use http::{Extensions, HeaderMap, Method, Request, Uri, header};
 use s3s::route::S3Route;
@@ -16,11 +16,11 @@ use crate::documents::{Documents, is_document, verify};
 use crate::front::{CONTENT_HASH, strip_signature};
 use crate::select::SelectRoute;
 
-/// The routes of a server.
+/// The requests that this server handles instead of `s3s`.
 pub(crate) struct Routes {
-    /// `None` for a server that behaves as stores without our extensions do.
+    /// `None` for a server that hides its extensions.
     select: Option<SelectRoute>,
-    /// Answers requests that were found to be allowed.
+    /// The service for requests whose access was checked.
     allowed: S3Service,
     documents: Documents,
     anonymous: bool,
@@ -36,7 +36,7 @@ impl Routes {
         Self { select, allowed: S3ServiceBuilder::new(api).build(), documents, anonymous }
     }
 
-    /// A GET with a Range header that is not one range: with several, or one to be ignored.
+    /// Answers a GET whose Range header is not one range: it has several ranges, or must be ignored.
     async fn get(&self, request: S3Request<Body>) -> S3Result<S3Response<Body>> {
         let asked = asked(&request.headers).filter(|_| self.select.is_some());
         let mut plain = plain(request);
@@ -53,7 +53,7 @@ impl Routes {
         Ok(answer(head, body))
     }
 
-    /// A request whose body is read before it is looked at.
+    /// Answers a request whose body is read into memory first.
     async fn document(&self, mut request: S3Request<Body>) -> S3Result<S3Response<Body>> {
         let document = self.documents.read(&mut request).await?;
         verify(&document, &request.uri, &request.headers, request.trailing_headers.as_ref())?;
@@ -64,7 +64,7 @@ impl Routes {
         Ok(answer(head, body))
     }
 
-    /// Answers a request that is allowed.
+    /// Answers a request whose access was checked.
     async fn call(&self, mut plain: Request<Body>) -> S3Result<http::Response<Body>> {
         let failed =
             |error| S3Error::with_source(S3ErrorCode::InternalError, StdError::from(error));
@@ -73,7 +73,7 @@ impl Routes {
     }
 }
 
-/// A request as it came, but for its body, which was taken out of its form before.
+/// Rebuilds the original request. Its body is already decoded.
 fn plain(request: S3Request<Body>) -> Request<Body> {
     let mut plain = Request::new(request.input);
     *plain.method_mut() = request.method;
@@ -101,7 +101,7 @@ fn is_get_of_ranges(method: &Method, headers: &HeaderMap) -> bool {
     }
 }
 
-/// The ranges that a request asks for. Two headers are not a longer list, and are ignored.
+/// Returns the requested ranges. Two headers do not add up to a longer list; they are ignored.
 fn asked(headers: &HeaderMap) -> Option<Asked> {
     let mut ranges = headers.get_all(header::RANGE).iter();
     match (ranges.next(), ranges.next()) {

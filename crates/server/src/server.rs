@@ -1,4 +1,4 @@
-//! Starting and stopping a server.
+//! Configuration, start and stop of a server.
 
 use std::fmt;
 use std::io::ErrorKind;
@@ -31,13 +31,12 @@ use crate::routes::Routes;
 use crate::select::{self, SelectRoute};
 use crate::store::Store;
 
-/// How long multipart uploads are kept, unless said otherwise.
+/// The default age at which multipart uploads are removed.
 const UPLOAD_EXPIRY: Duration = Duration::from_secs(7 * 24 * 3600);
-/// Statements evaluated at the same time, unless said otherwise.
+/// The default number of statements evaluated at the same time.
 const SELECT_SLOTS: usize = 64;
 
-/// A running S3 store over a folder. Dropped, it stops at once; [`Server::shutdown`] lets requests
-/// finish first.
+/// A running S3 store over a folder. Dropping it stops it at once; [`Server::shutdown`] lets requests finish first.
 ///
 /// ```
 /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
@@ -56,8 +55,8 @@ pub struct Server {
     faults: Arc<Faults>,
     link: Arc<Link>,
     stop: watch::Sender<bool>,
-    /// The task that accepts connections, and owns them, and those that expire uploads and give back memory.
-    /// Aborted when dropped.
+    /// The task that accepts connections and owns them, and the tasks that expire uploads, check objects and return
+    /// memory. They are aborted on drop.
     task: JoinSet<()>,
 }
 
@@ -97,14 +96,14 @@ enum Access {
 }
 
 impl Builder {
-    /// The address to listen on; by default 127.0.0.1 and any free port.
+    /// Sets the address to listen on. The default is 127.0.0.1 with any free port.
     #[must_use]
     pub fn listen(mut self, address: SocketAddr) -> Self {
         self.listen = address;
         self
     }
 
-    /// The key pair that requests must be signed with; by default a random one.
+    /// Sets the key pair that requests must be signed with. The default is a random pair.
     #[must_use]
     pub fn credentials(
         mut self,
@@ -118,123 +117,124 @@ impl Builder {
         self
     }
 
-    /// Lets everybody do everything who reaches the server, but pages of other servers in a browser: a
-    /// request with an `Origin`, or for another host than [`Self::host`] says, is refused. Signatures are
-    /// ignored, so every header counts as if it were signed.
+    /// Lets every client do everything, except pages of other servers in a browser: a request with an `Origin`, or
+    /// for a host that is not among those of [`Self::host`], is refused. Signatures are ignored, so every header
+    /// counts as signed.
     #[must_use]
     pub fn anonymous(mut self) -> Self {
         self.access = Access::Anonymous;
         self
     }
 
-    /// A name of the server, without a port. Requests for other hosts are refused, since they may have a bucket
-    /// in front of the host, which is not supported: all but its addresses, `localhost`, the names that it was
-    /// given and, unless it is [anonymous](Self::anonymous), names without a dot and the name of the machine.
+    /// Adds a name of the server, without a port. Requests for other hosts are refused, because they may have a
+    /// bucket in front of the host, which is not supported. The server accepts its addresses, `localhost` and the
+    /// names given here. Unless it is [anonymous](Self::anonymous), it also accepts names without a dot and the name
+    /// of the machine.
     #[must_use]
     pub fn host(mut self, name: impl Into<String>) -> Self {
         self.hosts.push(name.into());
         self
     }
 
-    /// Takes signatures of version 2 (HMAC-SHA1), too: of clients that know no other. Off by default.
+    /// Sets whether signatures of version 2 (HMAC-SHA1) are accepted, for clients without version 4. Off by default.
     #[must_use]
     pub fn signature_v2(mut self, taken: bool) -> Self {
         self.signature_v2 = taken;
         self
     }
 
-    /// Whether an object is compared with the checksum that it was stored with before ranges of it and statements
-    /// of S3 Select are answered, once a version: it is read for that, if it is large beside the answer. On by
-    /// default. A GET of a whole object always compares it.
+    /// Sets whether an object is compared with its stored checksum, once per version, when ranges of it or statements
+    /// of S3 Select are answered. Objects up to 8 MiB are read for that before the answer, larger ones meanwhile. On
+    /// by default. A GET of a whole object always compares it.
     #[must_use]
     pub fn verify(mut self, verify: bool) -> Self {
         self.verify = verify;
         self
     }
 
-    /// Writes a line for each request, when its answer begins: in the combined log format with the access key's
-    /// ID as the user, and after it the microseconds until then. Signatures of presigned URLs are left out. It is written to while requests
-    /// wait, so it should be quick.
+    /// Writes a line for each request when its answer begins. It is in the combined log format with the access key's
+    /// ID as the user, followed by the microseconds until the answer began. Signatures of presigned URLs are left
+    /// out. Requests wait for `out`, so it should be fast.
     #[must_use]
     pub fn access_log(mut self, out: impl std::io::Write + Send + 'static) -> Self {
         self.access_log = Some(AccessLog::new(out));
         self
     }
 
-    /// What clients are granted; see [`Limits`] for the defaults.
+    /// Sets the limits of clients; see [`Limits`] for the defaults.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// Bytes per second that may pass over all connections together, both directions counted;
-    /// `None`, the default, is unlimited.
+    /// Sets the bytes per second that may pass over all connections together, both directions counted. `None`, the
+    /// default, is unlimited.
     #[must_use]
     pub fn link_rate(mut self, bytes_per_second: Option<u64>) -> Self {
         self.link_rate = bytes_per_second;
         self
     }
 
-    /// A delay before each request is processed; none by default.
+    /// Sets a delay before each request is processed; none by default.
     #[must_use]
     pub fn latency(mut self, latency: Duration) -> Self {
         self.latency = latency;
         self
     }
 
-    /// Faults to inject; none by default.
+    /// Sets the faults to inject; none by default.
     #[must_use]
     pub fn faults(mut self, faults: Arc<Faults>) -> Self {
         self.faults = faults;
         self
     }
 
-    /// Whether the store answers S3 Select. Without it, it behaves as most others do: it answers a
-    /// statement with 501 `NotImplemented`, and a GET of several ranges with the whole object, and does
-    /// not name itself. On by default.
+    /// Sets whether the store supports S3 Select. Without it, the server behaves like most other stores: it answers a
+    /// statement with 501 `NotImplemented`, answers a GET of several ranges with the whole object, and does not name
+    /// itself. On by default.
     #[must_use]
     pub fn select(mut self, select: bool) -> Self {
         self.select = select;
         self
     }
 
-    /// How many statements are evaluated at the same time, at least 1; four times as many may
-    /// wait, more are answered with 503 `Busy`. 64 by default.
+    /// Sets the number of statements that are evaluated at the same time, at least 1. Four times as many may wait;
+    /// more are answered with 503 `Busy`. 64 by default.
     #[must_use]
     pub fn select_slots(mut self, slots: usize) -> Self {
         self.select_slots = slots.max(1);
         self
     }
 
-    /// Keeps at most so many groups of a statement with GROUP BY in memory: with more, some come in
-    /// several rows. Unless said otherwise it is 65 536, or fewer if there are many aggregates.
+    /// Limits the groups that a statement with GROUP BY keeps in memory. With more groups, some come in several rows.
+    /// The default is 65 536, or fewer if there are many aggregates.
     #[must_use]
     pub fn max_groups(mut self, groups: usize) -> Self {
         self.max_groups = Some(groups);
         self
     }
 
-    /// Whether a statement over an object that has an index reads only the records that the index leads
-    /// to, where that gives the same answer. On by default.
+    /// Sets whether a statement over an object with an index reads only the records that the index leads to, where
+    /// that gives the same answer. On by default.
     #[must_use]
     pub fn indexes(mut self, indexes: bool) -> Self {
         self.indexes = indexes;
         self
     }
 
-    /// Whether what clients are told is forced to disk before: objects with their metadata and names,
-    /// removals, and multipart uploads then outlive a power failure. On by default; off is for data
-    /// that can be generated again. Without it a power failure may lose objects, or leave them incomplete;
-    /// the end of the process never does.
+    /// Sets whether writes are forced to disk before they are confirmed. Objects with their metadata and names,
+    /// removals, and multipart uploads then survive a power failure. On by default; off is for data that can be
+    /// generated again. Without it a power failure may lose objects, or leave them incomplete; the end of the process
+    /// never does.
     #[must_use]
     pub fn sync_writes(mut self, sync: bool) -> Self {
         self.sync = sync;
         self
     }
 
-    /// Multipart uploads that were begun so long ago are removed; `None` keeps them until they are
-    /// completed or aborted. 7 days by default.
+    /// Sets the age at which multipart uploads are removed. `None` keeps them until they are completed or aborted. 7
+    /// days by default.
     #[must_use]
     pub fn upload_expiry(mut self, age: Option<Duration>) -> Self {
         self.upload_expiry = age;
@@ -315,7 +315,7 @@ impl Builder {
 }
 
 impl Server {
-    /// A server over a folder that exists.
+    /// Returns the default configuration of a server over an existing folder.
     #[must_use]
     pub fn builder(folder: impl Into<PathBuf>) -> Builder {
         Builder {
@@ -339,37 +339,37 @@ impl Server {
         }
     }
 
-    /// Where the server is, as clients want it: `http://127.0.0.1:9000`.
+    /// Returns the server's URL for clients, such as `http://127.0.0.1:9000`.
     #[must_use]
     pub fn endpoint(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// The address listened on.
+    /// Returns the address that the server listens on.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// The access key; empty if the server is anonymous.
+    /// Returns the access key; empty if the server is anonymous.
     #[must_use]
     pub fn access_key(&self) -> &str {
         self.credentials.as_ref().map_or("", |c| &c.access_key)
     }
 
-    /// The secret key; empty if the server is anonymous.
+    /// Returns the secret key; empty if the server is anonymous.
     #[must_use]
     pub fn secret_key(&self) -> &str {
         self.credentials.as_ref().map_or("", |c| &c.secret_key)
     }
 
-    /// What was done so far.
+    /// Returns the counts since the start.
     #[must_use]
     pub fn counters(&self) -> &Counters {
         &self.counters
     }
 
-    /// The faults to inject.
+    /// Returns the faults to inject, which can be changed.
     #[must_use]
     pub fn faults(&self) -> &Faults {
         &self.faults
@@ -380,9 +380,9 @@ impl Server {
         self.link.set_rate(bytes_per_second);
     }
 
-    /// Stops listening, gives requests that are being answered some seconds, then cuts them off.
+    /// Stops listening, gives running requests some seconds, then cuts them off.
     pub async fn shutdown(mut self) {
-        // Without a receiver the task is gone already.
+        // If there is no receiver, the task has already ended.
         let _ = self.stop.send(true);
         while self.task.join_next().await.is_some() {}
     }

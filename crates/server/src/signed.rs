@@ -1,8 +1,9 @@
-//! What is wrong with a signature, before it is verified: it does not cover a header, or holds for too long.
+//! Faults of a signature that are detected before it is verified: it does not cover a header, or is valid for too
+//! long.
 //!
-//! A signature says what a request may do, and a presigned URL hands that permission on. Whatever
-//! `x-amz-*` header is added afterwards changes what is done: `x-amz-copy-source` makes an upload a
-//! copy of any object. S3 refuses such requests, and so do we, before looking at anything else.
+//! A signature grants a request its effect, and a presigned URL passes that permission on. An `x-amz-*` header that
+//! is added afterwards changes the effect: `x-amz-copy-source` makes an upload a copy of any object. S3 refuses such
+//! requests, and so does this server, before any other check.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -13,22 +14,22 @@ use s3s::{S3Error, S3ErrorCode, s3_error};
 use crate::api::seconds;
 use crate::target::parameters;
 
-/// The longest life of a presigned URL, in seconds: a week.
+/// The longest validity of a presigned URL, in seconds: a week.
 const MAX_LIFE: u64 = 604_800;
-/// By how many seconds the clock of whoever signs may be wrong.
+/// The accepted error of a client's clock, in seconds.
 const MAX_SKEW: u64 = 900;
-/// How a signature of version 4 begins.
+/// The start of a signature of version 4.
 const ALGORITHM: &str = "AWS4-HMAC-SHA256";
-/// How a signature of version 2 begins.
+/// The start of a signature of version 2.
 const VERSION_2: &str = "AWS ";
 const AMZ_DATE: HeaderName = HeaderName::from_static("x-amz-date");
 
-/// Refuses a request with an `x-amz-*` header that its signatures, which cover what [`signed_headers`] says, do not. A request without a
-/// signature passes: whether it may do anything is decided elsewhere.
+/// Refuses a request with an `x-amz-*` header that its signatures do not cover. `signed` is the result of
+/// [`signed_headers`]. A request without a signature passes, because its access is checked elsewhere.
 ///
 /// # Errors
 ///
-/// S3's `AccessDenied`, with the names of the headers.
+/// `AccessDenied`, with the names of the headers.
 pub(crate) fn refuse_unsigned_headers<B>(
     request: &Request<B>,
     signed: &[String],
@@ -47,21 +48,21 @@ pub(crate) fn refuse_unsigned_headers<B>(
     ))
 }
 
-/// The `x-amz-*` headers that are not covered by every signature that the request carries. Which of
-/// several signatures is verified is not decided here, so an additional one covers nothing more.
+/// Returns the `x-amz-*` headers that are not covered by every signature of the request. It is not known here which
+/// of several signatures is verified, so an additional one covers nothing more.
 fn unsigned_headers<'a, B>(request: &'a Request<B>, signed: &[String]) -> Vec<&'a HeaderName> {
     if signed.is_empty() {
         return Vec::new();
     }
-    // Names are compared exactly: those of `http` are lower case, and so are those that are looked
-    // up to verify a signature. Another spelling covers no header.
+    // Names are compared exactly. Those of `http` are in lower case, and so are those that are looked up to verify a
+    // signature. Another spelling covers no header.
     let is_covered = |name: &str| signed.iter().all(|list| list.split(';').any(|n| n == name));
     let headers = request.headers().keys();
     headers.filter(|n| n.as_str().starts_with("x-amz-") && !is_covered(n.as_str())).collect()
 }
 
-/// What each signature covers: names separated by semicolons. Version 2 always covers all `x-amz-*`
-/// headers and is not listed.
+/// Returns the header names that each signature covers, separated by semicolons. Version 2 always covers all
+/// `x-amz-*` headers and is not listed.
 pub(crate) fn signed_headers<B>(request: &Request<B>) -> Vec<String> {
     let mut lists = Vec::new();
     for (name, value) in parameters(request.uri()) {
@@ -79,14 +80,14 @@ pub(crate) fn signed_headers<B>(request: &Request<B>) -> Vec<String> {
     lists
 }
 
-/// Refuses a signature that does not cover the host: it would hold for any other server with these keys. And one
-/// that covers a name which is none of the request's headers, written as those are. `s3s`
-/// leaves such a name out of what it verifies, so whoever sees a request could add `;x-amz-meta-a ` to the
-/// names, and a header that seems to be covered.
+/// Refuses a signature that does not cover the host, because it would be valid for any other server with these keys.
+/// Also refuses a signature with a name that is not spelled like one of the request's headers. `s3s` ignores such a
+/// name when it verifies, so an eavesdropper could add `;x-amz-meta-a ` to the names, and with it a header that seems
+/// to be covered.
 ///
 /// # Errors
 ///
-/// S3's `AuthorizationHeaderMalformed`.
+/// `AuthorizationHeaderMalformed`.
 pub(crate) fn refuse_odd_names<B>(request: &Request<B>, signed: &[String]) -> Result<(), S3Error> {
     for list in signed {
         let mut names: Vec<&str> = list.split(';').collect();
@@ -113,14 +114,14 @@ pub(crate) fn refuse_odd_names<B>(request: &Request<B>, signed: &[String]) -> Re
     Ok(())
 }
 
-/// Refuses a signature for another service or for no region: a request to that service, which somebody may
-/// have been given, must not mean anything here.
+/// Refuses a signature for another service or without a region. A client may have received such a request for the
+/// other service, and it must not have an effect here.
 ///
 /// # Errors
 ///
-/// S3's `AuthorizationHeaderMalformed`.
+/// `AuthorizationHeaderMalformed`.
 pub(crate) fn refuse_foreign_scopes<B>(request: &Request<B>) -> Result<(), S3Error> {
-    // A key may have slashes in it.
+    // A key may contain slashes.
     let is_foreign = |credential: &String| {
         let mut parts = credential.rsplit('/').skip(1);
         parts.next() != Some("s3") || parts.next().is_none_or(str::is_empty)
@@ -134,7 +135,7 @@ pub(crate) fn refuse_foreign_scopes<B>(request: &Request<B>) -> Result<(), S3Err
     Ok(())
 }
 
-/// The credentials that signatures of version 4 name: key, day, region, service and `aws4_request`.
+/// Returns the credentials in signatures of version 4: key, day, region, service and `aws4_request`.
 fn credentials<B>(request: &Request<B>) -> Vec<String> {
     credentials_in(request.uri(), request.headers())
 }
@@ -150,9 +151,9 @@ fn credentials_in(uri: &Uri, headers: &HeaderMap) -> Vec<String> {
     credentials
 }
 
-/// The IDs of the access keys that a request names, of either version of signatures.
+/// Returns the IDs of the access keys that a request names, in signatures of either version.
 pub(crate) fn access_keys(uri: &Uri, headers: &HeaderMap) -> Vec<String> {
-    // A key may have slashes in it; the scope has four parts.
+    // A key may contain slashes; the scope has four parts.
     let credentials = credentials_in(uri, headers).into_iter();
     let mut keys: Vec<String> =
         credentials.filter_map(|it| Some(it.rsplitn(5, '/').nth(4)?.to_owned())).collect();
@@ -166,11 +167,11 @@ pub(crate) fn access_keys(uri: &Uri, headers: &HeaderMap) -> Vec<String> {
     keys
 }
 
-/// Refuses a request whose signature is of another algorithm: what it is to prove is not looked at.
+/// Refuses a request whose signature has another algorithm, because it would not be verified.
 ///
 /// # Errors
 ///
-/// S3's `InvalidArgument` of a header, and `AuthorizationQueryParametersError` of a query.
+/// `InvalidArgument` for a header, and `AuthorizationQueryParametersError` for a query.
 pub(crate) fn refuse_other_algorithms<B>(request: &Request<B>) -> Result<(), S3Error> {
     let is_known = |value: &http::HeaderValue| {
         let value = value.as_bytes().trim_ascii_start();
@@ -194,11 +195,11 @@ pub(crate) fn refuse_other_algorithms<B>(request: &Request<B>) -> Result<(), S3E
     Ok(())
 }
 
-/// Refuses a request with a signature in the query and another one in its headers: which one is meant is not known.
+/// Refuses a request with one signature in the query and another one in its headers, because it is ambiguous.
 ///
 /// # Errors
 ///
-/// S3's `InvalidArgument`.
+/// `InvalidArgument`.
 pub(crate) fn refuse_two_signatures<B>(request: &Request<B>) -> Result<(), S3Error> {
     let mut in_query = parameters(request.uri());
     let names = ["X-Amz-Algorithm", "X-Amz-Credential", "X-Amz-Signature", "Signature"];
@@ -218,7 +219,7 @@ pub(crate) fn refuse_two_signatures<B>(request: &Request<B>) -> Result<(), S3Err
 ///
 /// # Errors
 ///
-/// S3's `InvalidRequest`, as regions answer that know version 4 only.
+/// `InvalidRequest`, like AWS regions that support only version 4.
 pub(crate) fn refuse_version_2<B>(request: &Request<B>) -> Result<(), S3Error> {
     let mut in_head = request.headers().get_all(header::AUTHORIZATION).iter();
     let mut in_query = parameters(request.uri());
@@ -234,12 +235,12 @@ pub(crate) fn refuse_version_2<B>(request: &Request<B>) -> Result<(), S3Error> {
     Ok(())
 }
 
-/// Refuses a presigned URL that holds for more than a week, of either version of signatures. The older one
-/// does not say when it was signed: it must end within a week from now.
+/// Refuses a presigned URL that is valid for more than a week, in either version of signatures. Version 2 does not
+/// contain the time of signing, so the URL must expire within a week from now.
 ///
 /// # Errors
 ///
-/// S3's `AuthorizationQueryParametersError`.
+/// `AuthorizationQueryParametersError`.
 pub(crate) fn refuse_long_lived<B>(request: &Request<B>) -> Result<(), S3Error> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
     for (name, value) in parameters(request.uri()) {
@@ -248,7 +249,7 @@ pub(crate) fn refuse_long_lived<B>(request: &Request<B>) -> Result<(), S3Error> 
             "Expires" => now + MAX_LIFE + MAX_SKEW,
             _ => continue,
         };
-        // A number may begin with a plus, which AWS refuses.
+        // A number that begins with a plus can be parsed, but AWS refuses it.
         let digits = value.bytes().all(|byte| byte.is_ascii_digit());
         let message = match value.parse::<u64>() {
             Ok(seconds) if !digits => format!("{name} is a number of seconds, not {seconds:+}"),
@@ -264,12 +265,12 @@ pub(crate) fn refuse_long_lived<B>(request: &Request<B>) -> Result<(), S3Error> 
     Ok(())
 }
 
-/// Refuses a request whose headers have a signature of version 2, the time of which `s3s` does not look at: it
-/// could be sent again for ever.
+/// Refuses an old request with a signature of version 2 in its headers. `s3s` does not check the time of such
+/// signatures, so the request could be repeated forever.
 ///
 /// # Errors
 ///
-/// S3's `RequestTimeTooSkewed`.
+/// `RequestTimeTooSkewed`.
 pub(crate) fn refuse_old<B>(request: &Request<B>) -> Result<(), S3Error> {
     let headers = request.headers();
     let is_version_2 =
@@ -277,7 +278,7 @@ pub(crate) fn refuse_old<B>(request: &Request<B>) -> Result<(), S3Error> {
     if !headers.get_all(header::AUTHORIZATION).iter().any(is_version_2) {
         return Ok(());
     }
-    // Only one of them is signed if there are both.
+    // If both are present, only `x-amz-date` is signed.
     let signed = headers.get(AMZ_DATE).or_else(|| headers.get(header::DATE));
     let time = signed.and_then(|value| value.to_str().ok()).and_then(|text| {
         let text = text.replace("+0000", "GMT");
@@ -290,14 +291,14 @@ pub(crate) fn refuse_old<B>(request: &Request<B>) -> Result<(), S3Error> {
     }
 }
 
-/// Refuses a signature whose times have other characters than digits and letters: `s3s` subtracts before it
-/// looks whether there is a digit, and with checked arithmetic that panics.
+/// Refuses a signature whose times have characters other than digits and letters. `s3s` subtracts before it checks
+/// for digits, which panics with checked arithmetic.
 ///
 /// # Errors
 ///
-/// S3's `AuthorizationHeaderMalformed`.
+/// `AuthorizationHeaderMalformed`.
 pub(crate) fn refuse_odd_times<B>(request: &Request<B>) -> Result<(), S3Error> {
-    // What has another length is not taken apart: the older signatures have dates in words.
+    // Times of other lengths are not parsed: the older signatures have dates in words.
     let is_odd = |time: &str| {
         [8, 16].contains(&time.len()) && !time.bytes().all(|byte| byte.is_ascii_alphanumeric())
     };
@@ -322,7 +323,7 @@ mod tests {
 
     use std::time::Duration;
 
-    /// The first of these was found by the fuzz target `front`.
+    /// The fuzz target `front` found the first of these.
     #[test]
     fn times_of_signatures_have_no_odd_characters() {
         let check = |query: &str, authorization: &str, date: &str, expected: bool| {
@@ -462,10 +463,10 @@ mod tests {
         check("AWS AK:signature", &[(header::DATE, date(-1000))], false);
         check("AWS AK:signature", &[(header::DATE, "yesterday".to_owned())], false);
         check("AWS AK:signature", &[], false);
-        // The one that is signed counts.
+        // The signed header counts.
         let both = [(header::DATE, fresh()), (AMZ_DATE, date(1000))];
         check("AWS AK:signature", &both, false);
-        // Of version 4 the time is checked with the signature.
+        // The time of version 4 is checked with the signature.
         check("AWS4-HMAC-SHA256 Credential=AK", &[], true);
     }
 }

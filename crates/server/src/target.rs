@@ -1,4 +1,4 @@
-//! What the target of a request says: the bucket or object, and the parameters.
+//! The target of a request: the bucket or object, and the parameters.
 
 use std::borrow::Cow;
 
@@ -6,12 +6,12 @@ use http::Uri;
 use percent_encoding::percent_decode_str;
 use s3s::path::{S3Path, parse_path_style};
 
-/// The bucket or object; `None` if the path names none that there could be.
+/// Returns the bucket or object; `None` if the path is not valid.
 pub(crate) fn path(uri: &Uri) -> Option<S3Path> {
     parse_path_style(&percent_decode_str(uri.path()).decode_utf8_lossy()).ok()
 }
 
-/// The names and values of the query.
+/// Returns the names and values in the query.
 pub(crate) fn parameters(uri: &Uri) -> impl Iterator<Item = (Cow<'_, str>, Cow<'_, str>)> {
     let decoded = |text| percent_decode_str(text).decode_utf8_lossy();
     let pairs = uri.query().unwrap_or_default().split('&').filter(|pair| !pair.is_empty());
@@ -21,7 +21,7 @@ pub(crate) fn parameters(uri: &Uri) -> impl Iterator<Item = (Cow<'_, str>, Cow<'
     })
 }
 
-/// Whether the query has one of these names.
+/// Returns true if the query has one of these names.
 pub(crate) fn has_parameter(uri: &Uri, names: &[&str]) -> bool {
     parameters(uri).any(|(name, _)| names.contains(&&*name))
 }

@@ -1,5 +1,5 @@
-//! Fractions in JSON where whole numbers are declared. Arrow reads 2.5 as 2 there, without a word; here it is an
-//! error.
+//! Detection of fractions in JSON columns of whole numbers. Arrow silently reads 2.5 as 2 there; this module reports
+//! an error.
 
 mod walk;
 
@@ -13,9 +13,9 @@ use self::walk::{Found, Tree, Walk, has_fraction, is_of_number};
 /// A value with a fraction in a column of whole numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fraction {
-    /// The value.
+    /// The value, as written.
     pub value: String,
-    /// The column, and the fields in it.
+    /// The path of the column, with the names of nested fields.
     pub column: String,
     /// The line of the text, counted from 1.
     pub line: u64,
@@ -30,33 +30,33 @@ impl fmt::Display for Fraction {
 
 impl std::error::Error for Fraction {}
 
-/// The longest line that is kept until its end arrives; a longer one is followed as it comes.
+/// The longest line that is kept until its end arrives, in bytes. A longer one is followed as it comes.
 const LONGEST: usize = 1 << 20;
 
-/// Looks for fractions in a JSON text that is handed over piece by piece.
+/// Looks for fractions in a JSON text that is passed in pieces.
 ///
-/// A line that is one value is looked at only if a number with a point or a negative exponent stands behind the name of
-/// a column of whole numbers, so that it costs little where there are none. Values of several lines, and long ones, are
+/// If a line holds one whole value, it is parsed only if a number with a point or a negative exponent follows the
+/// name of a column of whole numbers. Most texts therefore cost little. Values of several lines, and long ones, are
 /// followed byte by byte.
 #[derive(Debug)]
 pub struct Fractions {
     tree: Tree,
-    /// The names of columns and fields of whole numbers, behind the quotes that open them.
+    /// The names of columns and fields of whole numbers, with their opening quotes.
     names: Vec<Vec<u8>>,
-    /// The bytes that such names end with: most others are told by that.
+    /// The last bytes of those names, a quick check that excludes most other names.
     ends: Box<[bool; 256]>,
-    /// Whether whole numbers may be items of lists.
+    /// True if whole numbers may be items of lists.
     in_lists: bool,
-    /// The beginning of a line that goes on.
+    /// The beginning of a line whose end has not been received.
     begun: Vec<u8>,
-    /// A value that has not ended with its line, or is long.
+    /// The walk through a value that did not end with its line, or is long.
     walk: Option<Walk>,
-    /// The line ends before that.
+    /// The number of line ends before that.
     lines: u64,
 }
 
 impl Fractions {
-    /// Nothing if a schema has no whole numbers.
+    /// Creates a detector; `None` if the schema has no whole numbers.
     #[must_use]
     pub fn of(schema: &SchemaRef) -> Option<Self> {
         let (mut names, mut in_lists) = (Vec::new(), false);
@@ -77,7 +77,7 @@ impl Fractions {
         })
     }
 
-    /// Goes on with the next bytes of the text.
+    /// Checks the next bytes of the text.
     ///
     /// # Errors
     ///
@@ -90,7 +90,7 @@ impl Fractions {
         Ok(())
     }
 
-    /// Looks at the last line, which nothing ends.
+    /// Checks the last line, which has no line end.
     ///
     /// # Errors
     ///
@@ -101,7 +101,7 @@ impl Fractions {
         self.walk(&line[looked_to..])
     }
 
-    /// Follows the value that is open, and returns what is behind it.
+    /// Continues the walk through the open value, and returns the bytes after it.
     fn go_on<'a>(&mut self, bytes: &'a [u8]) -> Result<&'a [u8], Fraction> {
         let Some(mut walk) = self.walk.take() else { return Ok(bytes) };
         let passed = walk.pass(&self.tree, bytes).map_err(|Found { at, column, value }| {
@@ -113,7 +113,7 @@ impl Fractions {
         Ok(&bytes[passed..])
     }
 
-    /// Follows values to the end of a text.
+    /// Walks through values to the end of a text.
     fn walk(&mut self, text: &[u8]) -> Result<(), Fraction> {
         let mut rest = text;
         while !rest.is_empty() {
@@ -123,8 +123,8 @@ impl Fractions {
         Ok(())
     }
 
-    /// Looks at the lines that end in a text, and keeps what is behind them. Returns what is behind a line that
-    /// does not end its value.
+    /// Checks the complete lines of a text and keeps the incomplete rest. If a line does not end its value, returns
+    /// the text from there on.
     fn line_by_line<'a>(&mut self, bytes: &'a [u8]) -> Result<&'a [u8], Fraction> {
         if !self.begun.is_empty() {
             let end = memchr(b'\n', bytes).map_or(bytes.len(), |end| end + 1);
@@ -152,7 +152,7 @@ impl Fractions {
         Ok(&[])
     }
 
-    /// Looks at lines, up to the first in which a value begins and does not end; returns where that is.
+    /// Checks lines, up to the first one in which a value begins and does not end. Returns its offset.
     fn lines(&mut self, text: &[u8]) -> Result<usize, Fraction> {
         let mut start = 0;
         let mut lines = 0;
@@ -170,8 +170,7 @@ impl Fractions {
         Ok(start)
     }
 
-    /// Looks at what may stand in a fraction, in lines that end the values in them: a point, as in 2.5, or a
-    /// negative exponent, as in 25e-1.
+    /// Checks the points, as in 2.5, and negative exponents, as in 25e-1, in lines that end the values in them.
     fn fractions(&self, text: &[u8]) -> Result<(), Fraction> {
         self.points(text, memchr_iter(b'.', text))?;
         self.points(text, memmem::find_iter(text, b"e-"))?;
@@ -193,7 +192,7 @@ impl Fractions {
                     looked_to = end;
                     found
                 }
-                // It is no value by itself, so nothing speaks against what it looks like.
+                // The line holds parts of values, so the number itself decides.
                 None => as_it_looks(line, point - start),
             };
             if let Some((column, value)) = found {
@@ -204,8 +203,8 @@ impl Fractions {
         Ok(())
     }
 
-    /// Whether a point or an exponent may be one of a value of a column of whole numbers. Of most points the two bytes
-    /// beside them say that they are not.
+    /// Returns true if a point or an exponent may be in a value of a column of whole numbers. For most points, the
+    /// two bytes beside them exclude it.
     #[inline]
     fn may_be_whole(&self, text: &[u8], point: usize, has_escapes: bool) -> bool {
         let is_digit = |at: usize| text.get(at).is_some_and(u8::is_ascii_digit);
@@ -231,14 +230,14 @@ impl Fractions {
         }
         let Some(key) = text[..blanks_before(at - 1)].strip_suffix(b"\"") else { return false };
         let may_be_one = key.last().is_some_and(|end| self.ends[usize::from(*end)]);
-        // What is escaped is not compared as it stands.
+        // An escaped name cannot be compared as it is written.
         let is_escaped = || key[memrchr(b'"', key).map_or(0, |quote| quote + 1)..].contains(&b'\\');
         (may_be_one && self.names.iter().any(|name| key.ends_with(name)))
             || (has_escapes && is_escaped())
     }
 
-    /// The first fraction in a line, if there is one: its column, and the value. Nothing is known if the line has
-    /// parts of values.
+    /// Returns the column and the value of the first fraction in a line, or `Some(None)` if there is none. `None` if
+    /// the line holds parts of values.
     fn fraction_in(&self, line: &[u8]) -> Option<Option<(String, String)>> {
         let (mut walk, mut rest) = (Walk::default(), line);
         while !rest.is_empty() {
@@ -251,7 +250,7 @@ impl Fractions {
     }
 }
 
-/// The key before a point and the number that it is in, if that has a fraction.
+/// Returns the key before a point and the number around it, if that has a fraction.
 fn as_it_looks(line: &[u8], point: usize) -> Option<(String, String)> {
     let start = line[..point].iter().rposition(|byte| !is_of_number(*byte)).map_or(0, |at| at + 1);
     let behind = line[point..].iter().position(|byte| !is_of_number(*byte));
@@ -268,7 +267,8 @@ fn line_ends(text: &[u8]) -> u64 {
     memchr_iter(b'\n', text).count() as u64
 }
 
-/// Whether an object or an array begins in a line and does not end with it, as far as its first and last bytes tell.
+/// Returns true if an object or an array begins in a line and does not end with it, judging by its first and last
+/// bytes.
 fn goes_on(line: &[u8]) -> bool {
     let closes = |open: u8| if open == b'{' { b'}' } else { b']' };
     if let [b'{', .., b'}', b'\n'] = line {
@@ -319,7 +319,7 @@ mod tests {
         ]))
     }
 
-    /// What is found in a text, however it is cut.
+    /// Checks what is found in a text, for every place to cut it.
     #[track_caller]
     fn check(text: &str, expected: Option<(&str, &str, u64)>) {
         for cut in 0..=text.len() {
@@ -362,11 +362,11 @@ mod tests {
         check("{\n\"\\u0061\": 25e-1\n}", Some(("a", "25e-1", 2)));
         check("{\"a\":1} {\"a\":2.5}\n", Some(("a", "2.5", 1)));
         check("{\n\"a\":1}\n{\"a\":1}\n{\"a\":3.5}\n", Some(("a", "3.5", 4)));
-        // Fields of others, and what only looks so.
+        // Fields of other objects, and texts that only look like fractions.
         check("{\n\"x\": {\n\"a\": 2.5\n},\n\"f\": 2.5,\n\"a\": 2.0\n}\n", None);
         check("{\n\"t\": \"\\\"a\\\": 2.5, \\\\\",\n\"a\": 3\n}\n", None);
         check("{\n\"s\": {\"a\": 1.5},\n\"l\": [[1.5]],\n\"a\": [1.5]\n}\n", None);
-        // What hides that the value goes on.
+        // The closing brace hides that the value goes on.
         check("{\"x\": {\"a\": 1}\n, \"a\": 2.5}\n", Some(("a", "2.5", 2)));
         check("5\n\"a\"\nnull\n{\"a\":1}\n", None);
     }

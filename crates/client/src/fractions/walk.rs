@@ -1,11 +1,11 @@
-//! Follows JSON values through a text that is handed over piece by piece, however they are laid out.
+//! A walk through JSON values of any layout, in a text that is passed in pieces.
 
 use std::mem;
 
 use arrow::datatypes::{DataType, Fields};
 use memchr::memchr2;
 
-/// What a schema says about values: [`Tree::ROOT`] are the records.
+/// The part of a schema that leads to whole numbers. [`Tree::ROOT`] is a record.
 #[derive(Debug)]
 pub(super) struct Tree {
     nodes: Vec<Node>,
@@ -13,10 +13,10 @@ pub(super) struct Tree {
 
 #[derive(Debug)]
 enum Node {
-    /// Nothing that matters here.
+    /// A value without whole numbers.
     Other,
     Whole,
-    /// Fields by their names.
+    /// An object, with the nodes of its fields by name.
     Struct(Vec<(String, usize)>),
     List(usize),
 }
@@ -24,7 +24,7 @@ enum Node {
 impl Tree {
     const OTHER: usize = 0;
     const ROOT: usize = 1;
-    /// A text may be one array of records.
+    /// The node of an array of records, which may be the whole text.
     const RECORDS: usize = 2;
 
     pub(super) fn of(fields: &Fields) -> Self {
@@ -56,26 +56,26 @@ impl Tree {
     }
 }
 
-/// A fraction where there is to be a whole number.
+/// A fraction in place of a whole number.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Found {
-    /// Where it ends in the bytes at hand.
+    /// The offset of its end in the bytes passed.
     pub(super) at: usize,
     pub(super) column: String,
     pub(super) value: String,
 }
 
-/// Where in a text one is.
+/// The position in a text.
 #[derive(Debug, Default)]
 pub(super) struct Walk {
     /// The objects and arrays that are open.
     open: Vec<Open>,
-    /// How many more are, in which no column can be.
+    /// The number of open values below [`DEEPEST`], which contain no columns.
     deeper: usize,
     token: Token,
     /// The key or the number that is being read.
     read: Vec<u8>,
-    /// Whether there was something that no JSON has.
+    /// True if the text so far is not valid JSON.
     broken: bool,
 }
 
@@ -83,7 +83,8 @@ pub(super) struct Walk {
 struct Open {
     node: usize,
     is_object: bool,
-    /// Of an object: whether a key is next, and else the place of the field of its value, if it has one.
+    /// For an object, true if a key is next; otherwise `field` is the index of the value's field, if the schema has
+    /// it.
     key_next: bool,
     field: Option<usize>,
 }
@@ -94,29 +95,29 @@ enum Token {
     Between,
     Key,
     Text,
-    /// Behind a backslash in one of these.
+    /// After a backslash in a key.
     EscapedInKey,
     EscapedInText,
     Number,
 }
 
-/// How deep columns may be.
+/// The maximum depth of columns.
 const DEEPEST: usize = 1024;
-/// The longest key that is compared.
+/// The maximum length of a key that is compared, in bytes.
 const LONGEST_KEY: usize = 64 << 10;
 
 impl Walk {
-    /// Whether no value is open, and all that came before was JSON.
+    /// Returns true if no value is open and everything before was JSON.
     pub(super) fn is_between_values(&self) -> bool {
         self.open.is_empty() && self.token == Token::Between && !self.broken
     }
 
-    /// Goes on with the next bytes of the text, to behind the object or array that is open, or as far as they
-    /// go. Returns how many bytes that are.
+    /// Continues with the next bytes of the text, up to the end of the outermost open value or of the bytes. Returns
+    /// the number of bytes consumed.
     ///
     /// # Errors
     ///
-    /// The first fraction where there is to be a whole number.
+    /// Returns the first fraction in place of a whole number.
     pub(super) fn pass(&mut self, tree: &Tree, bytes: &[u8]) -> Result<usize, Found> {
         let mut at = 0;
         while let Some(byte) = bytes.get(at) {
@@ -167,7 +168,7 @@ impl Walk {
         Ok(bytes.len())
     }
 
-    /// Takes a byte outside of texts and numbers; says whether it closes what was open.
+    /// Handles a byte outside of strings and numbers. Returns true if it closes the outermost value.
     fn between(&mut self, tree: &Tree, byte: u8) -> bool {
         match byte {
             b'"' => {
@@ -190,7 +191,7 @@ impl Walk {
                 self.broken |= closed.is_none_or(|it| it.is_object != (byte == b'}'));
                 return self.open.is_empty();
             }
-            // Items of an array may have lines of their own.
+            // Each item of an array may have a line of its own.
             b',' => {
                 if let Some(open) = self.open.last_mut() {
                     (open.key_next, open.field) = (open.is_object, None);
@@ -216,7 +217,7 @@ impl Walk {
         }
     }
 
-    /// What the value is that is next.
+    /// Returns the node of the next value.
     fn value(&self, tree: &Tree) -> usize {
         let Some(open) = self.open.last() else { return Tree::ROOT };
         if self.deeper > 0 {
@@ -264,7 +265,7 @@ pub(super) fn is_of_number(byte: u8) -> bool {
     byte.is_ascii_digit() || matches!(byte, b'.' | b'e' | b'E' | b'+' | b'-')
 }
 
-/// Whether the text of a number is one with a fraction, which is not that of a whole number such as `2.0`.
+/// Returns true if the number has a fractional part. A whole number such as `2.0` has none.
 pub(super) fn has_fraction(number: &[u8]) -> bool {
     let is_whole = number.iter().all(|byte| byte.is_ascii_digit() || *byte == b'-');
     let value = || std::str::from_utf8(number).ok()?.parse::<f64>().ok();

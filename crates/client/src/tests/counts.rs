@@ -1,4 +1,4 @@
-//! Answers whose messages are whole, and not all of them, or some twice.
+//! Answers with lost or repeated messages, each of which is intact.
 
 use super::*;
 
@@ -6,7 +6,7 @@ use super::*;
 async fn a_message_that_is_lost_or_repeated_is_noticed() {
     let text = csv(&five());
     let whole = complete(&text);
-    // The first message holds whole rows, and more or fewer of them than are handed on before the End.
+    // The first message ends at a row, and has more or fewer rows than are returned before the End event.
     for cut in [10, 20, 25, 40] {
         let (head, tail) = text.as_bytes().split_at(cut);
         let [head, tail] = [head, tail].map(records);
@@ -17,7 +17,7 @@ async fn a_message_that_is_lost_or_repeated_is_noticed() {
                 Store::start(vec![stream(&frames).e_tag("v1"), stream(&whole).e_tag("v1")], &[]);
             let store = store.await;
             let answer = run(&store, call()).await;
-            // Rows that were handed on cannot be taken back.
+            // Rows that were returned cannot be taken back.
             match answer {
                 Ok(batches) => assert_eq!(rows(&batches), five(), "{cut}"),
                 Err(error) => assert!(matches!(error, Error::BadAnswer { .. }), "{cut}: {error:?}"),
@@ -34,21 +34,21 @@ async fn a_message_that_is_lost_or_repeated_is_noticed() {
          and its Stats event counts 50",
     )
     .await;
-    // A repeated answer may lack a message, too.
+    // A repeated answer may also lack a message.
     let replies = vec![again(), stream(&[counted(&text), end()]), again(), stream(&whole)];
     check_five(replies.into_iter().map(|reply| reply.e_tag("v1")).collect(), 4).await;
-    // Its rows come once, whether or not the Stats event was lost.
+    // The rows come once, whether or not the Stats event was lost.
     check_five(vec![stream(&[head, tail, end()]).e_tag("v1"), stream(&whole).e_tag("v1")], 2).await;
 }
 
-/// Stores differ in what they count, and in how they end an answer.
+/// Stores differ in the bytes that they count, and in how they end an answer.
 #[tokio::test]
 async fn an_answer_is_held_to_what_its_store_is_known_to_send() {
     let text = csv(&five());
     let (all, cut) = (text.as_bytes(), &text.as_bytes()[..text.len() - 1]);
     let length = i64::try_from(all.len()).unwrap();
     let counted = |rows: &[u8], count: i64| vec![records(rows), stats(-1, -1, count), end()];
-    // Of an answer, who refuses it.
+    // The frames of an answer, and the profiles that refuse it.
     let cases = [
         (counted(cut, length - 1), ["sluice", "aws", "minio"].as_slice()),
         (vec![records(all), end()], &["sluice", "aws", "minio"]),
@@ -63,7 +63,7 @@ async fn an_answer_is_held_to_what_its_store_is_known_to_send() {
             let whole = complete(&text);
             let is_refused = refused_by.contains(&profile.name.as_str());
             if !is_refused && frames[0].len() < records(cut).len() {
-                // Nobody would notice.
+                // No check can detect this.
                 continue;
             }
             let replies = vec![stream(frames).e_tag("v1"), stream(&whole).e_tag("v1")];
@@ -82,7 +82,7 @@ async fn who_only_says_that_it_goes_on_is_given_up() {
          <BytesReturned>0</BytesReturned></Progress>";
     let quiet = [
         [event("Cont", b""), event("Later", b"x"), records(b""), stats(1, 1, 1)].concat(),
-        // Figures that stay are no news.
+        // Unchanged figures do not count as progress.
         event("Progress", progress.as_bytes()),
     ];
     let given_up = quiet.map(|quiet| async move {
@@ -96,7 +96,7 @@ async fn who_only_says_that_it_goes_on_is_given_up() {
         let Error::Endless { waited, .. } = error else { panic!("{error:?}") };
         assert_eq!(waited, 20 * idle_timeout);
         assert_eq!(metrics.counts().silences, 1);
-        // It has the request, and is not sent another one.
+        // The request is not repeated, because the store has received it.
         assert_eq!(store.unused(), 1);
     });
     futures::future::join_all(given_up).await;

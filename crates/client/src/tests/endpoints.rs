@@ -1,4 +1,4 @@
-//! Endpoints that a client takes, and what it shows of its keys.
+//! Endpoints that a client accepts, and the protection of its keys in messages.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! The client against a store that answers from a script, over a real connection.
+//! Tests of the client against a store that answers from a script, over a real connection.
 
 mod counts;
 mod endpoints;
@@ -55,7 +55,7 @@ fn schema() -> SchemaRef {
     ]))
 }
 
-/// A call with batches of two rows, so that rows are handed on early, and hardly any pause.
+/// A call with batches of two rows, so that rows are returned early, and with very short pauses.
 fn call() -> SelectCall {
     let retry = RetryPolicy {
         initial_backoff: Duration::from_millis(1),
@@ -88,7 +88,7 @@ fn csv(rows: &[Row]) -> String {
     text
 }
 
-/// Five rows, which make three batches.
+/// Five rows, which fill three batches.
 fn five() -> Vec<Row> {
     (1..=5).map(|n| (Some(n), Some(format!("row {n}")))).collect()
 }
@@ -97,7 +97,7 @@ fn complete(text: &str) -> Vec<Vec<u8>> {
     vec![records(text.as_bytes()), counted(text), end()]
 }
 
-/// The Stats event of an answer of this text.
+/// Returns the Stats event of an answer with this text.
 fn counted(text: &str) -> Vec<u8> {
     stats(1000, 2000, text.len() as i64)
 }
@@ -115,7 +115,7 @@ async fn run_with(
     client.select(call).await?.try_collect().await
 }
 
-/// Runs the default call against a script and expects the five rows and so many requests.
+/// Runs the default call against a script and expects the five rows and this number of requests.
 async fn check_five(replies: Vec<Reply>, requests: u64) {
     let store = Store::start(replies, &[]).await;
     let call = call();
@@ -299,17 +299,17 @@ async fn a_changed_object_is_an_error() {
     let part = || Reply::ended(&records(&text.as_bytes()[..40]));
     let whole = || stream(&complete(&text));
     let changed = "`key` in bucket `bucket` changed while it was being read";
-    // The heads of the answers say so.
+    // The change is visible in the heads of the answers.
     check_error(vec![part().e_tag("v1"), whole().e_tag("v2")], changed).await;
     let pinned = |e_tag: &str| SelectCall { e_tag: Some(e_tag.to_owned()), ..call() };
     let store = Store::start(vec![whole().e_tag("v2")], &[]).await;
     assert_eq!(run(&store, pinned("v1")).await.unwrap_err().to_string(), changed);
-    // They do not say, and HEAD says so: before resuming, and at the end.
+    // The change is visible only with HEAD, which is sent before resuming and at the end.
     let store = Store::start(vec![part()], &["v2"]).await;
     assert_eq!(run(&store, pinned("v1")).await.unwrap_err().to_string(), changed);
     let store = Store::start(vec![part(), whole()], &["v1", "v2"]).await;
     assert_eq!(run(&store, pinned("\"v1\"")).await.unwrap_err().to_string(), changed);
-    // Nothing changed.
+    // The version stays the same.
     let store = Store::start(vec![part(), whole()], &["v1", "v1"]).await;
     let call = pinned("v1");
     let metrics = Arc::clone(&call.metrics);
@@ -326,7 +326,7 @@ async fn rows_of_an_unknown_version_are_not_resumed() {
                   without its End event; it cannot be resumed, because the object's version is \
                   not known";
     check_error(replies, reason).await;
-    // As long as no row was returned, there is nothing to resume.
+    // Before the first returned row, there is nothing to resume.
     let replies = vec![
         Reply::ended(&records(&text.as_bytes()[..12])).e_tag("v1"),
         stream(&complete(&text)).e_tag("v2"),
@@ -358,7 +358,7 @@ async fn values_that_do_not_fit_their_columns_are_named() {
 async fn a_store_that_is_not_there_is_named() {
     let store = Store::start(vec![], &[]).await;
     let options = ConnectOptions {
-        // A port that no server is given.
+        // A port on which no server listens.
         endpoint: Some("http://127.0.0.1:1".to_owned()),
         request_attempts: 1,
         ..options(&store)
@@ -369,7 +369,7 @@ async fn a_store_that_is_not_there_is_named() {
     assert!(reason.contains("refused"), "{reason}");
 }
 
-/// The SDK would panic where it puts them into a header.
+/// The SDK would panic on these credentials.
 #[tokio::test]
 async fn credentials_that_no_header_carries_are_refused() {
     let store = Store::start(vec![], &[]).await;
@@ -394,7 +394,7 @@ async fn credentials_that_no_header_carries_are_refused() {
     assert!(store.requests().is_empty());
 }
 
-/// Answers that fall silent, each of which says as much as those before it, or more.
+/// Answers that fall silent. Each sends at least as much as those before it.
 fn silences() -> [Reply; 4] {
     let all = records(csv(&five()).as_bytes());
     [
@@ -405,7 +405,7 @@ fn silences() -> [Reply; 4] {
     ]
 }
 
-/// How a client fares that waits for two seconds, and in how many requests the store was silent.
+/// Runs a call with an idle time-out of two seconds. Returns its result and the number of silent requests.
 async fn impatient(replies: Vec<Reply>) -> (Result<Vec<RecordBatch>, Error>, u64) {
     let store = Store::start(replies, &[]).await;
     let options = ConnectOptions { idle_timeout: Duration::from_secs(2), ..options(&store) };
@@ -442,7 +442,7 @@ async fn who_says_nothing_new_is_not_asked_again() {
         );
         assert_eq!(silences, 2);
     }
-    // An answer that breaks off in between changes nothing, and one without rows has none to show.
+    // An answer that breaks off in between changes nothing, and neither does an answer without a complete row.
     let torn = Reply::torn(&records(&csv(&five()).as_bytes()[..4])).e_tag("v1");
     let rowless = Reply::silent(&records(b"1,")).e_tag("v1");
     let last = || silences[3].clone();
@@ -465,7 +465,7 @@ async fn a_call_may_be_more_patient_than_its_client() {
     assert_eq!(rows(&batches), five());
 }
 
-/// Whichever byte of an answer is damaged on its way.
+/// Damages one byte of an answer, for every byte.
 #[tokio::test]
 async fn a_flipped_bit_of_an_answer_is_noticed() {
     let text = csv(&five());
@@ -479,7 +479,7 @@ async fn a_flipped_bit_of_an_answer_is_noticed() {
         for at in 0..good.len() {
             let mut bad = good.clone();
             bad[at] ^= 1 << (at % 8);
-            // A length that says more than comes is an answer that breaks off.
+            // A frame whose length exceeds its content is an answer that breaks off.
             store.play(vec![Reply::ended(&bad).e_tag("v1"), Reply::ended(&whole).e_tag("v1")]);
             let batches: Result<Vec<RecordBatch>, Error> =
                 runtime.block_on(async { client.select(call()).await?.try_collect().await });
@@ -514,7 +514,7 @@ async fn what_other_clients_need_is_there() {
     assert!(matches!(error, Error::NotFound { .. }), "{error:?}");
 }
 
-/// One client and one runtime for all cases: making a TLS configuration takes longer than a case.
+/// All cases share one client and one runtime, because making a TLS configuration takes longer than a case.
 fn shared() -> &'static (Runtime, Store, Client) {
     static SHARED: OnceLock<(Runtime, Store, Client)> = OnceLock::new();
     SHARED.get_or_init(|| {
@@ -529,8 +529,7 @@ fn shared() -> &'static (Runtime, Store, Client) {
 }
 
 proptest! {
-    /// However an answer is cut into frames and chunks, and wherever it breaks off how often, the
-    /// rows are those of the answer, each once.
+    /// The rows are those of the answer, each once, for any division into frames and chunks and any number of breaks.
     #[test]
     fn cut_answers_give_exactly_the_rows(
         expected in prop::collection::vec(

@@ -1,4 +1,4 @@
-//! What a store offers and what it refuses.
+//! Extensions that a store offers, and requests that it refuses.
 
 use super::script::{Reply, Store, error_frame, records, stream};
 use super::*;
@@ -56,7 +56,7 @@ async fn what_was_refused_is_not_sent_again() {
         assert!(error.to_string().contains("no LIKE here"), "{error}");
     }
     assert_eq!(rows_of(&client, ask("s._1 = 'a'")).await.unwrap(), five());
-    // In the answer, before any row.
+    // The refusal comes in the answer, before any row.
     for _ in 0..2 {
         rows_of(&client, ask("UPPER(s._1) = 'A'")).await.unwrap_err();
     }

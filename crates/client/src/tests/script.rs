@@ -7,12 +7,12 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
-/// The head of a good answer.
+/// The head of a good answer from a store like Sluicegate's server.
 const OK: &str = "HTTP/1.1 200 OK\r\n\
     x-sluice-extensions: decimal-precision, min-max-any, exact-sum, strict-lines, strict-fields, \
     partial-groups, bloom\r\n";
 
-/// What one Select request is answered.
+/// The answer to one Select request.
 #[derive(Debug, Clone)]
 pub(super) struct Reply {
     head: String,
@@ -24,21 +24,21 @@ pub(super) struct Reply {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Finish {
-    /// The HTTP message ends as it should.
+    /// Ends the HTTP message correctly.
     Ended,
-    /// The connection is closed before that.
+    /// Closes the connection before the end of the message.
     Torn,
-    /// Nothing happens any more.
+    /// Leaves the connection open and sends nothing more.
     Silent,
-    /// It is as it should be, after a while.
+    /// Sends the complete message after a delay.
     Late,
-    /// The body is sent again and again.
+    /// Sends the body again and again.
     Dripping,
 }
 
-/// How long an answer is late.
+/// The delay of a late answer.
 const LATE: std::time::Duration = std::time::Duration::from_millis(500);
-/// How often what drips comes.
+/// The interval between the repetitions of a dripping body.
 const DRIP: std::time::Duration = std::time::Duration::from_millis(2);
 
 impl Reply {
@@ -46,42 +46,42 @@ impl Reply {
         Self { head: head.to_owned(), body: body.to_vec(), chunk_size: 1 << 16, finish }
     }
 
-    /// An event stream of these bytes, which may stop anywhere, from a store like ours.
+    /// Creates an event stream of these bytes from a store like Sluicegate's server. It may stop anywhere.
     pub(super) fn ended(body: &[u8]) -> Self {
         Self::new(OK, body, Finish::Ended)
     }
 
-    /// The same from a store that offers S3 Select and nothing else.
+    /// Like [`Self::ended`], but from a store that offers no extensions.
     pub(super) fn plain(body: &[u8]) -> Self {
         Self::new("HTTP/1.1 200 OK\r\n", body, Finish::Ended)
     }
 
-    /// The same, and the connection breaks.
+    /// Like [`Self::ended`], but the connection breaks.
     pub(super) fn torn(body: &[u8]) -> Self {
         Self::new(OK, body, Finish::Torn)
     }
 
-    /// The same, and nothing more ever comes.
+    /// Like [`Self::ended`], but nothing follows and the connection stays open.
     pub(super) fn silent(body: &[u8]) -> Self {
         Self::new(OK, body, Finish::Silent)
     }
 
-    /// The same for ever.
+    /// Like [`Self::ended`], but the body is repeated forever.
     pub(super) fn dripping(body: &[u8]) -> Self {
         Self::new(OK, body, Finish::Dripping)
     }
 
-    /// Nothing ever comes.
+    /// Creates a reply that never sends anything.
     pub(super) fn mute() -> Self {
         Self::new("", &[], Finish::Silent)
     }
 
-    /// The same half a second later.
+    /// Delays the reply by half a second.
     pub(super) fn late(self) -> Self {
         Self { finish: Finish::Late, ..self }
     }
 
-    /// No answer at all.
+    /// Creates a reply that closes the connection without an answer.
     pub(super) fn hang_up() -> Self {
         Self::new("", &[], Finish::Torn)
     }
@@ -144,12 +144,12 @@ impl Reply {
     }
 }
 
-/// The reply that holds these frames and nothing else.
+/// Returns the reply that holds these frames and nothing else.
 pub(super) fn stream(frames: &[Vec<u8>]) -> Reply {
     Reply::ended(&frames.concat())
 }
 
-/// The store. It stops with its runtime or when it is dropped.
+/// A store that answers from a script. It stops with its runtime or on drop.
 pub(super) struct Store {
     endpoint: String,
     shared: Arc<Mutex<Shared>>,
@@ -158,7 +158,7 @@ pub(super) struct Store {
 
 struct Shared {
     replies: VecDeque<Reply>,
-    /// What HEAD says, one after the other.
+    /// The versions that HEAD returns, in order.
     e_tags: VecDeque<String>,
     requests: Vec<String>,
 }
@@ -187,26 +187,26 @@ impl Store {
         self.endpoint.clone()
     }
 
-    /// Replaces the script.
+    /// Replaces the script and forgets the requests.
     pub(super) fn play(&self, replies: Vec<Reply>) {
         let mut shared = self.shared.lock().unwrap();
         shared.replies = replies.into();
         shared.requests.clear();
     }
 
-    /// The requests seen, head and body.
+    /// Returns the requests so far, each with head and body.
     pub(super) fn requests(&self) -> Vec<String> {
         self.shared.lock().unwrap().requests.clone()
     }
 
-    /// How many replies nobody asked for.
+    /// Returns the number of replies that were not requested.
     pub(super) fn unused(&self) -> usize {
         let shared = self.shared.lock().unwrap();
         shared.replies.len() + shared.e_tags.len()
     }
 }
 
-/// One request per connection: every answer says so.
+/// Answers one request. The answer closes the connection.
 async fn answer(mut connection: TcpStream, shared: Arc<Mutex<Shared>>) -> std::io::Result<()> {
     let mut seen = Vec::new();
     let head_end = loop {
@@ -247,7 +247,7 @@ async fn answer(mut connection: TcpStream, shared: Arc<Mutex<Shared>>) -> std::i
     connection.shutdown().await
 }
 
-/// An event-stream message: lengths, headers, payload, and the two checksums.
+/// Returns an event-stream message: lengths, headers, payload, and the two checksums.
 fn message(headers: &[(&str, &str)], payload: &[u8]) -> Vec<u8> {
     let mut encoded = Vec::new();
     for (name, value) in headers {

@@ -1,4 +1,4 @@
-//! Functions of many rows.
+//! Questions about aggregate functions.
 
 use super::question::{Question, Right, Shape, Topic};
 use super::samples::Sample;

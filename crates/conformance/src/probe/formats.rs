@@ -1,4 +1,4 @@
-//! What objects may look like.
+//! Questions about the formats of objects.
 
 use super::question::{Question, Right, Shape, Topic};
 use super::samples::Sample;

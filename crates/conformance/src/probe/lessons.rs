@@ -1,11 +1,12 @@
-//! What the answers teach, as it comes together.
+//! The profile of a store, as the answers of a probe build it up.
 
 use sluicegate_s3select::profile::{
     DataFormat, EndpointProfile, Exactness, ExactnessRule, Extension, LikePatterns, Operation,
     Syntax, TypeClass,
 };
 
-/// Whether all questions about something were answered rightly, and there was one.
+/// The result of all questions about one subject. It is trusted if there was at least one question and all answers
+/// were right.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Trust(Option<bool>);
 
@@ -19,33 +20,33 @@ impl Trust {
     }
 }
 
-/// A profile in the making, and what its exactness will rest on.
+/// An unfinished profile, and the trust on which its exactness rules will rest.
 #[derive(Debug)]
 pub(super) struct Lessons {
     pub(super) profile: EndpointProfile,
-    /// CSV fields come back as they are, and all rows do.
+    /// CSV fields are returned unchanged, and all rows are returned.
     pub(super) project: Trust,
-    /// `COUNT(*)`
+    /// `COUNT(*)` over all rows is right.
     pub(super) count: Trust,
-    /// Comparisons of text.
+    /// Comparisons of text are right.
     pub(super) text: Trust,
-    /// NULL neither loses a row nor ends a statement that guards against it.
+    /// NULL neither loses a row nor fails a statement that guards against it.
     pub(super) nulls: Trust,
-    /// Whole numbers of 64 bits.
+    /// Integers of 64 bits are exact.
     pub(super) wide_ints: Trust,
-    /// All patterns of LIKE.
+    /// All patterns of LIKE work.
     pub(super) like_full: Trust,
-    /// `SUM`, `MIN` and `MAX` of whole numbers, and `COUNT(x)`.
+    /// `SUM`, `MIN` and `MAX` of integers and `COUNT(x)` are right.
     pub(super) aggregates: Trust,
-    /// Whole numbers in JSON objects.
+    /// Integers in JSON objects are exact.
     pub(super) json_ints: Trust,
-    /// Values that JSON objects have not.
+    /// Missing values in JSON objects are handled correctly.
     pub(super) json_nulls: Trust,
-    /// Whole numbers in Parquet objects.
+    /// Integers in Parquet objects are exact.
     pub(super) parquet_ints: Trust,
-    /// Text in Parquet objects.
+    /// Text in Parquet objects is returned unchanged.
     pub(super) parquet_text: Trust,
-    /// What only a store with this crate's semantics does.
+    /// Features that only a store with this crate's semantics has.
     pub(super) beyond: Trust,
 }
 
@@ -55,7 +56,7 @@ impl Lessons {
             profile: EndpointProfile {
                 name: "probed".to_owned(),
                 syntax: Syntax::least(),
-                // What Ceph takes, until a longer one was answered.
+                // Ceph accepts this length. A longer statement that is answered raises the limit.
                 max_expression_bytes: 1_000,
                 max_request_bytes: 4_096,
                 max_exact_int: Some((1 << 31) - 1),
@@ -80,27 +81,26 @@ impl Lessons {
         }
     }
 
-    /// A format works.
+    /// Adds a format if its question was answered rightly.
     pub(super) fn format(&mut self, format: DataFormat, way: Option<usize>) {
         if way.is_some() {
             self.profile.formats.insert(format);
         }
     }
 
-    /// A CAST works.
+    /// Adds a type of CAST if its question was answered rightly.
     pub(super) fn cast(&mut self, class: TypeClass, way: Option<usize>) {
         if way.is_some() {
             self.profile.syntax.casts.insert(class);
         }
     }
 
-    /// The profile of a store that answered all that it was asked.
+    /// Returns the profile of a store that answered all its questions.
     ///
-    /// GROUP BY and `BLOOM_CONTAINS` are sent only to a store with this crate's semantics: what another
-    /// means by them is not known.
+    /// GROUP BY and `BLOOM_CONTAINS` are sent only to a store with this crate's semantics, because the semantics of
+    /// other stores are not specified.
     ///
-    /// `all_right` is whether every answer was right, and `extensions` what the store says that
-    /// it offers.
+    /// `all_right` is true if every answer was right, and `extensions` are those that the store offers.
     pub(super) fn conclude(
         mut self,
         all_right: bool,
@@ -133,8 +133,8 @@ impl Lessons {
         self.profile
     }
 
-    /// As careful as for AWS: filters are supersets at best, and a function of many rows is sent
-    /// only if nothing about it was seen to go wrong.
+    /// Returns the exactness rules, which are as careful as those for AWS. Filters are supersets at best, and an
+    /// aggregate is sent only if none of its answers was wrong.
     fn rules(&self) -> Vec<ExactnessRule> {
         use Operation::{
             CountRows, Equal, In, IsNull, Like, MinMax, NotEqual, Order, Project, Sum,

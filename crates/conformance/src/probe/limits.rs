@@ -1,4 +1,4 @@
-//! The request and the answer around the statement, and how long they may be.
+//! Questions about the request and the answer around the statement, and about their maximum lengths.
 
 use super::question::{Ask, Question, Right, Shape, Topic};
 use super::samples::Sample;
@@ -6,7 +6,7 @@ use super::samples::Sample;
 const T: Topic = Topic::Protocol;
 const PLAIN: Shape = Shape::PLAIN;
 const PAIR: &str = "SELECT s._1, s._2 FROM S3Object s";
-/// Room for a full statement with every character escaped.
+/// The request limit for a statement of maximum length in which every character is escaped.
 const REQUEST_BYTES: usize = 2 << 20;
 
 pub(super) const TABLE: &[Question] = &[

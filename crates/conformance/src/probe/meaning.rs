@@ -1,4 +1,4 @@
-//! What the same statement means.
+//! Questions about statements that stores interpret differently.
 
 use super::question::{ALL_KEYS, Question, Right, Topic};
 use sluicegate_s3select::profile::{EmptyField, FailedCast, NullLogic};
@@ -51,7 +51,8 @@ pub(super) const TABLE: &[Question] = &[
     })
     .right(Right::Ways(&[("1", "it is the text ''"), ("", "it is not the text ''")])),
     Question::keys(T, "IS NULL of an empty CSV field", "s._3 IS NULL", "", |l, way| {
-        // NULL to this question and no text to the last is NULL; anything else is not known.
+        // An empty field is NULL if it counts as NULL here and did not count as text in the question before.
+        // Otherwise it is unknown.
         let null = way == Some(1);
         if null != (l.profile.empty_field == EmptyField::Null) {
             l.profile.empty_field = EmptyField::Unknown;

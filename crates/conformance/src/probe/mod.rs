@@ -1,14 +1,14 @@
-//! What a store can do, found out by asking it.
+//! Detection of a store's features by test requests.
 //!
-//! The questions are a table ([`Question::all`]). Each names a feature, the sample object and the
-//! request that ask for it, the right answer, and what the answer teaches: a field of an
-//! [`EndpointProfile`](sluicegate_s3select::profile::EndpointProfile), or a trust on which its exactness rests. [`Report::new`] draws the
-//! conclusions. Nothing here talks to a store; a client does.
+//! The questions are a table ([`Question::all`]). Each names a feature, the sample object and the request that test
+//! it, and the right answer. The answer sets a field of an
+//! [`EndpointProfile`](sluicegate_s3select::profile::EndpointProfile), or a trust on which the profile's exactness
+//! rests. [`Report::new`] draws the conclusions. A client sends the requests; this module does not.
 //!
-//! A probe cannot prove that a store is right, only that it is wrong. So a probed store is
-//! trusted with no more than AWS's documentation is: filters are supersets that are checked again
-//! here, and only what was seen to be right is sent at all. A store that advertises this crate's
-//! extensions and answers every question rightly is trusted as our own server is.
+//! A probe cannot prove that a store is right, only that it is wrong. A probed store is therefore trusted no more
+//! than AWS's documentation: filters are supersets that are checked again locally, and only features that gave right
+//! answers are used at all. A store that advertises this crate's extensions and answers every question rightly is
+//! trusted like Sluicegate's own server.
 
 mod aggregates;
 mod formats;
@@ -24,5 +24,5 @@ pub use self::question::{Ask, Question, Right, Shape, Topic};
 pub use self::report::{Facts, Finding, Outcome, Report, Verdict};
 pub use self::samples::Sample;
 
-/// Changes whenever a profile that was probed before should be probed again.
+/// The version of the probe. It is increased whenever stores should be probed again.
 pub const PROBE_VERSION: u32 = 5;

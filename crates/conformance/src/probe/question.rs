@@ -1,4 +1,4 @@
-//! One question to a store, and its right answer.
+//! A question to a store, with its request and its right answer.
 
 use super::lessons::Lessons;
 use super::report::{Outcome, Verdict};
@@ -11,23 +11,23 @@ use sluicegate_s3select::request::{
     OutputSerialization, QuoteFields, ScanRange, SelectRequest,
 };
 
-/// What a question is about.
+/// The subject of a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Topic {
-    /// What objects may look like.
+    /// The formats of objects.
     Formats,
-    /// What parses and computes.
+    /// Statements that a store parses, and the values it computes.
     Syntax,
-    /// What the same statement means.
+    /// Statements that stores interpret differently.
     Meaning,
-    /// Functions of many rows.
+    /// Aggregate functions over many rows.
     Aggregates,
-    /// The request and the answer around the statement, and how long they may be.
+    /// The request and the answer around the statement, and their maximum lengths.
     Protocol,
 }
 
 impl Topic {
-    /// The word for it.
+    /// Returns the topic's name.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Formats => "formats",
@@ -42,66 +42,66 @@ impl Topic {
 /// One question to a store.
 #[derive(Debug, Clone, Copy)]
 pub struct Question {
-    /// What it is about.
+    /// The subject of the question.
     pub topic: Topic,
-    /// What it asks for, in words.
+    /// The name of the tested feature.
     pub feature: &'static str,
-    /// The object that it is put to.
+    /// The sample object of the question.
     pub sample: Sample,
-    /// What is asked.
+    /// The statement, or the condition in it.
     pub ask: Ask,
-    /// The request around the statement.
+    /// The options of the request.
     pub shape: Shape,
-    /// The right answer.
+    /// The answer or answers that count as right.
     pub right: Right,
-    /// What the answer teaches: the way that the store has, of those that `right` lists; none if
-    /// it refuses or answers wrongly.
+    /// Applies the answer to the profile. The argument is the index of the way in `right` that the store follows;
+    /// `None` if it refuses or answers wrongly.
     pub(super) teaches: fn(&mut Lessons, Option<usize>),
 }
 
-/// What is asked.
+/// The statement of a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ask {
-    /// Which rows, by their first column, meet a condition.
+    /// A condition. The statement returns the first column of the rows that meet it.
     Keys(&'static str),
-    /// A whole statement.
+    /// A whole SELECT statement.
     Statement(&'static str),
-    /// Which row is number 2, in a statement of so many bytes.
+    /// A statement of this many bytes that returns row 2.
     Long(usize),
 }
 
-/// The right answer.
+/// The answers that count as right.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Right {
-    /// These rows; line breaks are written as ` / `.
+    /// These rows. Line breaks are written as ` / `.
     Rows(&'static str),
-    /// Rows in one of several ways that S3 Select leaves open, and what each means.
+    /// Rows in one of several ways that S3 Select leaves open, each with its meaning.
     Ways(&'static [(&'static str, &'static str)]),
-    /// An error.
+    /// An error of any kind.
     Error,
 }
 
-/// The request around a statement; everything else is the service's default.
+/// The options of a request. All others are the service's defaults.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
-    /// Whether the first line of a CSV object names its columns.
+    /// True if the first line of a CSV object names its columns.
     pub named: bool,
-    /// Whether quoted fields may hold line breaks.
+    /// True if quoted fields may hold line breaks.
     pub quoted_breaks: bool,
-    /// Whether the answer is JSON.
+    /// True if the answer is JSON.
     pub json: bool,
-    /// Whether every field of a CSV answer is quoted.
+    /// True if every field of a CSV answer is quoted.
     pub quote_all: bool,
     /// The first and the last byte of a ScanRange.
     pub range: Option<(u64, u64)>,
-    /// Whether Progress events are wished for.
+    /// True if Progress events are requested.
     pub progress: bool,
-    /// What the statement may use of our extensions.
+    /// The extensions to the language that the statement may use.
     pub extras: Extras,
 }
 
 impl Shape {
-    /// All defaults.
+    /// The defaults of all options.
     pub const PLAIN: Self = Self {
         named: false,
         quoted_breaks: false,
@@ -113,19 +113,19 @@ impl Shape {
     };
 }
 
-/// A comment character with which no line of a sample begins.
+/// A comment character that begins no line of a sample.
 const NO_COMMENTS: char = '\u{7f}';
 
 impl Question {
-    /// All questions, in the order in which they are put: later ones may take back what earlier
-    /// ones taught.
+    /// Returns all questions in order. The order matters, because later answers may revoke what earlier ones
+    /// established.
     pub fn all() -> impl Iterator<Item = Self> {
         let tables =
             [formats::TABLE, syntax::TABLE, meaning::TABLE, aggregates::TABLE, limits::TABLE];
         tables.into_iter().flatten().copied()
     }
 
-    /// A question for the keys of rows of [`Sample::Table`].
+    /// Creates a question for the keys of rows of [`Sample::Table`].
     pub(super) const fn keys(
         topic: Topic,
         feature: &'static str,
@@ -144,7 +144,7 @@ impl Question {
         }
     }
 
-    /// A question with a statement of its own.
+    /// Creates a question with a whole statement.
     pub(super) const fn statement(
         topic: Topic,
         feature: &'static str,
@@ -164,19 +164,19 @@ impl Question {
         }
     }
 
-    /// The same in another shape.
+    /// Returns the question with other options.
     pub(super) const fn shaped(mut self, shape: Shape) -> Self {
         self.shape = shape;
         self
     }
 
-    /// The same with another right answer.
+    /// Returns the question with another right answer.
     pub(super) const fn right(mut self, right: Right) -> Self {
         self.right = right;
         self
     }
 
-    /// The statement.
+    /// Returns the text of the statement.
     pub fn sql(&self) -> String {
         match self.ask {
             Ask::Keys(condition) => format!("SELECT s._1 FROM S3Object s WHERE {condition}"),
@@ -189,7 +189,7 @@ impl Question {
         }
     }
 
-    /// The request to the question's own sample.
+    /// Returns the request about the question's own sample.
     pub fn request(&self) -> SelectRequest {
         let shape = self.shape;
         let csv = CsvInput {
@@ -222,9 +222,9 @@ impl Question {
         }
     }
 
-    /// The same question to an object whose contents are not known: only conditions without
-    /// columns can be put to it, and the answer is whether one row comes. The statement looks at
-    /// no more than the first bytes where the store lets it.
+    /// Returns the request for an object of unknown content. `None` if the condition has columns, or the right answer
+    /// is neither all rows nor none. The answer is whether one row is returned. With `scan_range`, the statement
+    /// reads only the first bytes of the object.
     pub fn request_about(
         &self,
         input: &InputSerialization,
@@ -249,7 +249,7 @@ impl Question {
         })
     }
 
-    /// What an answer from the question's own sample says.
+    /// Judges an answer about the question's own sample.
     pub fn judge(&self, answer: Result<&RawAnswer, &NoAnswer>) -> Outcome {
         self.judge_text(answer, |answer| {
             let text = String::from_utf8_lossy(&answer.records);
@@ -259,7 +259,7 @@ impl Question {
         })
     }
 
-    /// What an answer to [`Question::request_about`] says.
+    /// Judges an answer to [`Question::request_about`].
     pub fn judge_about(&self, answer: Result<&RawAnswer, &NoAnswer>) -> Outcome {
         self.judge_text(answer, |answer| {
             if answer.records.is_empty() { "".to_owned() } else { ALL_KEYS.to_owned() }
@@ -274,7 +274,7 @@ impl Question {
         let answer = match (answer, self.right) {
             (Err(NoAnswer::Refused { code, message, every_statement }), right) => {
                 let evidence = format!("{code}: {message}");
-                // An error is no right answer of a store that answers nothing.
+                // An error counts as right only if the store runs other statements.
                 return if right == Right::Error && !every_statement {
                     Outcome { verdict: Verdict::Works, way: Some(0), evidence }
                 } else {

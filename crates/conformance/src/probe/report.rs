@@ -1,4 +1,4 @@
-//! What came of a probe.
+//! The results of a probe.
 
 use std::collections::BTreeSet;
 
@@ -6,21 +6,21 @@ use super::lessons::Lessons;
 use super::question::{Question, Topic};
 use sluicegate_s3select::profile::{EndpointProfile, Extension};
 
-/// What a store's answer to a question is worth.
+/// The judgment of a store's answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// It is as S3 Select says, or one of the ways that it leaves open.
+    /// The answer is as S3 Select specifies, or one of the ways that it leaves open.
     Works,
-    /// The store refuses.
+    /// The store refuses the statement.
     Refused,
-    /// The store answers, and not rightly.
+    /// The store's answer is wrong.
     Wrong,
-    /// There was no answer, or the question could not be put.
+    /// There was no answer, or the question could not be used.
     NotKnown,
 }
 
 impl Verdict {
-    /// The words for it.
+    /// Returns the verdict in words.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Works => "works",
@@ -31,61 +31,61 @@ impl Verdict {
     }
 }
 
-/// A verdict and what it rests on.
+/// A verdict and its evidence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outcome {
-    /// The verdict.
+    /// The judgment of the answer.
     pub verdict: Verdict,
-    /// Which of the right ways the store has.
+    /// The index of the way that the store follows, among those that are right.
     pub(super) way: Option<usize>,
-    /// What the store said, if that is not just the right answer.
+    /// The relevant part of the store's answer. Empty if the answer is simply right.
     pub evidence: String,
 }
 
 impl Outcome {
-    /// No answer, for a reason.
+    /// Creates an outcome without an answer, for the given reason.
     pub fn not_known(why: impl Into<String>) -> Self {
         Self { verdict: Verdict::NotKnown, way: None, evidence: why.into() }
     }
 }
 
-/// A line of the table that a probe makes.
+/// A line in the table of results.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// What it is about.
+    /// The subject of the question.
     pub topic: Topic,
-    /// The feature.
+    /// The name of the feature.
     pub feature: String,
-    /// Whether the store has it.
+    /// The judgment of the store's answer.
     pub verdict: Verdict,
-    /// What the store said.
+    /// The relevant part of the store's answer.
     pub evidence: String,
 }
 
-/// What the heads of the answers said.
+/// Facts from the heads and bodies of all answers.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Facts {
-    /// Whether every answer named the version of its object; `None` if there was no answer.
+    /// True if every answer named the version of its object; `None` if there was no answer.
     pub names_version: Option<bool>,
     /// The extensions that every answer named.
     pub extensions: BTreeSet<Extension>,
-    /// Whether every answer that had records ended with the record delimiter; `None` if none had any.
+    /// True if every answer with records ended with the record delimiter; `None` if no answer had records.
     pub ends_records: Option<bool>,
-    /// Whether a Progress event came where one was asked for.
+    /// True if a requested Progress event was received.
     pub progress_came: bool,
 }
 
-/// What came of a probe.
+/// The results of a probe.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Report {
-    /// What the store may be sent from now on.
+    /// The detected profile of the store.
     pub profile: EndpointProfile,
-    /// The table.
+    /// The table of results.
     pub findings: Vec<Finding>,
 }
 
 impl Report {
-    /// Draws the conclusions from the outcomes of questions, in the order of the questions.
+    /// Draws the conclusions from the outcomes, which must be in the order of the questions.
     pub fn new(outcomes: Vec<(Question, Outcome)>, facts: &Facts) -> Self {
         let mut lessons = Lessons::new();
         let mut findings = Vec::with_capacity(outcomes.len());
@@ -108,7 +108,7 @@ impl Report {
         lessons.profile.ends_last_record = facts.ends_records == Some(true);
         lessons.profile.many_ranges = facts.extensions.contains(&Extension::ManyRanges);
         lessons.profile.indexes = facts.extensions.contains(&Extension::Indexes);
-        // Events that did not come were not seen to be right.
+        // Progress is used only if events were received.
         lessons.profile.progress &= facts.progress_came;
         let mut profile = lessons.conclude(all_right, &facts.extensions);
         if !profile.formats.contains(&sluicegate_s3select::profile::DataFormat::Csv)
@@ -120,7 +120,7 @@ impl Report {
         Self { profile, findings }
     }
 
-    /// How many findings have a verdict.
+    /// Returns the number of findings with this verdict.
     pub fn count(&self, verdict: Verdict) -> usize {
         self.findings.iter().filter(|finding| finding.verdict == verdict).count()
     }

@@ -1,4 +1,4 @@
-//! The little objects that questions are put to.
+//! The small objects that the questions are about.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -9,36 +9,36 @@ use arrow::array::{
 };
 use parquet::arrow::ArrowWriter;
 
-/// An object that questions are put to.
+/// An object that questions are about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Sample {
     /// Three rows of text, numbers and days.
     Table,
-    /// The same, with gzip.
+    /// [`Sample::Table`], compressed with gzip.
     Gzip,
     /// The first half of a gzip object.
     HalfGzip,
-    /// [`Sample::Table`] with bzip2.
+    /// [`Sample::Table`], compressed with bzip2.
     Bzip2,
-    /// Columns with names.
+    /// Columns named by a header line.
     Named,
     /// The records of AWS's example of a ScanRange.
     Ranges,
     /// A row that begins with `#`.
     Hash,
-    /// Rows with line breaks in quotes, more than one block of them.
+    /// Rows with quoted line breaks, enough for more than one block.
     Breaks,
     /// A row with fewer fields than the others.
     Ragged,
-    /// Whole numbers whose sum no float holds.
+    /// Integers whose sum a 64-bit float cannot represent.
     Sums,
-    /// Whole numbers whose sum 64 bits do not hold.
+    /// Integers whose sum exceeds 64 bits.
     Overflow,
-    /// JSON, a value on each line.
+    /// JSON with one value per line.
     Lines,
-    /// One JSON value over several lines.
+    /// A JSON value over several lines.
     Document,
-    /// Parquet.
+    /// A Parquet file.
     Parquet,
 }
 
@@ -62,11 +62,11 @@ const DOCUMENT: &str = "\
 }
 ";
 
-/// How many rows [`Sample::Breaks`] has.
+/// The number of rows in [`Sample::Breaks`].
 const BREAKS: usize = 6_000;
 
 impl Sample {
-    /// All samples.
+    /// All samples, in the order of the enum.
     pub const ALL: [Self; 14] = [
         Self::Table,
         Self::Gzip,
@@ -84,7 +84,7 @@ impl Sample {
         Self::Parquet,
     ];
 
-    /// The name of its object.
+    /// Returns the name of the sample's object.
     pub fn file_name(self) -> &'static str {
         match self {
             Self::Table => "table.csv",
@@ -104,13 +104,13 @@ impl Sample {
         }
     }
 
-    /// Its bytes.
+    /// Returns the content of the object.
     pub fn bytes(self) -> Vec<u8> {
         match self {
             Self::Table => TABLE.into(),
             Self::Gzip => gzip(TABLE.as_bytes()),
             Self::HalfGzip => {
-                // Numbers that do not repeat, so that half the object is half the rows.
+                // The numbers do not repeat, so that half of the bytes hold about half of the rows.
                 let rows: String = (0..5_000_u64)
                     .map(|n| format!("{}\n", n * 2_654_435_761 % 4_294_967_291))
                     .collect();
@@ -136,7 +136,7 @@ impl Sample {
     }
 }
 
-/// Writing to memory does not fail.
+/// Compresses bytes with gzip. Writing to memory does not fail.
 fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
     encoder.write_all(bytes).and_then(|()| encoder.finish()).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! What parses and computes.
+//! Questions about statements that a store parses, and the values it computes.
 
 use super::question::{ALL_KEYS, Question, Shape, Topic};
 use super::samples::Sample;

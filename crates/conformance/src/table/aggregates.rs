@@ -1,4 +1,4 @@
-//! AVG, COUNT, MAX, MIN, SUM.
+//! Cases for AVG, COUNT, MAX, MIN and SUM.
 
 use super::Expected::{Error, Rows};
 use super::Input::Csv;

@@ -1,4 +1,4 @@
-//! CAST.
+//! Cases for CAST.
 
 pub(super) const CASES: &[(&str, &str, &str)] = &[
     ("CAST to INT takes a sign and digits, ours", "CAST('5' AS INT)", "{\"v\":5}\n"),

@@ -1,4 +1,4 @@
-//! CSV objects.
+//! Cases for CSV objects.
 
 use super::Expected::{Error, Rows};
 use super::Input::{Csv, CsvIgnore, CsvUse};

@@ -1,6 +1,6 @@
-//! The examples of the service's own SQL reference, as they stand there, but for misprints: text in
-//! double quotes, which by its own rules is a name, is in single quotes here; and an example that
-//! contradicts the text beside it is a rule of ours.
+//! The examples of the service's own SQL reference, without its misprints. Text in double quotes is in single quotes
+//! here, because by the reference's own rules double quotes enclose names. An example that contradicts the text
+//! beside it is a rule of ours.
 
 use super::Expected::{Error, Rows};
 use super::Input::{Csv, CsvIgnore, CsvUse, Document, Lines};
@@ -21,7 +21,7 @@ const TO_STRING: &str = "documented: TO_STRING follows its pattern";
 const TO_TIMESTAMP: &str = "documented: TO_TIMESTAMP is the inverse of TO_STRING";
 const MISPRINT: &str = "where an example contradicts the text beside it, the text holds, ours";
 
-/// Values of expressions.
+/// Expressions and their values.
 pub(super) const VALUES: &[(&str, &str, &str)] = &[
     (COALESCE, "COALESCE(1)", "{\"v\":1}\n"),
     (COALESCE, "COALESCE(null)", "{\"v\":null}\n"),
@@ -84,7 +84,7 @@ pub(super) const VALUES: &[(&str, &str, &str)] = &[
     (DIFF, "DATE_DIFF(month, `2010T`, `2011T`)", "{\"v\":12}\n"),
     (DIFF, "DATE_DIFF(month, `2011T`, `2010T`)", "{\"v\":-12}\n"),
     (DIFF, "DATE_DIFF(day, `2010-01-01T23:00`, `2010-01-02T01:00`)", "{\"v\":0}\n"),
-    // The reference prints `year` and the answer 4.
+    // The reference has `year` here, and the answer 4.
     (MISPRINT, "DATE_DIFF(year, `2010T`, `2010-05T`)", "{\"v\":0}\n"),
     (MISPRINT, "DATE_DIFF(month, `2010T`, `2010-05T`)", "{\"v\":4}\n"),
     (EXTRACT, "EXTRACT(YEAR FROM `2010-01-01T`)", "{\"v\":2010}\n"),
@@ -149,7 +149,7 @@ const SUSAN: &str = "{\"name\": \"Susan Smith\",\n\"org\": \"engineering\",\n\"p
     {\"project_name\":\"project1\", \"completed\":false},\n     \
     {\"project_name\":\"project2\", \"completed\":true}\n    ]\n}\n";
 
-/// Whole statements.
+/// Whole statements with their objects.
 pub(super) const CASES: &[Case] = &[
     ask(
         CASE_EXAMPLES,
@@ -224,7 +224,7 @@ pub(super) const CASES: &[Case] = &[
         Rows("{\"project_name\":\"project1\"}\n"),
     ),
     ask(LETTER_CASE, "SELECT s.name from S3Object s", CsvUse, "NAME\nAnn\n", Rows("Ann\n")),
-    // The text calls the code MissingHeaderName, the table of codes has MissingHeaders.
+    // The reference's text calls the code MissingHeaderName; its table of codes lists MissingHeaders.
     ask(
         LETTER_CASE,
         "SELECT s.\"name\" from S3Object s",
@@ -267,7 +267,7 @@ pub(super) const CASES: &[Case] = &[
         "{\"NAME\":\"Ann\",\"name\":\"Bob\"}\n",
         Rows("{\"NAME\":\"Ann\"}\n"),
     ),
-    // The text promises an error here too, but elsewhere that a missing attribute is MISSING.
+    // The reference promises an error here, too, but states elsewhere that a missing attribute is MISSING.
     ask_json(
         "an attribute that a JSON row lacks is MISSING, quoted or not, ours",
         "SELECT s.\"name\" from S3Object s",

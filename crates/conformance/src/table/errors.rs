@@ -1,8 +1,8 @@
-//! What is refused.
+//! Statements that are refused.
 
 use sluicegate_s3select::error::SelectErrorCode::{self, *};
 
-/// Statements over a CSV object without a header.
+/// Statements about a CSV object without a header, and their error codes.
 pub(super) const STATEMENTS: &[(&str, SelectErrorCode)] = &[
     ("", ParseExpectedKeyword),
     ("SELECT", ParseEmptySelect),
@@ -78,7 +78,7 @@ pub(super) const STATEMENTS: &[(&str, SelectErrorCode)] = &[
     ),
 ];
 
-/// A rule, an expression over the row of the table, and the code.
+/// Rules with an expression over the row of the table, and its error code.
 pub(super) const VALUES: &[(&str, &str, SelectErrorCode)] = &[
     ("a value that does not convert fails its CAST", "CAST('x' AS INT)", CastFailed),
     ("a value that does not convert fails its CAST", "CAST('' AS INT)", CastFailed),

@@ -1,4 +1,4 @@
-//! Operators.
+//! Cases for operators.
 
 pub(super) const CASES: &[(&str, &str, &str)] = &[
     ("AND, OR and NOT are three-valued, ours", "TRUE AND NULL", "{\"v\":null}\n"),

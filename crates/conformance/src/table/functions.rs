@@ -1,4 +1,4 @@
-//! Functions of text and of NULL.
+//! Cases for functions of text and of NULL.
 
 pub(super) const CASES: &[(&str, &str, &str)] = &[
     (

@@ -1,4 +1,4 @@
-//! JSON objects.
+//! Cases for JSON objects.
 
 use super::Expected::{Error, Rows};
 use super::Input::{Document, Lines};

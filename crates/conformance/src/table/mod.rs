@@ -1,13 +1,14 @@
-//! What S3 Select answers, as a table: a statement, an object and options give rows or an error.
+//! The documented behaviour of S3 Select as a table: a statement, an object and options give rows or an error.
 //!
-//! Every case names the rule it checks. The table is plain data, so that any store can be asked:
-//! [`Run`] does that. It sends each [`Case::request`] for an object of [`Case::bytes`] and compares
-//! with [`Case::expected`].
+//! Every case names the rule it checks. The table is plain data, so it can be used with any store. [`Run`] sends each
+//! [`Case::request`] for an object of [`Case::bytes`] and compares the answer with [`Case::expected`].
 //!
-//! A rule that begins with *documented* is an example of the service's SQL reference, answer and
-//! all. A rule that ends in *ours* is one that the reference leaves open, or on which it contradicts
-//! itself; one that ends in *extension* is what our own evaluator promises beyond the service, and
-//! one that ends in *deviation* is where our evaluator does not follow the reference on purpose.
+//! The mark in a rule states its source:
+//!
+//! - A rule that begins with *documented* is an example of the service's SQL reference, with the documented answer.
+//! - A rule that ends in *ours* is one that the reference leaves open, or on which it contradicts itself.
+//! - A rule that ends in *extension* is a guarantee of our evaluator beyond the service.
+//! - A rule that ends in *deviation* is one on which our evaluator deliberately differs from the reference.
 
 mod aggregates;
 mod casts;
@@ -31,24 +32,24 @@ use sluicegate_s3select::request::{
     OutputSerialization, ScanRange, SelectRequest,
 };
 
-/// One question and its answer.
+/// A statement about an object, with the expected answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Case {
-    /// The rule that it checks.
+    /// The rule that the case checks.
     pub rule: &'static str,
-    /// The statement.
+    /// The statement or the expression in it.
     question: Question,
-    /// The object's content.
+    /// The content of the object.
     pub object: &'static str,
-    /// How the content is stored.
+    /// The encoding in which the content is stored.
     pub storage: Storage,
-    /// How the object is to be read.
+    /// The format with which the object is read.
     pub input: Input,
-    /// Whether the answer is JSON; otherwise it is CSV. Both use the service's defaults.
+    /// True if the answer is JSON; otherwise it is CSV. Both use the service's defaults.
     pub json_answer: bool,
     /// The part of the object to scan.
     pub scan_range: Option<ScanRange>,
-    /// The answer.
+    /// The expected answer.
     pub expected: Expected,
 }
 
@@ -59,10 +60,10 @@ enum Question {
     Expression(&'static str),
 }
 
-/// A CSV object of one row. There is no `_6`.
+/// A CSV object of one row with five fields. The sixth, `_6`, is missing.
 const ROW: &str = "5,abc,,-1.50,1995-06-17\n";
 
-/// How an object is to be read; all other options are the service's defaults.
+/// The input format of a request. All other options are the service's defaults.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Input {
     /// CSV without a header.
@@ -75,16 +76,16 @@ pub enum Input {
     Lines,
     /// JSON values that may span lines.
     Document,
-    /// Parquet.
+    /// A Parquet object.
     Parquet,
 }
 
-/// How an object is stored. The requests for all variants with gzip in their name ask for GZIP.
+/// The encoding of a stored object. Requests for the variants with gzip in their name specify GZIP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Storage {
-    /// As is.
+    /// The content without encoding.
     Plain,
-    /// One gzip member.
+    /// The content in one gzip member.
     Gzip,
     /// Two gzip members, each with all of the content.
     GzipMembers,
@@ -94,25 +95,25 @@ pub enum Storage {
     GzipTruncated,
     /// One gzip member without its last four bytes, which hold its length.
     GzipWithoutTrailer,
-    /// As is, although the request says GZIP.
+    /// The content without encoding, although the request specifies GZIP.
     NotGzip,
     /// The table's Parquet object instead of the content.
     Parquet,
-    /// The same without its second half.
+    /// The table's Parquet object without its second half.
     ParquetTruncated,
 }
 
-/// The answer to a [`Case`].
+/// The expected answer to a [`Case`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expected {
-    /// All the bytes of the rows.
+    /// The bytes of all rows.
     Rows(&'static str),
-    /// An error, before the answer or in it.
+    /// An error, either before the answer or within it.
     Error(SelectErrorCode),
 }
 
 impl Case {
-    /// All cases.
+    /// Returns all cases of the table.
     pub fn all() -> impl Iterator<Item = Self> {
         let values = documented::VALUES
             .iter()
@@ -134,7 +135,7 @@ impl Case {
         values.chain(failures).chain(statements).chain(whole)
     }
 
-    /// The statement.
+    /// Returns the text of the statement.
     #[must_use]
     pub fn statement(&self) -> String {
         match self.question {
@@ -143,7 +144,7 @@ impl Case {
         }
     }
 
-    /// The object's bytes.
+    /// Returns the bytes of the stored object.
     #[must_use]
     pub fn bytes(&self) -> Vec<u8> {
         let plain = self.object.as_bytes();
@@ -169,7 +170,7 @@ impl Case {
         packed
     }
 
-    /// The request that asks for it.
+    /// Returns the request of the case.
     #[must_use]
     pub fn request(&self) -> SelectRequest {
         let csv = |header| InputFormat::Csv(CsvInput { header, ..CsvInput::default() });
@@ -201,7 +202,7 @@ impl Case {
     }
 }
 
-/// A gzip member that stores at most 64 KiB uncompressed (RFC 1952, and RFC 1951, 3.2.4).
+/// Returns a gzip member that stores at most 64 KiB uncompressed (RFC 1952, and RFC 1951, 3.2.4).
 fn gzip(plain: &[u8]) -> Vec<u8> {
     let length = plain.len() as u16;
     let mut packed = b"\x1f\x8b\x08\0\0\0\0\0\0\xff\x01".to_vec();
@@ -213,7 +214,7 @@ fn gzip(plain: &[u8]) -> Vec<u8> {
     packed
 }
 
-/// A case with a CSV answer.
+/// Creates a case with a CSV answer.
 const fn ask(
     rule: &'static str,
     statement: &'static str,
@@ -226,7 +227,7 @@ const fn ask(
     Case { rule, question, object, storage, input, json_answer: false, scan_range: None, expected }
 }
 
-/// A case with a JSON answer.
+/// Creates a case with a JSON answer.
 const fn ask_json(
     rule: &'static str,
     statement: &'static str,
@@ -237,8 +238,8 @@ const fn ask_json(
     Case { json_answer: true, ..ask(rule, statement, input, object, expected) }
 }
 
-/// A case for the value of an expression, answered as the JSON field `v`, so that NULL, MISSING
-/// and the empty text differ.
+/// Creates a case for the value of an expression. The answer is the JSON field `v`, so that NULL, MISSING and the
+/// empty text differ.
 const fn expect(rule: &'static str, expression: &'static str, expected: Expected) -> Case {
     let question = Question::Expression(expression);
     Case { question, json_answer: true, ..ask(rule, "", Input::Csv, ROW, expected) }

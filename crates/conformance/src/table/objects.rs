@@ -1,4 +1,4 @@
-//! Compressed objects, and parts of objects.
+//! Cases for compressed objects, and for parts of objects.
 
 use super::Expected::{Error, Rows};
 use super::Input::{Csv, CsvUse, Document, Lines};
@@ -16,7 +16,7 @@ const TRUNCATED: &str =
     "an object that ends within its compression is an error, not an answer, ours";
 const RANGES: &str = "a record belongs to the scan range that its first byte is in";
 
-/// The service's own example.
+/// The object of the service's own example.
 const LETTERS: &str = "A,B\nC,D\nD,E\nE,F\nG,H\nI,J\n";
 const LINES: &str = "{\"a\":1}\n{\"a\":2}\n{\"a\":3}\n";
 
@@ -44,7 +44,7 @@ pub(super) const CASES: &[Case] = &[
     in_range(ScanRange::Suffix { length: 5 }, Csv, LETTERS, Rows("I,J\n")),
 ];
 
-/// A question about the letters.
+/// Creates a case about the letters.
 const fn stored(
     storage: Storage,
     rule: &'static str,

@@ -1,4 +1,4 @@
-//! Parquet objects.
+//! Cases for Parquet objects.
 
 use std::sync::Arc;
 
@@ -127,7 +127,7 @@ pub(super) const CASES: &[Case] = &[
 
 const COUNT: &str = "SELECT COUNT(*) FROM S3Object";
 
-/// A case about [`object`].
+/// Creates a case about [`object`].
 const fn of(rule: &'static str, statement: &'static str, expected: Expected) -> Case {
     let case = ask(rule, statement, Input::Parquet, "not Parquet", expected);
     Case { storage: Storage::Parquet, ..case }
@@ -142,7 +142,7 @@ const fn ranged(start: u64, last: u64, expected: Expected) -> Case {
     Case { scan_range: Some(ScanRange::Bounded { start, last }), ..of(RANGES, COUNT, expected) }
 }
 
-/// Three rows in one row group, which begins behind the four bytes of the file's mark.
+/// Returns three rows in one row group, which begins after the file's four magic bytes.
 pub(super) fn object() -> Result<Vec<u8>> {
     let price = Decimal128Array::from(vec![150, -1250, 7]).with_precision_and_scale(15, 2)?;
     // 1995-06-17T10:00:00.25Z, 1970-01-01T00:00:00Z

@@ -1,4 +1,4 @@
-//! Asks a store the cases of the table.
+//! Execution of the table's cases against a store.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use sluicegate_s3select::SelectRequest;
 use super::{Case, Expected};
 use crate::answer::{NoAnswer, RawAnswer};
 
-/// The cases of the table and the objects that they are about.
+/// The cases of the table and their objects.
 #[derive(Debug, Clone)]
 pub struct Run {
     cases: Vec<(Case, usize)>,
@@ -15,44 +15,44 @@ pub struct Run {
     prefix: String,
 }
 
-/// A case and a store's answer.
+/// A case and a store's answer to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outcome {
-    /// The case.
+    /// The case of the table.
     pub case: Case,
-    /// The store's answer.
+    /// The answer of the store.
     pub answer: Answer,
 }
 
-/// A store's answer.
+/// The answer of a store to a case.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
-    /// All the bytes of the rows.
+    /// The bytes of all rows.
     Rows(Vec<u8>),
-    /// An error, before the answer or in it.
+    /// An error, either before the answer or within it.
     Error {
         /// The store's code; `BadAnswer` for an answer that cannot be used.
         code: String,
-        /// The store's explanation.
+        /// The message of the store.
         message: String,
     },
 }
 
-/// How an answer compares with the expected one.
+/// The comparison of an answer with the expected one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// It is the expected one.
+    /// The answer is the expected one.
     Agrees,
-    /// An error, as expected, with another code.
+    /// The answer is an error, as expected, but with another code.
     OtherCode,
-    /// An error instead of rows.
+    /// The answer is an error instead of rows.
     Refused,
-    /// Other rows, or rows instead of an error.
+    /// The answer has other rows, or rows instead of an error.
     Wrong,
 }
 
 impl Verdict {
-    /// The verdict in words.
+    /// Returns the verdict in words.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -65,7 +65,7 @@ impl Verdict {
 }
 
 impl Outcome {
-    /// How the answer compares with the expected one.
+    /// Compares the answer with the expected one.
     #[must_use]
     pub fn verdict(&self) -> Verdict {
         match (&self.answer, self.case.expected) {
@@ -101,13 +101,13 @@ impl Run {
         Self { cases, objects, prefix: prefix.into() }
     }
 
-    /// The number of cases.
+    /// Returns the number of cases.
     #[must_use]
     pub fn questions(&self) -> usize {
         self.cases.len()
     }
 
-    /// The objects that the bucket must contain: key and content.
+    /// Returns the objects that the bucket must contain, with their keys.
     pub fn objects(&self) -> impl Iterator<Item = (String, &[u8])> {
         self.objects.iter().enumerate().map(|(place, bytes)| (self.key(place), bytes.as_slice()))
     }
@@ -116,11 +116,12 @@ impl Run {
         format!("{}{place}", self.prefix)
     }
 
-    /// Asks all cases in order; `ask` sends a request for the object of a key.
+    /// Runs all cases in order. `ask` sends a request for the object of a key.
     ///
     /// # Errors
-    /// The error of `ask`, which stands for a store that cannot answer at all: it cannot be reached,
-    /// refuses access, or lacks the objects.
+    ///
+    /// Returns the error of `ask` if the store cannot answer at all, because it cannot be reached, refuses access, or
+    /// lacks the objects.
     pub async fn ask<E>(
         &self,
         mut ask: impl AsyncFnMut(&str, &SelectRequest) -> Result<Result<RawAnswer, NoAnswer>, E>,

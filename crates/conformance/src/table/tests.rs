@@ -48,7 +48,7 @@ fn every_error_of_statements_has_a_case() {
         })
         .collect();
     for code in SelectErrorCode::ALL {
-        // Its statement would have to be longer than 256 KiB; the parser's tests have it.
+        // A case would need a statement longer than 256 KiB; the tests of the parser have one.
         let known = expected.contains(code) || *code == SelectErrorCode::ExpressionTooLong;
         assert!(known || !matches!(code.origin(), Origin::Statement | Origin::Both), "{code}");
     }

@@ -1,4 +1,4 @@
-//! Timestamps and their functions.
+//! Cases for timestamps and their functions.
 
 pub(super) const CASES: &[(&str, &str, &str)] = &[
     ("a timestamp keeps its precision and offset", "`2010-01-01T`", "{\"v\":\"2010-01-01\"}\n"),

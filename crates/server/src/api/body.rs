@@ -1,4 +1,4 @@
-//! Bodies of answers: pieces of a file as a stream.
+//! The bodies of answers, as streams of pieces of a file.
 
 use std::collections::VecDeque;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
@@ -15,14 +15,15 @@ use crate::faults::{FLUSH, Fault};
 use crate::integrity::{Check, Integrity};
 use crate::store::{Crc64, Object};
 
-/// Bytes of a file that are read, and sent, at a time: the most, for clients that read quickly.
+/// The largest chunk of a file, in bytes. Clients that read quickly get such chunks.
 const CHUNK: u64 = 512 * 1024;
-/// The same for all others, and in the beginning: a few of them are in memory as long as a client takes.
+/// The size of the first chunk, and of every chunk for slower clients, in bytes. A few chunks stay in memory until
+/// the client has read them.
 const SMALL_CHUNK: u64 = 64 * 1024;
-/// A client that reads a chunk in this time reads quickly.
+/// The time within which a quick client reads a chunk.
 const QUICK: Duration = Duration::from_millis(100);
 
-/// A part of a body: some text, or a range of an object.
+/// A part of a body: some text, or a range of the object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Piece {
     Text(Bytes),
@@ -37,7 +38,7 @@ impl Piece {
         }
     }
 
-    /// The first bytes, and the rest.
+    /// Splits the piece after this many bytes.
     fn split(self, at: u64) -> (Self, Self) {
         match self {
             Self::Text(text) => {
@@ -58,7 +59,7 @@ impl From<String> for Piece {
     }
 }
 
-/// Takes so many bytes off the front, or all there are.
+/// Removes this many bytes from the front, or all if there are fewer.
 fn take(pieces: &mut VecDeque<Piece>, mut bytes: u64) -> VecDeque<Piece> {
     let mut taken = VecDeque::new();
     while let Some(piece) = pieces.pop_front() {
@@ -75,9 +76,9 @@ fn take(pieces: &mut VecDeque<Piece>, mut bytes: u64) -> VecDeque<Piece> {
     taken
 }
 
-/// A body about an object as a stream; the next chunk is read while one is sent. Of a whole object the
-/// last chunk is sent only if the bytes are those that were stored; no more of a part is sent once the object is
-/// found to be damaged.
+/// Returns a body with pieces of an object as a stream. The next chunk is read while one is sent. For a whole object,
+/// the last chunk is sent only if the checksum matches. For parts, the stream ends with an error as soon as the
+/// object is found to be damaged.
 pub(super) fn read(
     object: Object,
     pieces: impl IntoIterator<Item = Piece>,
@@ -127,7 +128,7 @@ pub(super) fn read(
     }
 }
 
-/// The same with a bit of a byte flipped.
+/// Flips one bit of the byte at an offset.
 fn flipped(
     chunks: impl Stream<Item = io::Result<Bytes>>,
     at: u64,
@@ -147,20 +148,20 @@ fn flipped(
     })
 }
 
-/// A body that is being sent.
+/// The state of a body that is being sent.
 struct Reading {
-    /// The next chunk, and what is behind it.
+    /// The task that reads the next chunk, and returns the reader of the rest.
     ahead: Option<JoinHandle<io::Result<(Bytes, Reader)>>>,
-    /// Bytes of the last chunk that was begun.
+    /// The size of the last chunk that was begun, in bytes.
     chunk: u64,
-    /// When the client wanted the last chunk.
+    /// The time at which the client requested the last chunk.
     asked: Instant,
-    /// The last chunk, whose memory is used again once it is sent.
+    /// The last chunk, whose memory is reused once it is sent.
     sent: Option<Bytes>,
 }
 
 impl Reading {
-    /// Begins to read another chunk, now that the client wanted this one.
+    /// Starts to read the next chunk, when the client has requested this one.
     fn go_on(&mut self, reader: Reader, chunk: &Bytes) {
         let is_quick = self.asked.elapsed() < QUICK;
         self.asked = Instant::now();
@@ -170,20 +171,20 @@ impl Reading {
     }
 }
 
-/// What of an object is still to be read.
+/// The rest of a body that is still to be read.
 struct Reader {
     object: Object,
     left: VecDeque<Piece>,
-    /// Of what was read, if all of the object is.
+    /// The checksum of the bytes so far, if the whole object is read.
     checked: Option<Crc64>,
     integrity: Arc<Integrity>,
-    /// What is found out meanwhile.
+    /// A check that runs at the same time.
     check: Check,
 }
 
 impl Reader {
-    /// Begins to read the next chunk, if there is any, into the memory of one that was sent if that is as
-    /// large and nobody else has it.
+    /// Starts to read the next chunk, if there is one. It reuses the memory of a chunk that was sent, if the size
+    /// fits and nothing else refers to it.
     fn next(
         mut self,
         bytes: u64,
@@ -199,7 +200,7 @@ impl Reader {
     fn read(&mut self, pieces: VecDeque<Piece>, sent: Option<Bytes>) -> io::Result<BytesMut> {
         let wanted = pieces.iter().map(Piece::length).sum::<u64>();
         let wanted = usize::try_from(wanted).map_err(io::Error::other)?;
-        // Memory that is new is cleared, and the system gives it page by page. A chunk for a slow client does not keep
+        // New memory must be cleared, and the system maps it page by page. A chunk for a slow client does not reuse
         // the memory of a large one.
         let fits = |sent: &Bytes| (wanted..=2 * wanted).contains(&sent.len());
         let sent = sent.filter(fits).and_then(|sent| sent.try_into_mut().ok());

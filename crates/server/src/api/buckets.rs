@@ -7,7 +7,7 @@ use crate::counters::Operation;
 
 use super::Api;
 
-/// The region that all buckets are in. Requests may be signed for any.
+/// The region of all buckets. Requests may be signed for any region.
 const REGION: &str = "us-east-1";
 
 impl Api {
@@ -82,7 +82,7 @@ impl Api {
         let bucket = request.input.bucket;
         self.begin(Operation::GetBucketLocation, &bucket, "").await?;
         self.blocking(move |store| store.bucket(&bucket)).await?;
-        // S3 answers an empty location for us-east-1.
+        // Like S3, the location of us-east-1 is empty.
         Ok(GetBucketLocationOutput::default())
     }
 
@@ -97,7 +97,7 @@ impl Api {
     }
 }
 
-/// Everything belongs to one owner.
+/// Returns the owner of all buckets and objects.
 pub(super) fn owner() -> Owner {
     Owner { display_name: Some("sluice".to_owned()), id: Some("sluice".to_owned()) }
 }

@@ -1,4 +1,4 @@
-//! What clients ask about the configuration of buckets. None has one, and the answers are S3's for that.
+//! Requests about the configuration of buckets. No bucket has one, and the answers are those of S3 for that case.
 
 use http::StatusCode;
 use s3s::dto::*;
@@ -9,14 +9,14 @@ use crate::counters::Operation;
 use super::buckets::owner;
 use super::{Api, check_version};
 
-/// The error for something that a bucket does not have.
+/// Returns the error for a configuration that a bucket does not have.
 fn has_none(code: S3ErrorCode, message: &'static str) -> S3Error {
     let mut error = S3Error::with_message(code, message);
     error.set_status_code(StatusCode::NOT_FOUND);
     error
 }
 
-/// Operations that ask for what no bucket has.
+/// Defines operations that read a missing configuration and return an error.
 macro_rules! without {
     ($($method:ident($input:ty) -> $output:ty: $operation:ident, $code:ident, $message:literal;)*) => {
         impl Api {
@@ -34,7 +34,7 @@ macro_rules! without {
 without! {
     get_bucket_cors(GetBucketCorsInput) -> GetBucketCorsOutput:
         GetBucketCors, NoSuchCORSConfiguration, "The CORS configuration does not exist";
-    // AWS encrypts every bucket since 2023; here bytes are stored as they come.
+    // AWS encrypts every bucket since 2023; this server stores bytes as they come.
     get_bucket_encryption(GetBucketEncryptionInput) -> GetBucketEncryptionOutput:
         GetBucketEncryption, ServerSideEncryptionConfigurationNotFoundError,
         "The server side encryption configuration was not found";
@@ -65,7 +65,7 @@ without! {
         "The public access block configuration was not found";
 }
 
-/// Operations whose answer is empty for a bucket that has none.
+/// Defines operations whose answer is empty for a missing configuration.
 macro_rules! empty {
     ($($method:ident($input:ty) -> $output:ident: $operation:ident;)*) => {
         impl Api {
@@ -88,7 +88,7 @@ empty! {
 }
 
 impl Api {
-    /// Counts a request about a bucket, and refuses it if there is no such bucket.
+    /// Counts a request about a bucket, and refuses it if the bucket does not exist.
     async fn look_at(&self, operation: Operation, bucket: String) -> S3Result<()> {
         self.begin(operation, &bucket, "").await?;
         self.blocking(move |store| store.bucket(&bucket)).await.map(drop)
@@ -124,7 +124,7 @@ impl Api {
     }
 }
 
-/// The owner may do everything, and nobody else anything.
+/// Returns the grants of all buckets and objects: the owner has full control, and others have no access.
 fn grants() -> Grants {
     let Owner { display_name, id } = owner();
     let type_ = Type::from_static(Type::CANONICAL_USER);

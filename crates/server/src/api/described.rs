@@ -1,4 +1,4 @@
-//! What clients ask about objects beside their bytes: attributes and tags.
+//! Requests about the attributes and tags of objects.
 
 use s3s::dto::{
     Checksum, GetObjectAttributesInput, GetObjectAttributesOutput, GetObjectAttributesParts,
@@ -12,7 +12,7 @@ use super::fields::with_checksums;
 use super::reads::{all_checksums, checksum_type};
 use super::{Api, check_customer_key, check_version, etag};
 
-/// What can be asked for.
+/// The attributes that can be requested.
 const ATTRIBUTES: [&str; 5] = [
     ObjectAttributes::ETAG,
     ObjectAttributes::CHECKSUM,
@@ -22,8 +22,8 @@ const ATTRIBUTES: [&str; 5] = [
 ];
 
 impl Api {
-    /// Size, checksums and the number of parts, as far as they are asked for. Parts are not listed one by one,
-    /// as S3 does for objects without checksums of them.
+    /// Returns the requested ones of size, checksums and number of parts. Parts are not listed one by one; S3 does
+    /// not do so either for objects without checksums of parts.
     pub(super) async fn get_object_attributes(
         &self,
         request: S3Request<GetObjectAttributesInput>,
@@ -36,7 +36,7 @@ impl Api {
         if asked.is_empty() {
             return Err(s3_error!(InvalidArgument, "x-amz-object-attributes names none"));
         }
-        // Clients send a header for each, or one with commas between, which some quote.
+        // Clients send one header for each, or a list with commas, which some of them quote.
         let names = asked.iter().flat_map(|it| it.as_str().trim_matches('"').split(','));
         let names: Vec<&str> = names.map(str::trim).collect();
         if let Some(unknown) = names.iter().find(|name| !ATTRIBUTES.contains(name)) {
@@ -65,7 +65,7 @@ impl Api {
         })
     }
 
-    /// No object here has tags.
+    /// Returns an empty list, because objects have no tags here.
     pub(super) async fn get_object_tagging(
         &self,
         request: S3Request<GetObjectTaggingInput>,

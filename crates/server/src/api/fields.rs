@@ -1,7 +1,7 @@
-//! The fields that many requests and answers of S3 share by name. `s3s` gives every request and
-//! answer a struct of its own, so what reads and fills them is a macro.
+//! The fields that many requests and answers of S3 share by name. `s3s` gives every request and answer a struct of
+//! its own, so macros read and fill them.
 
-/// The checksums that a request states.
+/// Reads the checksums in a request.
 macro_rules! stated_checksums {
     ($request:expr) => {
         $crate::store::Checksums {
@@ -15,7 +15,7 @@ macro_rules! stated_checksums {
     };
 }
 
-/// The body of a request with its declared length and checksums; `$wanted` is checked as well.
+/// Reads the body of a request with its declared length and checksums. The algorithm `$wanted` is computed as well.
 macro_rules! incoming {
     ($request:ident, $input:ident, $wanted:expr, $fault:expr) => {
         $crate::api::receive::Incoming {
@@ -34,7 +34,7 @@ macro_rules! incoming {
     };
 }
 
-/// The headers and the metadata that a request gives an object.
+/// Reads the headers and the metadata that a request gives an object.
 macro_rules! given_meta {
     ($input:ident) => {
         $crate::store::Meta {
@@ -50,7 +50,7 @@ macro_rules! given_meta {
     };
 }
 
-/// The conditions of a read.
+/// Reads the conditions of a read.
 macro_rules! conditions {
     ($input:ident) => {
         $crate::store::Conditions {
@@ -62,7 +62,7 @@ macro_rules! conditions {
     };
 }
 
-/// The conditions on the source of a copy.
+/// Reads the conditions on the source of a copy.
 macro_rules! source_conditions {
     ($input:ident) => {
         $crate::store::Conditions {
@@ -74,7 +74,7 @@ macro_rules! source_conditions {
     };
 }
 
-/// An answer with checksums, and the fields that are written out.
+/// Fills an answer with checksums and the fields given.
 macro_rules! with_checksums {
     ($checksums:expr, $answer:ident { $($fields:tt)* }) => {{
         let checksums = $checksums;
@@ -89,7 +89,7 @@ macro_rules! with_checksums {
     }};
 }
 
-/// The answer to a read of a slice of an object, and the fields that are written out.
+/// Fills the answer to a read of a slice of an object, with the fields given.
 macro_rules! described {
     ($head:ident, $slice:ident, $length:ident, $input:ident, $answer:ident { $($field:ident: $value:expr),* }) => {{
         let meta = $head.meta;

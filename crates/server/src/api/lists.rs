@@ -1,4 +1,4 @@
-//! Listings of objects.
+//! The operations that list objects.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -12,10 +12,10 @@ use crate::store::{Entry, Page, PageRequest};
 use super::buckets::owner;
 use super::{Api, etag};
 
-/// S3's limit on what one page holds.
+/// S3's limit on the entries of one page.
 const MAX_KEYS: i32 = 1000;
 
-/// How names are written into an answer: XML cannot hold every character a key can.
+/// The encoding of names in an answer. Keys may contain characters that XML cannot represent.
 pub(super) struct Encoding(bool);
 
 impl Encoding {
@@ -34,7 +34,7 @@ impl Encoding {
     }
 }
 
-/// The size of a page.
+/// Returns the size of a page, in entries.
 pub(super) fn page_size(asked: Option<i32>) -> S3Result<i32> {
     match asked {
         None => Ok(MAX_KEYS),
@@ -62,7 +62,7 @@ pub(super) fn common_prefixes(prefixes: Vec<String>, encoding: &Encoding) -> Vec
         .collect()
 }
 
-/// What an answer says of the delimiter that was asked for. An empty one is none.
+/// Returns the delimiter for the answer. An empty one is left out.
 pub(super) fn delimiter(asked: Option<String>, encoding: &Encoding) -> Option<String> {
     asked.filter(|asked| !asked.is_empty()).map(|asked| encoding.encode(asked))
 }
@@ -156,7 +156,7 @@ impl Api {
         })
     }
 
-    /// Every object has one version, called `null`, as in a bucket that never had versions.
+    /// Lists one version of every object, called `null`, as for a bucket that never had versions.
     pub(super) async fn list_object_versions(
         &self,
         request: S3Request<ListObjectVersionsInput>,

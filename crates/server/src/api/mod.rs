@@ -1,5 +1,5 @@
-//! S3's operations over the store. `s3s` speaks HTTP, XML and SigV4; the methods here turn its
-//! types into the store's and back, off the async threads.
+//! The operations of S3 over the store. `s3s` implements HTTP, XML and SigV4. The methods here convert its types to
+//! those of the store and back, and run the store's work outside the async threads.
 
 mod body;
 mod buckets;
@@ -27,13 +27,13 @@ use crate::integrity::Integrity;
 use crate::limits::Limits;
 use crate::store::{Meta, Store, WriteConditions};
 
-/// Tells the connection's handler, by way of an error's headers, to cut the connection.
+/// A header of an error that makes the connection's handler cut the connection.
 pub(crate) const CUT: HeaderName = HeaderName::from_static("x-sluice-cut");
 
-/// Says that the body of an answer is in parts, of ranges of an object.
+/// A mark for an answer whose body is in parts, each with a range of the object.
 #[derive(Debug, Clone)]
 pub(crate) struct InParts {
-    /// The type that the answer has.
+    /// The content type of the answer.
     pub(crate) content_type: String,
 }
 
@@ -44,9 +44,9 @@ pub(crate) struct Api {
     pub(crate) counters: Arc<Counters>,
     pub(crate) faults: Arc<Faults>,
     pub(crate) limits: Limits,
-    /// What is known of objects being what was stored.
+    /// The results of comparing objects with their checksums.
     pub(crate) integrity: Arc<Integrity>,
-    /// The uploads that may begin.
+    /// The permits for uploads.
     pub(crate) uploads: Arc<Semaphore>,
 }
 
@@ -86,7 +86,7 @@ impl Api {
         Ok(remaining)
     }
 
-    /// Runs store work where it may block.
+    /// Runs work of the store on a thread that may block.
     pub(crate) async fn blocking<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Store) -> S3Result<T> + Send + 'static,
@@ -99,14 +99,14 @@ impl Api {
     }
 }
 
-/// An error that ends in a cut connection.
+/// Returns an error that cuts the connection.
 fn cut() -> S3Error {
     let mut error = S3Error::new(S3ErrorCode::InternalError);
     error.set_headers(HeaderMap::from_iter([(CUT, HeaderValue::from_static("1"))]));
     error
 }
 
-/// Objects here are never versioned; their only version is called `null`.
+/// Refuses versions other than `null`, because objects are not versioned here.
 fn check_version(version: Option<&str>) -> S3Result<()> {
     match version {
         None | Some("null") => Ok(()),
@@ -114,7 +114,7 @@ fn check_version(version: Option<&str>) -> S3Result<()> {
     }
 }
 
-/// Requests with the customer's own encryption keys are refused: bytes are stored as they come.
+/// Refuses requests with the customer's own encryption keys, because bytes are stored as they come.
 fn check_customer_key(algorithm: Option<&String>) -> S3Result<()> {
     match algorithm {
         None => Ok(()),

@@ -1,4 +1,4 @@
-//! `GetObject` and `HeadObject`.
+//! The operations `GetObject` and `HeadObject`.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -23,27 +23,27 @@ use super::fields::{conditions, described, with_checksums};
 use super::{Api, InParts, check_customer_key, check_version, etag};
 
 const DEFAULT_CONTENT_TYPE: &str = "binary/octet-stream";
-/// The most bytes of an object whose checksum is computed for one answer.
+/// The size up to which an object's checksum is computed for an answer, in bytes.
 const SMALL: u64 = 1 << 20;
-/// Characters of what separates the parts of an answer: too many to be guessed.
+/// The number of characters of the boundary between parts, large enough that it cannot be guessed.
 const BOUNDARY: usize = 32;
 
 fn content_type_of(meta: &Meta) -> &str {
     meta.content_type.as_deref().unwrap_or(DEFAULT_CONTENT_TYPE)
 }
 
-/// What a Range header asks for.
+/// The ranges in a Range header.
 enum Asking {
     One(dto::Range),
     Several(Asked),
 }
 
-/// What of an object a request gets.
+/// The part of an object that a request returns.
 struct Slice {
     pieces: Vec<Piece>,
-    /// As in `Content-Range`; absent if it is the whole object, or several ranges.
+    /// The value of `Content-Range`. `None` for the whole object or several ranges.
     content_range: Option<String>,
-    /// The type of an answer in parts.
+    /// The mark and content type of an answer in parts.
     in_parts: Option<InParts>,
     whole: bool,
 }
@@ -69,7 +69,7 @@ fn slice(
             let pieces = vec![Piece::Object(0..size)];
             return Ok(Slice { pieces, content_range: None, in_parts: None, whole: true });
         }
-        // An empty suffix is not a range either.
+        // An empty object has no ranges, not even an empty suffix.
         (Some(_), None) if size == 0 => return Err(s3_error!(InvalidRange)),
         (Some(Asking::One(range)), None) => vec![range.check(size)?],
         (Some(Asking::Several(asked)), None) => asked.within(size),
@@ -104,14 +104,14 @@ fn slice(
     }
 }
 
-/// Whether a Range header counts: `If-Range` makes it one about a version of the object only. Of its two
-/// forms, dates are too coarse to tell versions apart.
+/// Returns whether a Range header applies. `If-Range` restricts it to one version of the object. Dates in `If-Range`
+/// are too coarse to identify a version, so the header never applies with them.
 fn is_about(headers: &HeaderMap, head: &Head) -> bool {
     let tag = format!("\"{}\"", head.meta.etag);
     headers.get_all(header::IF_RANGE).iter().all(|value| value.as_bytes() == tag.as_bytes())
 }
 
-/// Where a part of a multipart object lies; any other object is its own first part.
+/// Returns the range of a part of a multipart object. Any other object is its own first part.
 fn part_range(meta: &Meta, size: u64, part: i32) -> S3Result<Range<u64>> {
     let parts: &[u64] = if meta.parts.is_empty() { &[size] } else { &meta.parts };
     let index = usize::try_from(part).ok().and_then(|part| part.checked_sub(1));
@@ -128,8 +128,8 @@ fn wants_checksums(mode: Option<&ChecksumMode>) -> bool {
     mode.is_some_and(|mode| mode.as_str().eq_ignore_ascii_case("ENABLED"))
 }
 
-/// The checksums that may be returned: they are those of the whole object. As S3 does, the store has a
-/// CRC-64/NVME of objects for which nobody chose another.
+/// Returns the checksums for an answer, which are those of the whole object. Like in S3, the default is a CRC-64/NVME
+/// for objects that were uploaded without a checksum.
 fn visible_checksums(meta: &Meta, slice: &Slice, mode: Option<&ChecksumMode>) -> Checksums {
     if !wants_checksums(mode) || !slice.whole {
         return Checksums::default();
@@ -137,7 +137,7 @@ fn visible_checksums(meta: &Meta, slice: &Slice, mode: Option<&ChecksumMode>) ->
     all_checksums(meta)
 }
 
-/// The checksums of the whole object.
+/// Returns the checksums of the whole object.
 pub(super) fn all_checksums(meta: &Meta) -> Checksums {
     let mut checksums = meta.checksums.clone();
     if checksums.is_empty()
@@ -148,8 +148,7 @@ pub(super) fn all_checksums(meta: &Meta) -> Checksums {
     checksums
 }
 
-/// The CRC-64/NVME of an object that has none, if it is wanted and soon computed: files that were put into
-/// the folder by hand have none.
+/// Computes the CRC-64/NVME of a small object that has none, such as a file that was put into the folder by hand.
 fn crc64_of_small(object: &Object) -> Option<u64> {
     if object.size > SMALL {
         return None;
@@ -178,8 +177,8 @@ fn expires(seconds: Option<u64>) -> Option<Timestamp> {
 }
 
 impl Api {
-    /// The answer of a request that has [`Asked`] among its extensions, which `s3s` knows nothing of,
-    /// has [`InParts`] among its own if it is in parts.
+    /// Answers a request, whose extensions contain [`Asked`] if it is about several ranges. `s3s` does not support
+    /// these. An answer in parts has [`InParts`] among its extensions.
     pub(super) async fn get_object(
         &self,
         mut request: S3Request<GetObjectInput>,
@@ -234,7 +233,7 @@ impl Api {
         check_version(input.version_id.as_deref())?;
         check_customer_key(input.sse_customer_algorithm.as_ref())?;
         let conditions = conditions!(input);
-        // What is damaged may have another size.
+        // The size of a damaged object may have changed.
         let head = self.blocking(move |store| {
             let head = store.head(&input.bucket, &input.key)?;
             let checked = head.meta.check_since(&input.bucket, &input.key, head.size);

@@ -1,5 +1,5 @@
-//! Uploads: streams to drafts. A thread is taken only while there is something to write, so that clients may
-//! be slow.
+//! Uploads, which are written to drafts. They occupy a thread only while there are bytes to write, so clients may be
+//! slow.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,34 +18,34 @@ use crate::store::{Algorithm, Draft, Expected, Store, Written};
 
 use super::Api;
 
-/// Bytes that are written at a time, while as many more may arrive.
+/// The bytes that are written at a time, while as many more may arrive.
 const BATCH_BYTES: usize = 512 * 1024;
-/// Pieces of a body that are written at a time: those of few bytes take memory, too.
+/// The pieces of a body that are written at a time. Small pieces have an overhead in memory.
 const BATCH_PIECES: usize = 64;
-/// How long a batch waits to become full.
+/// The time that a batch waits to become full.
 const BATCH_TIME: Duration = Duration::from_millis(5);
 
-/// What follows a body whose trailers are signed.
+/// The trailer with the signature of the trailers.
 const TRAILER_SIGNATURE: HeaderName = HeaderName::from_static("x-amz-trailer-signature");
 
-/// An upload: the body, and what is known of it.
+/// An upload: its body, and what is declared about it.
 pub(super) struct Incoming {
     pub(super) body: Option<StreamingBlob>,
     pub(super) length: Option<i64>,
     pub(super) expected: Expected,
-    /// The checksums that are to follow the body.
+    /// The checksums that are announced for the trailers.
     pub(super) announced: Vec<Algorithm>,
     pub(super) trailers: Option<TrailingHeaders>,
     pub(super) state: BodyState,
     pub(super) fault: Option<Fault>,
 }
 
-/// The algorithm of the checksum that follows a body.
+/// Returns the algorithm of the checksum in the trailers.
 pub(super) fn trailing_checksum(named: Option<&ChecksumAlgorithm>) -> Option<Algorithm> {
     named.and_then(|name| Algorithm::from_name(name.as_str()))
 }
 
-/// The checksums that a request says will follow its body.
+/// Returns the checksums that a request announces for its trailers.
 pub(super) fn announced(headers: &HeaderMap) -> Vec<Algorithm> {
     let values = headers.get_all("x-amz-trailer").iter().filter_map(|value| value.to_str().ok());
     let names = values.flat_map(|value| value.split(',')).map(str::trim);
@@ -54,7 +54,8 @@ pub(super) fn announced(headers: &HeaderMap) -> Vec<Algorithm> {
     names.filter_map(algorithm).collect()
 }
 
-/// Adds the checksums behind a body, which are announced, to those before it. Two of a kind must be the same.
+/// Adds the checksums in the trailers, which must be announced, to those in the headers. Two of the same kind must be
+/// equal.
 fn add_trailers(
     expected: &mut Expected,
     announced: &[Algorithm],
@@ -86,8 +87,7 @@ fn malformed_trailer(message: String) -> S3Error {
 }
 
 impl Api {
-    /// Writes an upload to a draft, checks it against its declared length and checksums, and passes it
-    /// on.
+    /// Writes an upload to a draft, checks it against its declared length and checksums, and passes it to `then`.
     pub(super) async fn receive<T: Send + 'static>(
         &self,
         incoming: Incoming,
@@ -138,8 +138,8 @@ impl Api {
     }
 }
 
-/// Writes a body to a draft: a batch, while the next one arrives. Whoever stops waiting leaves the draft to
-/// the thread that has it, and it is deleted.
+/// Writes a body to a draft, one batch while the next one arrives. If this future is dropped, the thread that holds
+/// the draft deletes it.
 async fn write(
     mut draft: JoinHandle<S3Result<Draft>>,
     mut body: StreamingBlob,
@@ -167,7 +167,7 @@ async fn write(
     }
 }
 
-/// The next bytes of a body; none at its end.
+/// Returns the next bytes of a body; no pieces at its end.
 async fn batch(body: &mut StreamingBlob, state: &BodyState) -> S3Result<Vec<Bytes>> {
     let mut batch = Vec::new();
     let Some(first) = body.next().await else { return Ok(batch) };
@@ -182,7 +182,7 @@ async fn batch(body: &mut StreamingBlob, state: &BodyState) -> S3Result<Vec<Byte
         if bytes >= BATCH_BYTES || batch.len() >= BATCH_PIECES {
             break;
         }
-        // An empty batch would be the end.
+        // An empty batch would mean the end.
         next = if batch.is_empty() {
             body.next().await
         } else {

@@ -1,4 +1,4 @@
-//! Multipart uploads.
+//! The operations on multipart uploads.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -22,7 +22,7 @@ use super::receive::{announced, trailing_checksum};
 use super::writes::{copy_source, from_milliseconds};
 use super::{Api, check_customer_key, etag};
 
-/// How long the completion of an upload may take before its answer begins. Clients wait longer for one.
+/// The time that a completion may take before its answer begins. Clients wait longer than this for an answer.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 fn algorithm_name(algorithm: Option<Algorithm>) -> Option<ChecksumAlgorithm> {
@@ -35,8 +35,8 @@ fn kind(upload: &Upload) -> Option<ChecksumType> {
     upload.algorithm.map(|_| ChecksumType::from_static(name))
 }
 
-/// The answer, if it is there in time; else one that begins, and sends blanks until it is there. An error is
-/// then in an answer with status 200, as S3 has it.
+/// Returns the answer if it is complete in time. Otherwise returns one that begins at once, and sends blanks until
+/// the upload is complete. Like in S3, an error is then in an answer with status 200.
 async fn patiently(
     completion: impl Future<Output = S3Result<CompleteMultipartUploadOutput>> + Send + 'static,
     patience: Duration,
@@ -149,7 +149,7 @@ impl Api {
                 conditions.check_source(&source.meta.etag, source.modified)?;
                 let check = integrity.before_range(&source).map_err(storage_error)?;
                 let range = match range {
-                    // A part that is shorter than asked for would be another object in the end.
+                    // A part that is shorter than requested would lead to another object.
                     Some(Range::Int { last: Some(last), .. }) if last >= source.size => {
                         return Err(s3_error!(
                             InvalidRange,
@@ -314,7 +314,7 @@ impl Api {
 
         let (mut uploads, mut prefixes) = (Vec::new(), Vec::<String>::new());
         let (mut more, mut last) = (false, None);
-        // Uploads of one key are ordered by time, not by name: those up to the marker are skipped.
+        // Uploads of one key are ordered by time, not by name. Those up to the marker are skipped.
         let mut marked_passed = id_marker.is_empty();
         for (id, upload) in all {
             let Some(rest) = upload.key.strip_prefix(&prefix) else { continue };

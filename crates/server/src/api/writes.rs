@@ -1,4 +1,4 @@
-//! `PutObject`, `CopyObject`, `DeleteObject` and `DeleteObjects`.
+//! The operations `PutObject`, `CopyObject`, `DeleteObject` and `DeleteObjects`.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -22,7 +22,7 @@ const MAX_METADATA: usize = 2048;
 /// S3's limit on the keys of one `DeleteObjects`.
 const MAX_DELETES: usize = 1000;
 
-/// The user's metadata, if it is not too much.
+/// Returns the user's metadata, if it is within the limit.
 pub(super) fn user_metadata(
     metadata: Option<HashMap<String, String>>,
 ) -> S3Result<BTreeMap<String, String>> {
@@ -33,7 +33,7 @@ pub(super) fn user_metadata(
     Ok(metadata)
 }
 
-/// `aws-chunked` is how a body travels, not what it is.
+/// Removes `aws-chunked` from a content encoding, because it is only the encoding of the transfer.
 pub(super) fn content_encoding(encoding: Option<String>) -> Option<String> {
     let encoding = encoding?;
     let lasting: Vec<_> = encoding
@@ -44,16 +44,16 @@ pub(super) fn content_encoding(encoding: Option<String>) -> Option<String> {
     (!lasting.is_empty()).then(|| lasting.join(","))
 }
 
-/// Seconds since 1970.
+/// Converts a time to seconds since 1970.
 pub(crate) fn seconds(time: Option<Timestamp>) -> Option<u64> {
-    // The only conversion that needs no type of another crate.
+    // This is the only conversion that needs no type of another crate.
     let mut text = Vec::new();
     time?.format(TimestampFormat::EpochSeconds, &mut text).ok()?;
     let text = String::from_utf8(text).ok()?;
     text.split('.').next()?.parse().ok()
 }
 
-/// The bucket and key that a copy is made of.
+/// Returns the bucket and key of the source of a copy.
 pub(super) fn copy_source(source: CopySource) -> S3Result<(String, String)> {
     match source {
         CopySource::Bucket { bucket, key, version_id } => {
@@ -64,7 +64,7 @@ pub(super) fn copy_source(source: CopySource) -> S3Result<(String, String)> {
     }
 }
 
-/// The conditions on what a copy replaces, which `s3s` does not know of.
+/// Reads the conditions on the object that a copy replaces, which `s3s` does not support.
 fn write_conditions(headers: &HeaderMap) -> S3Result<WriteConditions> {
     let condition = |name: HeaderName| {
         let value = headers.get(&name).map(|v| ETagCondition::parse_http_header(v.as_bytes()));
@@ -93,7 +93,7 @@ impl Api {
         let wanted = trailing_checksum(input.checksum_algorithm.as_ref());
         let incoming = incoming!(request, input, wanted, fault);
         let (bucket, key) = (input.bucket, input.key);
-        // Before the body is read, so that errors are reported early.
+        // Errors are reported before the body is read.
         let place = (bucket.clone(), key.clone());
         self.blocking(move |store| {
             crate::store::Store::check_key(&place.1)?;
@@ -214,7 +214,7 @@ impl Api {
         if input.delete.objects.len() > MAX_DELETES {
             return Err(s3_error!(MalformedXML, "one request deletes at most {MAX_DELETES} keys"));
         }
-        // The answer would name them, and the request should not have.
+        // The answer could not contain these keys, and neither should the request.
         if let Some(object) = input.delete.objects.iter().find(|it| it.key.contains(is_no_xml)) {
             return Err(s3_error!(
                 MalformedXML,
@@ -265,7 +265,7 @@ impl Api {
     }
 }
 
-/// Refuses conditions that S3 has for directory buckets only: an object must not be removed as if it met them.
+/// Refuses conditions that S3 supports for directory buckets only. Ignoring them could remove the wrong object.
 fn refuse_size_and_time(size: bool, time: bool) -> S3Result<()> {
     if size || time {
         return Err(s3_error!(
@@ -276,7 +276,7 @@ fn refuse_size_and_time(size: bool, time: bool) -> S3Result<()> {
     Ok(())
 }
 
-/// The time of a store's count of milliseconds.
+/// Converts milliseconds since 1970 to a time.
 pub(super) fn from_milliseconds(time: u64) -> SystemTime {
     UNIX_EPOCH + std::time::Duration::from_millis(time)
 }

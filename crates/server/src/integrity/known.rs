@@ -1,4 +1,4 @@
-//! What was found out about versions of objects, as far as there is room to remember it.
+//! A bounded memory of the results for versions of objects.
 
 use std::collections::HashMap;
 use std::mem;
@@ -9,10 +9,10 @@ use crate::store::Object;
 
 use super::Running;
 
-/// Versions that are remembered at least, and half of those that are at most: about 4 MiB.
+/// The minimum number of versions that are remembered. The maximum is twice that, in about 4 MiB.
 const GENERATION: usize = 32_768;
 
-/// A version of an object, and the checksum that it was stored with.
+/// A version of an object, with its stored checksum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Version {
     inode: u64,
@@ -22,7 +22,7 @@ pub(super) struct Version {
 }
 
 impl Version {
-    /// `None` if the object has no checksum.
+    /// Returns the version of an object; `None` if it has no stored checksum.
     pub(super) fn of(object: &Object) -> Option<Self> {
         let crc64 = object.meta.crc64?;
         let Object { inode, size, modified, .. } = *object;
@@ -34,7 +34,7 @@ impl Version {
     }
 }
 
-/// What is known of a version.
+/// The result for a version.
 #[derive(Debug, Clone)]
 pub(super) enum Entry {
     Whole,
@@ -42,8 +42,7 @@ pub(super) enum Entry {
     Running(Arc<Running>),
 }
 
-/// The versions that were used last. Those of two generations are kept; a version that is looked up belongs to the
-/// younger one.
+/// The most recently used versions, in two generations. A look-up moves a version to the younger one.
 #[derive(Debug, Default)]
 pub(super) struct Known {
     young: HashMap<Version, Entry>,

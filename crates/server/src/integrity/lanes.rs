@@ -1,4 +1,4 @@
-//! Checks in the background.
+//! Execution of checks in the background.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -11,18 +11,18 @@ use crate::store::Crc64;
 
 use super::{Integrity, Job, SLICE, read};
 
-/// Objects that are read at the same time for statements, and for ranges.
+/// The number of objects that are read at the same time for statements (here) and for ranges (below).
 const FOR_STATEMENTS: usize = 2;
 const FOR_RANGES: usize = 1;
 
-/// Where checks take turns.
+/// The permits of the two lanes, for which checks wait before each slice.
 #[derive(Clone)]
 struct Lanes {
     statements: Arc<Semaphore>,
     ranges: Arc<Semaphore>,
 }
 
-/// Makes the checks that are wanted, until the server stops.
+/// Runs the requested checks until the server stops.
 pub(crate) async fn run(
     integrity: Arc<Integrity>,
     mut jobs: UnboundedReceiver<Job>,
@@ -44,7 +44,7 @@ pub(crate) async fn run(
     }
 }
 
-/// Checks one object, in slices.
+/// Checks one object slice by slice.
 async fn check(integrity: Arc<Integrity>, mut job: Job, lanes: Lanes) {
     let (mut at, mut crc64) = (0, Crc64::default());
     while at < job.object.size {
@@ -52,7 +52,7 @@ async fn check(integrity: Arc<Integrity>, mut job: Job, lanes: Lanes) {
             true => &lanes.statements,
             false => &lanes.ranges,
         };
-        // A semaphore that nobody closes always gives a permit, in the order of who waits.
+        // The semaphore is never closed, so it returns permits, in the order of requests.
         let _turn = lane.acquire().await;
         let range = at..job.object.size.min(at + SLICE);
         at = range.end;
@@ -69,6 +69,6 @@ async fn check(integrity: Arc<Integrity>, mut job: Job, lanes: Lanes) {
         }
     }
     let sum = crc64.finish();
-    // The object's metadata is looked at.
+    // This reads the object's metadata from disk.
     let _ = spawn_blocking(move || integrity.settle(&job, Some(sum))).await;
 }

@@ -1,20 +1,19 @@
-//! Whether objects still are what was stored, before parts of them are answered.
+//! Comparison of objects with their stored checksums, before parts of them are returned.
 //!
 //! Objects are stored with a CRC-64/NVME. A version is checked once as long as the server runs:
 //!
 //! | object | GET | GET of a range | Select |
 //! |---|---|---|---|
 //! | up to [`SMALL`] | before the answer | before the answer | before the answer |
-//! | larger | on the way: the last bytes are sent only if it is whole | in the background: ranges are refused once damage is found | while the statement runs: the answer ends with an error instead of `End` |
+//! | larger | on the way: the last bytes are sent only if the checksum matches | in the background: ranges are refused once damage is found | while the statement runs: the answer ends with an error instead of `End` |
 //!
-//! A statement that has read but a little of a large object does not wait for the rest to be checked
-//! ([`awaits`]).
+//! A statement that has read only a little of a large object does not wait for the rest to be checked ([`awaits`]).
 //!
-//! Objects that were put into the folder by hand have no checksum, and are not checked. What breaks after the check
-//! is found by a GET of the whole object, by a scrub, or when the server is started again.
+//! Objects that were put into the folder by hand have no checksum, and are not checked. Damage that occurs after the
+//! check is found by a GET of the whole object, by a scrub, or after a restart of the server.
 //!
-//! Checks of ranges and of statements have lanes of their own, in which objects take turns of [`SLICE`] bytes. So a
-//! small object does not wait for a large one, nor a statement for what nobody waits for.
+//! Checks for ranges and for statements have separate lanes, in which objects alternate after [`SLICE`] bytes. A
+//! small object therefore does not wait for a large one, and a statement does not wait for checks of ranges.
 
 mod known;
 mod lanes;
@@ -31,67 +30,67 @@ use crate::store::{Crc64, Object};
 use known::{Entry, Known, Version};
 pub(crate) use lanes::run;
 
-/// Bytes of an object that is checked before an answer begins: some milliseconds.
+/// The size in bytes up to which an object is checked before the answer begins. That takes some milliseconds.
 const SMALL: u64 = 8 << 20;
-/// Bytes of an object that a statement's answer waits for at its end, however little it has read.
+/// The size in bytes up to which a statement waits for the whole object to be checked, however little it has read.
 const AWAITED: u64 = 256 << 20;
-/// A statement that has read one of so many bytes waits for all of the object to be checked.
+/// A statement over a larger object waits if it has read at least one in this many of its bytes.
 const AWAITED_OF_READ: u64 = 4;
-/// Large objects of which ranges were read, that are checked or wait for it. Of more nothing is checked until one of
-/// them is done.
+/// The maximum number of large objects that are being checked, or wait for it, because ranges of them were read.
+/// Further ones are not checked until one of these is done.
 const QUEUED: usize = 64;
-/// Bytes that are read before it is the turn of another object.
+/// The bytes of one object that are read before the next object gets its turn.
 const SLICE: u64 = 16 << 20;
-/// Bytes that are read at a time: they stay in a core's cache.
+/// The bytes that are read at a time. They fit into the cache of a core.
 const CHUNK: usize = 256 << 10;
 
-/// What was found out about an object.
+/// The result of checking an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Verdict {
     Pending,
     Whole,
     Damaged,
-    /// It cannot be read, or was changed meanwhile.
+    /// The object cannot be read, or was changed in the meantime.
     None,
 }
 
-/// The checks of one server.
+/// The checks of one server, with their results.
 #[derive(Debug)]
 pub(crate) struct Integrity {
     known: Mutex<Known>,
-    /// `None` if only what is found on the way counts.
+    /// The queue of background checks. `None` if no object is read only to be checked.
     checks: Option<UnboundedSender<Job>>,
     queue: Arc<Semaphore>,
 }
 
-/// What is known of an object that is being read; more may become known meanwhile.
+/// The result for an object that is being read, which may become known later.
 #[derive(Debug, Clone)]
 pub(crate) enum Check {
-    /// It is whole, or nothing is compared.
+    /// The object is undamaged, or is not checked.
     Done,
     Running(Arc<Running>),
 }
 
-/// A check in the background.
+/// A check that runs in the background.
 #[derive(Debug)]
 pub(crate) struct Running {
     verdict: watch::Sender<Verdict>,
-    /// Whether a statement waits for it, or soon will.
+    /// True if a statement waits for it, or will soon.
     is_awaited: AtomicBool,
 }
 
-/// A check to be made.
+/// A check that is to be run.
 #[derive(Debug)]
 pub(crate) struct Job {
     version: Version,
     object: Object,
     running: Arc<Running>,
-    /// Its place in the queue.
+    /// The permit for a place in the queue.
     _place: Option<OwnedSemaphorePermit>,
 }
 
 impl Drop for Job {
-    /// Nobody waits for a check that is not made.
+    /// Ends the waiting for a check that will not be made.
     fn drop(&mut self) {
         self.running.verdict.send_if_modified(|verdict| {
             let is_open = *verdict == Verdict::Pending;
@@ -110,8 +109,8 @@ impl Running {
 }
 
 impl Integrity {
-    /// Checks, and those that are to be made in the background, by [`run`]. Without `beside` no object is read only
-    /// to be checked.
+    /// Creates the checks, and the queue of those for [`run`]. If `beside` is false, no object is read only to be
+    /// checked.
     pub(crate) fn new(beside: bool) -> (Self, UnboundedReceiver<Job>) {
         let (checks, jobs) = unbounded_channel();
         let known = Mutex::default();
@@ -123,7 +122,7 @@ impl Integrity {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Before a range of an object is answered. Blocking.
+    /// Checks an object before a range of it is returned. Blocks the thread.
     ///
     /// # Errors
     ///
@@ -132,7 +131,7 @@ impl Integrity {
         self.before(object, false)
     }
 
-    /// Before a statement is evaluated over an object. Blocking.
+    /// Checks an object before a statement is evaluated over it. Blocks the thread.
     ///
     /// # Errors
     ///
@@ -141,7 +140,7 @@ impl Integrity {
         self.before(object, true)
     }
 
-    /// Before a whole object is answered: one that is large is compared on the way. Blocking.
+    /// Checks an object before all of it is returned. A large one is compared while it is sent. Blocks the thread.
     ///
     /// # Errors
     ///
@@ -153,7 +152,7 @@ impl Integrity {
         }
     }
 
-    /// What is known of an object.
+    /// Returns the known result for an object.
     fn recall(&self, object: &Object) -> io::Result<Check> {
         object.check_length()?;
         match Version::of(object).and_then(|version| self.known().get(&version)) {
@@ -163,14 +162,14 @@ impl Integrity {
         }
     }
 
-    /// Compares what an object has with what was stored, and remembers the outcome.
+    /// Compares an object's bytes with its stored checksum, and remembers the result.
     ///
     /// # Errors
     ///
     /// `InvalidData` if the object is damaged.
     pub(crate) fn compare(&self, object: &Object, crc64: u64) -> io::Result<()> {
         self.judge(object, crc64);
-        // Nor is what was changed by hand meanwhile any version of it.
+        // Bytes that were changed by hand in the meantime are not a version of the object either.
         match Version::of(object).is_none_or(|version| version.has(crc64)) {
             true => Ok(()),
             false => Err(object.damaged()),
@@ -196,7 +195,7 @@ impl Integrity {
             return self.check_now(object).map(|()| Check::Done);
         }
         let place = match is_awaited {
-            // There are only so many statements.
+            // The number of statements is limited already.
             true => None,
             false => match Arc::clone(&self.queue).try_acquire_owned() {
                 Ok(place) => Some(place),
@@ -207,18 +206,18 @@ impl Integrity {
             verdict: watch::Sender::new(Verdict::Pending),
             is_awaited: AtomicBool::new(is_awaited),
         });
-        // There may be no file handle left.
+        // The process may be out of file handles.
         let Ok(object) = object.again() else { return Ok(Check::Done) };
         let job = Job { version, object, running: Arc::clone(&running), _place: place };
         if checks.send(job).is_err() {
-            // The server stops.
+            // The server is stopping.
             return Ok(Check::Done);
         }
         known.set(version, Entry::Running(Arc::clone(&running)));
         Ok(Check::Running(running))
     }
 
-    /// Reads all of an object.
+    /// Reads a whole object and compares it.
     fn check_now(&self, object: &Object) -> io::Result<()> {
         let mut crc64 = Crc64::default();
         read(object, 0..object.size, &mut crc64)?;
@@ -228,7 +227,7 @@ impl Integrity {
         }
     }
 
-    /// What an object with this checksum is, which is remembered.
+    /// Returns the verdict for an object with this checksum, and remembers it.
     fn judge(&self, object: &Object, crc64: u64) -> Verdict {
         let Some(version) = Version::of(object) else { return Verdict::None };
         let verdict = match version.has(crc64) {
@@ -255,7 +254,7 @@ impl Integrity {
         verdict
     }
 
-    /// Ends a check in the background.
+    /// Ends a check in the background with its result.
     fn settle(&self, job: &Job, crc64: Option<u64>) {
         let verdict = crc64.map_or(Verdict::None, |crc64| self.judge(&job.object, crc64));
         if verdict == Verdict::None {
@@ -266,7 +265,7 @@ impl Integrity {
 }
 
 impl Check {
-    /// Whether the object was found to be damaged by now.
+    /// Returns true if the object has been found to be damaged.
     pub(crate) fn found_damage(&self) -> bool {
         self.verdict() == Verdict::Damaged
     }
@@ -282,22 +281,22 @@ impl Check {
         }
     }
 
-    /// Waits until the check is made.
+    /// Waits until the check ends.
     pub(crate) async fn end(&self) {
         if let Self::Running(running) = self {
-            // The sender is part of what is held.
+            // The sender is part of `running`, so it is not dropped before.
             let _ = running.verdict.subscribe().wait_for(|it| *it != Verdict::Pending).await;
         }
     }
 }
 
-/// Whether the answer of a statement that has read so many bytes of an object of this size waits for all of it to
-/// be checked. A short look into a large object is answered at once.
+/// Returns true if the answer of a statement waits for the whole object to be checked. `read` is the number of bytes
+/// that the statement has read. A short look at a large object is answered at once.
 pub(crate) fn awaits(size: u64, read: u64) -> bool {
     size <= AWAITED.max(read.saturating_mul(AWAITED_OF_READ))
 }
 
-/// Reads a range of an object, or what there is of it.
+/// Adds a range of an object to a checksum, up to the end of the object.
 fn read(object: &Object, range: std::ops::Range<u64>, crc64: &mut Crc64) -> io::Result<()> {
     let length = range.end.saturating_sub(range.start);
     let mut buffer = vec![0; usize::try_from(length).unwrap_or(CHUNK).min(CHUNK)];

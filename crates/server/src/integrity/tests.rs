@@ -20,7 +20,7 @@ impl Folder {
         Self { folder, store }
     }
 
-    /// An object of so many bytes, opened.
+    /// Stores an object of this many bytes and opens it.
     fn put(&self, key: &str, size: u64) -> Object {
         let mut draft = self.store.draft([], None).unwrap();
         draft.write(&vec![b'x'; usize::try_from(size).unwrap()]).unwrap();
@@ -31,7 +31,7 @@ impl Folder {
         self.store.get("bucket", key).unwrap()
     }
 
-    /// Changes the last byte as a failing disk does, or by hand.
+    /// Changes the last byte, by hand or like a failing disk.
     fn change(&self, key: &str, by_hand: bool) {
         let path: &Path = &self.folder.path().join("bucket").join(key);
         let file = fs::File::options().write(true).open(path).unwrap();
@@ -78,7 +78,7 @@ fn small_objects_are_checked_at_once() {
     folder.change("edited", true);
     let object = folder.store.get("bucket", "edited").unwrap();
     assert!(matches!(integrity.before_statement(&object).unwrap(), Check::Done));
-    // It changes while it is read.
+    // The object changes while it is read.
     let object = folder.put("changing", 1000);
     folder.change("changing", true);
     assert!(matches!(integrity.before_statement(&object).unwrap(), Check::Done));
@@ -117,14 +117,14 @@ async fn the_queue_is_bounded_and_nobody_waits_for_what_is_not_done() {
     let checks: Vec<_> = objects.iter().map(|it| integrity.before_range(it).unwrap()).collect();
     let pending = checks.iter().filter(|check| check.is_pending()).count();
     assert_eq!(pending, QUEUED);
-    // Statements are bounded elsewhere.
+    // Checks for statements have no limit here.
     let last = integrity.before_statement(&objects[QUEUED]).unwrap();
     assert!(last.is_pending());
-    // The same check for all.
+    // Ranges and statements share the check of an object.
     let again = integrity.before_statement(&objects[0]).unwrap();
     let Check::Running(running) = &again else { panic!("{again:?}") };
     assert!(running.is_awaited.load(Ordering::Relaxed));
-    // The server stops.
+    // The server is stopping.
     drop(jobs);
     for check in checks.iter().chain([&last, &again]) {
         check.end().await;

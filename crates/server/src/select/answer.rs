@@ -1,4 +1,4 @@
-//! An evaluation on a thread of its own, as a stream of events.
+//! The evaluation of a statement on a thread of its own, as a stream of events.
 
 use std::io;
 use std::ops::ControlFlow;
@@ -33,19 +33,18 @@ use super::select_error;
 use super::turns::Turn;
 use super::watch::Watch;
 
-/// After this long without an event a `Cont` is sent, so that no proxy closes the connection as
-/// idle.
+/// The time without an event after which a `Cont` is sent, so that no proxy closes the connection as idle.
 const IDLE: Duration = Duration::from_secs(1);
 /// The shortest interval between `Progress` events.
 const PROGRESS: Duration = Duration::from_secs(1);
-/// Events that may wait for the client: about 1 MiB.
+/// The number of events that may wait for the client, about 1 MiB.
 const QUEUE: usize = 8;
 
-/// The one version of an object that a statement sees, as long as its answer is wanted.
+/// The version of an object that a statement reads. Reading fails once the answer is no longer wanted.
 pub(super) struct Snapshot {
     object: Object,
     watch: Arc<Watch>,
-    /// Whether the object is what was stored.
+    /// The check of the object against its stored checksum.
     check: Check,
 }
 
@@ -54,7 +53,7 @@ impl Snapshot {
         Self { object, watch, check }
     }
 
-    /// The error of an object that was found to be damaged by now.
+    /// Returns the error of the object, if it has been found to be damaged.
     pub(super) fn damage(&self) -> Option<S3Error> {
         self.check.found_damage().then(|| storage_error(self.object.damaged()))
     }
@@ -84,28 +83,28 @@ impl ObjectSource for Snapshot {
     }
 }
 
-/// What an answer is computed from.
+/// The data from which an answer is computed.
 pub(super) struct Source {
     snapshot: Arc<Snapshot>,
     indexed: Option<IndexedSource>,
 }
 
-/// Records that indexes led to.
+/// The records of an object to which indexes have led.
 struct IndexedSource {
-    /// Bytes that were read of the indexes.
+    /// The bytes that were read from the indexes.
     bytes: u64,
-    /// What to evaluate over the whole object.
+    /// The request to evaluate over the whole object.
     request: Arc<SelectRequest>,
 }
 
 impl Source {
-    /// All of an object.
+    /// Returns a source with the whole object.
     pub(super) fn whole(snapshot: Arc<Snapshot>) -> Self {
         Self { snapshot, indexed: None }
     }
 
-    /// Records of an object to which indexes led, of which so many bytes were read; over the whole object
-    /// the request has the same answer.
+    /// Returns a source for records found by indexes, of which `bytes` were read. `request` has the same answer over
+    /// the whole object.
     pub(super) fn indexed(
         snapshot: Arc<Snapshot>,
         bytes: u64,
@@ -118,13 +117,13 @@ impl Source {
         self.snapshot.etag()
     }
 
-    /// A statement has failed. Over records that indexes led to it is evaluated again over the whole
-    /// object, which says where it fails. Should it not fail there, the rest of the answer is sent.
+    /// Handles the failure of a statement. A statement over records found by indexes is evaluated again over the
+    /// whole object, which gives the exact error. If it does not fail there, the rest of the answer is sent.
     fn again(&self, error: SelectError, sink: &mut EventSink) -> Result<Stats, SelectError> {
         let Some(IndexedSource { request, .. }) = &self.indexed else { return Err(error) };
         let source = Arc::clone(&self.snapshot);
         let whole = Evaluation::prepare(request, source)?.with_cancellation(&sink.cancellation);
-        // What groups are answered before the end depends on where batches end.
+        // Which groups are returned before the end depends on the division into batches.
         let is_same = sink.sent == 0 || !request.extras.groups;
         let skip = if is_same { sink.sent } else { u64::MAX };
         let stats = whole.run(&mut Rest { sink, skip })?;
@@ -132,7 +131,7 @@ impl Source {
     }
 }
 
-/// Sends what comes behind the bytes that were sent before.
+/// A sink that skips the bytes that were sent before.
 struct Rest<'a> {
     sink: &'a mut EventSink,
     skip: u64,
@@ -151,16 +150,16 @@ impl Sink for Rest<'_> {
     }
 }
 
-/// The events that wait for the client.
+/// The queue of events for the client.
 type Events = Mutex<Receiver<S3Result<SelectObjectContentEvent>>>;
 
-/// The events of one answer.
+/// The stream of an answer's events.
 pub(super) struct Answer {
     events: Arc<Events>,
     reader: Arc<Reader>,
     idle: Pin<Box<Sleep>>,
     idle_after: Duration,
-    /// Whether the last event was sent: `End`, or an error.
+    /// True after the last event, which is `End` or an error.
     done: bool,
 }
 
@@ -169,7 +168,7 @@ impl Answer {
         Self { events, reader, idle: Box::pin(sleep(idle_after)), idle_after, done: false }
     }
 
-    /// Starts the evaluation, which ends early when the answer is dropped.
+    /// Starts the evaluation. Dropping the answer ends it.
     pub(super) fn start(
         evaluation: Evaluation,
         source: Source,
@@ -218,29 +217,29 @@ fn evaluate(evaluation: Evaluation, source: &Source, mut sink: EventSink) {
             Err(s3_error!(InternalError, "the object was changed in place while it was read"))
         }
         Ok(stats) => damage.map_or(Ok(stats), Err),
-        // What it says is about bytes that were not stored.
+        // The error is about bytes that differ from those stored, if the object is damaged.
         Err(error) => Err(damage.unwrap_or_else(|| select_error(error))),
     };
-    // If one of these fails, the client is gone.
+    // If one of these fails, the client has left.
     let _ = match last {
         Ok(stats) => sink.end(&stats),
         Err(error) => sink.send(Err(error)),
     };
 }
 
-/// Sends events to the client's side, at its pace.
+/// Sends events to the client's side, and waits for the client.
 struct EventSink {
     sender: Sender<S3Result<SelectObjectContentEvent>>,
     queue: Weak<Events>,
     turn: Turn,
     watch: Arc<Watch>,
-    /// Stops the evaluation when there is nothing to go on for: the client is gone, or it took too long.
+    /// Stops the evaluation when the client has left, its reader is too slow, or it took too long.
     cancellation: Cancellation,
-    /// When the next `Progress` is due; `None` if none are wanted.
+    /// The time for the next `Progress`; `None` if none are requested.
     progress: Option<Instant>,
-    /// Bytes of indexes that were read before.
+    /// The bytes of indexes that were read before.
     index_bytes: u64,
-    /// Bytes of rows that were sent.
+    /// The bytes of records that were sent.
     sent: u64,
 }
 
@@ -267,7 +266,7 @@ impl EventSink {
             Err(TrySendError::Closed(_)) => return ControlFlow::Break(()),
             Err(TrySendError::Full(event)) => event,
         };
-        // Nobody reads; meanwhile others may run.
+        // The client does not read, so other statements may run.
         let since = Instant::now();
         self.turn.pause();
         let bytes = records_of(&event).map_or(0, Bytes::len);
@@ -293,14 +292,14 @@ impl EventSink {
         if sent { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     }
 
-    /// Drops what was not read: those who read slowly may be many, one after the other.
+    /// Drops unread events, because there may be many slow readers one after the other.
     fn drop_queue(&self) {
         let Some(queue) = self.queue.upgrade() else { return };
         let mut events = queue.lock().unwrap_or_else(PoisonError::into_inner);
         while events.try_recv().is_ok() {}
     }
 
-    /// Waits until the object is checked, or nobody wants the answer any more. Meanwhile others may run.
+    /// Waits until the object is checked or the client has left. Other statements may run meanwhile.
     fn until_checked(&mut self, check: &Check) {
         if !check.is_pending() {
             return;
@@ -362,7 +361,7 @@ impl Sink for EventSink {
     }
 }
 
-/// The bytes of records of an event.
+/// Returns the bytes of records in an event.
 fn records_of(event: &S3Result<SelectObjectContentEvent>) -> Option<&Bytes> {
     match event {
         Ok(SelectObjectContentEvent::Records(records)) => records.payload.as_ref(),
@@ -383,14 +382,14 @@ impl Stream for Answer {
         }
         let next = self.events.lock().unwrap_or_else(PoisonError::into_inner).poll_recv(cx);
         let event = match next {
-            // What it has not read is gone.
+            // The unread events have been dropped.
             _ if self.reader.is_ended() => {
                 let message =
                     "the answer is read too slowly while other statements wait; retry later";
                 Err(select_error(SelectError::new(SelectErrorCode::Busy, message)))
             }
             Poll::Ready(Some(event)) => event,
-            // The evaluation's thread ended without `End`: the answer must not look complete.
+            // The evaluation's thread ended without `End`, so the answer must not look complete.
             Poll::Ready(None) => Err(s3_error!(InternalError, "the evaluation stopped early")),
             Poll::Pending => {
                 ready!(self.idle.as_mut().poll(cx));
@@ -429,7 +428,7 @@ mod tests {
         (turns, sink)
     }
 
-    /// An answer that nobody reads ends with an error at once, and nothing of it is kept.
+    /// An unread answer ends with an error at once, and its events are dropped.
     #[tokio::test]
     async fn a_statement_that_is_ended_for_others_says_so() {
         let (sender, mut answer) = answer();
@@ -514,7 +513,7 @@ mod tests {
             progress: false,
             extras: sluicegate_s3select::dialect::Extras::NONE,
         };
-        // To prepare a statement takes the beginning of the object.
+        // Preparing the statement reads the beginning of the object.
         assert!(Evaluation::prepare(&request, snapshot).is_err());
     }
 
@@ -547,7 +546,7 @@ mod tests {
             let row = || Bytes::from_static(b"1\n");
             (0..QUEUE + 1).all(|_| sink.records(row()).is_continue())
         });
-        // The only turn is free once the queue is full, and wanted back when there is room again.
+        // The only turn becomes free when the queue is full, and is needed again when the queue has room.
         let other = turns.take().await.unwrap();
         let mut rows = 0;
         while rows <= QUEUE {

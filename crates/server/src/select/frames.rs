@@ -1,4 +1,4 @@
-//! Faults between and inside the frames of an answer.
+//! Fault injection between and inside the frames of an answer.
 
 use std::io;
 use std::pin::Pin;
@@ -15,7 +15,7 @@ use tokio::time::{Sleep, sleep};
 
 use crate::faults::{FLUSH, Fault};
 
-/// The frames, with a fault injected.
+/// Returns the frames with a fault injected.
 pub(super) fn with_fault(frames: DynByteStream, fault: Option<Fault>) -> DynByteStream {
     match fault {
         Some(fault) => Box::pin(Faulty { frames, fault, records: 0, state: State::Running }),
@@ -24,23 +24,23 @@ pub(super) fn with_fault(frames: DynByteStream, fault: Option<Fault>) -> DynByte
 }
 
 struct Faulty {
-    /// Each item is one frame.
+    /// The frames, one per item.
     frames: DynByteStream,
     fault: Fault,
-    /// `Records` frames seen so far.
+    /// The number of `Records` frames so far.
     records: u64,
     state: State,
 }
 
 enum State {
     Running,
-    /// The connection is cut after this pause, so that what was sent before arrives.
+    /// The connection is cut after this pause, so that the bytes sent before arrive.
     Cutting(Pin<Box<Sleep>>),
     Ended,
     Silent,
 }
 
-/// What happens to a frame.
+/// The treatment of a frame.
 enum Verdict {
     Pass,
     Cut,
@@ -71,7 +71,7 @@ impl Faulty {
             }
             Fault::Records(bytes) if is_nth(0) => Verdict::Swap(records_frame(bytes)),
             Fault::Records(_) if is("Records") => Verdict::Skip,
-            // An answer that does not count its records is one that lost some.
+            // Stats that do not match the records would look like a lost message.
             Fault::Records(bytes) if is("Stats") && self.records > 0 => {
                 Verdict::Swap(stats_frame(bytes))
             }
@@ -95,7 +95,7 @@ impl Stream for Faulty {
                 )));
             }
             State::Ended => return Poll::Ready(None),
-            // Nobody is woken: the answer ends when its client leaves.
+            // No waker is registered: the answer ends when its client leaves.
             State::Silent => return Poll::Pending,
         }
         let frame = match ready!(self.frames.as_mut().poll_next(cx)) {
@@ -123,7 +123,7 @@ impl Stream for Faulty {
             Verdict::End => None,
             Verdict::Garble => {
                 let mut frame = BytesMut::from(frame);
-                // The last byte of the payload: four bytes of checksum follow.
+                // The last byte of the payload is followed by four bytes of checksum.
                 if let Some(at) = frame.len().checked_sub(5) {
                     frame[at] ^= 1;
                 }
@@ -135,7 +135,7 @@ impl Stream for Faulty {
 
 impl ByteStream for Faulty {}
 
-/// The value of a frame's `:event-type` header.
+/// Returns the value of a frame's `:event-type` header.
 fn event_type(frame: &[u8]) -> Option<&[u8]> {
     let word = |at: usize| {
         let bytes = frame.get(at..at + 4)?;
@@ -155,20 +155,20 @@ fn event_type(frame: &[u8]) -> Option<&[u8]> {
     None
 }
 
-/// A whole error frame.
+/// Returns a complete error frame.
 fn error_frame(code: &str) -> Bytes {
     let code = S3ErrorCode::from_bytes(code.as_bytes())
         .unwrap_or_else(|| S3ErrorCode::Custom(code.into()));
     frame(Err(S3Error::with_message(code, "injected")))
 }
 
-/// A whole frame of records.
+/// Returns a complete frame of records.
 fn records_frame(bytes: &Bytes) -> Bytes {
     let records = RecordsEvent { payload: Some(bytes.clone()) };
     frame(Ok(SelectObjectContentEvent::Records(records)))
 }
 
-/// A frame of figures for an answer with these records.
+/// Returns a Stats frame for an answer with these records.
 fn stats_frame(bytes: &Bytes) -> Bytes {
     let details = Stats {
         bytes_scanned: Some(0),
@@ -204,7 +204,7 @@ mod tests {
         SelectObjectContentEventStream::new(futures::stream::iter(events)).into_byte_stream()
     }
 
-    /// A summary of the frames: their kinds, `?` for one that has none, `!` for a cut.
+    /// Summarizes the frames by their kinds, with `?` for a frame without a kind and `!` for a cut.
     async fn outline(fault: Option<Fault>) -> String {
         let items: Vec<_> = with_fault(frames(), fault).collect().await;
         let names = items.iter().map(|item| match item {

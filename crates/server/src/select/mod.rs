@@ -1,9 +1,12 @@
-//! `SelectObjectContent`: the request's XML to a [`SelectRequest`], the evaluator's rows to an
-//! event stream.
+//! The operation `SelectObjectContent`. It parses the request's XML to a [`SelectRequest`], and sends the evaluator's
+//! rows as an event stream.
 //!
-//! The operation has a route of its own instead of `s3s`'s, for three reasons: the body may also be
-//! called `SelectRequest`, its errors have S3 Select's own codes, and faults can be injected between
-//! the frames of an answer.
+//! The operation has a route of its own instead of `s3s`'s, for three reasons: the root element may also be called
+//! `SelectRequest`, its errors have S3 Select's own codes, and faults can be injected between the frames of an
+//! answer.
+//!
+//! Start reading with `SelectRoute::answer`. `request.rs` parses, `indexed` finds records by indexes, `answer.rs`
+//! evaluates, `turns.rs` limits the statements that run at a time, and `watch.rs` and `reader.rs` end them early.
 //!
 //! [`SelectRequest`]: sluicegate_s3select::SelectRequest
 
@@ -38,28 +41,28 @@ use answer::{Answer, Snapshot, Source};
 use turns::Turns;
 use watch::Watch;
 
-/// The ETag of the version that an answer was computed from, which S3 does not report.
+/// The header with the ETag of the version that an answer was computed from. S3 does not report it.
 const ETAG: HeaderName = HeaderName::from_static("x-sluice-etag");
-/// The extensions of S3 Select that the server supports: all of them, but that of indexes if it uses none.
+/// The header with the supported extensions of S3 Select: all of them, except indexes if they are switched off.
 const EXTENSIONS: HeaderName = HeaderName::from_static(Extension::HEADER);
-/// Asks for [`Extension::StrictLines`].
+/// The header that requests [`Extension::StrictLines`].
 const STRICT_LINES: HeaderName = HeaderName::from_static(Extension::STRICT_LINES_HEADER);
-/// Asks for [`Extension::StrictFields`].
+/// The header that requests [`Extension::StrictFields`].
 const STRICT_FIELDS: HeaderName = HeaderName::from_static(Extension::STRICT_FIELDS_HEADER);
-/// Asks for [`Extension::PartialGroups`].
+/// The header that requests [`Extension::PartialGroups`].
 const PARTIAL_GROUPS: HeaderName = HeaderName::from_static(Extension::PARTIAL_GROUPS_HEADER);
-/// Asks for [`Extension::Bloom`].
+/// The header that requests [`Extension::Bloom`].
 const BLOOM: HeaderName = HeaderName::from_static(Extension::BLOOM_HEADER);
-/// The longest message of an error: it has to fit into a header of an event.
+/// The maximum length of an error message in bytes, so that it fits into a header of an event.
 const MAX_MESSAGE: usize = 4096;
 
-/// What is set for all statements.
+/// The settings that hold for all statements.
 pub(crate) struct Settings {
-    /// How many are evaluated at the same time.
+    /// The number of statements evaluated at the same time.
     pub(crate) slots: usize,
-    /// The most groups that a statement keeps in memory, if there is such a limit.
+    /// The maximum number of groups that a statement keeps in memory. `None` leaves it to the evaluator.
     pub(crate) max_groups: Option<usize>,
-    /// Whether indexes are used.
+    /// True if indexes are used.
     pub(crate) indexes: bool,
 }
 
@@ -77,7 +80,7 @@ impl SelectRoute {
         Self { api, documents, turns, settings }
     }
 
-    /// Whether a request is one.
+    /// Returns true if the request is a `SelectObjectContent`.
     pub(crate) fn is_match(method: &Method, uri: &Uri) -> bool {
         let has = |wanted: &[&str]| {
             uri.query().is_some_and(|query| query.split('&').any(|pair| wanted.contains(&pair)))
@@ -111,7 +114,7 @@ impl SelectRoute {
         let (wanted, watching) = (Arc::clone(&request), Arc::clone(&watch));
         let indexes = self.settings.indexes;
         let integrity = Arc::clone(&self.api.integrity);
-        // The thread that prepares the statement goes on without this future, but not for long.
+        // The thread that prepares the statement outlives this future only for a short time.
         let awaited = watch.awaited();
         let prepared = self
             .api
@@ -122,7 +125,7 @@ impl SelectRoute {
                 let found = indexes
                     .then(|| indexed::indexed(store, &bucket, &key, &snapshot, &wanted))
                     .flatten();
-                // If that cannot be evaluated, the whole object says why.
+                // If this fails, the statement over the whole object gives the exact error.
                 let found = found.and_then(|found| {
                     let evaluation = Evaluation::prepare(&found.request, found.source).ok()?;
                     Some((evaluation, found.index_bytes))
@@ -160,7 +163,7 @@ impl SelectRoute {
     }
 }
 
-/// The bucket and key that a request is for.
+/// Returns the bucket and key of a request.
 fn object_of(uri: &Uri) -> S3Result<(String, String)> {
     let path = percent_decode_str(uri.path()).decode_utf8();
     let path = path.map_err(|_| s3_error!(InvalidURI, "the path is not UTF-8"))?;
@@ -170,7 +173,7 @@ fn object_of(uri: &Uri) -> S3Result<(String, String)> {
     }
 }
 
-/// How many fields a request wants each record to have.
+/// Returns the number of fields that the request requires in each record.
 fn strict_fields(headers: &HeaderMap) -> S3Result<Option<usize>> {
     let Some(value) = headers.get(STRICT_FIELDS) else { return Ok(None) };
     match value.to_str().ok().and_then(|value| value.parse().ok()) {
@@ -191,7 +194,7 @@ fn check_headers(headers: &HeaderMap) -> S3Result<()> {
     Ok(())
 }
 
-/// Refuses characters that XML cannot hold.
+/// Refuses characters that XML cannot represent.
 fn refuse_controls(body: &[u8]) -> S3Result<()> {
     let text = std::str::from_utf8(body).unwrap_or_default();
     match text.chars().find(|c| is_no_xml(*c)) {
@@ -203,7 +206,7 @@ fn refuse_controls(body: &[u8]) -> S3Result<()> {
     }
 }
 
-/// The body of a statement is too long only because of its expression.
+/// Converts the error of a document that is too long. Only the expression can make it so long.
 fn too_long(error: S3Error) -> S3Error {
     if *error.code() != S3ErrorCode::MaxMessageLengthExceeded {
         return error;
@@ -212,7 +215,7 @@ fn too_long(error: S3Error) -> S3Error {
     select_error(SelectError::new(SelectErrorCode::ExpressionTooLong, message))
 }
 
-/// A statement's error as S3 says it.
+/// Converts a statement's error to S3's form.
 fn select_error(error: SelectError) -> S3Error {
     let status = http::StatusCode::from_u16(error.code.http_status());
     let code = S3ErrorCode::from_bytes(error.code.as_str().as_bytes())

@@ -1,4 +1,4 @@
-//! A request's XML as a [`SelectRequest`].
+//! Parsing of a request's XML to a [`SelectRequest`].
 
 use s3s::dto;
 use s3s::xml::{DeError, Deserializer};
@@ -18,7 +18,7 @@ fn refuse<T>(code: Code, message: &'static str) -> Result<T> {
     Err(SelectError::new(code, message))
 }
 
-/// Reads a body, whichever of its two names it has.
+/// Parses a body with either of the two root elements.
 pub(super) fn parse(body: &[u8]) -> Result<SelectRequest> {
     if body.is_empty() {
         return refuse(Code::EmptyRequestBody, "the request has no body");
@@ -54,7 +54,7 @@ fn convert(request: dto::SelectObjectContentRequest) -> Result<SelectRequest> {
         output: output(request.output_serialization)?,
         scan_range: request.scan_range.map(scan_range).transpose()?,
         progress: request.request_progress.and_then(|p| p.enabled).unwrap_or(false),
-        // Headers ask for extensions.
+        // Extensions are requested by headers.
         extras: Extras::NONE,
     })
 }
@@ -109,7 +109,7 @@ fn csv_input(csv: dto::CSVInput) -> Result<CsvInput> {
         record_delimiter: csv.record_delimiter.unwrap_or(defaults.record_delimiter),
         quote,
         quote_escape: match csv.quote_escape_character {
-            // S3's default is `"`, which with another quote character is that one doubled.
+            // S3's default is `"`. With another quote character, a doubled quote character is the escape.
             None => quote,
             given => optional_char(given, None)?,
         },
@@ -173,7 +173,7 @@ fn keyword(text: Option<&str>) -> String {
     text.unwrap_or_default().trim().to_ascii_uppercase()
 }
 
-/// A character, none if it is empty, or the default if it is absent.
+/// Returns a character, `None` for an empty text, or the default for an absent one.
 fn optional_char(text: Option<String>, default: Option<char>) -> Result<Option<char>> {
     let Some(text) = text else { return Ok(default) };
     let mut chars = text.chars();
@@ -312,7 +312,7 @@ mod tests {
             &body(INPUT, OUTPUT, "<ScanRange><Start>-1</Start></ScanRange>"),
             Code::InvalidScanRange,
         );
-        // The schema's numbers have 64 bits, one of which is the sign.
+        // The schema's integers have 64 bits with a sign.
         for far in ["9223372036854775808", "18446744073709551616"] {
             for side in ["Start", "End"] {
                 let range = format!("<ScanRange><{side}>{far}</{side}></ScanRange>");

@@ -1,4 +1,4 @@
-//! Which statements run, and which wait: for their turn, or for whoever reads their answer.
+//! Limits on the statements that run. The others wait, for their turn or for the reader of their answer.
 
 use std::num::NonZeroUsize;
 use std::pin::pin;
@@ -14,29 +14,29 @@ use tokio::time::sleep;
 use super::reader::{PATIENCE, Reader};
 use super::select_error;
 
-/// Statements that may wait for each one that runs.
+/// The number of statements that may wait, per statement that runs.
 const QUEUE: usize = 4;
-/// The most statements that are begun, unless more may run: each has a thread, and some MiB.
+/// The maximum number of begun statements, unless more may run. Each has a thread, and some MiB.
 const MAX_BEGUN: usize = 128;
-/// How often a statement that waits to begin looks for one that may be ended for it.
+/// The interval at which a waiting statement looks for one that may be ended in its favor.
 const LOOK: Duration = Duration::from_millis(250);
 
-/// Bounds the statements that run, those that were begun, and those that wait to begin.
+/// Limits the statements that run, those that have begun, and those that wait to begin.
 pub(super) struct Turns {
     running: Arc<Semaphore>,
-    /// Begun statements run or wait for their readers.
+    /// The permits of begun statements, which run or wait for their readers.
     begun: Arc<Semaphore>,
-    /// The machine's cores that no statement uses.
+    /// The cores of the machine that no statement uses.
     cores: Arc<Semaphore>,
     waiting: AtomicUsize,
     max_waiting: usize,
-    /// Those who read the answers of begun statements.
+    /// The readers of the begun statements' answers.
     readers: Mutex<Vec<Arc<Reader>>>,
-    /// How slow a reader may be while others wait.
+    /// The time by which a reader may be behind while others wait.
     patience: Duration,
 }
 
-/// A statement that was begun, and has its turn unless it is paused.
+/// A begun statement. It has its turn unless it is paused.
 pub(super) struct Turn {
     turns: Arc<Turns>,
     slot: Option<OwnedSemaphorePermit>,
@@ -61,7 +61,7 @@ impl Turns {
         }
     }
 
-    /// Ends the begun statement whose reader is the slowest, if that is too slow to keep others waiting.
+    /// Ends the begun statement with the slowest reader, if that reader is too slow.
     fn end_slowest(&self) {
         let readers = self.readers.lock().unwrap_or_else(PoisonError::into_inner);
         let overdue = readers.iter().filter_map(|it| Some((it.overdue()?, it)));
@@ -86,7 +86,8 @@ impl Turns {
     /// Waits for a turn.
     ///
     /// # Errors
-    /// `Busy` if too many wait already.
+    ///
+    /// `Busy` if too many statements are waiting.
     pub(super) async fn take(self: &Arc<Self>) -> S3Result<Turn> {
         let free = |all: &Arc<Semaphore>| Arc::clone(all).try_acquire_owned().ok();
         let begun = free(&self.begun);
@@ -118,8 +119,8 @@ async fn acquire(all: &Arc<Semaphore>) -> S3Result<OwnedSemaphorePermit> {
 }
 
 impl Turn {
-    /// Takes cores for the statement: of those that are free as many as it can use. If there are none, it
-    /// still runs, without one of its own.
+    /// Takes as many free cores as the statement can use. If no core is free, the statement still runs, on one
+    /// thread.
     pub(super) fn take_cores(&mut self, most: usize) {
         let cores = &self.turns.cores;
         let wanted = u32::try_from(cores.available_permits().min(most)).unwrap_or(u32::MAX);
@@ -127,25 +128,24 @@ impl Turn {
         self.threads = self.cores.as_ref().map_or(1, OwnedSemaphorePermit::num_permits);
     }
 
-    /// Who reads its answer.
+    /// Returns the reader of the statement's answer.
     pub(super) fn reader(&self) -> &Arc<Reader> {
         &self.reader
     }
 
-    /// The threads that the statement was given.
+    /// Returns the number of threads for the statement.
     pub(super) fn threads(&self) -> usize {
         self.threads
     }
 
-    /// Lets others run while the statement waits for its reader.
+    /// Lets other statements run while this one waits for its reader.
     pub(super) fn pause(&mut self) {
         (self.slot, self.cores) = (None, None);
     }
 
-    /// Waits for the next turn. The statement's threads are there already, whether or not there still are
-    /// cores for them.
+    /// Waits for the next turn. The statement keeps its threads, whether or not as many cores are free.
     pub(super) async fn resume(&mut self) {
-        // A semaphore that nobody closes always gives a permit.
+        // The semaphore is never closed, so it always returns a permit.
         self.slot = acquire(&self.turns.running).await.ok();
         let threads = u32::try_from(self.threads).unwrap_or(u32::MAX);
         self.cores = Arc::clone(&self.turns.cores).try_acquire_many_owned(threads).ok();
@@ -159,7 +159,7 @@ impl Drop for Turn {
     }
 }
 
-/// A place in the queue, given up when dropped: clients may go away while they wait.
+/// A place in the queue. It is freed on drop, because clients may leave while they wait.
 struct Place<'a>(&'a AtomicUsize);
 
 impl<'a> Place<'a> {
@@ -214,7 +214,7 @@ mod tests {
         assert_eq!(turns.cores.available_permits(), all);
         let mut other = turns.take().await.unwrap();
         other.take_cores(1);
-        // It goes on when the other has ended, with what cores there are.
+        // The paused statement resumes when the other one has ended, with the cores that are free.
         let mut resumed = Box::pin(paused.resume());
         assert!(futures::poll!(&mut resumed).is_pending());
         drop(other);
@@ -248,7 +248,7 @@ mod tests {
             turn.pause();
             begun.push(turn);
         }
-        // None is waited for, but one that has read on since.
+        // No statement waits for its reader, except one whose reader has read since.
         begun[1].reader().is_awaited();
         begun[1].reader().took(1);
         let mut next = Box::pin(turns.take());
@@ -267,7 +267,7 @@ mod tests {
         drop(begun.remove(2));
         drop(next.await.unwrap());
         assert_eq!(turns.readers.lock().unwrap().len(), 3);
-        // Nobody waits: who is slow goes on.
+        // No statement waits, so slow readers are kept.
         drop(turns.take().await.unwrap());
         assert!(begun.iter().all(|turn| !turn.reader().is_ended()));
     }

@@ -1,4 +1,4 @@
-//! Whether a statement should go on: its client is still there, and it was not evaluated for too long.
+//! Conditions under which a statement continues: its client is still connected, and the time limit has not passed.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -6,23 +6,23 @@ use std::time::{Duration, Instant};
 
 use s3s::{S3Error, S3ErrorCode};
 
-/// The watch over one statement, from all threads of its evaluation.
+/// The conditions for one statement, shared by all threads of its evaluation.
 #[derive(Debug)]
 pub(super) struct Watch {
     started: Instant,
     limit: Option<Duration>,
-    /// Nanoseconds that it waited, for its turn or its reader.
+    /// The time that the statement waited for its turn or its reader, in nanoseconds.
     waited: AtomicU64,
-    /// Whether the client has left before there was an answer. Later the answer itself tells.
+    /// True if the client left before the answer began. Later, dropping the answer has that effect.
     left: AtomicBool,
 }
 
-/// Tells the watch that the client has left, if it is dropped before there is an answer.
+/// A guard that registers the client's leaving if it is dropped before the answer begins.
 #[derive(Debug)]
 pub(super) struct Awaited(Option<Arc<Watch>>);
 
 impl Awaited {
-    /// There is an answer.
+    /// Registers that the answer begins.
     pub(super) fn end(mut self) {
         self.0 = None;
     }
@@ -42,23 +42,23 @@ impl Watch {
         Arc::new(Self { started: Instant::now(), limit, waited, left })
     }
 
-    /// Who holds this waits for the answer.
+    /// Returns the guard for the time until the answer begins.
     pub(super) fn awaited(self: &Arc<Self>) -> Awaited {
         Awaited(Some(Arc::clone(self)))
     }
 
-    /// Whether anybody wants the answer, and there is time left for it.
+    /// Returns true if the answer is still wanted and there is time left.
     pub(super) fn goes_on(&self) -> bool {
         !self.left.load(Ordering::Relaxed) && !self.is_overdue()
     }
 
-    /// Does not count some time.
+    /// Excludes waiting time from the time limit.
     pub(super) fn waited(&self, time: Duration) {
         let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         self.waited.fetch_add(nanos, Ordering::Relaxed);
     }
 
-    /// The error of a statement that has taken too long.
+    /// Returns the error of a statement that has taken too long.
     pub(super) fn overdue(&self) -> Option<S3Error> {
         let limit = self.limit?;
         self.is_overdue().then(|| {

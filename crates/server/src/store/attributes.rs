@@ -1,21 +1,21 @@
-//! Extended attributes of files, where the file system has them.
+//! Extended attributes of files, where the file system supports them.
 //!
-//! An attribute belongs to the file, not to its name: it is there before the file is renamed into a
-//! bucket, follows it, and is gone with it.
+//! An attribute belongs to the file, not to its name. It exists before the file is renamed into a bucket, moves with
+//! the file, and is removed with it.
 
 use std::fs::File;
 use std::io;
 use std::path::Path;
 
-/// A file whose attribute is meant.
+/// The file to read an attribute of.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Of<'a> {
     Open(&'a File),
-    /// Symbolic links are not followed.
+    /// A path. Symbolic links are not followed.
     Named(&'a Path),
 }
 
-/// Whether the file system of `directory` keeps attributes.
+/// Returns true if the file system of `directory` supports attributes.
 pub(super) fn are_kept(directory: &Path) -> bool {
     let probe = || -> io::Result<bool> {
         let file = tempfile::tempfile_in(directory)?;
@@ -35,10 +35,10 @@ mod imp {
     use rustix::io::Errno;
 
     const NAME: &str = "user.sluice";
-    /// Most attributes are shorter.
+    /// The usual maximum length of attributes, in bytes.
     const USUAL: usize = 1024;
 
-    /// The attribute, if there is one that can be read.
+    /// Returns the attribute, if it can be read.
     pub(crate) fn get(of: Of<'_>) -> Option<Vec<u8>> {
         let mut value = vec![0; USUAL];
         loop {
@@ -51,14 +51,14 @@ mod imp {
                     value.truncate(length);
                     return Some(value);
                 }
-                // No file system has longer ones than 64 KiB.
+                // No file system supports more than 64 KiB.
                 Err(Errno::RANGE) if value.len() < 1 << 16 => value.resize(1 << 16, 0),
                 Err(_) => return None,
             }
         }
     }
 
-    /// Sets the attribute. Fails if there is no room for it beside the file.
+    /// Sets the attribute. Fails if the file system has no room for it.
     pub(crate) fn set(file: &File, value: &[u8]) -> io::Result<()> {
         Ok(fsetxattr(file, NAME, value, XattrFlags::empty())?)
     }

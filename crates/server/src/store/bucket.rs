@@ -1,4 +1,4 @@
-//! Buckets: the directories of the folder whose names are bucket names.
+//! Operations on buckets, which are the directories of the folder whose names are bucket names.
 
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -18,7 +18,7 @@ pub(crate) struct BucketInfo {
 }
 
 impl Store {
-    /// The directory of a bucket that exists.
+    /// Returns the directory of an existing bucket.
     pub(crate) fn bucket(&self, name: &str) -> S3Result<PathBuf> {
         if !check_bucket_name(name) {
             return Err(s3_error!(InvalidBucketName, "this is not a valid bucket name"));
@@ -61,15 +61,15 @@ impl Store {
         }
     }
 
-    /// Removes a bucket without objects; its unfinished uploads are aborted.
+    /// Removes a bucket without objects and aborts its unfinished uploads.
     ///
-    /// Empty directories in it are removed one by one, while others may write: a write looks again for
-    /// a way that is gone, and the bucket is gone with the last step, or not at all.
+    /// Empty directories in it are removed one by one while clients may write. A write whose directories disappear
+    /// creates them again. The bucket disappears with the last step, or not at all.
     pub(crate) fn delete_bucket(&self, name: &str) -> S3Result<()> {
         let path = self.bucket(name)?;
         let uploads = self.uploads(name)?;
         let remove = || -> io::Result<()> {
-            // Whatever else it is: a symbolic link, a name that is not UTF-8.
+            // Anything but a directory counts, including symbolic links and names that are not UTF-8.
             if holds_files(&path)? {
                 return Err(ErrorKind::DirectoryNotEmpty.into());
             }
@@ -77,7 +77,7 @@ impl Store {
             let meta = {
                 let _names = self.lock_names();
                 self.disk.remove_directory(&path)?;
-                // Best effort: a leftover only wastes space.
+                // This is best effort, because a leftover only wastes space.
                 self.disk.set_aside(&self.own("meta").join(name), &random()?).ok()
             };
             self.disk.sync_names(&self.root)?;
@@ -94,14 +94,14 @@ impl Store {
             Err(e) => return Err(storage_error(e)),
         }
         for (id, _) in uploads {
-            // Best effort: it expires.
+            // This is best effort, because the upload expires.
             let _ = self.discard_upload(&id);
         }
         Ok(())
     }
 
-    /// Removes the empty directories in a directory. One that was filled, or removed, since it was looked
-    /// at is passed over.
+    /// Removes the directories in a directory. Those that others have removed are skipped. Fails if one of them has a
+    /// file.
     fn remove_directories_in(&self, directory: &Path) -> io::Result<()> {
         for entry in fs::read_dir(directory)? {
             let entry = entry?;
@@ -119,7 +119,7 @@ impl Store {
         Ok(())
     }
 
-    /// Every bucket, by name.
+    /// Returns all buckets, ordered by name.
     pub(crate) fn list_buckets(&self) -> S3Result<Vec<BucketInfo>> {
         let list = || -> io::Result<Vec<BucketInfo>> {
             let mut buckets = Vec::new();
@@ -139,7 +139,7 @@ impl Store {
     }
 }
 
-/// Whether anything but directories is in a directory; the first such thing ends the search.
+/// Returns true if the directory contains anything but directories, at any depth.
 fn holds_files(directory: &Path) -> io::Result<bool> {
     for entry in fs::read_dir(directory)? {
         let entry = entry?;

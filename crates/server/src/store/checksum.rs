@@ -1,4 +1,4 @@
-//! The checksums that S3 takes with a body and gives back with an object.
+//! The checksums that clients send with a body, and that the store returns with an object.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -22,7 +22,7 @@ impl Algorithm {
     pub(crate) const ALL: [Self; 5] =
         [Self::Crc32, Self::Crc32c, Self::Crc64Nvme, Self::Sha1, Self::Sha256];
 
-    /// As in `x-amz-checksum-algorithm`.
+    /// Returns the name that `x-amz-checksum-algorithm` uses.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Crc32 => "CRC32",
@@ -33,7 +33,7 @@ impl Algorithm {
         }
     }
 
-    /// The header, or trailer, that carries such a checksum.
+    /// Returns the header, or trailer, that holds such a checksum.
     pub(crate) fn header(self) -> &'static str {
         match self {
             Self::Crc32 => "x-amz-checksum-crc32",
@@ -49,7 +49,7 @@ impl Algorithm {
     }
 }
 
-/// Base64 checksums by algorithm.
+/// Checksums by algorithm, in base64.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Checksums {
@@ -63,7 +63,7 @@ pub(crate) struct Checksums {
     pub(crate) sha1: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) sha256: Option<String>,
-    /// Whether these are checksums of the parts' checksums, not of the bytes.
+    /// True if these are checksums of the parts' checksums instead of the bytes.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(crate) composite: bool,
 }
@@ -83,7 +83,7 @@ impl Checksums {
         }
     }
 
-    /// Those that there are.
+    /// Returns the checksums that are set.
     pub(crate) fn each(&self) -> impl Iterator<Item = (Algorithm, &str)> {
         Algorithm::ALL.into_iter().filter_map(|algorithm| Some((algorithm, self.get(algorithm)?)))
     }
@@ -103,10 +103,10 @@ impl Checksums {
 /// The declared hashes of a body.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Expected {
-    /// Base64, from `Content-MD5`.
+    /// The value of `Content-MD5`, in base64.
     pub(crate) md5: Option<String>,
     pub(crate) checksums: Checksums,
-    /// Requested without a value in the head: the value follows as a trailer, or not at all.
+    /// An algorithm that is requested without a value in the headers. The value is in the trailers, or absent.
     pub(crate) wanted: Option<Algorithm>,
 }
 
@@ -118,24 +118,24 @@ pub(crate) struct Hasher {
     checksums: ChecksumHasher,
 }
 
-/// What a body hashed to.
+/// The hashes of a body.
 #[derive(Debug, Clone)]
 pub(crate) struct Digest {
     pub(crate) md5: Vec<u8>,
-    /// The CRC-64/NVME.
+    /// The CRC-64/NVME of the body.
     pub(crate) crc64: u64,
     pub(crate) checksums: Checksums,
 }
 
 impl Hasher {
-    /// Computes MD5, CRC-64/NVME and the algorithms asked for.
+    /// Creates a hasher for MD5, CRC-64/NVME and the requested algorithms.
     pub(crate) fn new(algorithms: impl IntoIterator<Item = Algorithm>) -> Self {
         let (mut checksums, mut wants_crc64) = (ChecksumHasher::default(), false);
         for algorithm in algorithms {
             match algorithm {
                 Algorithm::Crc32 => checksums.crc32 = Some(Crc32::new()),
                 Algorithm::Crc32c => checksums.crc32c = Some(Crc32c::new()),
-                // Computed anyway.
+                // This one is always computed.
                 Algorithm::Crc64Nvme => wants_crc64 = true,
                 Algorithm::Sha1 => checksums.sha1 = Some(Sha1::new()),
                 Algorithm::Sha256 => checksums.sha256 = Some(Sha256::new()),
@@ -169,7 +169,7 @@ impl Hasher {
 }
 
 impl Expected {
-    /// The algorithms to compute.
+    /// Returns the algorithms to compute.
     pub(crate) fn algorithms(&self) -> impl Iterator<Item = Algorithm> + '_ {
         Algorithm::ALL
             .into_iter()
@@ -199,7 +199,7 @@ impl Expected {
     }
 }
 
-/// The checksum of a multipart object: that of its parts' checksums, and their number.
+/// Returns the checksum of a multipart object: that of its parts' checksums, followed by their number.
 pub(crate) fn composite(algorithm: Algorithm, parts: &[&str]) -> Option<String> {
     let mut hasher = Hasher::new([algorithm]);
     for part in parts {
@@ -209,8 +209,8 @@ pub(crate) fn composite(algorithm: Algorithm, parts: &[&str]) -> Option<String> 
     Some(format!("{}-{}", digest.checksums.get(algorithm)?, parts.len()))
 }
 
-/// The checksum of bytes that follow one another, of those of each piece and their lengths. Only CRCs
-/// can be combined.
+/// Computes the checksum of consecutive pieces from the checksums and lengths of the pieces. Only CRCs can be
+/// combined.
 pub(crate) fn combine<'a>(
     algorithm: Algorithm,
     pieces: impl IntoIterator<Item = (&'a str, u64)>,
@@ -233,7 +233,7 @@ pub(crate) fn combine<'a>(
     Some(STANDARD.encode(&whole.to_be_bytes()[8 - width..]))
 }
 
-/// As [`combine`], of CRC-64/NVMEs.
+/// Like [`combine`], but for CRC-64/NVMEs as numbers.
 pub(crate) fn combine_crc64(pieces: impl IntoIterator<Item = (u64, u64)>) -> Option<u64> {
     pieces
         .into_iter()
@@ -243,7 +243,7 @@ pub(crate) fn combine_crc64(pieces: impl IntoIterator<Item = (u64, u64)>) -> Opt
         .map(|(sum, _)| sum)
 }
 
-/// A CRC-64/NVME as headers have it.
+/// Encodes a CRC-64/NVME for a header.
 pub(crate) fn base64_of_crc64(crc64: u64) -> String {
     STANDARD.encode(crc64.to_be_bytes())
 }

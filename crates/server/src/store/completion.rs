@@ -1,9 +1,11 @@
-//! What a multipart upload becomes: one object of its parts, once.
+//! The completion of a multipart upload: its parts become one object.
 //!
-//! A single part gets a second name, several are copied by the kernel (which shares blocks where the file
-//! system can). The bytes are then read once, and each part is compared with its checksum: it may have
-//! been damaged while it lay there. The checksums of the whole are combined of those of the parts. A client that asks again gets the same answer: the object says which upload it was, and
-//! a note in `completed` does when the object was replaced or removed since.
+//! A single part gets a second name. Several parts are copied by the kernel, which shares blocks where the file
+//! system can. The bytes are then read once, and each part is compared with its checksum, because it may have been
+//! damaged on disk. The checksums of the object are combined from those of the parts.
+//!
+//! A repeated request gets the same answer. The object's metadata names its upload. A note in `completed` does so,
+//! too, in case the object is replaced or removed later.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _, Seek as _};
@@ -25,30 +27,31 @@ use super::multipart::{PartInfo, PartReference, Upload, check_id, no_upload, rea
 use super::paths::hex;
 use super::{Store, storage_error};
 
-/// The least size of a part that is not the last one.
+/// The minimum size of a part other than the last one, in bytes.
 const MIN_PART: u64 = 5 * 1024 * 1024;
 
-/// What an upload became.
+/// The object that an upload became.
 #[derive(Debug, Serialize, Deserialize)]
 struct Completed {
     bucket: String,
     key: String,
     meta: Meta,
-    /// The checksums that its completion stated.
+    /// The checksums that the request for completion stated.
     #[serde(default)]
     stated: Checksums,
 }
 
-/// What a client states of the object that an upload is to become.
+/// The properties that a client states for the object that an upload will become.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Stated {
     pub(crate) checksums: Checksums,
-    /// Whether they are of all bytes, and not of the parts' checksums, if it says so.
+    /// True if the checksums are of all bytes, false if they are of the parts' checksums. `None` if the client does
+    /// not state it.
     pub(crate) full_object: Option<bool>,
     pub(crate) size: Option<i64>,
 }
 
-/// The bytes of an object that is assembled, and their checksums.
+/// The bytes of an assembled object, and their checksums.
 struct Assembled {
     file: NamedTempFile,
     checksums: Checksums,
@@ -56,7 +59,7 @@ struct Assembled {
 }
 
 impl Store {
-    /// Assembles an upload's parts, which must become what is stated.
+    /// Assembles an upload's parts. Fails if the object does not match what is stated.
     pub(crate) fn complete_upload(
         &self,
         id: &str,
@@ -66,11 +69,11 @@ impl Store {
         conditions: &WriteConditions,
     ) -> S3Result<Meta> {
         check_id(id)?;
-        // Of two requests at once, the second finds what the first did.
+        // Concurrent requests run one after the other, so the second finds the result of the first.
         let lock = id.bytes().fold(0, |sum, byte| sum + usize::from(byte)) % self.completions.len();
         let _one = self.completions[lock].lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(Completed { meta, stated: before, .. }) = self.completed(id, place)? {
-            // It was asked for with the same parts, or it is another request.
+            // A repeated request names the same parts.
             if meta.etag != etag(references) {
                 return Err(no_upload());
             }
@@ -111,7 +114,7 @@ impl Store {
             }
         }
         if !others.is_empty() {
-            // No upload needs to be created with the kind of checksum that its completion states.
+            // A completion may state checksums of another algorithm than the upload was created with.
             let found = hashed(file.as_file(), others.iter().map(|(algorithm, _)| *algorithm));
             let found = found.map_err(storage_error)?;
             for (algorithm, said) in others {
@@ -132,14 +135,14 @@ impl Store {
         Ok(meta)
     }
 
-    /// What the upload became, if it was completed.
+    /// Returns the object that the upload became, if it was completed.
     fn completed(&self, id: &str, (bucket, key): (&str, &str)) -> S3Result<Option<Completed>> {
         let noted = read_json::<Completed>(&self.own("completed").join(format!("{id}.json")));
         if let Some(completed) = noted {
             let same = completed.bucket == bucket && completed.key == key;
             return if same { Ok(Some(completed)) } else { Err(no_upload()) };
         }
-        // Stopped before it was noted.
+        // The server may have stopped before the note was written.
         let Ok(head) = self.head(bucket, key) else { return Ok(None) };
         if head.meta.upload.as_deref() != Some(id) {
             return Ok(None);
@@ -150,7 +153,7 @@ impl Store {
         Ok(Some(Completed { bucket, key, meta: head.meta, stated }))
     }
 
-    /// Notes what an upload became, and removes it.
+    /// Writes the note about a completed upload, and removes the upload.
     fn note_completion(
         &self,
         id: &str,
@@ -202,7 +205,7 @@ impl Store {
         Ok(Assembled { file, checksums, crc64 })
     }
 
-    /// The bytes of the parts in a file.
+    /// Returns a file with the bytes of the parts.
     fn concatenate(&self, directory: &Path, parts: &[PartInfo]) -> io::Result<NamedTempFile> {
         if let [only] = parts
             && let Ok(linked) = self.disk.link(&directory.join(&only.file))
@@ -212,7 +215,7 @@ impl Store {
         let file = self.disk.create()?;
         for part in parts {
             let mut from = File::open(directory.join(&part.file))?;
-            // Between two files this is `copy_file_range`, where the system has it.
+            // Between two files, `io::copy` uses `copy_file_range` where the system has it.
             if io::copy(&mut from, &mut file.as_file())? != part.size {
                 return Err(changed(part));
             }
@@ -220,7 +223,7 @@ impl Store {
         Ok(file)
     }
 
-    /// As [`Self::assemble`], of parts whose checksums cannot be combined.
+    /// Like [`Self::assemble`], but for parts whose checksums cannot be combined.
     fn assemble_hashed(
         &self,
         directory: &Path,
@@ -241,8 +244,8 @@ impl Store {
         Ok(Assembled { file: written.file, checksums, crc64 })
     }
 
-    /// Removes uploads that were begun, and notes of uploads that were completed, longer ago than `age`.
-    /// Returns how many uploads it removed.
+    /// Removes uploads that were begun, and notes of uploads that were completed, longer ago than `age`. Returns the
+    /// number of uploads removed.
     pub(crate) fn expire_uploads(&self, age: Duration) -> io::Result<usize> {
         let Some(limit) = SystemTime::now().checked_sub(age) else { return Ok(0) };
         let mut expired = 0;
@@ -252,7 +255,7 @@ impl Store {
             let Some(id) = id.to_str().filter(|id| check_id(id).is_ok()) else { continue };
             let begun = match read_json::<Upload>(&entry.path().join("upload.json")) {
                 Some(upload) => UNIX_EPOCH + Duration::from_millis(upload.initiated),
-                // Stopped before anybody learned its name.
+                // The server stopped before any client got the upload's name.
                 None => entry.metadata()?.modified()?,
             };
             if begun <= limit {
@@ -270,7 +273,7 @@ impl Store {
     }
 }
 
-/// Refuses an object of another size than stated.
+/// Refuses an object whose size differs from the stated one.
 fn check_size(stated: &Stated, size: u64) -> S3Result<()> {
     match stated.size {
         Some(said) if u64::try_from(said) != Ok(size) => Err(s3_error!(
@@ -281,7 +284,7 @@ fn check_size(stated: &Stated, size: u64) -> S3Result<()> {
     }
 }
 
-/// Refuses an object that has another checksum than stated.
+/// Refuses an object whose checksum differs from the stated one.
 fn check_sum(algorithm: Algorithm, said: &str, found: &str, composite: bool) -> S3Result<()> {
     if says(said, found, composite) {
         return Ok(());
@@ -290,7 +293,7 @@ fn check_sum(algorithm: Algorithm, said: &str, found: &str, composite: bool) -> 
     Err(s3_error!(BadDigest, "the object does not match {header}"))
 }
 
-/// Refuses parts that are not what was stored, in the file that they were put together in.
+/// Refuses parts whose checksums differ from the stored ones. `file` is the file that they were copied into.
 fn check_parts(mut file: &File, parts: &[PartInfo], (bucket, key): (&str, &str)) -> io::Result<()> {
     let mut buffer = vec![0; 1 << 20];
     file.rewind()?;
@@ -307,7 +310,7 @@ fn check_parts(mut file: &File, parts: &[PartInfo], (bucket, key): (&str, &str))
             };
             match part.crc64 {
                 Some(_) => crc64.update(&buffer[..read]),
-                // Of earlier releases.
+                // Parts from earlier releases have only an MD5.
                 None => md5.update(&buffer[..read]),
             }
             left -= read as u64;
@@ -325,7 +328,7 @@ fn check_parts(mut file: &File, parts: &[PartInfo], (bucket, key): (&str, &str))
     Ok(())
 }
 
-/// The checksums of all of a file.
+/// Returns the checksums of a whole file.
 fn hashed(mut file: &File, algorithms: impl Iterator<Item = Algorithm>) -> io::Result<Checksums> {
     let mut hasher = Hasher::new(algorithms);
     let mut buffer = vec![0; 1 << 20];
@@ -338,14 +341,14 @@ fn hashed(mut file: &File, algorithms: impl Iterator<Item = Algorithm>) -> io::R
     }
 }
 
-/// Whether a client says a checksum that was found. Of one of the parts' checksums some leave out the number of parts
-/// behind it, as minio-go does.
+/// Returns true if the stated checksum is the one found. For a checksum of the parts' checksums, some clients, such
+/// as minio-go, leave out the number of parts at its end.
 fn says(said: &str, found: &str, composite: bool) -> bool {
     said == found
         || composite && found.rsplit_once('-').is_some_and(|(checksum, _)| checksum == said)
 }
 
-/// The error if a part cannot be read: aborted or expired meanwhile, or worse.
+/// Returns the error for a part that cannot be read. A missing part means that the upload was aborted or has expired.
 fn gone_or_broken(error: io::Error) -> S3Error {
     if error.kind() == io::ErrorKind::NotFound { no_upload() } else { storage_error(error) }
 }
@@ -355,7 +358,7 @@ fn changed(part: &PartInfo) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, what)
 }
 
-/// The ETag of an object of these parts.
+/// Returns the ETag of an object with these parts.
 fn etag(parts: &[PartReference]) -> String {
     let mut md5s = Md5::new();
     for part in parts {
@@ -364,13 +367,13 @@ fn etag(parts: &[PartReference]) -> String {
     format!("{}-{}", hex(md5s.finalize().as_ref()), parts.len())
 }
 
-/// The bytes of an ETag that this store made.
+/// Decodes an ETag that this store made.
 fn unhex(etag: &str) -> Vec<u8> {
     let digit = |c: u8| char::from(c).to_digit(16).unwrap_or(0) as u8;
     etag.as_bytes().chunks_exact(2).map(|pair| digit(pair[0]) << 4 | digit(pair[1])).collect()
 }
 
-/// The parts named, if they are there, in order, and large enough.
+/// Returns the named parts if they exist, are in order, and are large enough.
 fn choose_parts(parts: &[PartInfo], references: &[PartReference]) -> S3Result<Vec<PartInfo>> {
     if references.is_empty() {
         return Err(s3_error!(MalformedXML, "an upload needs at least one part"));
@@ -384,7 +387,7 @@ fn choose_parts(parts: &[PartInfo], references: &[PartReference]) -> S3Result<Ve
         let part = found.filter(|part| {
             part.etag == reference.etag
                 && reference.checksums.each().all(|(algorithm, said)| {
-                    // One of another kind than it was uploaded with cannot be compared.
+                    // A checksum of an algorithm that the part was not uploaded with cannot be compared.
                     let crc64 = part.crc64.filter(|_| algorithm == Algorithm::Crc64Nvme);
                     part.checksums.get(algorithm) == Some(said)
                         || crc64.is_some_and(|crc64| base64_of_crc64(crc64) == said)

@@ -1,4 +1,4 @@
-//! Conditional requests (RFC 9110 §13), as S3 reads them.
+//! Conditional requests (RFC 9110 §13), with S3's interpretation.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -16,7 +16,7 @@ pub(crate) struct Conditions {
 }
 
 impl Conditions {
-    /// Whether the version with this ETag, of this time, may be answered: else 304 or 412.
+    /// Checks the conditions for the version with this ETag and time. The error is 304 or 412.
     pub(crate) fn check(&self, etag: &str, modified: SystemTime) -> S3Result<()> {
         // HTTP dates have whole seconds.
         let modified = Timestamp::from(whole_seconds(modified));
@@ -33,7 +33,7 @@ impl Conditions {
         }
     }
 
-    /// As [`Self::check`], for the source of a copy: nothing but 412 makes sense there.
+    /// Like [`Self::check`], but for the source of a copy, where the error is always 412.
     pub(crate) fn check_source(&self, etag: &str, modified: SystemTime) -> S3Result<()> {
         self.check(etag, modified).map_err(|_| {
             s3_error!(PreconditionFailed, "the source of the copy does not meet the precondition")
@@ -53,7 +53,7 @@ impl WriteConditions {
         self.if_match.is_none() && self.if_none_match.is_none()
     }
 
-    /// Whether the version with this ETag, or none, may be replaced.
+    /// Checks that the version with this ETag may be replaced, or that there may be none.
     pub(crate) fn check(&self, etag: Option<&str>) -> S3Result<()> {
         match (&self.if_match, etag) {
             (Some(_), None) => {
@@ -73,7 +73,7 @@ impl WriteConditions {
     }
 }
 
-/// 304, which says which version the client has (RFC 9110 §15.4.5).
+/// Returns the error 304 with the version that the client has (RFC 9110 §15.4.5).
 fn not_modified(etag: &str) -> S3Error {
     let mut error = s3_error!(NotModified);
     if let Ok(etag) = format!("\"{etag}\"").parse() {
@@ -129,7 +129,7 @@ mod tests {
         check(Conditions { if_modified_since: at(999), ..none() }, "200");
         check(Conditions { if_unmodified_since: at(1000), ..none() }, "200");
         check(Conditions { if_unmodified_since: at(999), ..none() }, "412");
-        // The ETag decides where both are given.
+        // If both are given, the ETag decides.
         check(Conditions { if_match: tag("e"), if_unmodified_since: at(999), ..none() }, "200");
         check(Conditions { if_none_match: tag("x"), if_modified_since: at(1000), ..none() }, "200");
     }

@@ -1,4 +1,4 @@
-//! Writing: bytes go to a file of their own, and become an object in one step.
+//! Writing of objects: the bytes go to a file of their own, which becomes an object in one step.
 
 use std::fs::Metadata;
 use std::io::{self, ErrorKind, Write as _};
@@ -18,36 +18,37 @@ use super::object::find;
 use super::paths::{KeyPath, hex};
 use super::{Store, storage_error};
 
-/// Fewer bytes are hashed sooner than a thread starts.
+/// The number of bytes from which hashing is worth a thread of its own. Fewer are hashed before a thread starts.
 const HASHED_BESIDE: usize = 128 * 1024;
 
-/// So many bytes are forced to disk while those behind them arrive, which otherwise waits for the last one.
+/// The number of bytes that are forced to disk at a time while further ones arrive. Otherwise all bytes would be
+/// forced at the end.
 const FORCED_BESIDE: u64 = 32 << 20;
 
-/// How often a name is looked for whose way changes.
+/// The maximum number of attempts when a name changes during an operation.
 pub(super) const ATTEMPTS: usize = 16;
 
-/// Bytes that are to become an object. If it is dropped before, they are deleted.
+/// Bytes that are to become an object. They are deleted on drop.
 pub(crate) struct Draft {
     file: NamedTempFile,
     hasher: Hasher,
     size: u64,
     forcing: Forcing,
-    /// The size at which a full disk is simulated.
+    /// The size at which a full disk is simulated, in bytes.
     disk_full_at: Option<u64>,
 }
 
-/// Forces to disk what was written, on a thread of its own, while more is written.
+/// A thread that forces the written bytes to disk while more are written.
 #[derive(Default)]
 struct Forcing {
-    /// Whether there is anything to be forced.
+    /// True if bytes are to be forced.
     is_wanted: bool,
     thread: Option<JoinHandle<io::Result<()>>>,
-    /// The size when it began last.
+    /// The size of the file when the thread was last started.
     begun_at: u64,
 }
 
-/// A draft with all of its bytes.
+/// A draft whose bytes are all written and hashed.
 pub(crate) struct Written {
     pub(super) file: NamedTempFile,
     pub(crate) size: u64,
@@ -55,7 +56,7 @@ pub(crate) struct Written {
 }
 
 impl Store {
-    /// Starts a draft that is hashed as it is written. `disk_full_at` injects a full disk.
+    /// Creates a draft that is hashed as it is written. `disk_full_at` simulates a full disk.
     pub(crate) fn draft(
         &self,
         algorithms: impl IntoIterator<Item = Algorithm>,
@@ -66,9 +67,8 @@ impl Store {
         Ok(Draft { file, hasher: Hasher::new(algorithms), size: 0, forcing, disk_full_at })
     }
 
-    /// Makes written bytes the object of a key, in one step, if the conditions hold for the object
-    /// that they replace. Returns the new version's time. When it returns, the object outlives a power
-    /// failure.
+    /// Makes written bytes the object of a key, in one step, if the conditions hold for the object that they replace.
+    /// Returns the new version's time. After that, the object survives a power failure.
     pub(crate) fn commit(
         &self,
         bucket: &str,
@@ -82,7 +82,7 @@ impl Store {
         Ok((meta, modified))
     }
 
-    /// As [`Self::commit`], with all metadata.
+    /// Like [`Self::commit`], but with complete metadata.
     pub(super) fn commit_file(
         &self,
         (bucket, key): (&str, &str),
@@ -109,7 +109,7 @@ impl Store {
         metadata.modified().map_err(storage_error)
     }
 
-    /// Gives a file that is prepared its name. Returns that, and the version replaced.
+    /// Renames a prepared file to the object's name. Returns the name, and the version replaced.
     fn publish_object(
         &self,
         (bucket, key): (&str, &str),
@@ -117,7 +117,7 @@ impl Store {
         mut file: NamedTempFile,
         conditions: &WriteConditions,
     ) -> S3Result<(PathBuf, Option<Metadata>)> {
-        // Directories on the way may be removed meanwhile: with their last object, or with the bucket.
+        // Directories of the key may be removed in the meantime, with their last object or with the bucket.
         for _ in 0..ATTEMPTS {
             match self.publish_once((bucket, key), directory, &mut file, conditions)? {
                 Ok(published) => return Ok(published),
@@ -154,7 +154,7 @@ impl Store {
 }
 
 impl Draft {
-    /// Appends bytes.
+    /// Appends bytes to the draft.
     pub(crate) fn write(&mut self, bytes: &[u8]) -> S3Result<()> {
         self.size += bytes.len() as u64;
         if self.disk_full_at.is_some_and(|limit| self.size > limit) {
@@ -165,8 +165,8 @@ impl Draft {
         written.and_then(|()| self.forcing.go_on(&self.file, self.size)).map_err(storage_error)
     }
 
-    /// Appends pieces. Many bytes are hashed on a thread of their own while they are written, since MD5 alone
-    /// takes longer than that.
+    /// Appends pieces. Many bytes are hashed on a thread of their own while they are written, because MD5 takes
+    /// longer than writing.
     pub(crate) fn write_pieces(&mut self, pieces: &[Bytes]) -> S3Result<()> {
         let bytes = pieces.iter().map(|piece| piece.len()).sum::<usize>();
         self.size += bytes as u64;
@@ -187,7 +187,7 @@ impl Draft {
                 Some(Ok(thread)) => {
                     thread.join().map_err(|_| io::Error::other("hashing failed"))?
                 }
-                // There is no thread for it, or none is worth it.
+                // The thread could not be started, or is not worth it.
                 Some(Err(_)) | None => hash(),
             }
             written
@@ -195,7 +195,7 @@ impl Draft {
         written.and_then(|()| self.forcing.go_on(file, self.size)).map_err(storage_error)
     }
 
-    /// Appends what a reader gives.
+    /// Appends all bytes of a reader.
     pub(crate) fn copy_from(&mut self, mut from: impl io::Read) -> S3Result<()> {
         let mut buffer = vec![0; 1 << 20];
         loop {
@@ -212,7 +212,7 @@ impl Draft {
         self.size
     }
 
-    /// Ends the draft.
+    /// Completes the draft and returns its hashes.
     pub(crate) fn finish(self) -> S3Result<Written> {
         self.forcing.end().map_err(storage_error)?;
         Ok(Written { file: self.file, size: self.size, digest: self.hasher.finish() })
@@ -220,16 +220,16 @@ impl Draft {
 }
 
 impl Forcing {
-    /// Begins anew if there is much to be forced and the thread is done with what was before.
+    /// Starts the thread if there are enough new bytes and the previous thread has ended.
     fn go_on(&mut self, file: &NamedTempFile, size: u64) -> io::Result<()> {
         let is_busy = self.thread.as_ref().is_some_and(|thread| !thread.is_finished());
         if !self.is_wanted || is_busy || size - self.begun_at < FORCED_BESIDE {
             return Ok(());
         }
-        // Whether it could write is said only once.
+        // A write error is reported only once.
         self.join()?;
         let file = file.as_file().try_clone()?;
-        // If there is no thread for it, all is forced in the end.
+        // If no thread can be started, everything is forced at the end.
         self.thread = thread::Builder::new().spawn(move || file.sync_data()).ok();
         self.begun_at = size;
         Ok(())
@@ -249,7 +249,7 @@ impl Forcing {
 }
 
 impl Written {
-    /// The ETag of an object that is uploaded at once: its MD5.
+    /// Returns the ETag of an object that is uploaded in one request, which is its MD5.
     pub(crate) fn etag(&self) -> String {
         hex(&self.digest.md5)
     }

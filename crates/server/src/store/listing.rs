@@ -1,9 +1,9 @@
-//! Listings: the keys of a bucket in byte order, a page at a time.
+//! Listings, which return the keys of a bucket in byte order, a page at a time.
 //!
-//! The folder's tree is walked in key order. A directory's keys all start with its name and a slash,
-//! so entries sort by that (`a.csv` before `a/b` before `a0`), and a directory is read only when a
-//! page reaches it: nothing before the page's start, outside of its prefix or rolled up into a common
-//! prefix already seen is looked at. Memory is that of one window (`window`) for each directory on the way.
+//! The folder's tree is walked in key order. All keys of a directory start with its name and a slash, so entries are
+//! sorted by that (`a.csv` before `a/b` before `a0`). A directory is read only when a page reaches it. Directories
+//! before the page's start, outside its prefix, or within a common prefix that was already listed are skipped. Memory
+//! is limited to one window (`window`) for each directory on the path.
 
 use std::fs;
 use std::io;
@@ -17,13 +17,14 @@ use super::paths::MAX_KEY;
 use super::window::{Window, past};
 use super::{Store, storage_error};
 
-/// Which keys are asked for.
+/// The parameters of a listing.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct PageRequest {
     pub(crate) prefix: String,
-    /// Keys that share what precedes this, after the prefix, are rolled up.
+    /// The delimiter. Keys that are equal up to its first occurrence after the prefix are combined to a common
+    /// prefix.
     pub(crate) delimiter: Option<String>,
-    /// Keys and common prefixes up to this, included, are left out.
+    /// The end of the previous page. Keys and common prefixes up to this one are left out.
     pub(crate) after: String,
     pub(crate) max_keys: usize,
 }
@@ -33,7 +34,7 @@ pub(crate) struct PageRequest {
 pub(crate) struct Page {
     pub(crate) entries: Vec<Entry>,
     pub(crate) common_prefixes: Vec<String>,
-    /// What to continue after, if there is more.
+    /// The key or common prefix after which the next page begins. `None` on the last page.
     pub(crate) next: Option<String>,
 }
 
@@ -45,7 +46,7 @@ pub(crate) struct Entry {
 }
 
 impl Store {
-    /// The page of a bucket's keys that was asked for.
+    /// Returns a page of a bucket's keys.
     pub(crate) fn list(&self, bucket: &str, request: &PageRequest) -> S3Result<Page> {
         let directory = self.bucket(bucket)?;
         if request.max_keys == 0 {
@@ -61,7 +62,7 @@ impl Store {
                 Some(_) => None,
                 None => match self.entry(bucket, &key, &path).map_err(storage_error)? {
                     Some(entry) => Some(entry),
-                    // Removed since its directory was read.
+                    // The object was removed after its directory was read.
                     None => continue,
                 },
             };
@@ -100,7 +101,7 @@ impl Store {
 }
 
 impl PageRequest {
-    /// What a key is rolled up into.
+    /// Returns the common prefix of a key.
     fn common_prefix(&self, key: &str) -> Option<String> {
         let delimiter = self.delimiter.as_deref().filter(|d| !d.is_empty())?;
         let rest = key.strip_prefix(&self.prefix)?;
@@ -109,8 +110,8 @@ impl PageRequest {
     }
 
     fn bound(&self) -> Bound {
-        // A common prefix is listed once: by the page that holds it, or by none if the listing
-        // starts within it.
+        // A common prefix is listed once, by the page that contains it. It is not listed at all if the listing starts
+        // within it.
         match self.common_prefix(&self.after) {
             Some(common) => Bound::PastPrefix(common),
             None => Bound::After(self.after.clone()),
@@ -118,11 +119,11 @@ impl PageRequest {
     }
 }
 
-/// Where the keys wanted begin.
+/// The lower bound of the keys.
 #[derive(Debug)]
 enum Bound {
     After(String),
-    /// After every key with this prefix.
+    /// The keys after all those with this prefix.
     PastPrefix(String),
 }
 
@@ -134,7 +135,7 @@ impl Bound {
         }
     }
 
-    /// Whether a key, or some key in the directory whose keys start with it, is to be listed.
+    /// Returns true if a key is to be listed. For a directory, returns true if that may hold for a key in it.
     fn wants(&self, prefix: &str, key: &str, is_directory: bool) -> bool {
         if key.len() > MAX_KEY {
             false
@@ -145,8 +146,8 @@ impl Bound {
         }
     }
 
-    /// In a directory whose keys start with `base`, no name before this leads to a key that is admitted;
-    /// `None` if no name does.
+    /// Returns the first name that may lead to an admitted key, in a directory whose keys start with `base`. `None`
+    /// if no name does.
     fn from(&self, base: &str) -> Option<Vec<u8>> {
         if !self.may_admit_under(base) {
             return None;
@@ -160,7 +161,7 @@ impl Bound {
         }
     }
 
-    /// Whether some key that starts with `prefix` may be admitted.
+    /// Returns true if a key that starts with `prefix` may be admitted.
     fn may_admit_under(&self, prefix: &str) -> bool {
         match self {
             Self::After(after) => prefix > after.as_str() || after.starts_with(prefix),
@@ -176,17 +177,17 @@ struct Walk<'a> {
     prefix: &'a str,
     bound: Bound,
     store: &'a Store,
-    /// The directories on the way down.
+    /// The directories on the path, from the top.
     levels: Vec<Level>,
 }
 
-/// A directory that is being walked over.
+/// The position in one directory of the walk.
 struct Level {
     directory: PathBuf,
-    /// What all keys in it start with.
+    /// The text that all its keys start with.
     base: String,
     window: Arc<Window>,
-    /// The next name of the window.
+    /// The index of the next name in the window.
     at: usize,
 }
 
@@ -217,7 +218,7 @@ impl<'a> Walk<'a> {
             level.at += 1;
             let key = format!("{}{}", level.base, name.segment);
             if key.as_str() > self.prefix && !key.starts_with(self.prefix) {
-                // So are all that follow.
+                // All following keys are greater, too.
                 self.levels.pop();
             } else if self.bound.wants(self.prefix, &key, name.is_directory()) {
                 let path = level.directory.join(name.file_name());
@@ -227,7 +228,7 @@ impl<'a> Walk<'a> {
                 self.descend(path, key)?;
             } else {
                 match self.bound.from(&level.base) {
-                    // There may be many of these.
+                    // There may be many such names, so they are skipped at once.
                     Some(from) if name.segment.as_bytes() < from.as_slice() => {
                         self.move_to(&from)?
                     }
@@ -239,7 +240,7 @@ impl<'a> Walk<'a> {
         Ok(None)
     }
 
-    /// Goes into a directory whose keys start with `base`.
+    /// Enters a directory whose keys start with `base`.
     fn descend(&mut self, directory: PathBuf, base: String) -> io::Result<()> {
         let after = self.bound.from(&base);
         let prefix = self.prefix.strip_prefix(&base).map(|rest| segment_of(rest).to_owned());
@@ -251,7 +252,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// Goes on, in the directory that is walked over, at a later name.
+    /// Moves to a later name in the current directory.
     fn move_to(&mut self, from: &[u8]) -> io::Result<()> {
         let Some(level) = self.levels.last_mut() else { return Ok(()) };
         if level.window.seek(from) == level.window.names.len() && !level.window.complete {
@@ -262,12 +263,12 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// The first segment of a key, with the slash that ends it if there is one.
+/// Returns the first segment of a key, including its final slash.
 fn segment_of(key: &str) -> &str {
     key.find('/').map_or(key, |slash| &key[..=slash])
 }
 
-/// Whether all directories from `bucket` to `top` are there and none is a symbolic link.
+/// Returns true if all directories from `bucket` to `top` exist and none is a symbolic link.
 fn is_inside(bucket: &Path, top: &Path) -> bool {
     let Ok(below) = top.strip_prefix(bucket) else { return false };
     let mut at = bucket.to_owned();
@@ -303,7 +304,7 @@ mod tests {
         store.commit("bucket", key, draft.finish().unwrap(), meta, &always).unwrap();
     }
 
-    /// What a page must hold, computed naively.
+    /// Computes the expected page naively.
     fn model(keys: &BTreeSet<String>, request: &PageRequest) -> (Vec<String>, Vec<String>, bool) {
         let (mut found, mut prefixes) = (Vec::new(), Vec::<String>::new());
         for key in keys {
@@ -355,7 +356,7 @@ mod tests {
             let (_folder, mut store) = store();
             store.windows = Windows::new(window);
             let mut order: Vec<_> = keys.iter().cloned().collect();
-            // Directories appear before and after files of their names.
+            // Directories are created both before and after files of their names.
             order.sort_by_key(|key| (key.len() % 3, key.clone()));
             for key in &order {
                 put(&store, key);

@@ -1,23 +1,22 @@
-//! What S3 keeps beside an object's bytes: its ETag, headers, metadata, checksums.
+//! The metadata of objects: ETag, headers, user metadata and checksums.
 //!
-//! It is an extended attribute of the file that holds the bytes, written before the file gets its name.
-//! So one rename makes both visible, and whoever has the file open has the metadata of these
-//! bytes, whatever happens to the name. The attribute says which size and modification time the bytes
-//! have: a file that was changed by hand since is not answered with another version's ETag.
+//! Metadata is an extended attribute of the file that holds the bytes, written before the file gets its name. One
+//! rename therefore makes both visible. A reader that has the file open also has the metadata of its bytes, whatever
+//! happens to the name. The attribute contains the size and the modification time of the bytes, so that a file that
+//! was changed by hand later does not get the ETag of another version.
 //!
-//! Where the file system keeps no attributes, or has no room for a long one, it is a small JSON file in
-//! `meta/<bucket>`, whose name says which bytes it belongs to: key, size and modification time. It is
-//! written, and forced, before the bytes become visible, and removed after those that replace
-//! them are forced. Versions that this store wrote always have different times; where the file system's
-//! are coarse, they are made different from the version replaced. Readers make sure, after they
-//! have read it, that the name still leads to the file that they have. Earlier releases kept all
-//! metadata like that; when they are read it becomes an attribute, too.
+//! Where the file system supports no attributes, or has no room for a long one, the metadata is a small JSON file in
+//! `meta/<bucket>`. Its name identifies the bytes by key, size and modification time. It is written, and forced,
+//! before the bytes become visible, and removed after their replacement is forced. Versions that this store wrote
+//! always have different times. Where time stamps are coarse, they are made different from that of the version
+//! replaced. After reading the JSON file, a reader checks that the name still leads to the file that it has open.
+//! Earlier releases kept all metadata like that; when it is read, it is converted to an attribute.
 //!
-//! An attribute that is there and cannot be read is damage: what the bytes should be is not known.
+//! An attribute that exists and cannot be read counts as damage, because the right content of the bytes is unknown.
 //!
-//! A file that was put into the folder by hand has neither. Its ETag is derived from inode, size
-//! and modification time: nothing is read, and it changes when the file does. It ends in `-1`, which
-//! tells clients that it is not an MD5.
+//! A file that was put into the folder by hand has no metadata. Its ETag is derived from inode, size and modification
+//! time, so no bytes are read, and it changes when the file does. It ends in `-1`, which shows clients that it is not
+//! an MD5.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, Metadata};
@@ -33,14 +32,14 @@ use super::checksum::Checksums;
 use super::paths::{hash, hex};
 use super::{Store, object::damaged, object::inode};
 
-/// The coarsest time stamps that a file system keeps (FAT's).
+/// The coarsest precision of time stamps in a file system (FAT).
 const COARSE: Duration = Duration::from_secs(2);
 
-/// What S3 keeps beside the bytes.
+/// The metadata of an object.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Meta {
-    /// Without quotes.
+    /// The ETag, without quotes.
     pub(crate) etag: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) cache_control: Option<String>,
@@ -52,44 +51,44 @@ pub(crate) struct Meta {
     pub(crate) content_language: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) content_type: Option<String>,
-    /// Seconds since 1970.
+    /// The time of expiry in seconds since 1970.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) expires: Option<u64>,
-    /// `x-amz-meta-*`.
+    /// The `x-amz-meta-*` headers, by name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) user: BTreeMap<String, String>,
     #[serde(skip_serializing_if = "Checksums::is_empty")]
     pub(crate) checksums: Checksums,
-    /// The CRC-64/NVME of the bytes, by which damage is noticed. Objects of earlier releases have none.
+    /// The CRC-64/NVME of the bytes, which detects damage. Objects of earlier releases have none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) crc64: Option<u64>,
     /// The sizes of the parts of a multipart upload.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) parts: Vec<u64>,
-    /// The multipart upload that became this object.
+    /// The name of the multipart upload that became this object.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) upload: Option<String>,
-    /// Found out when it is read.
+    /// The state of the bytes, which is determined on reading.
     #[serde(skip)]
     pub(crate) since: Since,
 }
 
-/// What became of the bytes that metadata was written for.
+/// The state of the bytes, compared with those that the metadata was written for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Since {
-    /// They are there, or there never were any.
+    /// The bytes are unchanged, or there is no metadata.
     #[default]
     Stored,
-    /// Others are there, and the time of the file says so: it was changed by hand.
+    /// The bytes were changed by hand, because the file has another modification time.
     Changed,
-    /// Fewer or more are there, and no time says so: the disk or the file system failed.
+    /// The number of bytes differs, but not the modification time. The disk or the file system has failed.
     Cut,
-    /// It is not known: the metadata is there, and cannot be read.
+    /// The metadata exists but cannot be read, so the state is unknown.
     Unreadable,
 }
 
 impl Meta {
-    /// Refuses the metadata of an object that the disk or the file system has damaged.
+    /// Refuses an object that the disk or the file system has damaged.
     pub(crate) fn check_since(&self, bucket: &str, key: &str, size: u64) -> io::Result<()> {
         let what = match self.since {
             Since::Stored | Since::Changed => return Ok(()),
@@ -101,22 +100,22 @@ impl Meta {
     }
 }
 
-/// Metadata as an attribute, with the bytes that it is about.
+/// The attribute's content: metadata, with the size and time of the bytes.
 #[derive(Debug, Serialize, Deserialize)]
 struct Attribute {
     size: u64,
-    /// Nanoseconds since 1970.
+    /// The modification time in nanoseconds since 1970.
     modified: u64,
     #[serde(flatten)]
     meta: Meta,
 }
 
-/// Where metadata was found.
+/// Metadata, with the place where it was found.
 #[derive(Debug)]
 pub(super) enum Known {
-    /// With the file itself.
+    /// The metadata was attached to the file itself.
     Attached(Meta),
-    /// Under its name, or nowhere: certain only if the name still leads to the file.
+    /// The metadata was found by name, or does not exist. It is certain only if the name still leads to the file.
     ByName(Meta),
 }
 
@@ -127,7 +126,7 @@ impl Store {
         self.own("meta").join(bucket).join(&hash[..2]).join(name)
     }
 
-    /// What is known of the bytes that `metadata` describes.
+    /// Loads the metadata of the bytes that `metadata` describes.
     pub(super) fn load_meta(
         &self,
         (bucket, key): (&str, &str),
@@ -151,7 +150,7 @@ impl Store {
                 (_, false) => since = Since::Changed,
             }
         }
-        // A file that cannot be read counts as absent.
+        // An unreadable file counts as absent.
         let found = self
             .own("meta")
             .join(bucket)
@@ -165,7 +164,7 @@ impl Store {
         match found {
             Some(meta) => {
                 if self.attributes {
-                    // Best effort: it is found here again.
+                    // This is best effort, because the metadata can be found here again.
                     let _ = attach_again(of, metadata, &meta);
                 }
                 Ok(Known::ByName(meta))
@@ -181,7 +180,7 @@ impl Store {
         }
     }
 
-    /// Gives a complete file its time and its metadata, and forces them with its bytes.
+    /// Sets the time and the metadata of a complete file, and forces them with its bytes.
     pub(super) fn prepare(
         &self,
         place: (&str, &str),
@@ -191,7 +190,7 @@ impl Store {
         let time = self.next_modified();
         let mut metadata = self.disk.stamp(file.as_file(), time)?;
         if metadata.modified()? != time {
-            // Coarse time stamps: one that is over, so that a change by hand will show.
+            // Time stamps are coarse. A time in the past makes sure that a change by hand has another one.
             metadata = self.disk.stamp(file.as_file(), time - COARSE)?;
         }
         if !self.attributes || attach(file.as_file(), &metadata, meta).is_err() {
@@ -200,7 +199,7 @@ impl Store {
         self.disk.settle(file)
     }
 
-    /// Writes metadata to a file that no other version of the object has.
+    /// Writes metadata to a JSON file that belongs to no other version of the object.
     fn save_beside(&self, (bucket, key): (&str, &str), file: &File, meta: &Meta) -> io::Result<()> {
         let json = serde_json::to_vec(meta)?;
         let mut metadata = file.metadata()?;
@@ -215,10 +214,10 @@ impl Store {
         }
     }
 
-    /// Forgets what was known of bytes that are gone.
+    /// Removes the metadata of bytes that are gone.
     pub(super) fn remove_meta(&self, bucket: &str, key: &str, file: &Metadata) {
         if let Ok(modified) = file.modified() {
-            // Best effort: a leftover only wastes space.
+            // This is best effort, because a leftover only wastes space.
             let _ = self.disk.remove_file(&self.meta_path(bucket, key, file.len(), modified));
         }
     }
@@ -233,7 +232,7 @@ fn attach(file: &File, metadata: &Metadata, meta: &Meta) -> io::Result<()> {
     attributes::set(file, &serde_json::to_vec(&attribute)?)
 }
 
-/// Makes metadata that was found in a file an attribute, if it is still about the same bytes.
+/// Converts metadata from a JSON file to an attribute, if the file still has the same bytes.
 fn attach_again(of: Of<'_>, metadata: &Metadata, meta: &Meta) -> io::Result<()> {
     let opened;
     let file = match of {
@@ -247,22 +246,22 @@ fn attach_again(of: Of<'_>, metadata: &Metadata, meta: &Meta) -> io::Result<()> 
     if is_same(&now, metadata) { attach(file, metadata, meta) } else { Ok(()) }
 }
 
-/// Whether both describe the same bytes of the same file.
+/// Returns true if both describe the same bytes of the same file.
 pub(super) fn is_same(a: &Metadata, b: &Metadata) -> bool {
     inode(a) == inode(b) && has_stamp_of(a, b)
 }
 
-/// Whether both have one size and modification time.
+/// Returns true if both have the same size and modification time.
 pub(super) fn has_stamp_of(a: &Metadata, b: &Metadata) -> bool {
     a.len() == b.len() && matches!((a.modified(), b.modified()), (Ok(a), Ok(b)) if a == b)
 }
 
-/// Whether a name leads to this file.
+/// Returns true if the name leads to this file.
 pub(super) fn leads_to(name: &Path, file: &Metadata) -> bool {
     fs::symlink_metadata(name).is_ok_and(|found| is_same(&found, file))
 }
 
-/// The ETag of a file that this store did not write.
+/// Returns the ETag of a file that this store did not write.
 fn derived_etag(file: &Metadata) -> io::Result<String> {
     use s3s::crypto::{Checksum as _, Md5};
     let text = format!("{}-{}-{}", inode(file), file.len(), nanoseconds(file.modified()?));

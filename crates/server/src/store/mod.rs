@@ -1,22 +1,25 @@
-//! A store in a folder: buckets are directories, objects are files.
+//! A store in a folder: buckets are directories, and objects are files.
 //!
 //! ```text
 //! folder/
-//!   bucket/           a bucket; files in it are its objects, spelled as `paths` says
-//!   .sluice/          the store's own
+//!   bucket/           a bucket; files in it are its objects, with names as `paths` describes
+//!   .sluice/          the store's own files
 //!     lock            held while a server runs
-//!     meta/           what S3 keeps beside the bytes of an object, if it is no attribute of its file
+//!     meta/           metadata of objects that is not an attribute of their file
 //!     names/          segments of keys that are too long for a file name
 //!     tmp/            files being written; emptied at start
 //!     uploads/        multipart uploads that are neither completed nor aborted
-//!     completed/      what uploads became, for clients that ask again; removed after a while
+//!     completed/      results of uploads, for repeated requests; removed after a while
 //! ```
 //!
-//! An object is one file: its bytes, and its metadata in an attribute (`meta`). It becomes visible by
-//! one rename, and what a client was told outlives a power failure (`disk`).
+//! An object is one file: its bytes, with its metadata in an attribute (`meta`). It becomes visible by one rename,
+//! and confirmed changes survive a power failure (`disk`).
 //!
-//! Everything here blocks and is called from blocking threads. Symbolic links are not followed:
-//! they could lead out of the folder.
+//! All functions here block and are called from blocking threads. Symbolic links are not followed, because they could
+//! lead out of the folder.
+//!
+//! Start reading with `object.rs` and `draft.rs`, which read and write objects. `listing.rs` walks the tree,
+//! `multipart.rs` and `completion.rs` handle uploads, and `scrub.rs` finds damage.
 
 mod attributes;
 mod bucket;
@@ -71,27 +74,27 @@ const OWN: &str = ".sluice";
 pub(crate) struct Store {
     root: PathBuf,
     disk: Disk,
-    /// Whether metadata is kept in extended attributes.
+    /// True if metadata is kept in extended attributes.
     attributes: bool,
     names: LongNames,
     windows: Windows,
-    /// Held while names in the folder change: every change of what is visible is one short
-    /// critical section, so conditions on writes hold and directories do not disappear in between.
+    /// Held while names in the folder change. Every visible change is one short critical section, so conditions on
+    /// writes hold and directories do not disappear in between.
     names_lock: Mutex<()>,
-    /// The latest modification time given out; no two versions of an object share one.
+    /// The latest modification time assigned. No two versions of an object share one.
     last_modified: Mutex<SystemTime>,
-    /// Held, by the name of the upload, while an upload is completed.
+    /// Locks for the completion of uploads. The name of the upload selects one.
     completions: [Mutex<()>; 64],
     #[cfg(test)]
     meta_files_opened: std::sync::atomic::AtomicUsize,
-    /// Keeps other servers out of the folder.
+    /// The lock that keeps other servers out of the folder.
     _lock: File,
 }
 
 impl Store {
-    /// Opens the folder, and clears away what a crash left behind.
+    /// Opens the folder, and removes the leftovers of a crash.
     ///
-    /// `sync` says whether what a client was told outlives a power failure.
+    /// If `sync` is true, confirmed changes survive a power failure.
     pub(crate) fn open(root: &Path, sync: bool) -> Result<Self, Error> {
         Self::open_on(Disk::new(root, root.join(OWN).join("tmp"), sync), root)
     }
@@ -145,23 +148,23 @@ impl Store {
     }
 
     fn lock_names(&self) -> MutexGuard<'_, ()> {
-        // A panic elsewhere leaves names in one of the states that a crash could leave.
+        // After a panic, names are in a state that a crash could also leave.
         self.names_lock.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The time of a change made now, later than that of any earlier change.
+    /// Returns the current time, or one later than that of any earlier change.
     fn next_modified(&self) -> SystemTime {
         let mut last = self.last_modified.lock().unwrap_or_else(PoisonError::into_inner);
         *last = SystemTime::now().max(*last + Duration::from_nanos(1));
         *last
     }
 
-    /// Whether the folder is there and can be looked at.
+    /// Returns true if the folder can be accessed.
     pub(crate) fn is_reachable(&self) -> bool {
         self.own("tmp").is_dir()
     }
 
-    /// Refuses keys that S3 refuses.
+    /// Refuses keys that S3 refuses, too.
     pub(crate) fn check_key(key: &str) -> S3Result<()> {
         if key.is_empty() {
             return Err(s3_error!(InvalidArgument, "a key must not be empty"));
@@ -177,18 +180,18 @@ fn writable<T>(path: &Path, result: io::Result<T>) -> Result<T, Error> {
     result.map_err(|source| Error::NotWritable { path: path.to_owned(), source })
 }
 
-/// A name that nobody can guess, and that nothing else has.
+/// Returns a unique name that cannot be guessed.
 fn random() -> io::Result<String> {
     let mut random = [0; 16];
     getrandom::fill(&mut random)?;
     Ok(hex(&random))
 }
 
-/// What a client is told of an object that is damaged. A retry does not help.
+/// The error message for a damaged object. A retry does not help.
 const DAMAGED: &str = "the object is damaged on the disk of the store: its bytes are not those that were stored \
     (checksum); store it again from a copy. The server's log names it";
 
-/// An I/O error as S3 says it.
+/// Converts an I/O error to S3's form.
 pub(crate) fn storage_error(error: io::Error) -> S3Error {
     use io::ErrorKind as Kind;
     match error.kind() {

@@ -1,14 +1,14 @@
-//! Multipart uploads: each a directory of parts, until they are assembled.
+//! Multipart uploads, which are directories of parts until they are assembled.
 //!
 //! ```text
 //! uploads/<id>/
-//!   upload.json     what the upload is to become
-//!   00001.json      what part 1 is: which file, its ETag, size, checksums
-//!   00001-<random>  its bytes
+//!   upload.json     the object that the upload will become
+//!   00001.json      part 1: its file, ETag, size and checksums
+//!   00001-<random>  the bytes of part 1
 //! ```
 //!
-//! A part that is sent again replaces its JSON file in one step, and only when its bytes are on disk
-//! under their name; so there is always a whole part. What an upload becomes is in `completion`.
+//! A part that is sent again replaces its JSON file in one step, after its bytes are on disk under their name. There
+//! is therefore always a complete part. `completion` assembles the parts.
 
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -24,19 +24,19 @@ use super::meta::Meta;
 use super::paths::hex;
 use super::{Store, random, storage_error};
 
-/// The highest part number.
+/// The highest number of a part.
 const MAX_PART: i32 = 10_000;
 
-/// A multipart upload.
+/// A multipart upload in progress.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Upload {
     pub(crate) bucket: String,
     pub(crate) key: String,
-    /// Milliseconds since 1970.
+    /// The start time in milliseconds since 1970.
     pub(crate) initiated: u64,
     pub(crate) meta: Meta,
     pub(crate) algorithm: Option<Algorithm>,
-    /// Whether the object's checksum is to be one of all bytes, not one of the parts' checksums.
+    /// True if the object's checksum is one of all bytes, false if it is one of the parts' checksums.
     pub(crate) full_object: bool,
 }
 
@@ -46,16 +46,16 @@ pub(crate) struct PartInfo {
     pub(crate) number: i32,
     pub(crate) etag: String,
     pub(crate) size: u64,
-    /// Milliseconds since 1970.
+    /// The upload time in milliseconds since 1970.
     pub(crate) modified: u64,
     pub(crate) checksums: Checksums,
-    /// The CRC-64/NVME of the bytes; earlier releases kept none.
+    /// The CRC-64/NVME of the bytes. Parts from earlier releases have none.
     #[serde(default)]
     pub(super) crc64: Option<u64>,
     pub(super) file: String,
 }
 
-/// A part as the completion of an upload names it.
+/// A part as named in the request that completes an upload.
 #[derive(Debug, Clone)]
 pub(crate) struct PartReference {
     pub(crate) number: i32,
@@ -64,7 +64,7 @@ pub(crate) struct PartReference {
 }
 
 impl Store {
-    /// Begins an upload and returns its name.
+    /// Creates an upload and returns its name.
     pub(crate) fn create_upload(&self, upload: &Upload) -> S3Result<String> {
         Self::check_key(&upload.key)?;
         self.bucket(&upload.bucket)?;
@@ -80,7 +80,7 @@ impl Store {
         make().map_err(storage_error)
     }
 
-    /// The upload of this name, if it is for this bucket and key.
+    /// Returns the upload of this name, if it belongs to this bucket and key.
     pub(crate) fn upload(&self, id: &str, bucket: &str, key: &str) -> S3Result<(PathBuf, Upload)> {
         check_id(id)?;
         self.bucket(bucket)?;
@@ -92,7 +92,7 @@ impl Store {
         Ok((directory, upload))
     }
 
-    /// Refuses part numbers that S3 refuses.
+    /// Refuses part numbers that S3 refuses, too.
     pub(crate) fn check_part_number(number: i32) -> S3Result<()> {
         if (1..=MAX_PART).contains(&number) {
             Ok(())
@@ -132,7 +132,7 @@ impl Store {
             self.disk.publish_bytes(&part_path(&directory, number), &serde_json::to_vec(&part)?)?;
             self.disk.sync_names(&directory)?;
             if let Some(replaced) = replaced {
-                // Nothing refers to it any more; it is removed with the upload at the latest.
+                // Nothing refers to the file any more. It is removed with the upload at the latest.
                 let _ = self.disk.remove_file(&directory.join(replaced.file));
             }
             Ok(part)
@@ -146,7 +146,7 @@ impl Store {
         }
     }
 
-    /// The parts of an upload, by number.
+    /// Returns the parts of an upload, ordered by number.
     pub(crate) fn parts(&self, directory: &Path) -> S3Result<Vec<PartInfo>> {
         let read = || -> io::Result<Vec<PartInfo>> {
             let mut parts = Vec::new();
@@ -155,7 +155,7 @@ impl Store {
                 let name = name.to_string_lossy();
                 if name.ends_with(".json") && name != "upload.json" {
                     let part = read_json::<PartInfo>(&directory.join(&*name));
-                    // After a power failure there may be one whose bytes never were acknowledged.
+                    // After a power failure, there may be a part whose bytes were never confirmed.
                     parts.extend(part.filter(|part| {
                         let bytes = fs::symlink_metadata(directory.join(&part.file));
                         bytes.is_ok_and(|bytes| bytes.is_file() && bytes.len() == part.size)
@@ -173,13 +173,13 @@ impl Store {
         self.discard_upload(id).map_err(storage_error)
     }
 
-    /// Removes an upload, in one step: a part that arrives meanwhile finds no upload, instead of keeping
-    /// the directory from being removed and being left there.
+    /// Removes an upload in one step. A part that arrives in the meantime then finds no upload, and cannot leave a
+    /// file in the directory.
     pub(super) fn discard_upload(&self, id: &str) -> io::Result<()> {
         self.disk.discard(&self.own("uploads").join(id), id)
     }
 
-    /// The uploads in progress in a bucket with their names, by key and time.
+    /// Returns the uploads in progress in a bucket with their names, ordered by key and time.
     pub(crate) fn uploads(&self, bucket: &str) -> S3Result<Vec<(String, Upload)>> {
         self.bucket(bucket)?;
         let read = || -> io::Result<Vec<(String, Upload)>> {
@@ -200,7 +200,7 @@ impl Store {
     }
 }
 
-/// Names come from clients: only those that this store created are looked up.
+/// Refuses names that this store cannot have created, because names come from clients.
 pub(super) fn check_id(id: &str) -> S3Result<()> {
     if id.len() == 32 && id.bytes().all(|b| b.is_ascii_digit() || matches!(b, b'a'..=b'f')) {
         Ok(())

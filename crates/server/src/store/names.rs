@@ -1,13 +1,13 @@
-//! Names of a directory: all text in one piece, so that many take little memory.
+//! The names in a directory, with all text in one string to save memory.
 
-/// Names, in the order in which they were added until they are sorted.
+/// A list of names, in insertion order until it is sorted.
 #[derive(Debug, Default)]
 pub(super) struct Names {
     text: String,
     places: Vec<Place>,
 }
 
-/// Where a name is: its segment, and behind that its spelling if it has one.
+/// The position of a name in the text: its segment, followed by its file name if that differs.
 #[derive(Debug, Clone, Copy)]
 struct Place {
     start: u32,
@@ -16,14 +16,14 @@ struct Place {
     beside: bool,
 }
 
-/// A name in a directory. Names are ordered as the keys are that begin with them.
+/// A name in a directory. Names are ordered like the keys that begin with them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Name<'a> {
-    /// What it adds to a key: a segment, with a slash if it is that of a directory.
+    /// The part of a key that the name stands for. A directory's segment ends with a slash.
     pub(super) segment: &'a str,
-    /// Whether it is the spelling of a file that shares its name with a directory.
+    /// True if the file shares its name with a directory, and is spelled differently for that reason.
     pub(super) beside: bool,
-    /// How it is spelled, if not like the segment.
+    /// The file name, if it differs from the segment.
     pub(super) spelled: Option<&'a str>,
 }
 
@@ -63,7 +63,7 @@ impl Names {
         self.places.last().map(|place| place.of(&self.text))
     }
 
-    /// Adds a name, unless it is longer than any.
+    /// Adds a name, unless it is too long to be one.
     pub(super) fn push(&mut self, name: Name<'_>) {
         let spelled = name.spelled.unwrap_or_default();
         let start = u32::try_from(self.text.len());
@@ -75,31 +75,31 @@ impl Names {
         }
     }
 
-    /// What they take, in bytes.
+    /// Returns the memory in use, in bytes.
     pub(super) fn memory(&self) -> usize {
         self.text.len() + size_of_val(&self.places[..])
     }
 
-    /// Gives back memory that they do not take.
+    /// Frees unused memory.
     pub(super) fn shrink(&mut self) {
         self.text.shrink_to_fit();
         self.places.shrink_to_fit();
     }
 
-    /// The place of the first name that is not before `from`, of those in order.
+    /// Returns the index of the first name that is not before `from`, in a sorted list.
     pub(super) fn seek(&self, from: &[u8]) -> usize {
         self.places.partition_point(|place| place.of(&self.text).segment.as_bytes() < from)
     }
 
-    /// Puts them in order, each segment once: the first of its names.
+    /// Sorts the names, and keeps only the first name of each segment.
     pub(super) fn sort(&mut self) {
         let text = self.text.as_str();
         self.places.sort_unstable_by_key(|place| place.of(text));
         self.places.dedup_by_key(|place| place.of(text).segment);
     }
 
-    /// Keeps the first ones, as many as take at most so many bytes, but at least one; gives the segment of the
-    /// first that is left out.
+    /// Keeps the first names that fit into `memory` bytes, but at least one. Returns the segment of the first name
+    /// that is dropped.
     pub(super) fn cut(&mut self, memory: usize) -> Option<String> {
         let mut left = memory;
         let fits = |place: &&Place| {

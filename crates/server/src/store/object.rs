@@ -1,4 +1,4 @@
-//! Finding, opening and removing objects.
+//! Operations that find, open and remove objects.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, Metadata};
@@ -21,7 +21,7 @@ pub(crate) struct Object {
     pub(crate) bucket: String,
     pub(crate) key: String,
     pub(crate) file: File,
-    /// 0 where there is none.
+    /// The inode number; 0 on systems without inodes.
     pub(crate) inode: u64,
     pub(crate) size: u64,
     pub(crate) modified: SystemTime,
@@ -29,20 +29,20 @@ pub(crate) struct Object {
 }
 
 impl Object {
-    /// Reads up to `buf.len()` bytes from `offset`; 0 at or behind the end. Independent of
-    /// other readers of the same open file.
+    /// Reads up to `buf.len()` bytes from `offset`; 0 at or after the end. Independent of other readers of the same
+    /// open file.
     #[cfg(unix)]
     pub(crate) fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
         std::os::unix::fs::FileExt::read_at(&self.file, buf, offset)
     }
 
-    /// Reads up to `buf.len()` bytes from `offset`; 0 at or behind the end.
+    /// Reads up to `buf.len()` bytes from `offset`; 0 at or after the end.
     #[cfg(windows)]
     pub(crate) fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
         std::os::windows::fs::FileExt::seek_read(&self.file, buf, offset)
     }
 
-    /// Refuses bytes, by their CRC-64/NVME, that are not those that were stored.
+    /// Refuses bytes whose CRC-64/NVME differs from the stored one.
     pub(crate) fn check_whole(&self, crc64: u64) -> io::Result<()> {
         match self.meta.crc64.is_none_or(|stored| stored == crc64) {
             true => Ok(()),
@@ -50,17 +50,17 @@ impl Object {
         }
     }
 
-    /// Refuses an object that has another length than was stored, or whose metadata cannot be read.
+    /// Refuses an object whose length differs from the stored one, or whose metadata cannot be read.
     pub(crate) fn check_length(&self) -> io::Result<()> {
         self.meta.check_since(&self.bucket, &self.key, self.size)
     }
 
-    /// The error of an object whose bytes are not those that were stored.
+    /// Returns the error of an object whose bytes differ from those stored.
     pub(crate) fn damaged(&self) -> io::Error {
         damaged()
     }
 
-    /// The same version, with a file handle of its own.
+    /// Returns the same version with another file handle.
     pub(crate) fn again(&self) -> io::Result<Self> {
         let Self { bucket, key, file, inode, size, modified, meta } = self;
         let (bucket, key, meta) = (bucket.clone(), key.clone(), meta.clone());
@@ -68,8 +68,8 @@ impl Object {
         Ok(Self { bucket, key, file, inode: *inode, size: *size, modified: *modified, meta })
     }
 
-    /// Whether the bytes behind the open file are still those that were opened. The store itself
-    /// never changes bytes in place; other programs may.
+    /// Returns true if the open file still has the size and time that it had when it was opened. The store never
+    /// changes bytes in place, but other programs may.
     pub(crate) fn is_unchanged(&self) -> bool {
         self.file.metadata().is_ok_and(|now| {
             now.len() == self.size && now.modified().is_ok_and(|time| time == self.modified)
@@ -77,14 +77,14 @@ impl Object {
     }
 }
 
-/// The error of an object whose bytes are not those that were stored.
+/// Returns the error of an object whose bytes differ from those stored.
 pub(super) fn damaged() -> io::Error {
     io::Error::new(ErrorKind::InvalidData, "the object is damaged on disk")
 }
 
 #[cfg(test)]
 impl Object {
-    /// A file that was put there by hand.
+    /// Opens a file that was put there by hand.
     pub(crate) fn of_file(path: &Path) -> Self {
         let file = File::open(path).unwrap();
         let metadata = file.metadata().unwrap();
@@ -95,7 +95,7 @@ impl Object {
     }
 }
 
-/// What is known of an object without opening it.
+/// The description of an object that is not opened.
 #[derive(Debug, Clone)]
 pub(crate) struct Head {
     pub(crate) size: u64,
@@ -109,7 +109,7 @@ pub(super) struct Found {
     pub(super) metadata: Metadata,
 }
 
-/// What was removed, and where from.
+/// The files that were removed, and their directory.
 struct Removed {
     directory: PathBuf,
     files: Vec<Metadata>,
@@ -118,7 +118,7 @@ struct Removed {
 impl Store {
     /// Opens the version that is visible now.
     pub(crate) fn get(&self, bucket: &str, key: &str) -> S3Result<Object> {
-        // The name may change hands between being found, being opened and being asked about.
+        // The name may be replaced after it is found, opened or examined.
         for _ in 0..ATTEMPTS {
             let found = self.find_object(bucket, key)?;
             let file = match File::open(&found.path) {
@@ -156,7 +156,7 @@ impl Store {
         Err(s3_error!(SlowDown, "the object is being replaced too often"))
     }
 
-    /// Describes the version that was found; a later one if it was replaced since.
+    /// Describes the version that was found, or a later one if it was replaced in the meantime.
     pub(super) fn describe(&self, bucket: &str, key: &str, found: &Found) -> io::Result<Head> {
         let mut metadata = found.metadata.clone();
         for _ in 0..ATTEMPTS {
@@ -184,7 +184,7 @@ impl Store {
         }
     }
 
-    /// Removes an object; removing one that does not exist is not an error.
+    /// Removes an object. It is not an error if the object does not exist.
     pub(crate) fn delete(
         &self,
         bucket: &str,
@@ -217,7 +217,7 @@ impl Store {
         Ok(results.collect())
     }
 
-    /// Removes an object's names, without forcing it.
+    /// Removes an object's names, without forcing the directory.
     fn unlink(&self, bucket: &str, key: &str, conditions: &WriteConditions) -> S3Result<Removed> {
         Self::check_key(key)?;
         let mut directory = self.bucket(bucket)?;
@@ -233,7 +233,7 @@ impl Store {
             Some(_) => {}
             None => conditions.check(None)?,
         }
-        // If both spellings exist, removing one would expose the other.
+        // If both file names exist, removing one would expose the other.
         while let Some(found) = find(&directory, &path).map_err(storage_error)? {
             self.disk.remove_file(&found.path).map_err(storage_error)?;
             files.push(found.metadata);
@@ -251,19 +251,19 @@ impl Store {
         }
     }
 
-    /// Removes the directories of a key that are now empty.
+    /// Removes the directories of a key that are empty now.
     fn remove_empty_parents(&self, bucket: &Path, path: &KeyPath) {
         for depth in (1..=path.directories.len()).rev() {
             let directory: PathBuf = path.directories[..depth].iter().collect();
-            // Fails, as wanted, on a directory with something in it.
+            // This fails, as intended, if the directory is not empty.
             if self.disk.remove_directory(&bucket.join(directory)).is_err() {
                 return;
             }
         }
     }
 
-    /// Makes the directories of a key, and says which file name is free for it. The caller holds
-    /// the names' lock.
+    /// Creates the directories of a key, and returns the file name that is free for it. The caller holds
+    /// `names_lock`.
     pub(super) fn make_way(&self, bucket: &Path, key: &str) -> io::Result<PathBuf> {
         let path = KeyPath::new(key);
         let mut at = bucket.to_owned();
@@ -274,7 +274,7 @@ impl Store {
             match fs::symlink_metadata(&at) {
                 Ok(found) if found.is_dir() => {}
                 Ok(found) if found.is_file() => {
-                    // The object gives up its name to the directory. Readers look for both.
+                    // The object is renamed, because the directory takes its name. Readers look for both names.
                     self.disk.rename(&at, &parent.join(beside))?;
                     self.disk.create_directory(&at)?;
                 }
@@ -300,7 +300,7 @@ fn not_ours() -> io::Error {
     io::Error::new(ErrorKind::PermissionDenied, "not a regular file or directory")
 }
 
-/// The file that holds a key's object.
+/// Returns the file that holds a key's object.
 pub(super) fn find(bucket: &Path, path: &KeyPath) -> io::Result<Option<Found>> {
     let mut at = bucket.to_owned();
     for name in &path.directories {
@@ -331,7 +331,7 @@ pub(super) fn is_absent(error: &io::Error) -> bool {
     )
 }
 
-/// The directory under which all keys with a prefix lie, and the part of the prefix it stands for.
+/// Returns the directory that contains all keys with a prefix, and the part of the prefix that it stands for.
 pub(super) fn directory_of_prefix(bucket: &Path, prefix: &str) -> (PathBuf, String) {
     let mut at = bucket.to_owned();
     let Some((directories, _)) = prefix.rsplit_once('/') else { return (at, String::new()) };

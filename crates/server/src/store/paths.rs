@@ -1,19 +1,18 @@
-//! How an object's key is spelled as a path.
+//! The mapping of an object's key to a path.
 //!
-//! The segments of a key between its slashes are directory and file names as they are, so that a
-//! folder of files is a bucket of objects with the expected names. Three kinds of key do not fit
-//! into a file system like that; their segments are spelled with a prefix that no one is likely
-//! to use:
+//! The segments of a key between its slashes are directory and file names without changes, so that a folder of files
+//! is a bucket of objects with the expected names. Three kinds of keys cannot be mapped like that. Their segments are
+//! spelled with a prefix that is unlikely to occur otherwise:
 //!
-//! * `~%…`: a segment that is no legal or no unambiguous file name: the empty one (keys such as
-//!   `a//b` and `dir/`), `.`, `..`, one with a NUL, or one that starts like an escape. What follows
-//!   is the segment with `%00`, `%25` and, first, `%23` for NUL, `%` and `#`.
-//! * `~%#…`: a segment longer than a file name may be; what follows is a hash of it. The segment
+//! * `~%…`: a segment that is not a legal or unambiguous file name: the empty one (keys such as
+//!   `a//b` and `dir/`), `.`, `..`, one with a NUL, or one that starts like an escape. The prefix is followed by
+//!   the segment with `%00`, `%25` and, first, `%23` for NUL, `%` and `#`.
+//! * `~%#…`: a segment longer than a file name may be. The prefix is followed by a hash of it. The segment
 //!   itself is kept in the store's register of [`LongNames`].
 //! * `~=…`: the last segment of a key that is also a directory, as with the keys `a` and `a/b`.
-//!   Spelled like the `~%` ones otherwise.
+//!   It is spelled like the `~%` ones otherwise.
 //!
-//! A name that starts like an escape but is not what the key would be spelled as names no object.
+//! A name that starts like an escape, but is not the spelling of any key, is not an object.
 
 use std::borrow::Cow;
 use std::fs;
@@ -24,9 +23,9 @@ use s3s::crypto::{Checksum as _, Sha256};
 
 use super::disk::Disk;
 
-/// The longest file name that common file systems take, in bytes.
+/// The maximum length of file names in common file systems, in bytes.
 const MAX_NAME: usize = 255;
-/// The longest key that S3 takes, in bytes.
+/// S3's maximum length of keys, in bytes.
 pub(crate) const MAX_KEY: usize = 1024;
 
 const ESCAPED: &str = "~%";
@@ -35,13 +34,13 @@ const BESIDE: &str = "~=";
 /// A key as file names under its bucket's directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct KeyPath {
-    /// The directories, outermost first.
+    /// The names of the directories, outermost first.
     pub(crate) directories: Vec<String>,
-    /// The file, if no directory has its name.
+    /// The file's name, if no directory has that name.
     pub(crate) file: String,
-    /// The file, if a directory has its name.
+    /// The file's name, if a directory has the first one.
     pub(crate) file_beside: String,
-    /// The segments that are spelled as a hash.
+    /// The segments that are spelled with a hash.
     pub(crate) long: Vec<String>,
 }
 
@@ -61,7 +60,7 @@ impl KeyPath {
     }
 }
 
-/// The name of a directory, or of a file that shares its name with no directory.
+/// Returns the name of a directory, or of a file without a directory of the same name.
 pub(crate) fn directory_name(segment: &str) -> Cow<'_, str> {
     let plain = !matches!(segment, "" | "." | "..")
         && segment.len() <= MAX_NAME
@@ -71,7 +70,7 @@ pub(crate) fn directory_name(segment: &str) -> Cow<'_, str> {
     if plain { Cow::Borrowed(segment) } else { Cow::Owned(escape(ESCAPED, segment)) }
 }
 
-/// The name of a file that shares its name with a directory; `name` is what the directory is called.
+/// Returns the name of a file that shares its segment with a directory.
 pub(crate) fn name_beside(segment: &str) -> String {
     escape(BESIDE, segment)
 }
@@ -90,12 +89,12 @@ fn escape(prefix: &str, segment: &str) -> String {
     if name.len() > MAX_NAME { format!("{prefix}#{}", hash(segment)) } else { name }
 }
 
-/// Whether one of the two spellings of a segment is a hash.
+/// Returns true if one of the two spellings of a segment has a hash.
 fn is_long(segment: &str) -> bool {
     name_beside(segment).starts_with("~=#")
 }
 
-/// 128 bits of SHA-256, in hexadecimal.
+/// Returns 128 bits of SHA-256, in hexadecimal.
 pub(crate) fn hash(text: &str) -> String {
     hex(&Sha256::checksum(text.as_bytes()).as_ref()[..16])
 }
@@ -106,15 +105,15 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().flat_map(|b| [digit(b >> 4), digit(b & 15)]).collect()
 }
 
-/// What a file name stands for.
+/// The meaning of a file name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Decoded {
     pub(crate) segment: String,
-    /// Whether it is the spelling of a file that shares its name with a directory.
+    /// True if this is the spelling for a file that shares its name with a directory.
     pub(crate) beside: bool,
 }
 
-/// The segment that a name stands for; `None` if no key is spelled like that.
+/// Returns the segment that a name stands for; `None` if no key is spelled like that.
 pub(crate) fn decode(name: &str, long_names: &LongNames) -> Option<Decoded> {
     let (beside, rest) = if let Some(rest) = name.strip_prefix(ESCAPED) {
         (false, rest)
@@ -132,8 +131,8 @@ pub(crate) fn decode(name: &str, long_names: &LongNames) -> Option<Decoded> {
     (spelled == name).then_some(Decoded { segment, beside })
 }
 
-/// The register of segments that are too long to be file names: one small file each, named by the
-/// hash. Entries are written before they are needed and never removed.
+/// The register of segments that are too long to be file names. Each is a small file whose name is the hash. Entries
+/// are written before they are needed, and never removed.
 #[derive(Debug, Clone)]
 pub(crate) struct LongNames {
     directory: PathBuf,
@@ -149,7 +148,7 @@ impl LongNames {
         if plain { fs::read_to_string(self.directory.join(hash)).ok() } else { None }
     }
 
-    /// Registers the long segments of a key, and repairs what a power failure made of their files.
+    /// Registers the long segments of a key, and repairs files that a power failure has damaged.
     pub(super) fn insert(&self, path: &KeyPath, disk: &Disk) -> io::Result<()> {
         for segment in &path.long {
             let hash = hash(segment);
@@ -202,7 +201,7 @@ mod tests {
         let path = KeyPath::new(&"x".repeat(300));
         assert!(path.file.starts_with("~%#") && path.file.len() < 64, "{}", path.file);
         assert_eq!(path.long, ["x".repeat(300)]);
-        // Fits as a directory, but not with the prefix of a file beside it.
+        // The name is short enough for a directory, but not with the prefix of a file beside it.
         let path = KeyPath::new(&"x".repeat(255));
         assert_eq!(path.file, "x".repeat(255));
         assert!(path.file_beside.starts_with("~=#"));

@@ -1,4 +1,4 @@
-//! Looking whether objects still are what was stored.
+//! Verification of all objects against their checksums.
 
 use std::io::{self, ErrorKind};
 
@@ -9,45 +9,45 @@ use super::meta::Since;
 use super::paths::hex;
 use super::{Object, PageRequest, Store};
 
-/// Bytes that are read at a time.
+/// The bytes that are read at a time.
 const CHUNK: usize = 1 << 20;
-/// What is said of an object that was changed.
+/// The report about an object that was changed.
 const CHANGED: &str = "it was changed by hand since it was stored, and has no checksum any more";
-/// What is said of an object of which nothing is known.
+/// The report about an object with unreadable metadata.
 const UNREADABLE: &str = "its metadata, the attribute user.sluice of the file, cannot be read";
-/// Objects that are listed at a time.
+/// The number of objects per page of the listing.
 const PAGE: usize = 1000;
 
-/// What a scrub found.
+/// The result of a scrub.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Scrubbed {
-    /// Objects that are what was stored.
+    /// The number of objects whose bytes match their checksums.
     pub whole: u64,
-    /// Objects that are not, or cannot be read.
+    /// The number of objects that are damaged, or cannot be read.
     pub damaged: u64,
-    /// Objects that were stored with a checksum, and changed by hand since.
+    /// The number of objects that were stored with a checksum and changed by hand later.
     pub changed: u64,
-    /// Objects that never had a checksum: put into the folder by hand.
+    /// The number of objects that never had a checksum, because they were put into the folder by hand.
     pub unknown: u64,
-    /// Bytes of objects that were read.
+    /// The number of bytes that were read from objects.
     pub bytes: u64,
 }
 
-/// An object that is not what was stored, or was changed since.
+/// A report about an object that is damaged, or was changed since it was stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Damage {
-    /// The bucket.
+    /// The name of the bucket.
     pub bucket: String,
-    /// The key.
+    /// The key of the object.
     pub key: String,
-    /// What is wrong with it.
+    /// The fault of the object.
     pub reason: String,
 }
 
 impl Store {
-    /// Reads all objects. Those that are damaged, and those that were changed, are reported as they are found.
+    /// Reads all objects. Damaged and changed objects are reported as they are found.
     pub(crate) fn scrub(&self, mut report: impl FnMut(Damage)) -> io::Result<Scrubbed> {
         let failed = |error: S3Error| io::Error::other(error);
         let mut scrubbed = Scrubbed::default();
@@ -102,7 +102,7 @@ fn reason(error: &io::Error) -> String {
     }
 }
 
-/// Reads an object and compares it with its checksum, if it has one.
+/// Reads an object and compares it with its checksum. `None` if it has no checksum.
 fn check(object: &Object, bytes: &mut u64) -> io::Result<Option<()>> {
     object.check_length()?;
     if object.meta.crc64.is_some() {
@@ -110,7 +110,8 @@ fn check(object: &Object, bytes: &mut u64) -> io::Result<Option<()>> {
         read(object, bytes, |chunk| crc64.update(chunk))?;
         return object.check_whole(crc64.finish()).map(Some);
     }
-    // Objects of earlier releases have an MD5, if they were uploaded at once, or what their client sent.
+    // Objects from earlier releases have an MD5 if they were uploaded in one request, or the checksums that their
+    // client sent.
     let meta = &object.meta;
     let md5 = Some(&meta.etag).filter(|etag| etag.len() == 32 && !etag.contains('-'));
     let sum = |algorithm| meta.checksums.get(algorithm).filter(|_| !meta.checksums.composite);
@@ -159,7 +160,7 @@ mod tests {
         store.commit("bucket", key, written, meta, &WriteConditions::default()).unwrap();
     }
 
-    /// Changes a file as a failing disk does: no time shows it.
+    /// Changes a file like a failing disk, without changing its time.
     fn rot(path: &std::path::Path, text: &str) {
         let file = fs::File::options().write(true).open(path).unwrap();
         let modified = file.metadata().unwrap().modified().unwrap();
@@ -197,7 +198,7 @@ mod tests {
                     listed.push(format!("{}{}", damage.key, &damage.reason[..7]));
                 })
                 .unwrap();
-            // Without attributes nothing tells a file that was changed from one that was put there.
+            // Without attributes, a changed file cannot be distinguished from one that was put there by hand.
             let (expected, wanted) = match attributes {
                 true => (
                     Scrubbed { whole: 1, damaged: 3, changed: 1, unknown: 1, bytes: 18 },

@@ -1,13 +1,13 @@
-//! Whether a folder keeps names as they are.
+//! Detection of file systems that treat different names as the same.
 //!
-//! Keys are told apart by their bytes. On a file system that takes `A` for `a`, or `é` in one code point for
-//! `é` in two, two keys would be one file, and one of the objects would be lost.
+//! Keys are distinguished by their bytes. On a file system that treats `A` as `a`, or `é` in one code point as `é` in
+//! two, two keys would be one file, and one of the objects would be lost.
 
 use std::fs;
 use std::io;
 use std::path::Path;
 
-/// Names, and what some file systems take for the same.
+/// Pairs of names that some file systems treat as the same.
 const ALIKE: [(&str, &str); 4] = [
     ("probe-a", "PROBE-A"),
     ("probe-\u{e9}", "probe-e\u{301}"),
@@ -15,7 +15,7 @@ const ALIKE: [(&str, &str); 4] = [
     ("probe-space", "probe-space "),
 ];
 
-/// Whether the file system of `directory` takes different names for one. It leaves nothing there.
+/// Returns true if the file system of `directory` treats different names as the same. Leaves no files there.
 pub(super) fn merges_names(directory: &Path) -> io::Result<bool> {
     let mut merged = false;
     for (name, alike) in ALIKE {

@@ -1,4 +1,4 @@
-//! Versions of objects, folders of earlier releases, and listings of large directories.
+//! Tests of versions of objects, folders of earlier releases, and listings of large directories.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -13,7 +13,7 @@ use super::paths::hash;
 use super::window::Windows;
 use super::*;
 
-/// A time as a file system has it that keeps every second second.
+/// Rounds a time like a file system with a precision of two seconds.
 pub(super) fn coarse(time: SystemTime) -> SystemTime {
     let seconds = time.duration_since(UNIX_EPOCH).unwrap().as_secs();
     UNIX_EPOCH + Duration::from_secs(seconds / 2 * 2)
@@ -84,7 +84,7 @@ fn a_change_by_hand_shows_however_coarse_time_is() {
         let (folder, store) = store(attributes, true);
         put(&store, "k", "some text");
         let stored = etag(&store, "k");
-        // At once, of the same size.
+        // The change is immediate and keeps the size.
         let path = folder.path().join("bucket/k");
         fs::write(&path, "some TEXT").unwrap();
         let file = File::options().write(true).open(&path).unwrap();
@@ -98,7 +98,7 @@ fn a_change_by_hand_shows_however_coarse_time_is() {
 #[test]
 fn metadata_that_has_no_room_beside_the_bytes_is_kept_all_the_same() {
     let (_folder, store) = store(true, false);
-    // As of ten thousand parts; no file system takes attributes of so many bytes.
+    // No file system supports attributes that are long enough for ten thousand parts.
     let parts: Vec<u64> = (0..10_000).map(|part| (5 << 20) + part).collect();
     let mut draft = store.draft([], None).unwrap();
     draft.write(b"text").unwrap();
@@ -111,7 +111,7 @@ fn metadata_that_has_no_room_beside_the_bytes_is_kept_all_the_same() {
     assert!(store.get("bucket", "k").unwrap().meta.parts.is_empty());
 }
 
-/// An object as earlier releases wrote it.
+/// Writes an object like earlier releases did.
 fn earlier(folder: &Path, key: &str, text: &str) {
     let path = folder.join("bucket").join(key);
     fs::write(&path, text).unwrap();
@@ -164,7 +164,7 @@ fn a_long_name_whose_file_is_empty_is_registered_again() {
     let key = "l".repeat(300);
     put(&store, &key, "text");
     let name = folder.path().join(OWN).join("names").join(hash(&key));
-    // As a power failure could leave it in earlier releases.
+    // A power failure could leave this with earlier releases.
     fs::write(&name, "").unwrap();
     assert_eq!(store.get("bucket", &key).unwrap().meta.user["text"], "text");
     assert!(keys(&store).is_empty());
@@ -204,7 +204,7 @@ fn pages_of_a_large_directory_share_what_was_read() {
     let reads = store.windows.reads.load(Ordering::Relaxed);
     assert!(reads <= 12, "read {reads} times for {} pages", NAMES / 10);
 
-    // What was read does not hide what happens then.
+    // A kept window does not hide later changes.
     assert_eq!(page("object 0100").entries[0].key, "object 0101");
     put(&store, "object 0100a", "x");
     store.delete("bucket", "object 0101", &WriteConditions::default()).unwrap();
@@ -217,7 +217,7 @@ fn pages_of_a_large_directory_share_what_was_read() {
 fn a_bucket_is_removed_while_others_write() {
     let (_folder, store) = store(true, false);
     put(&store, "a/b", "x");
-    // Looking at what is in it keeps nobody waiting, and waits for nobody.
+    // The search for files in the bucket takes no lock.
     let (sender, receiver) = mpsc::channel();
     thread::scope(|scope| {
         let names = store.lock_names();
@@ -261,7 +261,7 @@ fn a_folder_that_takes_names_for_one_another_is_noticed() {
     let folder = tempfile::tempdir().unwrap();
     let merges = || spelling::merges_names(folder.path()).unwrap();
     assert!(!merges());
-    // What a file system without cases would show.
+    // A file system that ignores case would show this name.
     File::create(folder.path().join("PROBE-A")).unwrap();
     assert!(merges());
 }
@@ -290,7 +290,7 @@ fn complete(store: &Store, id: &str, key: &str, parts: &[PartReference]) {
     store.complete_upload(id, ("bucket", key), parts, &stated, &always).unwrap();
 }
 
-/// However long it is, nothing of it is copied.
+/// No bytes are copied, however long the part is.
 #[cfg(unix)]
 #[test]
 fn a_single_part_becomes_the_object_as_it_is() {

@@ -1,9 +1,8 @@
-//! Directories in the order of keys, a window at a time.
+//! Windows on the sorted names of large directories.
 //!
-//! A file system gives the names of a directory in no order, so every look at some of them reads all. A
-//! window has the first names from some place on that fit into 4 MiB, which are chosen in three times that
-//! memory however many there are. The next pages of a listing find theirs in it, as long as the directory
-//! is as it was.
+//! A file system returns the names of a directory in no order, so finding some of them means reading all. A window
+//! holds the first names from a start on that fit into 4 MiB. Choosing them takes three times that memory, however
+//! many names there are. The next pages of a listing use the same window, as long as the directory is unchanged.
 
 use std::fs::{self, Metadata};
 use std::io;
@@ -16,15 +15,15 @@ use super::names::{Name, Names};
 use super::object::{inode, is_absent};
 use super::paths::{LongNames, decode};
 
-/// The size of a window, in bytes of memory, while no other is read.
+/// The memory of a window in bytes, if only one is being read.
 pub(super) const WINDOW: usize = 4 << 20;
-/// Of many that are read at once, each is smaller, down to this part of the size.
+/// The maximum divisor of that size when many windows are read at once.
 const SMALLEST: usize = 16;
-/// A directory of no more entries is read again at no cost.
+/// The number of entries up to which a window is not kept, because reading the directory again costs nothing.
 const SMALL: usize = 1000;
-/// Windows that are kept.
+/// The number of windows that are kept.
 const KEPT: usize = 4;
-/// A directory that was changed more recently may change again without showing it in its time.
+/// The time after a change of a directory within which another change may not show in its modification time.
 const SETTLED: Duration = Duration::from_secs(2);
 
 /// Some names of a directory.
@@ -33,18 +32,18 @@ pub(super) struct Window {
     directory: PathBuf,
     version: Option<Version>,
     from: Vec<u8>,
-    /// In their order, none of them before `from`.
+    /// The names in order, none of them before `from`.
     pub(super) names: Names,
-    /// How many entries were read to find them.
+    /// The number of entries that were read to find them.
     entries: usize,
-    /// Whether there are none behind the last one.
+    /// True if no names follow the last one.
     pub(super) complete: bool,
 }
 
-/// By what a change of a directory shows.
+/// The inode and modification time of a directory, which reveal a change.
 type Version = (u64, SystemTime);
 
-/// The version of a directory; none if a change may not show.
+/// Returns the version of a directory; `None` if it was changed so recently that another change may not show.
 fn version(directory: &Metadata) -> Option<Version> {
     let modified = directory.modified().ok()?;
     let settled = SystemTime::now().duration_since(modified).is_ok_and(|age| age > SETTLED);
@@ -52,7 +51,7 @@ fn version(directory: &Metadata) -> Option<Version> {
 }
 
 impl Window {
-    /// The place of the first name that is not before `from`.
+    /// Returns the index of the first name that is not before `from`.
     pub(super) fn seek(&self, from: &[u8]) -> usize {
         self.names.seek(from)
     }
@@ -62,7 +61,7 @@ impl Window {
         self.from.as_slice() <= from && (self.complete || self.names.last().is_some_and(within))
     }
 
-    /// Reads a directory; the names take `size` bytes at most, but there is one.
+    /// Reads a directory. The names take at most `size` bytes, but there is at least one.
     fn read(
         directory: &Path,
         from: &[u8],
@@ -85,7 +84,7 @@ impl Window {
             Err(e) if is_absent(&e) => return Ok(window),
             Err(e) => return Err(e),
         };
-        // The first name that does not fit.
+        // The first name that does not fit into the window.
         let mut limit: Option<String> = None;
         for entry in entries {
             let entry = entry?;
@@ -94,7 +93,7 @@ impl Window {
             let Some(file_name) = file_name.to_str() else { continue };
             let is_plain = !file_name.starts_with('~');
             let is_behind = |segment: &str| limit.as_deref().is_some_and(|limit| segment >= limit);
-            // A slash at its end could only put it further behind.
+            // The slash of a directory could only move the name further back.
             if is_plain && is_behind(file_name) {
                 continue;
             }
@@ -107,14 +106,15 @@ impl Window {
             let plain = segment.strip_suffix('/').unwrap_or(&segment);
             let spelled = (beside || plain != file_name).then_some(file_name);
             window.names.push(Name { segment: &segment, beside, spelled });
-            // Ordered only now and then, so that this takes about as long as to order all that are kept.
+            // The names are sorted only when they fill twice the size. In total that takes about as long as sorting
+            // the names kept.
             if window.names.memory() > 2 * size {
                 window.names.sort();
                 limit = window.names.cut(size).or(limit);
             }
         }
         window.names.sort();
-        // A file may be there in both spellings: the plain one, which comes first, is the object.
+        // If a file exists in both spellings, the plain one comes first and is the object.
         limit = window.names.cut(size).or(limit);
         window.names.shrink();
         window.complete = limit.is_none();
@@ -122,7 +122,8 @@ impl Window {
     }
 }
 
-/// What an entry adds to a key, and whether it is a file that shares its name with a directory.
+/// Returns the segment that an entry adds to a key, and whether the entry is a file that shares its name with a
+/// directory.
 fn decoded(
     entry: &fs::DirEntry,
     file_name: &str,
@@ -146,20 +147,20 @@ fn decoded(
     Ok(Some((segment, beside)))
 }
 
-/// The windows that were used last.
+/// The most recently used windows.
 #[derive(Debug)]
 pub(super) struct Windows {
     kept: Mutex<Vec<Arc<Window>>>,
     size: usize,
-    /// How many are being read.
+    /// The number of windows being read.
     reading: AtomicUsize,
-    /// How often a directory was read.
+    /// The number of times that a directory was read.
     #[cfg(test)]
     pub(super) reads: AtomicUsize,
 }
 
 impl Windows {
-    /// Windows of so many bytes of memory.
+    /// Creates a store of windows of this size in bytes.
     pub(super) fn new(size: usize) -> Self {
         Self {
             kept: Mutex::default(),
@@ -170,7 +171,7 @@ impl Windows {
         }
     }
 
-    /// A window with the first names of a directory that are not before `from`.
+    /// Returns a window with the first names of a directory that are not before `from`.
     pub(super) fn get(
         &self,
         directory: &Path,
@@ -206,7 +207,7 @@ impl Windows {
     }
 }
 
-/// The least bytes behind all that start with a prefix; none if there are no such bytes.
+/// Returns the smallest bytes after all that start with a prefix; `None` if there are none.
 pub(super) fn past(prefix: &[u8]) -> Option<Vec<u8>> {
     let mut past = prefix.to_owned();
     while let Some(last) = past.pop() {

@@ -41,7 +41,7 @@ async fn each_request_has_a_line_and_no_signature() {
     let host = fixture.server.address();
     let request = format!("GET /{path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
     server::raw(host, &request).await;
-    // Some take the secret for the ID.
+    // Some users confuse the ID with the secret.
     let secret = fixture.server.secret_key();
     let wrong = client(&fixture.server.endpoint(), secret, secret);
     wrong.list_buckets().send().await.unwrap_err();

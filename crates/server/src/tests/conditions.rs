@@ -40,7 +40,7 @@ async fn conditional_reads() {
     assert!(head().if_match(&etag).send().await.is_ok());
     let refused = get().if_match("\"other\"").send().await.unwrap_err();
     assert_eq!(code(&refused), "412 PreconditionFailed");
-    // Whoever has that version is told which it is.
+    // A client that already has the version gets its ETag again.
     let same = get().if_none_match(&etag).send().await.unwrap_err();
     let same = same.raw_response().unwrap();
     assert_eq!((same.status().as_u16(), same.headers().get("etag")), (304, Some(&*etag)));
@@ -57,7 +57,7 @@ async fn conditional_reads() {
     assert!(get().if_unmodified_since(modified).send().await.is_ok());
 }
 
-/// The conditions on what a copy replaces, not on what it is made of.
+/// These are conditions on the object that a copy replaces, not on its source.
 #[tokio::test]
 async fn conditional_copies() {
     let fixture = Fixture::new().await;

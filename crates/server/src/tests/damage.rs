@@ -1,4 +1,4 @@
-//! Objects that are damaged where they are stored: no part of one is answered as if it were whole.
+//! Tests of objects that are damaged on disk: no part of one is returned as if it were undamaged.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -12,22 +12,22 @@ use proptest::test_runner::{Config, TestRunner};
 use super::select::{run, select};
 use super::*;
 
-/// More than is checked before an answer begins.
+/// A size above that of objects that are checked before the answer begins.
 const LARGE: usize = 9 << 20;
 
-/// Flips bits of a byte as a failing disk does: no time shows it.
+/// Flips a bit like a failing disk, without changing the file's time.
 fn rot(fixture: &Fixture, key: &str, at: usize) {
     let path = fixture.folder.path().join("bucket").join(key);
     let file = File::options().read(true).write(true).open(path).unwrap();
     let modified = file.metadata().unwrap().modified().unwrap();
     let mut byte = [0];
     file.read_exact_at(&mut byte, at as u64).unwrap();
-    // A digit stays a digit.
+    // The changed digit is still a digit.
     file.write_all_at(&[byte[0] ^ 1], at as u64).unwrap();
     file.set_modified(modified).unwrap();
 }
 
-/// Lines of one number each, with so many bytes at least.
+/// Returns lines of one number each, with at least this many bytes in total.
 fn lines(length: usize) -> Vec<u8> {
     let mut lines = Vec::with_capacity(length + 20);
     for n in 1_000_000_000_u64.. {
@@ -41,7 +41,7 @@ fn lines(length: usize) -> Vec<u8> {
 
 const COUNT: &str = "SELECT COUNT(*) FROM S3Object";
 
-/// Whether a range was read, or the code of the error.
+/// Reads a range. Returns its bytes, or the code of the error.
 async fn range(fixture: &Fixture, key: &str, range: &str) -> Result<Vec<u8>, String> {
     let get = fixture.client.get_object().bucket("bucket").key(key).range(range);
     let got = get.send().await.map_err(|error| code(&error))?;
@@ -56,7 +56,7 @@ async fn nothing_is_answered_from_an_object_that_was_cut() {
         let path = fixture.folder.path().join("bucket").join(key);
         let file = File::options().write(true).open(path).unwrap();
         let modified = file.metadata().unwrap().modified().unwrap();
-        // At the end of a line.
+        // The file is cut at the end of a line.
         file.set_len(length as u64 / 22 * 11).unwrap();
         file.set_modified(modified).unwrap();
         const DAMAGED: &str = "500 InternalError";
@@ -79,7 +79,7 @@ async fn nothing_is_answered_from_a_small_object_that_is_damaged() {
     }
     const DAMAGED: &str = "500 InternalError";
     for _ in 0..2 {
-        // The byte that was flipped is not among them.
+        // The ranges do not contain the flipped byte.
         assert_eq!(range(&fixture, "range", "bytes=0-9").await, Err(DAMAGED.to_owned()));
         assert_eq!(range(&fixture, "ranges", "bytes=0-9,90-99").await, Err(DAMAGED.to_owned()));
         let selected = run(select(&fixture, "select", COUNT)).await;
@@ -97,7 +97,7 @@ async fn nothing_is_answered_from_a_small_object_that_is_damaged() {
     let part = fixture.client.upload_part_copy().bucket("bucket").key("new").upload_id(id);
     let part = part.part_number(1).copy_source("bucket/part").copy_source_range("bytes=0-9");
     assert_eq!(code(&part.send().await.unwrap_err()), DAMAGED);
-    // Another version is another object.
+    // The new version is not damaged.
     fixture.put("range", object.clone()).await;
     assert_eq!(range(&fixture, "range", "bytes=0-9").await.unwrap(), object[..10]);
 }
@@ -109,7 +109,7 @@ async fn the_answer_of_a_statement_over_a_large_damaged_object_has_no_end() {
     for key in ["whole", "damaged"] {
         fixture.put(key, object.clone()).await;
     }
-    // Of several parts, with a checksum of them.
+    // This object has several parts, and a checksum that is combined from theirs.
     let upload = fixture.client.create_multipart_upload().bucket("bucket").key("parts");
     let id = upload.send().await.unwrap().upload_id.unwrap();
     let mut parts = Vec::new();
@@ -132,11 +132,11 @@ async fn the_answer_of_a_statement_over_a_large_damaged_object_has_no_end() {
                     assert!(!answer.end, "{answer:?}");
                     assert!(answer.failed.unwrap().contains("damaged on the disk"), "{key}");
                 }
-                // It was known already.
+                // The damage was already known.
                 Err(code) => assert_eq!(code, "500 InternalError"),
             }
         }
-        // What was found out holds for all.
+        // Damage that one request found is known to all.
         let refused = Err("500 InternalError".to_owned());
         assert_eq!(range(&fixture, key, "bytes=0-9").await, refused);
     }
@@ -153,7 +153,7 @@ async fn ranges_of_a_large_damaged_object_are_refused_once_it_is_known() {
         let first = range(&fixture, "k", "bytes=0-9").await;
         assert!(first.is_err() || first.unwrap() == object[..10]);
         if !verify {
-            // A GET of all of it finds the damage nevertheless, for those that come later.
+            // A GET of the whole object finds the damage, and later requests are refused.
             let get = fixture.client.get_object().bucket("bucket").key("k").send().await.unwrap();
             assert!(get.body.collect().await.is_err());
         }
@@ -186,7 +186,7 @@ async fn what_was_put_there_by_hand_is_what_it_is() {
     }
 }
 
-/// Wherever a bit is flipped, and however the object is read.
+/// Any bit may be flipped, and the object is read in several ways.
 #[test]
 fn a_flipped_bit_at_rest_is_never_answered() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
@@ -221,7 +221,7 @@ fn a_flipped_bit_at_rest_is_never_answered() {
     result.unwrap();
 }
 
-/// A part lies on the disk until the upload is completed.
+/// A part stays on disk until the upload is completed.
 #[tokio::test]
 async fn a_part_that_is_damaged_does_not_become_an_object() {
     let fixture = Fixture::new().await;
@@ -250,13 +250,13 @@ async fn a_part_that_is_damaged_does_not_become_an_object() {
             let complete = fixture.client.complete_multipart_upload().bucket("bucket").key("parts");
             complete.upload_id(&id).multipart_upload(parts).send().await
         };
-        // One part gets another name, several are put together.
+        // A single part gets another name, while several are copied.
         for wanted in [&parts[damaged - 1..damaged], &parts[..]] {
             let error = complete(wanted).await.unwrap_err();
             assert_eq!(code(&error), "500 InternalError", "{damaged}");
             assert!(fixture.keys().await.is_empty());
         }
-        // It is sent again, and all is well.
+        // After the part is sent again, the upload can be completed.
         send(i32::try_from(damaged).unwrap()).await;
         complete(&parts).await.unwrap();
         assert_eq!(fixture.get("parts").await, object);
@@ -264,7 +264,7 @@ async fn a_part_that_is_damaged_does_not_become_an_object() {
     }
 }
 
-/// What was stored is not known, so nothing else is taken for it.
+/// The right content is unknown, so the metadata is not derived from the file either.
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn nothing_is_answered_from_an_object_whose_metadata_cannot_be_read() {
@@ -287,7 +287,7 @@ async fn nothing_is_answered_from_an_object_whose_metadata_cannot_be_read() {
         assert_eq!(code(&copy.copy_source("bucket/copy").send().await.unwrap_err()), DAMAGED);
         let head = fixture.client.head_object().bucket("bucket").key("k").send().await;
         assert_eq!(head.unwrap_err().raw_response().unwrap().status().as_u16(), 500);
-        // It can be replaced, and removed.
+        // The object can be replaced, and removed.
         fixture.put("k", "new").await;
         assert_eq!(fixture.get("k").await, b"new");
         fixture.client.delete_object().bucket("bucket").key("copy").send().await.unwrap();

@@ -76,7 +76,7 @@ async fn buckets_have_no_configuration() {
     }
     let none = client.get_object_acl().bucket("bucket").key("none").send().await.unwrap_err();
     assert_eq!(code(&none), "404 NoSuchKey");
-    // What cannot be had is not asked for either.
+    // Configurations cannot be changed either.
     let put = client.delete_bucket_policy().bucket("bucket").send().await.unwrap_err();
     assert_eq!(code(&put), "501 NotImplemented");
 }

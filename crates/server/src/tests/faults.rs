@@ -79,7 +79,7 @@ async fn a_body_falls_silent_or_is_damaged() {
     assert_eq!(arrived, 100_000);
     let next = tokio::time::timeout(std::time::Duration::from_millis(200), got.body.next()).await;
     assert!(next.is_err(), "{next:?}");
-    // The SDK compares a whole object with its checksum.
+    // The SDK compares the checksum of a whole object.
     let flip = || Rule::new(Operation::GetObject, Fault::FlipBody { at: 200_001 });
     fixture.server.faults().inject(flip());
     assert!(get().await.unwrap().body.collect().await.is_err());

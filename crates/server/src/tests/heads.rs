@@ -1,4 +1,4 @@
-//! Heads of requests that HTTP or S3 refuses, as they are on the wire.
+//! Tests of request heads that HTTP or S3 refuses, as they are on the wire.
 
 use super::server::raw;
 use super::*;

@@ -1,4 +1,4 @@
-//! Requests for other hosts, and what anybody may ask without a signature.
+//! Tests of requests for other hosts, and of requests that need no signature.
 
 use super::server::raw;
 use super::*;
@@ -8,7 +8,7 @@ async fn say(server: &Server, request: &str, host: &str, headers: &str) -> Strin
     raw(server.address(), &format!("{head}Content-Length: 0\r\nConnection: close\r\n\r\n")).await
 }
 
-/// Read in path style they would list all buckets, make one of the object's name, and remove it.
+/// Read in path style, these requests would list all buckets, create one with the object's name, and remove it.
 #[tokio::test]
 async fn a_bucket_before_the_host_is_not_left_out() {
     for configure in [Builder::anonymous as fn(Builder) -> Builder, |builder| builder] {
@@ -75,7 +75,7 @@ async fn probes_are_answered_without_a_signature_and_hide_no_bucket() {
     let listed = fixture.client.list_objects().bucket("health").send().await.unwrap();
     assert_eq!(listed.contents().len(), 1);
 
-    // Nobody signs there, so a bucket comes first.
+    // An anonymous server requires no signatures, so a bucket takes precedence.
     let open = Fixture::with(Builder::anonymous).await;
     let health = || say(&open.server, "GET /health", "localhost", "");
     let live = || say(&open.server, "GET /minio/health/live", "localhost", "");
@@ -86,7 +86,7 @@ async fn probes_are_answered_without_a_signature_and_hide_no_bucket() {
     assert!(health().await.contains("<ListBucketResult"), "{}", health().await);
     assert!(live().await.contains("<Code>NoSuchKey</Code>"), "{}", live().await);
 
-    // A folder that is gone.
+    // This server's folder is gone.
     let gone = Fixture::new().await;
     std::fs::remove_dir_all(gone.folder.path()).unwrap();
     for (path, status) in PATHS.into_iter().zip([503, 200, 503, 503]) {

@@ -1,5 +1,5 @@
-//! Requests and objects that are too much, over HTTP: each is answered, with a clear error if it
-//! must be, and the server goes on.
+//! Tests of requests and objects that exceed limits, over HTTP. Each is answered, with a clear error if it must be,
+//! and the server continues.
 
 use std::io::Write as _;
 
@@ -32,12 +32,12 @@ pub(super) fn gzip(input: &InputSerialization) -> InputSerialization {
     input
 }
 
-/// A statement over a CSV object without a header.
+/// Creates a statement about a CSV object without a header.
 pub(super) fn plain(fixture: &Fixture, key: &str, sql: &str) -> SelectObjectContentFluentBuilder {
     select(fixture, key, sql).input_serialization(csv(FileHeaderInfo::None))
 }
 
-/// The rows; or the code of the error, whether it came before the answer or in it.
+/// Returns the rows, or the code of an error before the answer or in it.
 pub(super) async fn ask(request: SelectObjectContentFluentBuilder) -> Result<String, String> {
     let answer = run(request).await?;
     match answer.failed {
@@ -54,7 +54,7 @@ pub(super) async fn refuses(request: SelectObjectContentFluentBuilder, code: &st
     assert!(error.contains(code), "{error} is not {code}");
 }
 
-/// A gzip object of so many bytes, all the same. It has a member for every 16 MiB.
+/// Returns a gzip object of this many equal bytes, with a member for every 16 MiB.
 pub(super) fn bomb(byte: u8, bytes: usize) -> Vec<u8> {
     let member = 16 * MIB;
     let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
@@ -62,14 +62,14 @@ pub(super) fn bomb(byte: u8, bytes: usize) -> Vec<u8> {
     packed.finish().unwrap().repeat(bytes / member)
 }
 
-/// The most memory that the process had so far, in bytes, where the system tells.
+/// Returns the maximum memory that the process has used so far, in bytes, where the system reports it.
 fn peak_memory() -> Option<usize> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     Some(line.trim().strip_suffix(" kB")?.parse::<usize>().ok()? * 1024)
 }
 
-/// Runs it, and checks that it takes less than so much more memory than was ever taken before.
+/// Runs `work` and checks that it uses at most `bytes` more memory than any work before.
 async fn within<T>(bytes: usize, work: impl Future<Output = T>) -> T {
     let before = peak_memory();
     let result = work.await;
@@ -89,7 +89,7 @@ async fn an_expression_of_256_kib_and_one_byte_is_too_long() {
     };
     assert_eq!(ask(plain(&fixture, "n.csv", &sql(256 * 1024))).await.unwrap(), "1\n");
     refuses(plain(&fixture, "n.csv", &sql(256 * 1024 + 1)), "400 ExpressionTooLong").await;
-    // As many characters as fit, each of which XML writes with six.
+    // The statement has the maximum length, and XML writes each character with six.
     let sql = sql(256 * 1024).replace('x', "\"");
     assert_eq!(ask(plain(&fixture, "n.csv", &sql)).await.unwrap(), "1\n");
 }
@@ -104,7 +104,7 @@ async fn a_record_has_at_most_a_mebibyte() {
     fixture.put("open.csv", format!("a\n\"{fits}\n{fits}")).await;
     assert_eq!(ask(plain(&fixture, "fits.csv", counted)).await.unwrap(), format!("3,{MIB}\n"));
     refuses(plain(&fixture, "over.csv", counted), "OverMaxRecordSize").await;
-    // A quote that is never closed would make one record of the rest of the object.
+    // An unclosed quote makes the rest of the object one record.
     let quoted = CsvInput::builder().allow_quoted_record_delimiter(true).build();
     let quoted = InputSerialization::builder().csv(quoted).build();
     let open = plain(&fixture, "open.csv", counted).input_serialization(quoted);
@@ -118,7 +118,7 @@ async fn a_record_has_at_most_a_mebibyte() {
     assert_eq!(ask(lines("fits.json", length)).await.unwrap(), format!("{}\n", MIB - 8));
     refuses(lines("over.json", length), "OverMaxRecordSize").await;
 
-    // What is returned has the same limit.
+    // Records in the answer have the same limit.
     let twice = "SELECT s._1, s._1 FROM S3Object s";
     refuses(plain(&fixture, "fits.csv", twice), "OverMaxRecordSize").await;
 }
@@ -166,7 +166,7 @@ async fn nesting_is_bounded_everywhere() {
     }
     let sql = nested("(", "s._1", ")", 100);
     assert_eq!(ask(plain(&fixture, "n.csv", &sql)).await.unwrap(), "1\n");
-    // As deep as it may be, and evaluated.
+    // This is the maximum depth, and it is evaluated.
     let sql = nested("UPPER(", "s._1", ")", 150);
     assert_eq!(ask(plain(&fixture, "n.csv", &sql)).await.unwrap(), "1\n");
     let path = format!("SELECT s.a{} FROM S3Object s", ".a".repeat(100_000));
@@ -225,7 +225,7 @@ async fn zip_bombs_take_no_memory() {
 async fn a_client_that_leaves_a_bomb_frees_its_slot() {
     let fixture = Fixture::with(|builder| builder.select_slots(1)).await;
     fixture.put("n.csv", "1\n").await;
-    // 64 GiB of nothing: more than anybody waits for.
+    // The object has 64 GiB of empty lines, which would take too long to read.
     fixture.put("lines.gz", bomb(b'\n', 64 * GIB)).await;
     let count = "SELECT COUNT(*) FROM S3Object";
     let request =
@@ -239,14 +239,14 @@ async fn a_client_that_leaves_a_bomb_frees_its_slot() {
     }
 }
 
-/// Whether the process may have so many files and sockets open; says so if not.
+/// Returns true if the process may have this many files and sockets open. Prints a note if not.
 pub(super) fn may_open(files: usize) -> bool {
     let limits = std::fs::read_to_string("/proc/self/limits").unwrap_or_default();
     let limit = limits.lines().find_map(|line| line.strip_prefix("Max open files"));
     let soft = limit.and_then(|line| line.split_whitespace().next()?.parse::<usize>().ok());
     let enough = soft.is_some_and(|soft| soft >= files);
     if !enough {
-        // A test has no other voice.
+        // A test can report this only on the standard error stream.
         let _ = writeln!(std::io::stderr(), "skipped: needs {files} open files, has {soft:?}");
     }
     enough
@@ -262,7 +262,7 @@ async fn of_a_thousand_requests_at_once_some_wait_and_the_rest_is_told_to() {
     let fixture = Fixture::with(|builder| builder.select_slots(SLOTS)).await;
     fixture.put("n.csv", "1\n2\n").await;
     fixture.put("lines.gz", bomb(b'\n', 64 * GIB)).await;
-    // Statements that take long hold all slots.
+    // Long statements occupy all slots.
     let mut held = Vec::new();
     for _ in 0..SLOTS {
         let count = select(&fixture, "lines.gz", "SELECT COUNT(*) FROM S3Object")

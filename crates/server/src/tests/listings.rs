@@ -85,7 +85,7 @@ async fn buckets() {
     assert!(versioning.status().is_none());
 }
 
-/// What a power failure may leave of the files in which the store keeps what file names have no room for.
+/// A power failure may empty the files in which the store keeps long names and metadata.
 #[tokio::test]
 async fn names_and_metadata_that_are_empty_files_are_answered() {
     let fixture = Fixture::new().await;
@@ -108,7 +108,7 @@ async fn names_and_metadata_that_are_empty_files_are_answered() {
     assert!(emptied > 0);
     assert_eq!(fixture.keys().await, ["short"]);
     assert_eq!(fixture.get(&long).await, b"long");
-    // Whoever stores it again has its name in listings again.
+    // Storing the object again restores its name in listings.
     fixture.put(&long, "again").await;
     assert_eq!(fixture.keys().await, [long.as_str(), "short"]);
 }

@@ -1,4 +1,4 @@
-//! The server as clients see it, through the AWS SDK.
+//! Tests of the server through the AWS SDK, as clients see it.
 
 mod access_log;
 mod conditions;
@@ -79,7 +79,7 @@ fn client(endpoint: &str, access_key: &str, secret_key: &str) -> Client {
     Client::from_conf(config)
 }
 
-/// S3's code of a failure, or `cut` if there was no answer.
+/// Returns S3's code of a failure, or `cut` if there was no answer.
 fn code<E: ProvideErrorMetadata>(error: &SdkError<E>) -> String {
     match error {
         SdkError::ServiceError(_) => {
@@ -90,7 +90,7 @@ fn code<E: ProvideErrorMetadata>(error: &SdkError<E>) -> String {
     }
 }
 
-/// Some bytes, different at every place.
+/// Returns bytes that vary with their position.
 fn bytes(length: usize) -> Vec<u8> {
     (0..length as u64).map(|i| (i.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56) as u8).collect()
 }

@@ -38,7 +38,7 @@ async fn an_object_comes_back_as_it_went_in() {
     assert_eq!(got.metadata.as_ref().unwrap()["colour"], "blue");
     assert_eq!(got.content_length, Some(3_000_000));
     assert_eq!(got.e_tag, put.e_tag);
-    // The SDK sends a CRC32 as a trailer; the answer proves that it was read and kept.
+    // The SDK sends a CRC32 as a trailer. The answer contains it, so the server has read and kept it.
     assert!(put.checksum_crc32.is_some());
     assert_eq!(got.checksum_crc32, put.checksum_crc32);
     assert_eq!(got.body.collect().await.unwrap().to_vec(), data);
@@ -87,7 +87,7 @@ async fn difficult_keys() {
     let mut sorted: Vec<_> = keys.iter().map(|key| (*key).to_owned()).collect();
     sorted.sort_unstable();
     assert_eq!(fixture.keys().await, sorted);
-    // Nothing left the bucket's directory.
+    // No file was written outside the bucket's directory.
     let mut names: Vec<_> = fs::read_dir(fixture.folder.path())
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
@@ -177,7 +177,7 @@ async fn deletes() {
     assert_eq!(deleted.send().await.unwrap().deleted().len(), 3);
     assert_eq!(fixture.keys().await, ["b/d"]);
     fixture.client.delete_object().bucket("bucket").key("b/d").send().await.unwrap();
-    // Directories go with their last object.
+    // A directory is removed with its last object.
     assert_eq!(fs::read_dir(fixture.folder.path().join("bucket")).unwrap().count(), 0);
     fixture.client.delete_bucket().bucket("bucket").send().await.unwrap();
     let gone = fixture.client.head_bucket().bucket("bucket").send().await.unwrap_err();
@@ -209,7 +209,7 @@ async fn damage_on_disk_breaks_a_get_off() {
     let path = fixture.folder.path().join("bucket/k");
     for size in [1000, 3_000_000] {
         fixture.put("k", bytes(size)).await;
-        // As a failing disk does it: no time shows it.
+        // This is what a failing disk does, without a new time.
         let file = fs::File::options().write(true).open(&path).unwrap();
         let modified = file.metadata().unwrap().modified().unwrap();
         std::io::Write::write_all(&mut &file, b"?").unwrap();
@@ -222,11 +222,11 @@ async fn damage_on_disk_breaks_a_get_off() {
         let copy = fixture.client.copy_object().bucket("bucket").key("copy");
         let copied = copy.copy_source("bucket/k").send().await.unwrap_err();
         assert_eq!(code(&copied), "500 InternalError");
-        // Nor is a part of it sent.
+        // No part of the object is sent either.
         let range = fixture.client.get_object().bucket("bucket").key("k").range("bytes=1-9");
         assert_eq!(code(&range.send().await.unwrap_err()), "500 InternalError");
 
-        // Changed by hand it is as it is.
+        // A file that was changed by hand is not damaged.
         let etag = fixture.put("k", bytes(size)).await;
         fs::write(&path, "by hand").unwrap();
         let got = fixture.client.get_object().bucket("bucket").key("k").send().await.unwrap();
@@ -236,7 +236,7 @@ async fn damage_on_disk_breaks_a_get_off() {
     assert_eq!(fixture.keys().await, ["k"]);
 }
 
-/// As S3 does: a checksum of every whole object, whoever put it there and however.
+/// Like in S3, every whole object has a checksum, however it was stored.
 #[tokio::test]
 async fn whole_objects_have_a_checksum() {
     let fixture = Fixture::new().await;
@@ -246,7 +246,7 @@ async fn whole_objects_have_a_checksum() {
         let got = get.send().await.unwrap();
         (got.checksum_crc64_nvme, got.checksum_type)
     };
-    // The published check value.
+    // The published check value of CRC-64/NVME for the text `123456789`.
     let of_digits = Some("rosUhgp5mIg=".to_owned());
     let whole = Some(ChecksumType::FullObject);
     fixture.put("copied", "x").await;
@@ -263,7 +263,8 @@ async fn whole_objects_have_a_checksum() {
     let get_k = anonymous.client.get_object().bucket("bucket").key("k");
     let got = get_k.checksum_mode(ChecksumMode::Enabled).send().await.unwrap();
     assert_eq!((got.checksum_crc64_nvme, got.checksum_type), (of_digits, whole));
-    // Of a part there is none, and of a large file that nobody hashed it would take too long.
+    // A part has no checksum, and neither has a large file without a stored one, because computing it would take too
+    // long.
     assert_eq!(get("by-hand", Some("bytes=0-3")).await, (None, None));
     fs::write(fixture.folder.path().join("bucket/large"), vec![0; (1 << 20) + 1]).unwrap();
     assert_eq!(get("large", None).await, (None, None));

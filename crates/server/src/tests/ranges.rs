@@ -1,4 +1,4 @@
-//! Several ranges of an object by one GET.
+//! Tests of a GET of several ranges.
 
 use std::ops::Range;
 
@@ -14,7 +14,7 @@ use super::*;
 
 const OBJECT: &str = "0123456789abcdefghij";
 
-/// A server that wants no signatures, with an object.
+/// Starts an anonymous server with an object.
 async fn open() -> (Fixture, String) {
     let fixture = Fixture::with(Builder::anonymous).await;
     let put = fixture.client.put_object().bucket("bucket").key("k").content_type("text/csv");
@@ -22,7 +22,7 @@ async fn open() -> (Fixture, String) {
     (fixture, put.e_tag.unwrap())
 }
 
-/// What is answered to a GET with some headers: status, head and body.
+/// Sends a GET with some headers. Returns the status, head and body of the answer.
 async fn get(fixture: &Fixture, target: &str, headers: &str) -> (u16, String, String) {
     let request =
         format!("GET {target} HTTP/1.1\r\nHost: localhost\r\n{headers}Connection: close\r\n\r\n");
@@ -38,7 +38,7 @@ fn header<'a>(head: &'a str, name: &str) -> Option<&'a str> {
     head.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))
 }
 
-/// The parts of an answer, as text of the object.
+/// Returns the parts of an answer, and checks their heads.
 fn parts(head: &str, body: &str, ranges: &[Range<u64>]) -> Vec<String> {
     let boundary = boundary_of(header(head, "content-type").unwrap()).unwrap();
     let size = OBJECT.len() as u64;
@@ -80,7 +80,7 @@ async fn one_range_is_left_to_be_none_or_all() {
     assert_eq!(ranged("bytes=3-4,30-40").await, one("3-4", "34"));
     assert_eq!(ranged("bytes=3-4,5-6").await, one("3-6", "3456"));
     assert_eq!(ranged("bytes=-0,-1").await, one("19-19", "j"));
-    // One that only this server's own reader of headers understands.
+    // Only this server's own parser accepts this header, which `s3s` refuses.
     assert_eq!(ranged("Bytes=3-4").await, one("3-4", "34"));
     for none in ["bytes=20-30,40-", "bytes=20-,-0"] {
         let (status, _, body) = ranged(none).await;
@@ -121,7 +121,7 @@ async fn conditions_versions_and_faults_are_those_of_every_get() {
     assert_eq!(status("/bucket/k?partNumber=1", "").await, (400, false));
     let one = get(&fixture, k, "Range: bytes=0-1\r\nIf-Range: \"other\"\r\n").await;
     assert_eq!((one.0, one.2.as_str()), (200, OBJECT));
-    // The type that is asked for is that of the parts.
+    // The requested type is that of the parts.
     let (_, head, body) = get(&fixture, "/bucket/k?response-content-type=a%2Fb", ranges).await;
     assert_eq!(parts(&head, &body, &[0..2, 5..7]), ["01", "56"]);
     assert_eq!(body.matches("Content-Type: a/b\r\n").count(), 2);
@@ -134,7 +134,7 @@ async fn conditions_versions_and_faults_are_those_of_every_get() {
     assert_eq!(answer.split_once("\r\n\r\n").unwrap().1.len(), 150, "{answer}");
     faults.inject(Rule::new(Operation::GetObject, Fault::Cut));
     assert_eq!(raw(fixture.server.address(), &request).await, "");
-    // Other operations with such a header are what they are without it.
+    // Other operations ignore the header.
     let (status, _, body) = get(&fixture, "/bucket?list-type=2", ranges).await;
     assert!(status == 200 && body.contains("<Key>k</Key>"), "{body}");
 }
@@ -153,7 +153,7 @@ async fn only_whoever_may_read_the_object_gets_ranges_of_it() {
     assert_eq!(code(&refused), "403 SignatureDoesNotMatch");
     let got = get_object(&fixture.client).send().await.unwrap();
     assert!(got.content_type.unwrap().starts_with("multipart/byteranges; boundary="));
-    // A presigned URL does not sign the header.
+    // The signature of a presigned URL does not cover the header.
     let presigned = PresigningConfig::expires_in(std::time::Duration::from_secs(60)).unwrap();
     let url = fixture.client.get_object().bucket("bucket").key("k").presigned(presigned).await;
     let url = url.unwrap().uri().to_owned();
@@ -168,7 +168,7 @@ async fn only_whoever_may_read_the_object_gets_ranges_of_it() {
     assert!(answer.starts_with("HTTP/1.1 403"), "{answer}");
 }
 
-/// Without S3 Select, the server is like most others: it sends the whole object.
+/// Without S3 Select, the server is like most others and sends the whole object.
 #[tokio::test]
 async fn a_server_without_extensions_ignores_ranges() {
     let fixture = Fixture::with(|builder| builder.anonymous().select(false)).await;

@@ -32,11 +32,11 @@ pub(super) fn select(fixture: &Fixture, key: &str, sql: &str) -> SelectObjectCon
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Answer {
     pub(super) rows: String,
-    /// Scanned, processed, returned.
+    /// The bytes scanned, processed and returned.
     pub(super) stats: Option<(i64, i64, i64)>,
     progress: usize,
     pub(super) end: bool,
-    /// What the SDK has to say of an error in the answer, the store's code in it.
+    /// The SDK's message for an error in the answer, which contains the store's code.
     pub(super) failed: Option<String>,
 }
 
@@ -120,7 +120,7 @@ async fn the_answer_names_the_version_and_either_root_is_taken() {
     }
 }
 
-/// GROUP BY is refused as AWS refuses it, unless a header asks for what our server has instead.
+/// GROUP BY is refused like on AWS, unless a header requests the server's extension.
 #[tokio::test]
 async fn groups_are_for_those_who_ask_for_them() {
     let object = "id,name\n1,ann\n2,bob\n3,ann\n";
@@ -148,12 +148,12 @@ async fn groups_are_for_those_who_ask_for_them() {
     }
 }
 
-/// BLOOM_CONTAINS is no function, as for AWS, unless a header asks for ours.
+/// BLOOM_CONTAINS is an unknown function like on AWS, unless a header requests the extension.
 #[tokio::test]
 async fn bloom_filters_are_for_those_who_ask_for_them() {
     let fixture = Fixture::new().await;
     fixture.put("n.csv", "id,name\n1,ann\n2,bob\n3,ann\n").await;
-    // The value '2' and no other digit.
+    // The filter contains the value '2' and no other digit.
     let sql = "SELECT s.name FROM S3Object s WHERE BLOOM_CONTAINS('QACB', 3, 2, s.id)";
     let refused = run(select(&fixture, "n.csv", sql)).await;
     assert_eq!(refused, Err("400 UnsupportedFunction".to_owned()));

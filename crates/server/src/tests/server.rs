@@ -8,7 +8,7 @@ use crate::{Error, Operation};
 
 use super::*;
 
-/// Says one HTTP request and returns all that comes back.
+/// Sends an HTTP request as text and returns the whole answer.
 pub(super) async fn raw(address: SocketAddr, request: &str) -> String {
     let mut socket = TcpStream::connect(address).await.unwrap();
     socket.write_all(request.as_bytes()).await.unwrap();
@@ -24,7 +24,7 @@ async fn signatures_are_wanted() {
     let get = "GET /bucket/k HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
     let answer = raw(fixture.server.address(), get).await;
     assert!(answer.starts_with("HTTP/1.1 403") && answer.contains("AccessDenied"), "{answer}");
-    // Who asks what went wrong can name the request.
+    // The id lets users refer to the request when they report an error.
     let (_, id) = answer.split_once("x-amz-request-id: ").unwrap();
     let (id, _) = id.split_once("\r\n").unwrap();
     assert!(answer.contains(&format!("<RequestId>{id}</RequestId>")), "{answer}");
@@ -40,7 +40,7 @@ async fn signatures_are_wanted() {
 async fn an_anonymous_server_asks_nobody() {
     let fixture = Fixture::with(Builder::anonymous).await;
     assert_eq!(fixture.server.access_key(), "");
-    // The fixture's client signs, and sends its body in signed or trailed chunks.
+    // The fixture's client signs requests, and sends bodies in chunks that are signed or have trailers.
     fixture.put("k", bytes(200_000)).await;
     assert!(fixture.get("k").await == bytes(200_000));
     let get = "GET /bucket/k HTTP/1.1\r\nHost: localhost\r\nRange: bytes=0-3\r\nConnection: close\r\n\r\n";
@@ -52,7 +52,7 @@ async fn an_anonymous_server_asks_nobody() {
 async fn who_waits_to_send_nothing_gets_another_connection() {
     let fixture = Fixture::with(Builder::anonymous).await;
     for (length, closes) in [(0, true), (1, false)] {
-        // The last request ends the connection, if there is still one.
+        // The last request closes the connection, if it is still open.
         let requests = format!(
             "PUT /bucket/k HTTP/1.1\r\nHost: localhost\r\nContent-Length: {length}\r\n\
              Expect: 100-continue\r\n\r\n{}GET /bucket/k HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",

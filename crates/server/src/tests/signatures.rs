@@ -13,7 +13,7 @@ use super::*;
 
 const REFUSED: &str = "There were headers present in the request which were not signed";
 
-/// A request for every operation of the server. Copies are uploads with one more header.
+/// Requests for all operations of the server. Copies are uploads with one more header.
 const OPERATIONS: [(&str, &str); 28] = [
     ("GET", "/"),
     ("PUT", "/new"),
@@ -58,10 +58,10 @@ const HEADERS: [(&str, &str); 9] = [
 ];
 
 const QUERY: SignatureLocation = SignatureLocation::QueryParams;
-/// Where a signature is.
+/// The places where a signature may be.
 const LOCATIONS: [SignatureLocation; 2] = [SignatureLocation::Headers, QUERY];
 
-/// The target and the headers of a request, signed for a minute.
+/// Signs a request for one minute. Returns its target and headers.
 fn signed(
     server: &Server,
     operation: (&str, &str),
@@ -71,7 +71,7 @@ fn signed(
     signed_for(server, operation, location, headers, Duration::from_secs(60))
 }
 
-/// The same, in headers, for the given body.
+/// Like [`signed`], but with the signature in the headers, and for the given body.
 pub(super) fn signed_with(
     server: &Server,
     operation: (&str, &str),
@@ -135,7 +135,7 @@ fn sign_request(
     (request.uri().path_and_query().unwrap().to_string(), headers.collect())
 }
 
-/// Says a request with headers, and an empty body.
+/// Sends a request with headers and an empty body. Returns the answer.
 async fn say(
     server: &Server,
     method: &str,
@@ -170,7 +170,7 @@ async fn a_presigned_upload_copies_nothing() {
     assert!(fixture.get("drop").await.is_empty());
 }
 
-/// Without a body, too, the hash that was signed is that of the payload.
+/// The signed hash is compared with the payload even if there is no body.
 #[tokio::test]
 async fn the_hash_of_another_payload_is_refused() {
     let fixture = Fixture::new().await;
@@ -228,7 +228,7 @@ async fn signed_headers_are_honoured_everywhere() {
     }
 }
 
-/// What would cover a header if it were read loosely.
+/// Tests claims that a careless parser would count as covering a header.
 #[tokio::test]
 async fn a_second_signature_covers_nothing() {
     let fixture = Fixture::new().await;
@@ -241,14 +241,14 @@ async fn a_second_signature_covers_nothing() {
     let copy = ("x-amz-copy-source", "/bucket/secret");
     let (target, _) = signed(server, put, SignatureLocation::QueryParams, &[]);
 
-    // In the Authorization header, beside a presigned URL.
+    // The claim is in the Authorization header, next to a presigned URL.
     let claim = "AWS4-HMAC-SHA256 Credential=a/20260101/r/s3/aws4_request, \
                  SignedHeaders=host;x-amz-copy-source, Signature=00";
     refused(say(server, "PUT", &target, &[], &[copy, ("authorization", claim)]).await);
-    // In another parameter of the URL, its name encoded.
+    // The claim is in another parameter of the URL, whose name is encoded.
     let twice = format!("{target}&X%2DAmz-SignedHeaders=x-amz-copy-source");
     refused(say(server, "PUT", &twice, &[], &[copy]).await);
-    // In capitals, which whoever verifies the signature does not find and leaves out.
+    // The claim is in capitals, which the verification of the signature ignores.
     let (target, mut headers) = signed(server, put, SignatureLocation::Headers, &[]);
     for (name, value) in &mut headers {
         if name == "authorization" {
@@ -256,7 +256,7 @@ async fn a_second_signature_covers_nothing() {
         }
     }
     refused(say(server, "PUT", &target, &headers, &[copy]).await);
-    // With a space behind, which only one of two readers might take off.
+    // The claim ends with a space, which only some parsers remove.
     for behind in [" ", "\t", " \t "] {
         let (target, mut headers) = signed(server, put, SignatureLocation::Headers, &[]);
         for (name, value) in &mut headers {
@@ -269,7 +269,7 @@ async fn a_second_signature_covers_nothing() {
     assert_eq!(fixture.keys().await, ["secret"]);
 }
 
-/// What is verified leaves names out that are not there.
+/// The verification ignores names of headers that do not exist.
 #[tokio::test]
 async fn a_signature_covers_only_what_is_there() {
     let fixture = Fixture::new().await;
@@ -292,7 +292,7 @@ async fn a_signature_covers_only_what_is_there() {
     }
 }
 
-/// Whoever was given a signed request to another service has not been given one to this.
+/// A request that was signed for another service is not valid here.
 #[tokio::test]
 async fn a_signature_is_for_this_service() {
     let fixture = Fixture::new().await;
@@ -343,7 +343,8 @@ async fn a_presigned_url_holds_for_a_week_at_most() {
         assert!(answer.contains("AuthorizationQueryParametersError"), "{answer}");
         assert!(answer.contains("604800"), "{answer}");
     }
-    // Signatures of version 2 say when they end. These are wrong, as is said only of the shorter one.
+    // Signatures of version 2 contain the time of expiry. Both URLs have a wrong signature, but the longer-lived one
+    // is refused first.
     let fixture = Fixture::with(|builder| builder.signature_v2(true)).await;
     let server = &fixture.server;
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs();

@@ -1,4 +1,4 @@
-//! Clients that are slow, fall silent, or leave.
+//! Tests of clients that are slow, fall silent, or leave.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use super::limits::{ask, may_open, plain};
 use super::server::raw;
 use super::*;
 
-/// Far longer than anything here takes that works.
+/// A time-out far above the duration of anything that works here.
 const FOREVER: Duration = Duration::from_secs(60);
 
 async fn connect(server: &Server, request: &str) -> TcpStream {
@@ -30,7 +30,7 @@ fn put(key: &str, length: usize) -> String {
     format!("PUT /bucket/{key} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {length}\r\n\r\n")
 }
 
-/// An anonymous server that does not wait for long.
+/// Starts an anonymous server with short time-outs.
 async fn impatient() -> Fixture {
     let client_timeout = Duration::from_secs(1);
     let limits = Limits { client_timeout, least_rate: 64 << 10, ..Limits::default() };
@@ -40,7 +40,7 @@ async fn impatient() -> Fixture {
     fixture
 }
 
-/// Waits until the server has given up all connections.
+/// Waits until the server has closed all connections.
 async fn nobody_is_waited_for(server: &Server) {
     let given_up = async {
         while server.counters().open_connections() > 0 {
@@ -54,13 +54,13 @@ async fn nobody_is_waited_for(server: &Server) {
 async fn silent_clients_are_given_up() {
     let fixture = impatient().await;
     for request in [
-        // Nothing, and a part of a head.
+        // These send nothing, or a part of a head.
         String::new(),
         "GET /bucket/small HTTP/1.1\r\nHost: local".to_owned(),
-        // A part of a body, and one of XML.
+        // These send a part of a body, or a part of an XML document.
         put("k", 1000) + "part",
         put("k", 1000).replace("PUT /bucket/k", "POST /bucket?delete") + "<Delete>",
-        // An answer that is not read.
+        // This one does not read its answer.
         get("large"),
     ] {
         let silent = connect(&fixture.server, &request).await;
@@ -75,7 +75,7 @@ async fn trickling_clients_are_given_up() {
     let fixture = impatient().await;
     let mut slow = connect(&fixture.server, &put("k", 1 << 30)).await;
     let trickle = async {
-        // Ends when the server does not listen any more.
+        // The loop ends when the server closes the connection.
         while slow.write_all(b"x").await.is_ok() {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
@@ -110,7 +110,7 @@ async fn a_silent_upload_is_told_so() {
     assert!(fixture.keys().await.is_empty());
 }
 
-/// More than there are threads for work that blocks.
+/// There are more uploads than threads for blocking work.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn slow_uploads_keep_nobody_out() {
     const UPLOADS: usize = 600;
@@ -130,7 +130,7 @@ async fn slow_uploads_keep_nobody_out() {
         assert_eq!(fixture.keys().await, ["k"]);
     };
     timeout(FOREVER, others).await.unwrap();
-    // In the end they are uploads like any other.
+    // In the end they succeed like any other upload.
     for socket in &mut slow {
         socket.write_all(b"ow!").await.unwrap();
         let mut answer = [0; 12];
@@ -142,7 +142,7 @@ async fn slow_uploads_keep_nobody_out() {
 
 #[tokio::test]
 async fn uploads_over_the_limit_wait_and_are_told_to_come_back() {
-    // A byte is worth a second.
+    // With this rate, each byte gains a second.
     let client_timeout = Duration::from_secs(2);
     let limits = Limits { uploads: 1, client_timeout, least_rate: 1, ..Limits::default() };
     let fixture = Fixture::with(|builder| builder.anonymous().limits(limits)).await;
@@ -184,7 +184,7 @@ async fn answers_that_nobody_reads_keep_no_statement_out() {
     }
     let count = ask(plain(&fixture, "long.csv", "SELECT COUNT(*) FROM S3Object"));
     assert_eq!(timeout(FOREVER, count).await.unwrap().unwrap(), "1048576\n");
-    // Read at last, they are complete.
+    // When they are read at last, they are complete.
     for mut events in unread {
         let mut ended = false;
         while let Some(event) = timeout(FOREVER, events.recv()).await.unwrap().unwrap() {
@@ -196,12 +196,12 @@ async fn answers_that_nobody_reads_keep_no_statement_out() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_answer_that_nobody_reads_ends() {
-    // The client's library reads ahead only so much.
+    // The client library's read-ahead is limited.
     let limits = Limits { client_timeout: Duration::from_secs(2), ..Limits::default() };
     let fixture = Fixture::with(|builder| builder.select_slots(1).limits(limits)).await;
     fixture.put("long.csv", "a row that is returned\n".repeat(4 << 20)).await;
     let mut unread = Vec::new();
-    // As many as may be begun.
+    // This is the maximum number of begun statements.
     for _ in 0..4 {
         let all = plain(&fixture, "long.csv", "SELECT * FROM S3Object");
         let mut events = all.send().await.unwrap().payload;
@@ -225,12 +225,12 @@ async fn an_answer_that_nobody_reads_ends() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_slowest_reader_gives_way_to_who_waits_to_begin() {
-    // Nobody is given up for being slow.
+    // The time-out is so long that no client is disconnected for being slow.
     let limits = Limits { client_timeout: Duration::from_secs(3600), ..Limits::default() };
     let fixture = Fixture::with(|builder| builder.select_slots(1).limits(limits)).await;
     fixture.put("long.csv", "a row that is returned\n".repeat(4 << 20)).await;
     let mut slow = Vec::new();
-    // As many as may be begun.
+    // This is the maximum number of begun statements.
     for _ in 0..4 {
         let all = plain(&fixture, "long.csv", "SELECT * FROM S3Object");
         let mut events = all.send().await.unwrap().payload;

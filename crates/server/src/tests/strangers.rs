@@ -1,4 +1,4 @@
-//! Requests of strangers that are refused, and what is said to them.
+//! Tests of malformed and hostile requests, and of the errors they get.
 
 use aws_sdk_s3::config::{BehaviorVersion, Region};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -16,10 +16,10 @@ use super::*;
 use aws_sdk_s3::types::FileHeaderInfo;
 use aws_sigv4::http_request::SignableBody;
 
-/// What announces a checksum behind a body.
+/// The header that announces a checksum in the trailers.
 const TRAILER: (&str, &str) = ("x-amz-trailer", "x-amz-checksum-crc32");
 
-/// The lines behind the last chunk of a body.
+/// Returns the lines after the last chunk of a body.
 fn trailer(body: &[u8]) -> String {
     let mut hasher = Hasher::new([Algorithm::Crc32]);
     hasher.update(body);
@@ -27,7 +27,7 @@ fn trailer(body: &[u8]) -> String {
     format!("x-amz-checksum-crc32:{sum}\r\n\r\n")
 }
 
-/// Says the head of a request with a body that never comes.
+/// Sends the head of a request whose body never arrives. Returns the answer.
 async fn promise(server: &Server, request: &str, headers: &str) -> String {
     let host = server.address();
     let head = format!("{request} HTTP/1.1\r\nHost: {host}\r\n{headers}Connection: close\r\n\r\n");
@@ -84,7 +84,7 @@ async fn pages_of_others_reach_no_anonymous_server() {
         assert!(answer.starts_with("HTTP/1.1 200"), "{host}: {answer}");
     }
     assert_eq!(fixture.keys().await, ["k"]);
-    // A signature allows what a page asks for, too.
+    // A signature also permits requests of pages.
     let signed = Fixture::new().await;
     signed.put("k", "1").await;
     let headers = [("origin", "http://evil.example")];
@@ -115,7 +115,7 @@ async fn clients_that_do_not_sign_are_served() {
     assert_eq!(ask(plain(&fixture, "k", "SELECT _2 FROM S3Object")).await.unwrap(), "b\n");
 }
 
-/// A PUT in chunks of HTTP, which has no length.
+/// Sends a PUT in HTTP chunks, which has no length.
 async fn put_without_length(server: &Server, bytes: usize) -> String {
     let mut socket = TcpStream::connect(server.address()).await.unwrap();
     let head = "PUT /bucket/k HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\
@@ -133,7 +133,7 @@ async fn put_without_length(server: &Server, bytes: usize) -> String {
     };
     let mut text = Vec::new();
     let read = async {
-        // What it has said before the connection is cut.
+        // The answer may be followed by a cut connection.
         let mut buffer = [0; 4096];
         while let Ok(n @ 1..) = answer.read(&mut buffer).await {
             text.extend_from_slice(&buffer[..n]);
@@ -177,13 +177,13 @@ async fn chunks_count_without_what_is_around_them() {
     };
     let answer = put(&object, object.len()).await;
     assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
-    // More than was announced is not read to its end.
+    // A body that is longer than announced is not read to its end.
     let answer = put(&object, 10).await;
     assert!(answer.starts_with("HTTP/1.1 400") && answer.contains("IncompleteBody"), "{answer}");
     assert!(fixture.get("k").await == object);
 }
 
-/// Says a signed request with a body.
+/// Sends a signed request with a body. Returns the answer.
 async fn say(
     server: &Server,
     operation: (&str, &str),
@@ -221,7 +221,7 @@ async fn a_chunk_may_be_as_long_as_the_body_if_it_is_not_signed() {
     let answer = put(unsigned, &line, &format!("\r\n0\r\n{}", trailer(&object))).await;
     assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
     assert!(fixture.get("k").await == object);
-    // A signed chunk is worth nothing until it is complete.
+    // A signed chunk cannot be used before it is complete.
     let line = format!("ffffffff;chunk-signature={}\r\n", "0".repeat(64));
     let signed = SignableBody::Precomputed("STREAMING-AWS4-HMAC-SHA256-PAYLOAD".to_owned());
     let answer = put(signed, &line, "").await;
@@ -229,7 +229,7 @@ async fn a_chunk_may_be_as_long_as_the_body_if_it_is_not_signed() {
     assert!(answer.contains("a signed chunk has at most"), "{answer}");
 }
 
-/// A checksum that is announced follows, and is the one of the head and of all that follow.
+/// An announced checksum must follow, and must be equal to that in the head and to any others in the trailers.
 #[tokio::test]
 async fn checksums_behind_a_body_are_checked() {
     check_trailing_checksums(&Fixture::new().await).await;
@@ -256,11 +256,11 @@ async fn check_trailing_checksums(fixture: &Fixture) {
     assert_eq!(put(None, &trailer(wrong)).await, "BadDigest");
     assert_eq!(put(Some(wrong), &trailer(right)).await, "BadDigest");
     assert_eq!(put(None, &(trailer(right) + &trailer(wrong))).await, "BadDigest");
-    // What is not announced does not follow.
+    // Trailers that are not announced are refused.
     for other in ["x-amz-checksum-crc32c:AAAAAA==\r\n", "x-amz-meta-a:b\r\n"] {
         assert_eq!(put(None, &(trailer(right) + other)).await, "MalformedTrailerError", "{other}");
     }
-    // Nothing can follow such a body.
+    // A body without chunks has no trailers.
     let plain = SignableBody::UnsignedPayload;
     assert_eq!(send(None, plain, "abc").await, "MalformedTrailerError");
     assert!(fixture.keys().await.is_empty());
@@ -269,7 +269,7 @@ async fn check_trailing_checksums(fixture: &Fixture) {
     assert_eq!(send(Some(right), SignableBody::UnsignedPayload, "abc").await, "200");
 }
 
-/// XML's readers take a bare carriage return for a line feed, which is in the name of another object.
+/// XML parsers read a bare carriage return as a line feed, which would be another object's key.
 #[tokio::test]
 async fn keys_with_returns_are_listed_as_they_are() {
     let fixture = Fixture::new().await;
@@ -277,7 +277,7 @@ async fn keys_with_returns_are_listed_as_they_are() {
     let listed = fixture.client.list_objects().bucket("bucket").send().await.unwrap();
     let keys: Vec<_> = listed.contents().iter().filter_map(|object| object.key()).collect();
     assert_eq!(keys, ["a\rb"]);
-    // Objects are not XML's.
+    // Contents of objects are not escaped.
     let xml = fixture.client.put_object().bucket("bucket").key("x").content_type("application/xml");
     xml.body(b"<a>\r</a>".to_vec().into()).send().await.unwrap();
     assert_eq!(fixture.get("x").await, b"<a>\r</a>");
@@ -384,7 +384,7 @@ async fn every_error_has_a_message() {
         let message = answer.split_once("<Message>").and_then(|(_, rest)| rest.split_once("</"));
         assert!(message.is_some_and(|(words, _)| words.contains(' ')), "{request}: {answer}");
     }
-    // Of several keys each error has one.
+    // The errors of several keys have messages, too.
     let body = format!("<Delete><Object><Key>{}</Key></Object></Delete>", "k".repeat(2000));
     let headers = format!("Content-Length: {}\r\n", body.len());
     let host = fixture.server.address();

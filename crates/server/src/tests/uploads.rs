@@ -115,7 +115,7 @@ async fn parts_are_copied_from_objects() {
         let done = CompletedPart::builder().part_number(number).set_e_tag(result.e_tag);
         parts.push(done.set_checksum_crc32(result.checksum_crc32).build());
     }
-    // What is not there is not left out in silence.
+    // A range beyond the source is refused instead of shortened.
     let copy = fixture.client.upload_part_copy().bucket("bucket").key("to").upload_id(&id);
     let copy = copy.part_number(3).copy_source("bucket/from").copy_source_range("bytes=5-6291456");
     assert_eq!(code(&copy.send().await.unwrap_err()), "416 InvalidRange");
@@ -133,13 +133,13 @@ async fn an_upload_is_completed_once_however_often_it_is_asked_for() {
         for (number, data) in (1..).zip(data.chunks(5 * MIB)) {
             parts.push(part(&fixture, key, &id, number, data).await);
         }
-        // At once, as by a client whose first request seemed lost.
+        // Concurrent requests come from clients that believe their first request was lost.
         let again = || complete(&fixture, key, &id, parts.clone());
         let (first, second, third) = tokio::join!(again(), again(), again());
         let etag = first.unwrap();
         assert_eq!((second.unwrap(), third.unwrap()), (etag.clone(), etag.clone()));
         assert!(fixture.get(key).await == data);
-        // What came later stays.
+        // Later versions remain.
         fixture.put(key, "later").await;
         assert_eq!(again().await.unwrap(), etag);
         assert_eq!(fixture.get(key).await, b"later");
@@ -186,12 +186,12 @@ async fn checksums_of_the_whole_are_those_of_its_bytes() {
         assert_eq!(head.checksum_crc32, whole.checksum_crc32);
         assert_eq!(head.checksum_crc32_c, whole.checksum_crc32_c);
         assert_eq!(head.checksum_crc64_nvme, whole.checksum_crc64_nvme);
-        // The checksum at rest is compared, too.
+        // The stored checksum is compared, too.
         assert!(fixture.get("parts").await == data);
     }
 }
 
-/// What a client states of the object, in a completion of an upload of one part.
+/// Tests what a client states about the object when it completes an upload of one part.
 #[tokio::test]
 async fn an_object_is_what_its_completion_states() {
     let fixture = Fixture::new().await;
@@ -219,7 +219,7 @@ async fn an_object_is_what_its_completion_states() {
         ] {
             let create = fixture.client.create_multipart_upload().bucket("bucket").key("k");
             let create = create.set_checksum_algorithm(kind.clone()).send().await.unwrap();
-            // Of the kind that it was created with it is that of the parts' checksums.
+            // The upload's own algorithm has a checksum of the parts' checksums.
             let named = |it: &ChecksumAlgorithm| it.as_str() == algorithm.name();
             let is_composite = create.checksum_algorithm().is_some_and(named);
             let expected = if is_composite { BAD } else { expected };
@@ -246,7 +246,7 @@ async fn an_object_is_what_its_completion_states() {
             let outcome = complete(&value, size).await;
             assert_eq!(outcome.err().as_deref(), expected, "{kind:?} {algorithm:?} {value}");
             if expected.is_none() {
-                // Nor does it become another one afterwards.
+                // A repeated request cannot change the object either.
                 complete(&value, size).await.unwrap();
                 assert_eq!(complete(&wrong(algorithm), size).await.unwrap_err(), "400 BadDigest");
                 let other_size = complete(&value, size + 1).await;
@@ -309,8 +309,8 @@ async fn an_abandoned_upload_expires() {
     server.shutdown().await;
 }
 
-/// Over a connection, as any client would see it: the answer begins before it is known, and blanks keep
-/// the client from giving up.
+/// Tests over a raw connection, like any client's: the answer begins before the result is known, and blanks keep the
+/// client from timing out.
 #[tokio::test]
 async fn a_completion_that_takes_long_keeps_its_client() {
     let fixture = Fixture::with(Builder::anonymous).await;
@@ -338,7 +338,7 @@ async fn a_completion_that_takes_long_keeps_its_client() {
         let (head, body) = answer.split_once("\r\n\r\n").unwrap();
         assert!(head.starts_with("HTTP/1.1 200"), "{head}");
         let (before, _) = body.split_once(outcome).unwrap_or_else(|| panic!("{answer}"));
-        // In chunks of their own, of one byte each.
+        // The blanks are in chunks of one byte each.
         let blanks = before.matches("1\r\n \r\n").count();
         assert!(blanks >= 1, "{answer:?}");
     }

@@ -1,4 +1,4 @@
-//! The index objects of a version of an object, and which of them can be relied on.
+//! The index objects of one version of an object, and the checks that they can be trusted.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -13,39 +13,38 @@ use crate::select::answer::Snapshot;
 use crate::select::watch::Watch;
 use crate::store::{Object, PageRequest, Store};
 
-/// Index objects that are looked at in a listing, those of former versions included.
+/// The maximum number of index objects in a listing, including those of former versions.
 const MAX_LISTED: usize = 256;
-/// Index objects that are opened for a statement.
+/// The maximum number of index objects that are opened for a statement.
 const MAX_OPEN: usize = 64;
-/// The bytes of the tops of all of them. A top of one MiB is that of some million records.
+/// The maximum size of all their tops together, in bytes. A top of 1 MiB belongs to some million records.
 const MAX_TOP_BYTES: u64 = 4 << 20;
 
-/// The indexes of an object that a statement may use.
+/// The indexes of an object that a statement can use.
 pub(super) struct Indexes {
-    /// How the object is read.
+    /// The format in which the object is read.
     pub(super) format: FormatMessage,
-    /// What its lines are like.
+    /// The properties of its lines.
     pub(super) lines: LinesMessage,
-    /// One for each column that has one.
+    /// The indexes, at most one for each column.
     pub(super) all: Vec<Index>,
-    /// Bytes that were read of index objects.
+    /// The bytes that were read from index objects.
     pub(super) bytes_read: u64,
 }
 
-/// An index object that is open.
+/// An open index object.
 pub(super) struct Index {
     object: Object,
-    /// Over the statement that it is opened for.
+    /// The watch over the statement that it is opened for.
     watch: Arc<Watch>,
-    /// Its top.
+    /// The decoded top of the index object.
     pub(super) top: TopMessage,
-    /// What it is about.
+    /// The indexed column and how it can be used.
     pub(super) usable: Usable,
 }
 
 impl Indexes {
-    /// The indexes of a snapshot of an object, of which the request says how it is read. None if there is
-    /// not one.
+    /// Opens the indexes of a snapshot that fit the request's input options. `None` if there are none.
     pub(super) fn open(
         store: &Store,
         bucket: &str,
@@ -107,13 +106,13 @@ impl Index {
         read(&self.object, range, &self.watch)
     }
 
-    /// Whether the index object is still the one that was opened.
+    /// Returns true if the index object is still the one that was opened.
     pub(super) fn is_unchanged(&self) -> bool {
         self.object.is_unchanged()
     }
 }
 
-/// The top of an index object, and how many bytes were read; at most so many.
+/// Reads the top of an index object. Returns it with the number of bytes read, which is at most `most`.
 fn read_top(object: &Object, most: u64, watch: &Watch) -> Option<(TopMessage, u64)> {
     let size = object.size;
     if size < LEAST_BYTES {
@@ -129,7 +128,7 @@ fn read_top(object: &Object, most: u64, watch: &Watch) -> Option<(TopMessage, u6
     Some((TopMessage::of_tail(&tail, size).ok()?, needed))
 }
 
-/// A range of an object, all of it, as long as the answer of the statement is wanted.
+/// Reads a range completely. `None` if that fails, or the answer of the statement is no longer wanted.
 fn read(object: &Object, range: Range<u64>, watch: &Watch) -> Option<Vec<u8>> {
     if !watch.goes_on() {
         return None;

@@ -1,4 +1,4 @@
-//! From ranges of keys to records.
+//! Look-ups of key ranges in indexes, which lead to records.
 
 use sluicegate_index::layout::{Place, entries};
 use sluicegate_index::ranges::coalesced;
@@ -8,22 +8,23 @@ use sluicegate_index::statement::condition::Lookup;
 
 use super::indexes::Index;
 
-/// The most bytes of a block: that of the longest key.
+/// The maximum size of a block in bytes, which is that of the longest key.
 const MAX_BLOCK: u32 = 2 << 20;
-/// Whether records lie together enough is asked of as many, and again whenever they have doubled.
+/// The number of records after which their distribution is examined for the first time. It is examined again whenever
+/// the number has doubled.
 const FIRST_LOOK: usize = 4096;
 
-/// A look-up, as the top of its index has it.
+/// A look-up with the blocks that it has to read, according to the index's top.
 struct Planned<'a> {
     index: &'a Index,
     spans: Spans,
     blocks: Vec<usize>,
-    /// Of these: entries and bytes.
+    /// The number of entries in these blocks, and their bytes.
     size: (u64, u64),
 }
 
-/// The wanted ones of the records that all of the look-ups lead to, in the order of the object. A look-up
-/// that is not worth it is left out; none if all are.
+/// Returns the wanted records that all look-ups have in common, in the order of the object. Look-ups that cost more
+/// than they save are left out. `None` if no look-up succeeded.
 pub(super) fn find(
     indexes: &[Index],
     lookups: Vec<Lookup>,
@@ -57,15 +58,14 @@ pub(super) fn find(
     found
 }
 
-/// How many records these are, which are in order.
+/// Counts the records, which must be in order, and the ranges and bytes that they cover.
 fn amount(records: &[Place]) -> Found {
     let ranges = coalesced(records, 0);
     let bytes = ranges.iter().map(|range| range.end - range.start).sum();
     Found { records: records.len() as u64, places: ranges.len() as u64, bytes }
 }
 
-/// The wanted records that a look-up leads to; none if they are too many, or anything is wrong with the
-/// index object.
+/// Returns the wanted records that a look-up leads to. `None` if there are too many, or the index object has a fault.
 fn read_blocks(
     Planned { index, spans, blocks, .. }: &Planned<'_>,
     is_wanted: &dyn Fn(&Place) -> bool,
@@ -105,7 +105,7 @@ fn read_blocks(
     index.is_unchanged().then_some(found)
 }
 
-/// The records that are in both lists, which are in order.
+/// Returns the records that are in both lists, which must be in order.
 fn in_both(some: &[Place], others: &[Place]) -> Vec<Place> {
     let mut others = others.iter().peekable();
     let is_other = |place: &&Place| {

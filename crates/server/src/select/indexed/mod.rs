@@ -1,30 +1,28 @@
-//! Statements that read, instead of an object, the records that its indexes lead to.
+//! Statements that read only the records that an object's indexes lead to.
 //!
-//! The engine puts indexes beside the objects of a bucket (`sluicegate-index`). If the WHERE of a
-//! statement keeps only records of which an indexed column is within some ranges, the others need not be
-//! read: the evaluator is given the header and the records that the indexes name, in the order of the
-//! object, as if they were the object. It evaluates the whole statement over them, and its answer is
-//! byte for byte the one without an index.
+//! The engine stores indexes beside the objects of a bucket (`sluicegate-index`). If the WHERE of a statement
+//! restricts an indexed column to some ranges, other records need not be read. The evaluator then gets the header and
+//! the records that the indexes name, in the order of the object, as if they were the object. It evaluates the whole
+//! statement over them, and the answer is byte for byte the one without an index.
 //!
 //! | file | holds |
 //! |---|---|
-//! | [`indexes`] | the index objects of a version of an object, and which can be relied on |
-//! | [`lookup`] | from ranges of keys, which [`statement`] finds in WHERE, to records |
-//! | [`records`] | those records as an object |
+//! | [`indexes`] | the index objects of a version of an object, and the checks that they can be trusted |
+//! | [`lookup`] | the look-up of key ranges, which [`statement`] finds in WHERE |
+//! | [`records`] | the found records as an object |
 //!
-//! An index is used only if the answer is surely the same:
+//! An index is used only if the answer is certain to be the same:
 //!
-//! * Its top says that it is about this very version of the object, that the object is read with the
-//!   options of the request, and that each of its records is one line, so that DataFusion's reader,
-//!   which made the index, and S3 Select agree about where records begin and end.
-//! * Records of which the column is empty are always read: they are NULL there, and empty text here.
-//! * What stands in WHERE before a condition that is looked up cannot fail in any record, and what
-//!   stands behind it is evaluated only where that condition may hold ([`statement`]). So a
-//!   statement that fails without an index fails with it. It is then evaluated anew over the whole object,
-//!   so that its error is the same to the letter.
+//! * Its top names this version of the object, and the input options of the request. Each record is one line, so that
+//!   DataFusion's reader, which made the index, and S3 Select agree about where records begin and end.
+//! * Records with an empty value in the column are always read. They are NULL in the index, and empty text in S3
+//!   Select.
+//! * The part of WHERE before a condition that is looked up cannot fail in any record. The part after it is evaluated
+//!   only where the condition may hold ([`statement`]). A statement that fails without an index therefore fails with
+//!   it. It is then evaluated again over the whole object, so that the error is exactly the same.
 //!
-//! Whatever else is the case (an index that is stale, damaged or of another program, too many records),
-//! the object is read as if there were no index.
+//! In all other cases (a stale or damaged index, one of another program, too many records), the object is read as if
+//! there were no index.
 //!
 //! [`statement`]: sluicegate_index::statement
 
@@ -50,17 +48,18 @@ use self::records::Records;
 use super::answer::Snapshot;
 use crate::store::Store;
 
-/// What a statement reads instead of the object.
+/// The input of a statement in place of the object.
 pub(super) struct Indexed {
-    /// The header and records.
+    /// The header and the records found.
     pub(super) source: Arc<dyn ObjectSource>,
-    /// The statement, as it is evaluated over them.
+    /// The statement to evaluate over them.
     pub(super) request: SelectRequest,
-    /// Bytes of index objects that were read.
+    /// The bytes that were read from index objects.
     pub(super) index_bytes: u64,
 }
 
-/// What a statement has to read of an object, if its indexes say so and that is worth it. Blocking.
+/// Finds the records that a statement has to read. `None` if the indexes cannot be used, or reading the object costs
+/// less. Blocks the thread.
 pub(super) fn indexed(
     store: &Store,
     bucket: &str,
@@ -94,13 +93,13 @@ pub(super) fn indexed(
     let wanted_records = records as f64 * wanted_bytes as f64 / size.max(1) as f64;
     let mut budget = Budget::instead_of(wanted_records as u64, wanted_bytes);
     budget.spend(indexes.bytes_read)?;
-    // An entry may begin with the line feed of the line before.
+    // An entry may begin with the line feed of the previous line.
     let line_of = |first: u64| first.saturating_add(u64::from(indexes.lines.returns && first > 0));
     let is_wanted = |place: &Place| wanted.contains(&line_of(place.first));
     let found = lookup::find(&indexes.all, lookups, &is_wanted, &mut budget)?;
     let mut ranges = coalesced(&found, 0);
     let is_header = csv.header != FileHeaderInfo::None;
-    // What the table takes for a header is a record to a statement that does not.
+    // A line that the table treats as its header can be a record in a statement.
     if is_header || (indexes.format.header && wanted.contains(&0)) {
         ranges = with_first(ranges, first_line);
     }
@@ -111,7 +110,7 @@ pub(super) fn indexed(
     Some(Indexed { source: read(ranges), request, index_bytes: budget.index_bytes() })
 }
 
-/// Ranges in their order, with one that starts at 0.
+/// Adds a range that starts at 0 to sorted ranges.
 fn with_first(mut ranges: Vec<Range<u64>>, mut first: Range<u64>) -> Vec<Range<u64>> {
     let covered = ranges.partition_point(|range| range.start <= first.end);
     for range in ranges.drain(..covered) {
@@ -135,7 +134,7 @@ mod tests {
         };
         check(&[], &[(0, 10)]);
         check(&[(20, 25), (30, 35)], &[(0, 10), (20, 25), (30, 35)]);
-        // Where lines end with two bytes, an entry begins with the last of the line before.
+        // If lines end with two bytes, an entry begins with the last byte of the previous line.
         check(&[(9, 25), (30, 35)], &[(0, 25), (30, 35)]);
         check(&[(10, 25)], &[(0, 25)]);
         check(&[(0, 10), (11, 12)], &[(0, 10), (11, 12)]);

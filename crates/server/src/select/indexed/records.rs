@@ -1,4 +1,4 @@
-//! Some lines of an object as if they were all of it.
+//! Some lines of an object in the place of the whole object.
 
 use std::io;
 use std::ops::Range;
@@ -6,20 +6,20 @@ use std::sync::Arc;
 
 use sluicegate_evaluator::ObjectSource;
 
-/// Ranges of whole lines of an object, one after the other. One that is not is an error once it is read: the
-/// index that led to it is wrong.
+/// Ranges of whole lines of an object, one after the other. Reading a range that does not consist of whole lines
+/// fails, because the index that led to it is wrong.
 pub(super) struct Records {
     object: Arc<dyn ObjectSource>,
     ranges: Vec<Range<u64>>,
-    /// Whether lines end with two bytes, the second of which may belong to the next line.
+    /// True if lines end with two bytes, the second of which may belong to the next line.
     returns: bool,
-    /// For each range, the bytes of those before it.
+    /// The number of bytes before each range.
     before: Vec<u64>,
     bytes: u64,
 }
 
 impl Records {
-    /// Of ranges that lie in the object.
+    /// Creates a source from ranges, which must lie in the object.
     pub(super) fn new(
         object: Arc<dyn ObjectSource>,
         ranges: Vec<Range<u64>>,
@@ -35,7 +35,7 @@ impl Records {
         Self { object, ranges, returns, before, bytes }
     }
 
-    /// Fails if no line begins or ends, with the object or within it, at this offset.
+    /// Fails unless the offset is the start or end of a line or of the object.
     fn check_end_of_line(&self, offset: u64) -> io::Result<()> {
         if offset == 0 || offset >= self.object.len() {
             return Ok(());
@@ -55,7 +55,7 @@ impl ObjectSource for Records {
     fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
         let mut read = 0;
         let mut number = self.before.partition_point(|before| *before <= offset);
-        // The range that holds the offset is the last that begins at it or before.
+        // The offset lies in the last range that begins at it or before it.
         number = number.saturating_sub(1);
         let mut skipped = offset - self.before.get(number).copied().unwrap_or(0);
         while let Some(range) = self.ranges.get(number) {
@@ -76,7 +76,7 @@ impl ObjectSource for Records {
             }
             let got = self.object.read_at(start, &mut buf[read..read + wanted])?;
             if got == 0 {
-                // The object is shorter than it was.
+                // The object has become shorter.
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
             read += got;
@@ -131,7 +131,7 @@ mod tests {
         for part in [0..2, 1..3, 2..6, 3..5, 4..6, 5..8, 3..7] {
             assert!(!read(lines, part.clone(), false), "{part:?}");
         }
-        // Where lines end with two bytes, an entry begins with the last of the line before.
+        // If lines end with two bytes, an entry begins with the last byte of the previous line.
         let lines = b"a\r\nb\r\nc";
         assert!(read(lines, 2..5, true) && read(lines, 3..6, true));
         assert!(!read(lines, 2..5, false) && !read(lines, 1..5, true) && !read(lines, 2..4, true));

@@ -1,4 +1,4 @@
-//! A file system that may lose what was not forced, and what is then left of a folder.
+//! A simulated file system that may lose unforced changes, and the folder that is then left.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::{self, File};
@@ -7,14 +7,14 @@ use std::path::{Component, Path, PathBuf};
 use super::super::{OWN, attributes};
 use super::{Change, Content};
 
-/// A file or a directory, whatever its names are.
+/// A file or a directory, independent of its names.
 type Node = usize;
 
-/// A change of names: in which directory, which name, what it then leads to.
+/// A change of names: the directory, the name, and the node that it leads to afterwards.
 #[derive(Debug, Clone)]
 struct Naming {
     edits: Vec<(Node, String, Option<Node>)>,
-    /// The names, as numbers.
+    /// The changed names, as numbers.
     places: Vec<usize>,
     forced: bool,
 }
@@ -22,13 +22,13 @@ struct Naming {
 /// The state of a file system at some moment.
 #[derive(Debug, Default)]
 pub(super) struct Imagined {
-    /// The names as programs see them.
+    /// The names that programs currently see.
     directories: HashMap<Node, BTreeMap<String, Node>>,
-    /// What files may have; one thing if that is forced.
+    /// The possible contents of files, only one if it was forced.
     files: BTreeMap<Node, Vec<Content>>,
     namings: Vec<Naming>,
     places: HashMap<(Node, String), usize>,
-    /// The directory whose content is removed unread.
+    /// The directory that is cleared unread when a store is opened.
     tmp: Option<Node>,
     nodes: Node,
 }
@@ -80,7 +80,7 @@ impl Imagined {
                 let (directory, name) = self.place(path);
                 if let Some(&node) = self.directories[&directory].get(&name) {
                     let before = self.files.remove(&node).unwrap();
-                    // Only time and attribute of bytes that are forced.
+                    // Only the time and the attribute of forced bytes may change.
                     assert!(before.iter().all(|before| before.bytes == content.bytes));
                     self.files.insert(node, [vec![content.clone()], before].concat());
                 } else {
@@ -132,7 +132,7 @@ impl Imagined {
         }
     }
 
-    /// With all earlier changes of the same names.
+    /// Adds all earlier changes of the same names.
     fn closed(&self, mut wanted: BTreeSet<usize>) -> BTreeSet<usize> {
         let mut names = vec![false; self.places.len()];
         for (index, Naming { places, .. }) in self.namings.iter().enumerate().rev() {
@@ -146,7 +146,7 @@ impl Imagined {
         wanted
     }
 
-    /// Sets of changes of names that may be left: all of them if there are few.
+    /// Returns sets of name changes that may survive: all sets if there are few.
     pub(super) fn survivors(&self, random: &mut impl FnMut() -> u64) -> BTreeSet<Vec<usize>> {
         let loose: Vec<usize> =
             (0..self.namings.len()).filter(|index| !self.namings[*index].forced).collect();
@@ -180,7 +180,7 @@ impl Imagined {
         sets
     }
 
-    /// The folder after a power failure that leaves these changes of names.
+    /// Returns the folder after a power failure in which these name changes survive.
     pub(super) fn left(&self, survivors: &[usize], random: &mut impl FnMut() -> u64) -> Left {
         let mut directories: HashMap<Node, BTreeMap<&str, Node>> = HashMap::new();
         for index in survivors {
@@ -222,7 +222,7 @@ pub(super) struct Left {
     files: BTreeMap<PathBuf, Content>,
 }
 
-/// A folder in memory, if there is such a place that keeps attributes: many are made.
+/// Creates a folder in memory, if there is a file system in memory with attributes, because many folders are made.
 pub(super) fn folder() -> tempfile::TempDir {
     let memory = Path::new("/dev/shm");
     if attributes::are_kept(memory) {

@@ -1,10 +1,10 @@
-//! What may be left of the folder after a power failure, tried out.
+//! Tests of the states that a power failure may leave.
 //!
-//! A store's changes of its folder are recorded while clients use it. For each moment a file system is
-//! then imagined that lost any of the changes that had not been forced until then: names in any order
-//! that keeps the changes of one name in order, bytes and attributes of files that were not forced. Each
-//! outcome is made into a folder, a store is opened over it, and must have every object that a client
-//! was told of, whole, with its metadata; others as before or as after, and never a mixture.
+//! A store's changes of its folder are recorded while clients use it. For each moment, a file system is simulated
+//! that loses any of the changes that were not forced until then: names, in any order that keeps the changes of one
+//! name in order, and bytes and attributes of files. Each outcome is made into a folder, and a store is opened over
+//! it. It must have every object that was confirmed to a client, complete and with its metadata. Other objects must
+//! be as before or as after, but never a mixture.
 
 mod imagined;
 
@@ -24,7 +24,7 @@ use super::{
 /// A change of the folder.
 #[derive(Debug, Clone)]
 pub(super) enum Change {
-    /// A file of this name has these bytes, this attribute and this time.
+    /// The file has these bytes, this attribute and this time.
     File {
         path: PathBuf,
         content: Content,
@@ -39,12 +39,12 @@ pub(super) enum Change {
         to: PathBuf,
     },
     CreateDirectory(PathBuf),
-    /// A file, or an empty directory.
+    /// A file, or an empty directory, is removed.
     Remove(PathBuf),
     SyncDirectory(PathBuf),
-    /// A client begins something.
+    /// A client begins this step.
     Asked(usize),
-    /// A client was told that it is done.
+    /// A client gets the answer to this step.
     Told(usize),
 }
 
@@ -64,7 +64,7 @@ impl Content {
         }
     }
 
-    /// What may be there instead, if it was not forced.
+    /// Returns the contents that may be left if this one was not forced.
     fn torn(&self) -> Vec<Self> {
         let half = self.bytes[..self.bytes.len() / 2].to_vec();
         vec![
@@ -101,7 +101,7 @@ impl Change {
     }
 }
 
-/// Where changes are noted.
+/// A record of changes.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Recorder(Arc<Mutex<Vec<Change>>>);
 
@@ -111,7 +111,7 @@ impl Recorder {
     }
 }
 
-/// What a client does.
+/// A step of a client.
 #[derive(Debug, Clone)]
 enum Step {
     Put {
@@ -121,7 +121,7 @@ enum Step {
     Delete {
         key: &'static str,
     },
-    /// Begins an upload that is called by the text that it will become.
+    /// Begins an upload, whose name is the text that it will become.
     Begin {
         key: &'static str,
         upload: &'static str,
@@ -141,7 +141,7 @@ enum Step {
     },
 }
 
-/// What has a state.
+/// An object or upload that has a state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Subject {
     Object(&'static str),
@@ -149,7 +149,7 @@ enum Subject {
 }
 
 impl Step {
-    /// What is then in which state: the text of an object or of an upload's part, or nothing.
+    /// Returns the states after the step: the text of an object or of an upload's part, or `None`.
     fn effects(&self) -> Vec<(Subject, Option<&'static str>)> {
         match *self {
             Self::Put { key, text } => vec![(Subject::Object(key), Some(text))],
@@ -164,7 +164,7 @@ impl Step {
     }
 }
 
-/// Uploads by what they are called: their names, and their part.
+/// Uploads by their texts: their ids, and their parts.
 type Uploads = BTreeMap<&'static str, (String, Option<PartReference>)>;
 
 fn meta(text: &str) -> Meta {
@@ -222,7 +222,7 @@ fn complete(
 ) -> s3s::S3Result<()> {
     let parts: Vec<_> = part.iter().cloned().collect();
     let stated = Stated::default();
-    // Asked for again, it must not fail because the object exists.
+    // When the request is repeated, it must not fail because the object exists.
     let new = WriteConditions {
         if_none_match: Some(s3s::dto::ETagCondition::Any),
         ..WriteConditions::default()
@@ -230,7 +230,7 @@ fn complete(
     store.complete_upload(id, (BUCKET, key), &parts, &stated, &new).map(drop)
 }
 
-/// What a store did for its clients.
+/// The changes and uploads of a store under test.
 struct Recording {
     changes: Vec<Change>,
     uploads: Uploads,
@@ -265,11 +265,10 @@ fn record(steps: &[Step], attributes: bool) -> Recording {
     Recording { changes: changes.collect(), uploads }
 }
 
-/// What the states may be.
+/// The allowed states.
 type Allowed = BTreeMap<Subject, Vec<Option<&'static str>>>;
 
-/// Opens a store over what is left, and looks at all states. What was completed, or was about to be, is
-/// asked for again.
+/// Opens a store over the remaining folder and checks all states. Completions that have begun are then repeated.
 fn check(left: &Left, allowed: &Allowed, again: &[Step], uploads: &Uploads, attributes: bool) {
     let folder = left.make();
     let mut store = Store::open(folder.path(), false).unwrap();
@@ -278,7 +277,7 @@ fn check(left: &Left, allowed: &Allowed, again: &[Step], uploads: &Uploads, attr
     for step in again {
         let Step::Complete { key, upload } = *step else { continue };
         complete(&store, key, &uploads[upload]).unwrap();
-        // One that was told of does not replace what came later.
+        // A confirmed completion does not replace a later version.
         let object = Subject::Object(key);
         let mut now = allowed[&object].clone();
         if now.len() > 1 {
@@ -310,7 +309,7 @@ fn look(store: &Store, allowed: &Allowed, uploads: &Uploads) {
     }
 }
 
-/// The text of an object, whose metadata must be of the same version.
+/// Returns the text of an object, whose metadata must be of the same version.
 fn text_of(object: &super::Object) -> String {
     let text = std::io::read_to_string(&object.file).unwrap();
     let expected = meta(&text);
@@ -322,7 +321,7 @@ fn text_of(object: &super::Object) -> String {
     text
 }
 
-/// The text of an upload's part; empty without one.
+/// Returns the text of an upload's part; empty if it has none.
 fn part_of(store: &Store, id: &str) -> Option<String> {
     let directory = store.own("uploads").join(id);
     let upload: Upload = super::multipart::read_json(&directory.join("upload.json"))?;
@@ -332,7 +331,7 @@ fn part_of(store: &Store, id: &str) -> Option<String> {
     Some(parts.first().map_or_else(String::new, |part| text(part).unwrap()))
 }
 
-/// Tries all moments of a recording; returns how many folders it made.
+/// Tests every moment of a recording. Returns the number of folders it made.
 fn replay(steps: &[Step], recording: &Recording, attributes: bool) -> usize {
     let mut seed = 7_u64;
     let mut random = move || {
@@ -363,7 +362,7 @@ fn replay(steps: &[Step], recording: &Recording, attributes: bool) -> usize {
             _ => {}
         }
         for survivors in imagined.survivors(&mut random) {
-            // What is torn is drawn anew.
+            // The torn contents are drawn anew.
             for _ in 0..4 {
                 let left = imagined.left(&survivors, &mut random);
                 if !seen.contains(&left) {
@@ -386,10 +385,10 @@ const LONG: &str = concat!(
 
 const STEPS: &[Step] = &[
     Step::Put { key: "a", text: "first" },
-    // Of the same size.
+    // The new text has the same size.
     Step::Put { key: "a", text: "other" },
     Step::Put { key: "d/e/f", text: "deep" },
-    // The object gives its name to a directory, and is replaced beside it.
+    // The object's name becomes a directory, and the object is replaced beside it.
     Step::Put { key: "a/b", text: "below" },
     Step::Put { key: "a", text: "again" },
     Step::Put { key: LONG, text: "a long name" },
@@ -416,7 +415,7 @@ fn whatever_a_power_failure_leaves_is_what_clients_were_told() {
     }
 }
 
-/// The test above can fail: it does if any kind of forcing is left out.
+/// The test above fails if any kind of forcing is left out.
 #[test]
 fn what_is_not_forced_is_missed() {
     let Recording { changes, uploads } = record(STEPS, true);
