@@ -66,7 +66,7 @@ mod x86 {
 
     use super::{Bytes, Carry, WORD_BYTES, Word};
 
-    /// The only bit in which brackets and braces of a side differ: `{` without it is `[`.
+    /// The only bit in which `{` differs from `[`, and `}` from `]`.
     const KIND: i8 = 0x20;
 
     #[target_feature(enable = "avx512f,avx512bw")]
