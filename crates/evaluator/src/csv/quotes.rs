@@ -1,12 +1,12 @@
 //! Interprets quotes that are escaped by doubling, several words of 64 bytes at a time.
 //!
 //! A byte is inside quotes if the number of quotes before it is odd, which a prefix sum over the bits of a word
-//! computes at once. Two cases disturb that parity. They are rare and corrected one by one: a quote that does not
-//! begin its field is an ordinary character, and a record delimiter ends an open quoted field unless quoted fields
-//! may contain record delimiters.
+//! computes at once. Two rare cases disturb that parity and are corrected one by one: a quote that does not begin its
+//! field is an ordinary character, and a record delimiter ends an open quoted field unless quoted fields may contain
+//! record delimiters.
 //!
-//! The result agrees with the state machine of [`super::quoting`]. That machine splits the records marked here, whose
-//! quoted fields contain characters to remove.
+//! The result agrees with the state machine of [`super::quoting`]. The state machine splits the records marked here,
+//! whose quoted fields contain characters to remove.
 
 use super::simd::WORD_BYTES;
 use super::structure::{LANES, Words};

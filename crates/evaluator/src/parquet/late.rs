@@ -1,5 +1,5 @@
-//! Finds the rows of a row group that pass the filter before other columns are read (late materialization). Of the
-//! other columns, only pages with such rows are decompressed, and only these rows are decoded.
+//! Finds the rows of a row group that pass the filter before other columns are read (late materialization). The other
+//! columns' pages without such rows are not decompressed, and only rows that pass are decoded.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
