@@ -73,7 +73,7 @@ struct OfColumn {
 /// The state of an expression's results.
 #[derive(Debug)]
 enum ByValue {
-    /// Not yet evaluated for the values. That happens when evaluating rows has taken as much work; this much is left.
+    /// Not yet evaluated for the values, until evaluating rows has taken as much work. The number is the work left.
     Later(usize),
     /// Not available: the expression fails for some value, which the current rows may not have, or there is no room.
     Unknown,

@@ -24,7 +24,7 @@ pub(super) enum Kind {
     Timestamp,
 }
 
-/// A number of 38 digits.
+/// Numbers of 38 digits: a whole one, and one with 38 decimal places.
 const NINES: &str = "99999999999999999999999999999999999999";
 const THIRD: &str = "0.33333333333333333333333333333333333333";
 
