@@ -191,8 +191,8 @@ fn title(kind: &str, work: Work, value: &Value) -> String {
     name.unwrap_or(kind).to_owned()
 }
 
-/// Removes the operators that output the answer from the plan, and counts their time in the last stage. That time
-/// does not belong to a scan or filter.
+/// Removes the operators that output the answer from the plan. Their time counts in the last stage, but not for a
+/// scan or filter.
 fn without_frame(mut plan: Operator) -> Operator {
     let mut seconds = 0.0;
     while plan.work == Work::HandsOn && plan.inputs.len() == 1 {

@@ -62,7 +62,7 @@ fn a_star_join_of_duckdb_2_has_the_numbers_of_its_profile() {
     assert!((stages[2].read_bytes - 9_508_071.0 * 10.746_386 / 11.006_584).abs() < 1e-3);
 }
 
-/// That query by DuckDB 1.4.2, whose profile has other names.
+/// Runs the same query on DuckDB 1.4.2, whose profile has other names.
 #[test]
 fn a_star_join_of_duckdb_1_has_the_numbers_of_its_profile() {
     let query = only("star.duckdb-1.4.2.json");

@@ -6,7 +6,7 @@ use sluicegate_costmodel::storage::Stage;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Wall {
     /// The wall time of the whole query. A stage takes its share by thread time, relative to the longest chain of
-    /// stages. That chain of stages then takes the query's wall time.
+    /// stages, so that this chain takes the query's wall time.
     Seconds(f64),
     /// Only the number of cores is known. A stage takes its thread time divided by the cores.
     Cores(f64),

@@ -57,7 +57,7 @@ fn a_star_join_has_the_numbers_of_sparks_pages() {
     assert!((query.graph.scan_ratio() - ratio).abs() < 1e-9);
 }
 
-/// That query in PySpark 4.0.1, whose log is a compressed folder.
+/// Runs the same query on PySpark 4.0.1, whose log is a compressed folder.
 #[test]
 fn a_star_join_of_spark_4_has_the_numbers_of_its_pages() {
     let query = only("eventlog_v2_star-4.0.1");
