@@ -67,7 +67,7 @@ enum Place {
 }
 
 impl Groups {
-    /// Creates an empty set of groups for so many keys and calls.
+    /// Creates an empty set of groups with the given number of keys and calls.
     pub(super) fn new(keys: usize, calls: usize) -> Self {
         let bytes = size_of::<Group>() + keys * size_of::<Value>() + calls * size_of::<State>();
         Self {

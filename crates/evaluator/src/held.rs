@@ -31,7 +31,7 @@ const MOST_PATIENCE: u32 = 60;
 pub(super) const NO_ROOM: &str =
     "The store has no memory left for a long page or value of this object; try again later.";
 
-/// Returns the error after waiting for room in vain.
+/// Returns the error for a wait for room that timed out.
 #[cold]
 pub(super) fn no_room() -> SelectError {
     SelectError::new(SelectErrorCode::Busy, NO_ROOM)
@@ -94,7 +94,7 @@ impl Reader {
         Self { budget: Arc::clone(budget), id, free: Arc::default() }
     }
 
-    /// Waits for so many bytes of room. Returns `None` after [`PATIENCE`].
+    /// Waits for room for `bytes` bytes. Returns `None` after [`PATIENCE`].
     pub(super) fn hold(&self, bytes: u64) -> Option<Held> {
         self.hold_within(bytes, self.budget.bytes, self.budget.patience)
     }

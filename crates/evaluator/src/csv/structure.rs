@@ -28,7 +28,7 @@ pub(super) const LANES: usize = 8;
 pub(super) const BEHIND: usize = 4;
 
 impl Words {
-    /// Makes room for so many stretches, whose words are arbitrary.
+    /// Makes room for `stretches` stretches, whose words are arbitrary.
     pub(super) fn fit(&mut self, stretches: usize) {
         let words = (stretches + BEHIND).next_multiple_of(LANES);
         for map in [&mut self.field, &mut self.record, &mut self.quote] {

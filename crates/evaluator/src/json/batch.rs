@@ -46,7 +46,7 @@ pub(super) struct Column {
 struct Mixed;
 
 impl Batch {
-    /// Creates an empty batch with so many fields for rows that are not values.
+    /// Creates an empty batch with `fields` fields for rows that are not values.
     pub(super) fn new(fields: usize) -> Self {
         Self { fields: vec![Vec::new(); fields], ..Self::default() }
     }

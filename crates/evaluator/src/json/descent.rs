@@ -21,7 +21,7 @@ struct Level {
     is_object: bool,
     /// The number of steps of FROM that lead here; `None` if it is skipped.
     steps: Option<usize>,
-    /// The number of members begun so far.
+    /// The number of members so far, including the current one.
     members: usize,
     /// The name of the member that a step by name matched.
     found: Option<String>,

@@ -17,7 +17,7 @@ fn select(layout: JsonType, expression: &str) -> SelectRequest {
     SelectRequest { input, ..request(expression) }
 }
 
-/// Returns an object with an array of so many elements.
+/// Returns an object with an array of `of` elements.
 fn array(of: usize, element: &str) -> String {
     format!("{{\"id\":{of},\"a\":[{}{element}]}}\n", format!("{element},").repeat(of - 1))
 }

@@ -30,7 +30,7 @@ fn text(value: &Value) -> String {
     String::from_utf8(text).unwrap()
 }
 
-/// Truncates a number to so many decimal places. Returns its digits if there are at most 38, which agrees with
+/// Truncates a number to `places` decimal places. Returns its digits if there are at most 38, which agrees with
 /// Arrow's JSON reader for a DECIMAL(38, places).
 fn cut(number: &str, places: i64) -> Option<(bool, String)> {
     let (negative, digits, power) = canonical(number);

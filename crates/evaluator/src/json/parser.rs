@@ -100,7 +100,7 @@ impl<'a> Parser<'a> {
         self.taken
     }
 
-    /// Fails if there is no room for so many more bytes.
+    /// Fails if there is no room for `bytes` more bytes.
     fn has_room(&self, bytes: usize) -> Parsed<()> {
         let collected = size_of_val(&self.elements[..]) + size_of_val(&self.fields[..]);
         if self.taken + collected + bytes > self.room {

@@ -171,7 +171,7 @@ impl RowWriter {
         &self.bytes
     }
 
-    /// Removes the row that was begun.
+    /// Removes the unfinished row.
     pub(crate) fn abandon_row(&mut self) {
         self.bytes.truncate(self.row_start);
     }

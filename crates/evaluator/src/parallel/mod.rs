@@ -201,7 +201,7 @@ impl Divisible {
                 Ok(Some(part)) if part.fits(groups.as_deref()) => {
                     merge(states, groups, records, part)
                 }
-                // The part failed, or its groups do not fit beside the earlier ones. In the latter case, some groups
+                // The part failed, or its groups do not fit beside the earlier ones. If they do not fit, some groups
                 // are sent in between.
                 Ok(Some(_)) | Err(_) => {
                     let sofar = Sofar::Known { states, groups };

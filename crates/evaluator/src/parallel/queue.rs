@@ -12,10 +12,10 @@ const MAX_MESSAGES: usize = 64;
 
 /// A queue of messages from one thread to another.
 ///
-/// A message that enters an empty queue takes nothing from the budget. The queue that is being received from thus
-/// never waits for the messages in other queues, which might wait for it. Other messages take their bytes from the
-/// budget until they are received or the queue is closed. A message that finds no room waits until earlier messages
-/// of this queue are received, at the latest until all are.
+/// A message that enters an empty queue takes nothing from the budget. The queue that is being received from
+/// therefore never waits for the messages in other queues, which might wait for it. Other messages take their bytes
+/// from the budget until they are received or the queue is closed. A message that finds no room waits until earlier
+/// messages of this queue are received, at the latest until all are.
 pub(super) struct Queue<'a, T> {
     budget: &'a Budget,
     state: Mutex<State<T>>,
@@ -95,7 +95,7 @@ impl<T> Drop for Queue<'_, T> {
 }
 
 impl<T> Sender<'_, T> {
-    /// Waits for room for a message of so many bytes and sends it. Returns false if the queue is closed.
+    /// Waits for room for a message of `bytes` bytes and sends it. Returns false if the queue is closed.
     pub(super) fn send(&self, message: T, bytes: usize) -> bool {
         let Self(queue) = self;
         let mut state = queue.state();

@@ -252,7 +252,7 @@ fn fixed(
     written(array, rows, out, write)
 }
 
-/// Converts times of a day, with so many digits after the second: `09:05:00.000`.
+/// Converts times of a day, with `digits` digits after the second: `09:05:00.000`.
 fn times<T: ArrowPrimitiveType>(
     array: &PrimitiveArray<T>,
     digits: u32,

@@ -64,7 +64,7 @@ impl Pages {
 }
 
 impl Load {
-    /// Measures batches of so many rows, with timestamps of 96 bits in this unit.
+    /// Measures batches of `rows` rows, with timestamps of 96 bits in `unit`.
     pub(super) fn new(rows: usize, unit: Unit) -> Self {
         let (rows, columns) = (rows as u64, BTreeMap::new());
         let (taken, is_too_much, is_too_coarse) = (0, false, false);

@@ -77,7 +77,7 @@ enum Place {
     Other(usize),
 }
 
-/// A batch of a row group, if one was begun.
+/// A batch of the current row group, if there is one.
 pub(super) struct ColumnBatch {
     columns: Arc<Vec<NamedColumn>>,
     has_binary: bool,
@@ -427,7 +427,7 @@ mod tests {
     use crate::source::ObjectSource;
     use crate::tests::write_parquet;
 
-    /// Writes a column of nested structs with so many levels, whose field names have so many bytes.
+    /// Writes a column of structs nested `levels` deep, with field names of `name` bytes.
     fn nested(levels: usize, name: usize) -> Result<ParquetFile, SelectError> {
         let name = "n".repeat(name);
         let numbers: ArrayRef = Arc::new(Int32Array::from(vec![7; 5]));

@@ -22,7 +22,7 @@ enum Run {
 }
 
 impl Runs {
-    /// Reads numbers of so many bits; `None` if that is more than 32.
+    /// Reads numbers of `width` bits; returns `None` if that is more than 32.
     pub(super) fn new(bytes: Bytes, width: u32) -> Option<Self> {
         (width <= u32::BITS).then_some(Self { bytes, next: 0, width, run: Run::Same(0), left: 0 })
     }

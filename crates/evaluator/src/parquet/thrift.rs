@@ -186,7 +186,8 @@ impl<R: Read> Walk<R> {
         }
     }
 
-    /// Reads so many elements, each with one value of each of these types. Every element takes at least a byte.
+    /// Reads `size` elements, each with one value of each of the types in `kinds`. Every element takes at least a
+    /// byte.
     fn elements(
         &mut self,
         size: u64,

@@ -53,7 +53,7 @@ impl Fraction {
         Self(&self.0 * &other.1 * sign, &self.1 * &other.0 * sign)
     }
 
-    /// Returns the digits of the number with so many places, rounded half to even.
+    /// Returns the digits of the number with `places` decimal places, rounded half to even.
     fn rounded(&self, places: i64) -> BigInt {
         let number = &self.0 * power(places);
         let (quotient, rest) = (&number / &self.1, &number % &self.1);
@@ -67,7 +67,7 @@ impl Fraction {
         }
     }
 
-    /// Returns the decimal with at most so many places and 38 digits.
+    /// Returns the decimal with at most `most_places` places and 38 digits.
     fn decimal(&self, most_places: i64) -> Option<Decimal> {
         (0..=most_places.min(38)).rev().find_map(|places| {
             let digits = self.rounded(places);

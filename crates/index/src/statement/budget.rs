@@ -49,7 +49,7 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// Returns the budget that equals the cost of scanning so many records with so many bytes in total.
+    /// Returns the budget that equals the cost of scanning `records` records with `bytes` bytes in total.
     #[must_use]
     pub fn instead_of(records: u64, bytes: u64) -> Self {
         let left = records.saturating_mul(SCANNED_BYTES).saturating_add(bytes);

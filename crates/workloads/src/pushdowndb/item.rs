@@ -31,8 +31,8 @@ pub struct Item {
 /// The items in the order of the figure.
 ///
 /// The paper gives no text for the first four. These are the statements in the authors' code, with the selectivity,
-/// the skew, the K and the bound of the figure. Where rows tie, the statements here define their order. The filter
-/// has no index to use. The queries of TPC-H have the authors' parameters.
+/// the skew, the K and the bound of the figure. The statements here define an order for ties. The filter has no index
+/// to use. The queries of TPC-H have the authors' parameters.
 pub const ITEMS: [Item; 10] = [
     Item { name: "Filter", operator: Operator::Filter, sql: include_str!("queries/filter.sql") },
     Item {
