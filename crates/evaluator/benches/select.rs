@@ -1,9 +1,9 @@
-//! Statements over CSV that looks like TPC-H's lineitem, on one core, from memory: once without a
-//! quote, and once with every comment quoted, as `sluice generate tpch` writes it. The same rows as
-//! JSON lines, as one JSON document, gzipped and as Parquet.
+//! Runs statements over rows like TPC-H's lineitem, on one core, from memory. The CSV object exists without quotes
+//! and with every comment quoted, as `sluice generate tpch` writes it. The same rows are also read as JSON lines, as
+//! one JSON document, gzipped and as Parquet.
 //!
-//! Throughput is object bytes per second, compressed ones where they are. `SLUICEGATE_BENCH_BYTES` sets the object's size;
-//! `SLUICEGATE_BENCH_OBJECT` names a CSV file of lineitem to be used as well.
+//! Throughput is object bytes per second, in compressed bytes for compressed objects. `SLUICEGATE_BENCH_BYTES` sets
+//! the object's size; `SLUICEGATE_BENCH_OBJECT` names a CSV file of lineitem to use as well.
 #![expect(missing_docs, reason = "criterion's macros make items without docs")]
 #![expect(clippy::unwrap_used, reason = "a benchmark that cannot run should stop")]
 
@@ -26,7 +26,7 @@ use sluicegate_s3select::request::{
 };
 use sluicegate_s3select::value::BloomFilter;
 
-/// A multiplicative generator (Lehmer's, 128 bits); the seed makes runs comparable.
+/// A multiplicative generator (Lehmer's, 128 bits). A fixed seed makes runs comparable.
 struct Random(u128);
 
 impl Random {
@@ -36,7 +36,7 @@ impl Random {
     }
 }
 
-/// Rows with lineitem's 16 columns, about 125 bytes each; `quote` is around the comments.
+/// Generates rows with lineitem's 16 columns, about 125 bytes each; `quote` encloses the comments.
 fn lineitem(bytes: usize, quote: &str) -> bytes::Bytes {
     const FLAGS: [&str; 3] = ["N", "R", "A"];
     const INSTRUCTIONS: [&str; 4] =
@@ -128,7 +128,7 @@ fn statements() -> Vec<(&'static str, String)> {
     let bloom_key =
         "SUBSTRING('BITS', ((69 * CAST(s._1 AS INT) + 92) % 100003) % 100000 + 1, 1) = '1'";
     let bits: String = (0..100_000).map(|i| if i * 7919 % 11 < 5 { '1' } else { '0' }).collect();
-    // As many keys as 256 KiB have room for at one percent.
+    // Use as many keys as 256 KiB can hold at a false-positive rate of 1 %.
     let binary = |hashes: u32, x: &str| {
         let mut filter = BloomFilter::empty(191 * 1024, hashes, 1);
         (0..164_000).for_each(|key| filter.insert(filter.hash_int(37 * key)));
@@ -178,7 +178,7 @@ fn statements() -> Vec<(&'static str, String)> {
         ("case_32", format!("SELECT {} FROM S3Object s", groups(32))),
         ("group_by_7", grouped("s._4", "CAST(s._5 AS INT)")),
         ("group_by_10000", grouped("s._3", "CAST(s._5 AS INT)")),
-        // More groups than are kept: they come in parts.
+        // There are more groups than fit in memory, so they come in parts.
         ("group_by_200000", grouped("s._2", "CAST(s._5 AS INT)")),
         (
             "q1",
@@ -228,7 +228,7 @@ const COLUMNS: [&str; 16] = [
     "l_comment",
 ];
 
-/// The rows of the CSV object as JSON, numbers as numbers.
+/// Converts the rows of the CSV object to JSON, with numbers as numbers.
 fn json(csv: &[u8], between: &str) -> Vec<u8> {
     let mut object = Vec::with_capacity(3 * csv.len());
     for line in csv.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
@@ -257,7 +257,7 @@ fn gzip(object: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// The rows of the CSV object as Parquet, with Snappy.
+/// Converts the rows of the CSV object to Parquet, with Snappy.
 fn parquet(csv: &[u8]) -> Vec<u8> {
     use DataType::{Date32, Decimal128, Int64, Utf8};
     let types = [
@@ -292,7 +292,7 @@ fn parquet(csv: &[u8]) -> Vec<u8> {
     object
 }
 
-/// The statements of the comparison with other engines, by format.
+/// Runs the statements of the comparison with other engines, for each format.
 fn formats(criterion: &mut Criterion) {
     let size = std::env::var("SLUICEGATE_BENCH_BYTES").ok().and_then(|text| text.parse().ok());
     let rows = lineitem(size.unwrap_or(100 << 20), "");
@@ -370,7 +370,7 @@ fn formats(criterion: &mut Criterion) {
     }
 }
 
-/// Whole rows on one thread, and on two beside the one that hands them on.
+/// Runs statements that return whole rows on one thread, and on two besides the one that sends the rows.
 fn threads(criterion: &mut Criterion) {
     let size = std::env::var("SLUICEGATE_BENCH_BYTES").ok().and_then(|text| text.parse().ok());
     let object = lineitem(size.unwrap_or(100 << 20), "\"");

@@ -29,7 +29,7 @@ struct Sum {
 
 impl Sum {
     fn add_int(&mut self, int: i64) {
-        // 2^63 rows of the greatest integer would not overflow.
+        // Even 2^63 rows of the greatest integer do not overflow.
         self.ints += i128::from(int);
         self.any_int = true;
     }
@@ -38,7 +38,7 @@ impl Sum {
         self.floats = Some(self.floats.unwrap_or(0.0) + float);
     }
 
-    /// The sum of all numbers but floats.
+    /// Returns the sum of all numbers but floats.
     fn exact(&self) -> Result<DecimalSum, SelectError> {
         let mut sum = self.decimals.clone().unwrap_or_default();
         sum.add(Decimal::new(self.ints, 0).ok_or_else(arithmetic::overflow)?);
@@ -67,12 +67,12 @@ impl State {
         Self { function, count: 0, sum: Sum::default(), extreme: None }
     }
 
-    /// How long the minimum or maximum so far is, if it is text.
+    /// Returns the length of the minimum or maximum so far in bytes, if it is text.
     pub(super) fn text_bytes(&self) -> usize {
         self.extreme.as_ref().map_or(0, text_bytes_of)
     }
 
-    /// Counts rows without looking at them: `COUNT(*)`.
+    /// Counts rows without reading them: `COUNT(*)`.
     pub(super) fn count_rows(&mut self, rows: usize) {
         self.count += rows as i64;
     }
@@ -151,7 +151,7 @@ impl State {
         wanted: Ordering,
     ) -> Result<(), SelectError> {
         let is_less = wanted == Ordering::Less;
-        // Text compares with numbers by their text, so that then the order of the rows matters.
+        // Text compares with numbers as text, so the order of the rows matters from then on.
         let data = (!matches!(self.extreme, Some(Value::String(_)))).then_some(&vector.data);
         let best = match data {
             Some(Data::Int(ints)) if vector.tags.all_present() && rows.len() > 0 => {
@@ -180,9 +180,8 @@ impl State {
         best.map_or(Ok(()), |row| self.find_one(vector, row, block, wanted).map(drop))
     }
 
-    /// Whether the minimum or maximum so far is known to stay, which is true of most rows: then no value
-    /// is made of what the vector holds, nor text copied. What is there of a row without a value is of no
-    /// matter, as such a row changes nothing.
+    /// Returns whether the minimum or maximum so far stays, without building a value or copying text; most rows take
+    /// this path. An element of a row without a value may be arbitrary, because such a row changes nothing.
     #[inline(always)]
     fn stays(&self, vector: &Vector, row: usize, block: &[u8], wanted: Ordering) -> bool {
         wanted
@@ -202,8 +201,7 @@ impl State {
             }
     }
 
-    /// Takes the value of a row if it is the new minimum or maximum. Returns how many bytes of text
-    /// were copied.
+    /// Takes the value of a row if it is the new minimum or maximum. Returns the number of bytes of text copied.
     fn find_one(
         &mut self,
         vector: &Vector,
@@ -217,7 +215,7 @@ impl State {
         self.offer(vector.value(row, block).ok_or_else(invalid_text)?, wanted)
     }
 
-    /// Takes a value if it is the new minimum or maximum, as [`Self::find_one`] does.
+    /// Takes a value if it is the new minimum or maximum. Returns the number of bytes of text copied.
     fn offer(&mut self, value: Value, wanted: Ordering) -> Result<usize, SelectError> {
         if value.is_null() {
             return Ok(0);
@@ -236,9 +234,8 @@ impl State {
         Ok(bytes)
     }
 
-    /// Adds the value of each row to one of the states, all of this function: `rows` are rows with
-    /// the numbers of their states. Returns how many bytes of text were copied; an error comes with
-    /// its row.
+    /// Adds each row's value to one of several states of the same function. `rows` holds rows with the numbers of
+    /// their states. Returns the number of bytes of text copied; an error comes with its row.
     pub(super) fn update_each(
         function: Aggregate,
         states: &mut [Self],
@@ -293,8 +290,8 @@ impl State {
         self.sum.decimals.get_or_insert_default().add(decimal);
     }
 
-    /// Whether states over parts of the rows can be merged with the same result as one state over
-    /// all of them: not if the order of additions matters, or of comparisons that may fail.
+    /// Returns whether merging states over parts of the rows gives the same result as one state over all of them. It
+    /// does not if the order of additions matters, or the order of comparisons that may fail.
     pub(super) fn is_mergeable(function: Aggregate, kind: Kind) -> bool {
         match function {
             Aggregate::Count => true,
@@ -320,7 +317,7 @@ impl State {
         }
     }
 
-    /// The result. Without any value, a count is 0 and everything else is NULL.
+    /// Returns the result. Without any value, a count is 0 and everything else is NULL.
     pub(super) fn finish(&self) -> Result<Value, SelectError> {
         match self.function {
             Aggregate::Count => Ok(Value::Int(self.count)),
@@ -340,7 +337,7 @@ impl State {
     }
 }
 
-/// The first of the rows with a value than which none is better.
+/// Returns the first row whose value no other row's value beats; `None` if no row has a value.
 #[inline(always)]
 fn best(vector: &Vector, rows: Rows<'_>, better: impl Fn(usize, usize) -> bool) -> Option<usize> {
     let mut best = None;
@@ -364,7 +361,7 @@ fn incomparable(a: &Value, b: &Value) -> SelectError {
 mod tests {
     use super::*;
 
-    /// Whatever batches the rows come in, they are compared one after the other.
+    /// Values are compared in the order of the rows, whatever batches they come in.
     #[test]
     fn numbers_after_a_text_are_compared_in_their_order() {
         let ints = |values: &[i64]| {
@@ -375,7 +372,7 @@ mod tests {
         let text = Vector::constant(Value::String("5".to_owned()));
         let mut state = State::new(Aggregate::Min);
         state.update(&text, Rows::All(1), &[]).unwrap();
-        // 10 is before 5 as a text, and 9 before 10 as a number.
+        // 10 sorts before 5 as text, and 9 before 10 as numbers.
         state.update(&ints(&[10, 9]), Rows::All(2), &[]).unwrap();
         assert_eq!(state.finish().unwrap(), Value::Int(9));
         state.update(&ints(&[12, 8, 11]), Rows::All(3), &[]).unwrap();

@@ -1,36 +1,36 @@
-//! Decompresses an object on a thread of its own, while what is decompressed is evaluated.
+//! Decompresses an object on another thread while the decompressed bytes are evaluated.
 
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use super::input::Input;
 use sluicegate_s3select::error::{SelectError, SelectErrorCode};
 
-/// Decompressed bytes of a chunk, and how many of them wait at most.
+/// The size of a chunk in decompressed bytes, and the most chunks that wait.
 const CHUNK_BYTES: usize = 256 * 1024;
 const CHUNKS: usize = 4;
 
-/// The rest of an object, decompressed by a thread that ends when this is dropped, at the latest.
+/// The rest of an object, decompressed by a thread. The thread ends when this is dropped, if not before.
 pub(crate) struct Ahead {
     chunks: Receiver<Result<Chunk, SelectError>>,
-    /// Takes back the memory of chunks that were read.
+    /// Returns the memory of consumed chunks to the thread.
     spent: SyncSender<Vec<u8>>,
     chunk: Chunk,
-    /// How much of the chunk was read.
+    /// The number of bytes consumed from the chunk.
     read: usize,
 }
 
-/// What was decompressed at once.
+/// A piece of decompressed bytes.
 #[derive(Default)]
 struct Chunk {
     bytes: Vec<u8>,
-    /// Bytes of the object read so far.
+    /// The number of bytes read from the object up to the end of this chunk.
     scanned: u64,
     is_last: bool,
 }
 
 impl Ahead {
-    /// Starts the thread, if there can be one; it decompresses what it is then handed. `scanned`
-    /// says how many bytes of the object were read before.
+    /// Starts the thread, which decompresses the input sent to the returned channel. Returns `None` if no thread can
+    /// be started. `scanned` is the number of bytes of the object read before.
     pub(crate) fn start(scanned: u64) -> Option<(Self, SyncSender<Input>)> {
         let (hand, take) = sync_channel(1);
         let (sender, chunks) = sync_channel(CHUNKS);
@@ -45,7 +45,7 @@ impl Ahead {
         Some((Self { chunks, spent, chunk, read: 0 }, hand))
     }
 
-    /// Fills `buf` as far as the object goes.
+    /// Fills `buf`, unless the object ends before. Returns the number of bytes written.
     pub(crate) fn fill(&mut self, mut buf: &mut [u8]) -> Result<usize, SelectError> {
         let mut filled = 0;
         while !buf.is_empty() {
@@ -56,7 +56,7 @@ impl Ahead {
                 }
                 let next = self.chunks.recv().map_err(|_| lost())??;
                 let spent = std::mem::replace(&mut self.chunk, next).bytes;
-                // Where there is no room for it, or the thread has ended, it is freed.
+                // If the channel is full or the thread has ended, the memory is freed.
                 let _ = self.spent.try_send(spent);
                 self.read = 0;
                 continue;
@@ -70,7 +70,7 @@ impl Ahead {
         Ok(filled)
     }
 
-    /// Bytes of the object that led to what was read.
+    /// Returns the number of object bytes that the current chunk and those before it were decompressed from.
     pub(crate) fn bytes_scanned(&self) -> u64 {
         self.chunk.scanned
     }
@@ -95,7 +95,7 @@ fn decompress(
     }
 }
 
-/// The thread ended without being told to: the object must not seem to end here.
+/// Returns the error for a thread that ended early, so that the object does not seem to end here.
 #[cold]
 fn lost() -> SelectError {
     SelectError::new(

@@ -1,4 +1,4 @@
-//! From values to rows of the answer.
+//! Turns values into rows of the answer.
 
 use std::ops::ControlFlow;
 
@@ -12,10 +12,10 @@ use super::vector::{Data, Tag, Vector};
 use sluicegate_s3select::error::SelectError;
 use sluicegate_s3select::value::Value;
 
-/// How many groups are answered at a time.
+/// The number of groups answered at a time.
 const ANSWERED_GROUPS: usize = 1024;
 
-/// Sends the results of all groups, and forgets them.
+/// Sends the results of all groups and removes the groups.
 pub(super) fn answer_groups(
     groups: &mut Groups,
     outer: &Program,
@@ -56,7 +56,7 @@ pub(super) fn answer_groups(
     Ok(ControlFlow::Continue(()))
 }
 
-/// Hands over the rows so far once there are many.
+/// Passes the rows so far to the outbox if they fill a message.
 pub(super) fn hand_on(
     writer: &mut RowWriter,
     outbox: &mut Outbox<'_>,

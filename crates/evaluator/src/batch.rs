@@ -1,4 +1,4 @@
-//! What a format provides: batches of rows, and their columns on demand.
+//! The traits that a format implements: batches of rows, with columns read on demand.
 
 use std::sync::Arc;
 
@@ -12,32 +12,32 @@ use sluicegate_s3select::error::SelectError;
 /// A column of an object that a statement names.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Column {
-    /// What [`Columns::read_column`] is asked for.
+    /// The number that identifies the column in [`Columns::read_column`].
     pub(crate) index: usize,
-    /// The representation that it has there.
+    /// The representation in which the column is read.
     pub(crate) kind: Kind,
-    /// Its name in messages and JSON answers.
+    /// The name of the column in messages and JSON answers.
     pub(crate) name: String,
 }
 
-/// A column of a batch whose rows share few values.
+/// A dictionary-coded column of a batch.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Codes<'a> {
-    /// The values, of which none is in the batch's block.
+    /// The values, none of which points into the batch's block.
     pub(crate) values: &'a Arc<Vector>,
-    /// How many values there are.
+    /// The number of values.
     pub(crate) distinct: usize,
-    /// The number of each row's value.
+    /// For each row, the position of its value.
     pub(crate) codes: &'a [u32],
 }
 
-/// The columns of an object, by the paths of a statement.
+/// Resolves the paths in a statement to columns of an object.
 pub(crate) trait Schema {
     /// Finds a column by its path, without the row's alias. An empty path is the row itself.
     fn resolve(&mut self, path: &[PathStep]) -> Result<Column, SelectError>;
 
-    /// All columns, if all rows have the same: then `*` stands for them. Otherwise
-    /// [`BatchReader::write_row`] says what a row has.
+    /// Returns all columns if `*` stands for the same columns in every row. Otherwise returns `None`, and
+    /// [`BatchReader::write_row`] writes the fields of each row.
     fn all(&mut self) -> Result<Option<Vec<Column>>, SelectError> {
         Ok(None)
     }
@@ -45,17 +45,17 @@ pub(crate) trait Schema {
 
 /// The columns of a batch of rows.
 pub(crate) trait Columns {
-    /// How many rows the batch has; row numbers count from 0 in it.
+    /// Returns the number of rows; row numbers in a batch start at 0.
     fn rows(&self) -> usize;
 
-    /// The bytes that [`super::vector::Heap::Block`] stands for.
+    /// Returns the bytes that [`super::vector::Heap::Block`] refers to.
     fn block(&self) -> &[u8];
 
-    /// Whether all text of the batch is known to be UTF-8; otherwise it is checked when used.
+    /// Returns whether all text of the batch is known to be UTF-8. If not, text is checked when used.
     fn is_utf8(&self) -> bool;
 
-    /// Reads a column for the given rows of the batch into `out`, in the representation that
-    /// [`Schema::resolve`] promised.
+    /// Reads a column for the given rows of the batch into `out`, in the representation returned by
+    /// [`Schema::resolve`].
     fn read_column(
         &self,
         column: usize,
@@ -63,13 +63,13 @@ pub(crate) trait Columns {
         out: &mut Vector,
     ) -> Result<(), SelectError>;
 
-    /// How many of the rows stand for nothing: a wildcard in FROM that matches nothing has such a row, which
+    /// Returns how many of the rows are placeholders. A wildcard in FROM that matches nothing yields one, which
     /// `COUNT(*)` does not count.
     fn absent(&self, _rows: Rows<'_>) -> usize {
         0
     }
 
-    /// A column as the batch has it, if that is by few values. [`Self::read_column`] reads the same.
+    /// Returns the dictionary codes of a column if the batch has them. [`Self::read_column`] reads the same values.
     fn codes(&self, _column: usize) -> Option<Codes<'_>> {
         None
     }
@@ -77,31 +77,30 @@ pub(crate) trait Columns {
 
 /// Reads an object in batches of rows.
 pub(crate) trait BatchReader: Columns + Send {
-    /// Advances to the next batch; says whether there is one. A batch may be empty, so that the
-    /// caller regains control while a long stretch of bytes without rows is skipped.
+    /// Advances to the next batch and returns whether there is one. A batch may be empty, so that the caller regains
+    /// control while a long stretch without rows is skipped.
     fn next_batch(&mut self) -> Result<bool, SelectError>;
 
-    /// Writes all fields of a row: `SELECT *`. The writer has begun the row and ends it.
+    /// Writes all fields of a row for `SELECT *`. The caller begins and ends the row in the writer.
     fn write_row(&self, row: usize, out: &mut RowWriter) -> Result<(), SelectError>;
 
-    /// Where a row is in the object, for messages: `record 17 (byte 2034)`.
+    /// Describes the position of a row in the object for messages: `record 17 (byte 2034)`.
     fn locate(&self, row: usize) -> String;
 
-    /// Says that neither the rows after `row` nor further batches are wanted, so that bytes not
-    /// needed for the rows up to it are not counted.
+    /// Ends reading after `row`. Bytes that are not needed for the rows up to it are not counted.
     fn stop_behind(&mut self, row: usize);
 
-    /// Bytes read so far: of the object, and after decompression.
+    /// Returns the bytes read from the object so far, and the bytes after decompression.
     fn bytes_read(&self) -> (u64, u64);
 
-    /// Gives up reading ahead what takes long when told to stop.
+    /// Stops long reads ahead once the cancellation takes effect.
     fn stop_with(&mut self, _: &Cancellation) {}
 
-    /// Decompresses what follows on a thread of its own.
+    /// Decompresses the rest of the object on another thread.
     fn read_ahead(&mut self) {}
 
-    /// Records up to the end of the batch, counted as in [`Self::locate`]; called only for parts of
-    /// an object.
+    /// Returns the number of records up to the end of the batch, counted like in [`Self::locate`]. It is called only
+    /// for parts of an object.
     fn records_read(&self) -> u64 {
         0
     }

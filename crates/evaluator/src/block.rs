@@ -1,11 +1,11 @@
-//! The bytes of an object that are at hand.
+//! A buffer for the current bytes of an object.
 
 use std::ops::{Deref, DerefMut};
 
 use sluicegate_s3select::error::SelectError;
 
-/// A buffer from whose front bytes are consumed. Unlike a vector's, the space behind its end is not
-/// cleared before it is filled again.
+/// A buffer that is consumed from its front. Unlike that of a `Vec`, its space after the end is not cleared before it
+/// is filled again.
 #[derive(Debug, Default)]
 pub(crate) struct Block {
     bytes: Vec<u8>,
@@ -13,13 +13,13 @@ pub(crate) struct Block {
 }
 
 impl Block {
-    /// Forgets the first bytes.
+    /// Removes the first bytes.
     pub(crate) fn consume(&mut self, bytes: usize) {
         self.bytes.copy_within(bytes..self.len, 0);
         self.len -= bytes;
     }
 
-    /// Appends what `fill` reads, at most so many bytes, and says how many.
+    /// Appends the bytes that `fill` reads, at most `most`, and returns their number.
     pub(crate) fn fill(
         &mut self,
         most: usize,

@@ -1,4 +1,4 @@
-//! Stopping an evaluation from outside.
+//! Cancels an evaluation from outside.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,11 +7,11 @@ use std::time::Instant;
 
 use sluicegate_s3select::error::{SelectError, SelectErrorCode};
 
-/// Stops evaluations: when told to, when a predicate says so, or at a deadline.
+/// Stops evaluations on request, when a predicate returns true, or at a deadline.
 ///
-/// Clones are the same one, so that one part of a program can stop what another runs. Evaluations
-/// look at it before they evaluate an operator for a batch of rows, which takes milliseconds, amid those
-/// that may take longer, and before they read a batch.
+/// Clones share their state, so one part of a program can stop what another runs. An evaluation checks the
+/// cancellation before it reads a batch and before it evaluates an operator for a batch, which takes milliseconds.
+/// Operators that may take longer check it as they run.
 ///
 /// ```
 /// use std::time::{Duration, Instant};
@@ -40,31 +40,31 @@ impl fmt::Debug for Cancellation {
 }
 
 impl Cancellation {
-    /// Stops nothing until it is told to.
+    /// Creates a cancellation that takes effect only through [`Self::cancel`].
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Also stops when `deadline` has come.
+    /// Creates a cancellation that also takes effect at `deadline`.
     #[must_use]
     pub fn at(deadline: Instant) -> Self {
         Self { deadline: Some(deadline), ..Self::default() }
     }
 
-    /// Also stops, for good, once `stop` says so. It is asked as often as evaluations look, from all of their
-    /// threads, so it should only look, too.
+    /// Creates a cancellation that also takes effect, permanently, once `stop` returns true. All threads of the
+    /// evaluations call `stop` at every check, so it must be fast.
     #[must_use]
     pub fn when(stop: impl Fn() -> bool + Send + Sync + 'static) -> Self {
         Self { stop: Some(Arc::new(stop)), ..Self::default() }
     }
 
-    /// Stops the evaluations that have it, because nobody wants their answers any more.
+    /// Stops the evaluations that share this cancellation.
     pub fn cancel(&self) {
         self.told.store(true, Ordering::Relaxed);
     }
 
-    /// Whether it was told to stop, or its predicate says so. A deadline is no cancellation.
+    /// Returns whether [`Self::cancel`] was called or the predicate has returned true. A deadline does not count.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         if self.told.load(Ordering::Relaxed) {
@@ -77,7 +77,7 @@ impl Cancellation {
         stop
     }
 
-    /// Fails if it is time to stop.
+    /// Fails if the evaluation must stop.
     #[inline]
     pub(crate) fn check(&self) -> Result<(), SelectError> {
         if self.is_cancelled() {

@@ -1,4 +1,4 @@
-//! Drives a compiled statement over an object's batches.
+//! Runs a compiled statement over the batches of an object.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -18,10 +18,10 @@ use super::vector::Vector;
 use sluicegate_s3select::dialect::ast::Aggregate;
 use sluicegate_s3select::error::{SelectError, SelectErrorCode};
 
-/// How many bytes are read between two reports of progress.
+/// The number of bytes processed between two progress reports.
 const PROGRESS_BYTES: u64 = 1 << 20;
 
-/// A statement over an open object whose first batch was read.
+/// A statement over an open object whose first batch has been read.
 pub(super) struct Execution {
     statement: Arc<Statement>,
     reader: Box<dyn BatchReader>,
@@ -30,10 +30,9 @@ pub(super) struct Execution {
     machine: Machine,
     states: States,
     groups: Option<Box<Groups>>,
-    /// Whether groups are not answered where there is no room for more: those before this part of the
-    /// object are not known.
+    /// True if running out of room for groups is an error, because the groups of earlier parts are unknown.
     holds_back: bool,
-    /// Rows of the answer so far.
+    /// The number of rows answered so far.
     emitted: u64,
 }
 
@@ -61,19 +60,19 @@ impl Execution {
         })
     }
 
-    /// Keeps at most so many groups.
+    /// Limits the number of groups in memory.
     pub(super) fn limit_groups(&mut self, most: usize) {
         if let Some(groups) = &mut self.groups {
             groups.limit(most);
         }
     }
 
-    /// Decompresses what follows on a thread of its own.
+    /// Decompresses the rest of the object on another thread.
     pub(super) fn read_ahead(&mut self) {
         self.reader.read_ahead();
     }
 
-    /// Fails when told to stop.
+    /// Makes the evaluation fail once `cancellation` takes effect.
     pub(super) fn stop_with(&mut self, cancellation: Cancellation) {
         self.reader.stop_with(&cancellation);
         self.machine.stop_with(cancellation);
@@ -89,7 +88,7 @@ impl Execution {
         Ok(outbox.stats(scanned, processed))
     }
 
-    /// Runs over all rows, without answering aggregates; breaks if the client is gone.
+    /// Processes all rows without sending aggregates. Breaks if the client is gone.
     fn scan(&mut self, outbox: &mut Outbox<'_>) -> Result<ControlFlow<()>, SelectError> {
         let mut reported = 0;
         while self.has_batch {
@@ -113,16 +112,15 @@ impl Execution {
                 }
             }
             self.has_batch = self.reader.next_batch().inspect_err(|_| {
-                // As above.
+                // The rows read so far are part of the answer.
                 let _: ControlFlow<()> = outbox.flush();
             })?;
         }
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Runs over the rows of a part of the object, starting from what is known of the rows before it.
-    /// `None` if the client is gone. If nothing is known of them, it fails when groups must be
-    /// answered.
+    /// Processes the rows of one part of the object, given the state after the rows before it. Returns `None` if the
+    /// client is gone. If that state is unknown, running out of room for groups is an error.
     pub(super) fn run_part(
         mut self,
         sofar: Sofar,
@@ -152,7 +150,7 @@ impl Execution {
         }))
     }
 
-    /// Answers aggregates, or groups, from the given states.
+    /// Sends the aggregates or groups of the given states. Returns the number of bytes sent.
     pub(super) fn answer(
         mut self,
         states: States,
@@ -169,7 +167,7 @@ impl Execution {
         &self.statement
     }
 
-    /// Sends the aggregates and all buffered rows.
+    /// Sends the aggregates or groups and all buffered rows.
     fn finish(&mut self, outbox: &mut Outbox<'_>) -> Result<ControlFlow<()>, SelectError> {
         if let Answer::Aggregates { outer, items, .. } = &self.statement.answer
             && self.statement.limit > 0
@@ -203,8 +201,8 @@ impl Execution {
         Ok(outbox.flush())
     }
 
-    /// Evaluates the statement for some rows: all at once, fewer at a time if their text takes too much
-    /// memory, or one by one if one of them fails.
+    /// Evaluates the statement for some rows. The rows are split if their text takes too much memory, and evaluated
+    /// one by one if one of them fails.
     fn rows(
         &mut self,
         selection: &Selection,
@@ -229,7 +227,7 @@ impl Execution {
         }
     }
 
-    /// Evaluates the statement for some rows. If evaluation fails, none of them was written.
+    /// Evaluates the statement for some rows. If evaluation fails, no row has been written.
     fn batch(
         &mut self,
         selection: &Selection,
@@ -250,7 +248,7 @@ impl Execution {
             let (program, states) = (&statement.program, &mut self.states);
             let mut alone = single.clone();
             if chosen.rows().len() == 1 {
-                // In the order of the statement, so that its first error is the one reported.
+                // Keep the order of the statement, so that its first error is the one reported.
                 alone = (0..calls.len()).collect();
             } else {
                 for family in families {
@@ -269,7 +267,7 @@ impl Execution {
                     continue;
                 };
                 machine.make_room();
-                // A value that many rows have is the least or the greatest as one of them.
+                // For a minimum or maximum, one row for each distinct value is enough.
                 let is_extreme = matches!(calls[call].0, Aggregate::Min | Aggregate::Max);
                 let distinct =
                     is_extreme.then(|| program.distinct(arg, &chosen, &**reader)).flatten();
@@ -298,8 +296,8 @@ impl Execution {
         Ok(if is_last { Outcome::Enough } else { Outcome::More })
     }
 
-    /// Adds rows to their groups, and answers all groups whenever there is no room for another. No
-    /// state has changed if an expression cannot be evaluated.
+    /// Adds rows to their groups, and sends all groups whenever there is no room for another. If an expression fails,
+    /// no state has changed.
     fn group(&mut self, chosen: &Selection, outbox: &mut Outbox<'_>) -> Result<Outcome, Failure> {
         let Self { statement, reader, machine, writer, groups, holds_back, .. } = self;
         let (Answer::Groups { keys, calls, outer, items }, Some(groups)) =
@@ -354,7 +352,7 @@ impl Execution {
         let cancellation = machine.cancellation().clone();
         let (program, reader) = (&statement.program, &mut **reader);
         let by_columns = writer.takes_columns() && !items.is_empty();
-        // Columns that a batch has by few values are written as they are.
+        // Write dictionary-coded columns from their codes.
         let codes = |item: &Item| {
             let column = program.column(item.node).filter(|_| by_columns)?;
             reader.codes(column)
@@ -422,8 +420,8 @@ impl Execution {
         Ok(flow)
     }
 
-    /// Evaluates a batch again that has failed, row by row: the rows before the bad one are part of
-    /// the answer, and if they reach the limit, there is no error at all.
+    /// Evaluates a failed batch again, row by row. The rows before the bad one are part of the answer; if they reach
+    /// the limit, there is no error.
     fn row_by_row(
         &mut self,
         all: &Selection,
@@ -433,7 +431,7 @@ impl Execution {
         let mut rows = Vec::with_capacity(all.rows().len());
         all.rows().for_each(|row| rows.push(row));
         for row in rows {
-            // This may be why the batch has failed; then no row is to blame.
+            // If the batch failed because of the cancellation, no row is at fault.
             self.machine.cancellation().check()?;
             let selection = self.machine.pick(all, vec![row as u32]);
             match self.batch(&selection, outbox) {
@@ -450,22 +448,22 @@ impl Execution {
     }
 }
 
-/// The result of a part of an object.
+/// The result of one part of an object.
 pub(super) struct Part {
     pub(super) states: States,
     pub(super) groups: Option<Box<Groups>>,
-    /// Records up to its end.
+    /// The number of records up to the end of the part.
     pub(super) records: u64,
-    /// Bytes read, as [`BatchReader::bytes_read`] counts: without compression from its start to where
-    /// its last record ends.
+    /// The bytes read, as counted by [`BatchReader::bytes_read`]. Without compression, they span from the start of
+    /// the part to the end of its last record.
     pub(super) scanned: u64,
     pub(super) processed: u64,
-    /// Bytes of groups that were answered.
+    /// The bytes of groups that were already sent.
     pub(super) answered: u64,
 }
 
 impl Part {
-    /// Whether its groups fit beside those before them.
+    /// Returns whether the groups of this part fit beside `groups`.
     pub(super) fn fits(&self, groups: Option<&Groups>) -> bool {
         match (&self.groups, groups) {
             (Some(more), Some(groups)) => groups.fits(more),
@@ -474,13 +472,13 @@ impl Part {
     }
 }
 
-/// What is known of the rows before a part of an object.
+/// The state after the rows before a part of an object.
 pub(super) enum Sofar {
     Unknown,
     Known { states: States, groups: Option<Box<Groups>> },
 }
 
-/// What follows after a batch.
+/// The result of evaluating a batch without an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Outcome {
     More,
@@ -490,16 +488,16 @@ enum Outcome {
     Gone,
 }
 
-/// Where a batch failed.
+/// An error in a batch, by the step that failed.
 pub(super) enum Failure {
-    /// In an expression; the row is not known.
+    /// An expression failed; the row is unknown.
     Evaluating(SelectError),
-    /// In a row of the answer; the rows before it were written.
+    /// A row of the answer failed; the rows before it were written.
     Writing(SelectError),
 }
 
 impl Failure {
-    /// When states were updated: the same rows are not to be added to them again.
+    /// Converts a failure that may have come after states changed, so that the same rows are not added again.
     fn of_states(self) -> Self {
         match self {
             Self::Evaluating(error) if is_too_much_text(&error) => Self::Writing(error),
@@ -514,7 +512,7 @@ impl From<SelectError> for Failure {
     }
 }
 
-/// Only said to ourselves: the part is evaluated again once its groups can be answered.
+/// Returns an internal error that no client sees: the part is evaluated again once its groups can be sent.
 #[cold]
 fn no_room() -> SelectError {
     SelectError::new(SelectErrorCode::InternalError, "There is no room for more groups.")
@@ -524,7 +522,7 @@ fn located(error: &SelectError, reader: &dyn BatchReader, row: usize) -> SelectE
     SelectError::new(error.code, format!("{} ({})", error.message, reader.locate(row)))
 }
 
-/// Adds rows to the state of a call, fewer at a time if the text of all takes too much memory.
+/// Adds rows to the state of a call. The rows are split if their text takes too much memory.
 fn update(
     (call, arg): (usize, NodeId),
     states: &mut States,

@@ -1,12 +1,11 @@
-//! GROUP BY: the states of the aggregates of each group, in bounded memory.
+//! Keeps the states of the aggregates of each GROUP BY group, in bounded memory.
 //!
-//! A group is told by its key: the bytes of the values of its expressions, so that values of
-//! different representations, such as 0.0 and -0.0, or NULL and MISSING, are in different groups. The
-//! row's key is written to memory that is used again, and looked up in a table of open addresses:
-//! a row of a known group allocates nothing.
+//! The key of a group consists of the bytes of its expressions' values. Values of different representations, such as
+//! 0.0 and -0.0, or NULL and MISSING, are in different groups. The key of a row is written to reused memory and
+//! looked up in a hash table with open addressing. A row of a known group allocates nothing.
 //!
-//! When a row of a new group finds the table full, the groups so far are answered and forgotten. So a
-//! group may come in several rows, each about some of its rows, which who asked puts together.
+//! When a row of a new group finds the table full, the groups so far are sent and dropped. A group may therefore come
+//! in several rows, each for some of its input rows; the client combines them.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 
@@ -19,55 +18,56 @@ use sluicegate_s3select::error::{SelectError, SelectErrorCode};
 use sluicegate_s3select::value::timestamp::Precision;
 use sluicegate_s3select::value::{Decimal, Timestamp, Value};
 
-/// The most groups that are kept, unless told.
+/// The default for the most groups in memory.
 pub(super) const MAX_GROUPS: usize = 1 << 16;
-/// The most memory that the states of groups and the values of their keys take, in bytes; the texts
-/// among the least and greatest values take as much at most, and those of the keys twice as much.
+/// The most bytes of the states of groups and the values of their keys. The texts of least and greatest values may
+/// take as much again, and the texts of keys twice as much.
 const MAX_BYTES: usize = 32 << 20;
 
-/// An aggregate function of the rows of each group, and what it is of.
+/// An aggregate function over the rows of each group, and its argument.
 pub(super) type Call = (Aggregate, Option<NodeId>);
 
 /// The groups of the rows so far.
 #[derive(Debug)]
 pub(super) struct Groups {
-    /// The numbers of groups, where their hashes say; a power of two of them, half of them free.
+    /// The numbers of groups at the slots of their hashes. The length is a power of two, and half of the slots are
+    /// free.
     table: Vec<u32>,
     hasher: RandomState,
-    /// In the order of their first rows.
+    /// The groups in the order of their first rows.
     groups: Vec<Group>,
-    /// The keys of the groups, one after the other.
+    /// The keys of all groups, concatenated.
     keys: Vec<u8>,
     /// The values of the keys, group by group.
     values: Vec<Value>,
-    /// For each call the states of all groups.
+    /// The states of all groups, for each call.
     states: Vec<Vec<State>>,
-    /// Bytes of texts that states have taken.
+    /// The bytes of text copied into states.
     text_bytes: usize,
     most: usize,
-    /// The key of a row.
+    /// The key of the current row.
     key: Vec<u8>,
-    /// Rows of the batch that are not yet in the states, and the numbers of their groups.
+    /// Rows of the batch that are not yet in the states, with the numbers of their groups.
     placed: Vec<(u32, u32)>,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Group {
     hash: u64,
-    /// Where its key ends; it begins where that of the group before ends.
+    /// The end of the group's key, which begins where the previous group's key ends.
     end: usize,
 }
 
 const FREE: u32 = u32::MAX;
 
-/// A row's group: known, or where in the table it belongs.
+/// The group of a row: a known one, or the table slot for a new one.
 enum Place {
     Known(u32),
     Free(usize),
 }
 
 impl Groups {
-    /// No groups yet, for so many keys and calls.
+    /// Creates an empty set of groups with the given number of keys and calls.
     pub(super) fn new(keys: usize, calls: usize) -> Self {
         let bytes = size_of::<Group>() + keys * size_of::<Value>() + calls * size_of::<State>();
         Self {
@@ -84,18 +84,18 @@ impl Groups {
         }
     }
 
-    /// With so many groups at most, at least 1.
+    /// Limits the number of groups to `most`, and at least 1.
     pub(super) fn limit(&mut self, most: usize) {
         self.most = self.most.min(most.max(1));
     }
 
-    /// How many groups there are.
+    /// Returns the number of groups.
     pub(super) fn len(&self) -> usize {
         self.groups.len()
     }
 
-    /// Finds the group of a row by the values of its keys, or makes it; `false` if it is a new one
-    /// and there is no room.
+    /// Finds the group of a row by the values of its keys, or adds it. Returns `false` if the group is new and there
+    /// is no room.
     pub(super) fn place(
         &mut self,
         row: usize,
@@ -130,7 +130,7 @@ impl Groups {
             Place::Free(slot) => {
                 let bytes = self.keys.len() + key.len();
                 let full = self.groups.len() >= self.most || bytes > MAX_BYTES;
-                // Even a key of any length has room where it is alone.
+                // A single group has room for a key of any length.
                 if full && !self.groups.is_empty() {
                     return Ok(false);
                 }
@@ -153,7 +153,7 @@ impl Groups {
         hasher.finish()
     }
 
-    /// The key of a group.
+    /// Returns the key of a group.
     fn key(&self, group: usize) -> &[u8] {
         let start = group.checked_sub(1).map_or(0, |before| self.groups[before].end);
         &self.keys[start..self.groups[group].end]
@@ -195,7 +195,7 @@ impl Groups {
         number
     }
 
-    /// Adds the rows that were placed to the states of their groups. An error comes with its row.
+    /// Adds the placed rows to the states of their groups. An error comes with its row.
     pub(super) fn update(
         &mut self,
         values: Values<'_>,
@@ -211,7 +211,7 @@ impl Groups {
                     let vector = values.of(*arg);
                     self.text_bytes +=
                         State::update_each(*function, states, vector, &self.placed, block)?;
-                    // Not only after a batch, which each of many calls may copy.
+                    // Check after each call, not only after a batch: each of many calls may copy text.
                     if self.text_bytes > 2 * MAX_BYTES {
                         let row = self.placed.first().map_or(0, |(row, _)| *row as usize);
                         let message =
@@ -225,7 +225,7 @@ impl Groups {
         Ok(())
     }
 
-    /// Whether there is room for all groups of another, whose rows follow.
+    /// Returns whether there is room for all groups of `more`, whose rows follow.
     pub(super) fn fits(&self, more: &Self) -> bool {
         let (mut groups, mut bytes) = (self.groups.len(), self.keys.len());
         for key in (0..more.groups.len()).map(|group| more.key(group)) {
@@ -237,7 +237,7 @@ impl Groups {
         groups <= self.most && bytes <= MAX_BYTES
     }
 
-    /// Merges the groups of the rows that follow, for all of which there is room.
+    /// Merges the groups of the rows that follow. There must be room for all of them.
     pub(super) fn merge(&mut self, more: &Self) {
         let keys = more.values.len() / more.groups.len().max(1);
         for group in 0..more.groups.len() {
@@ -257,12 +257,12 @@ impl Groups {
         }
     }
 
-    /// Whether the states hold so much text that they must be answered now.
+    /// Returns whether the states hold so much text that they must be sent now.
     pub(super) fn is_full_of_text(&self) -> bool {
         self.text_bytes > MAX_BYTES
     }
 
-    /// The results of all calls, and the values of all keys, of some groups: a column each.
+    /// Returns the results of all calls and the values of all keys for some groups, one column for each.
     pub(super) fn results(
         &self,
         groups: std::ops::Range<usize>,
@@ -278,7 +278,7 @@ impl Groups {
         Ok(columns)
     }
 
-    /// Forgets all groups.
+    /// Removes all groups.
     pub(super) fn clear(&mut self) {
         self.table.fill(FREE);
         self.groups.clear();
@@ -295,8 +295,8 @@ fn too_long(message: &'static str) -> SelectError {
     SelectError::new(SelectErrorCode::OverMaxRecordSize, message)
 }
 
-/// Appends the row's value of a key expression to its key: bytes that differ where values do, and
-/// that no other value's bytes begin with.
+/// Appends a row's value of a key expression to its key. Different values have different bytes, none of which is a
+/// prefix of another.
 #[inline]
 fn write_key(
     vector: &Vector,

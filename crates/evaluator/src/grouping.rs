@@ -1,9 +1,8 @@
-//! Aggregates over groups, one look-up per row.
+//! Computes families of aggregates over groups with one look-up per row.
 //!
-//! A group-by is sent as a family of aggregates, one per group:
-//! `SUM(CASE WHEN g = 'a' THEN x END), SUM(CASE WHEN g = 'b' THEN x END), …`. One by one, they
-//! compare every row with every group. Here the rows of a batch are first partitioned by their key,
-//! so that each aggregate sees only its own rows.
+//! Clients express a group-by as a family of aggregates, one per group: `SUM(CASE WHEN g = 'a' THEN x END), SUM(CASE
+//! WHEN g = 'b' THEN x END), …`. Computed one by one, these compare every row with every group. Here the rows of a
+//! batch are first partitioned by their key, and each aggregate processes only its own rows.
 
 use std::collections::HashMap;
 
@@ -21,7 +20,7 @@ use sluicegate_s3select::value::Value;
 pub(super) struct Family {
     keys: Vec<NodeId>,
     groups: HashMap<Box<[u8]>, usize>,
-    /// What is aggregated.
+    /// The aggregated values.
     values: Vec<Grouped>,
 }
 
@@ -35,7 +34,7 @@ struct Grouped {
 /// One aggregate over one group.
 #[derive(Debug)]
 struct Member {
-    /// Its position among the calls.
+    /// The position of the aggregate among the calls.
     call: usize,
     group: usize,
     zero_elsewhere: bool,
@@ -50,7 +49,7 @@ pub(super) fn families(
     let mut single = Vec::new();
     for (call, (function, arg)) in calls.iter().enumerate() {
         let grouped = arg.and_then(|arg| program.grouped(arg));
-        // Zeros elsewhere change every other aggregate.
+        // The zeros of other rows change every aggregate but SUM.
         let grouped = grouped.filter(|g| !g.zero_elsewhere || *function == Aggregate::Sum);
         let Some(grouped) = grouped else {
             single.push(call);
@@ -98,13 +97,13 @@ fn push_part(part: &[u8], key: &mut Vec<u8>) {
 }
 
 impl Family {
-    /// Whether one look-up per row is equivalent to the comparisons. With several keys, all are
-    /// read for every row, which must not fail on invalid UTF-8 that no comparison would reach.
+    /// Returns whether one look-up per row is equivalent to the comparisons. With several keys, all of them are read
+    /// for every row, and must not fail on invalid UTF-8 that no comparison would reach.
     pub(super) fn applies(&self, batch: &dyn Columns) -> bool {
         self.keys.len() == 1 || batch.is_utf8()
     }
 
-    /// The positions of its aggregates among the calls.
+    /// Returns the positions of the aggregates among the calls.
     pub(super) fn calls(&self) -> impl Iterator<Item = usize> {
         self.values.iter().flat_map(|grouped| grouped.members.iter().map(|member| member.call))
     }
@@ -132,8 +131,8 @@ impl Family {
             }
         });
         for Grouped { value, members } in &self.values {
-            // Computed once for the rows of all groups that aggregate it, and used before the next
-            // one is computed: they may share subexpressions, whose values are replaced then.
+            // Each value is computed once for the rows of all groups that aggregate it, and used before the next one
+            // is computed: they may share subexpressions, whose values are then replaced.
             let mut wants = vec![false; self.groups.len()];
             for member in members {
                 wants[member.group] = true;
@@ -155,7 +154,7 @@ impl Family {
     }
 }
 
-/// Appends the row's value of one key expression to its key; `false` if it is NULL or MISSING.
+/// Appends a row's value of one key expression to its key. Returns `false` if the value is NULL or MISSING.
 #[inline]
 fn part(vector: &Vector, row: usize, block: &[u8], key: &mut Vec<u8>) -> bool {
     match &vector.data {

@@ -1,10 +1,11 @@
-//! The memory that long pages of Parquet and large values of JSON may take.
+//! Limits the memory for long Parquet pages and large JSON values.
 //!
-//! A page is decompressed as a whole, and a file of a few kilobytes may have one of hundreds of megabytes, or
-//! hundreds of columns with short ones. So may its footer be long, of which the library makes many times as much,
-//! as of the thousands of columns that are read. An array of JSON takes many times as much as its text. So those of all
-//! evaluations of the process share a budget. One that finds no room waits for a while, but not for ever: who
-//! has it may wait for this one.
+//! A page is decompressed as a whole. A file of a few kilobytes may contain a page of hundreds of megabytes, or short
+//! pages in hundreds of columns. A footer may be long too, and the library takes a multiple of its size, as it does
+//! for thousands of columns. An array of JSON takes many times the size of its text.
+//!
+//! All evaluations of the process therefore share one budget. An evaluation that finds no room waits for a limited
+//! time, because the one that has the room may in turn wait for it.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,52 +14,52 @@ use std::time::{Duration, Instant};
 
 use sluicegate_s3select::error::{SelectError, SelectErrorCode};
 
-/// What long pages and large values of all evaluations of this process may take.
+/// The most bytes of long pages and large values in this process.
 const PROCESS_BYTES: u64 = 640 << 20;
-/// Up to this length a page or value is short. Most writers begin a new page after 1 MiB.
+/// The most bytes of a short page or value. Most writers begin a new page after 1 MiB.
 const SHORT_BYTES: u64 = 4 << 20;
-/// What short ones of one evaluation may take without being counted.
+/// The most bytes of short pages and values that one evaluation takes without counting them.
 const FREE_BYTES: u64 = 32 << 20;
-/// How long to wait for room.
+/// The longest wait for room.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// How many times as long for what others hold who go on without this one.
+/// The factor by which waiting is longer in [`Reader::hold_for_part`].
 const MORE_PATIENCE: u32 = 6;
-/// How many times as long for what others hold to the end, who hold nothing that they wait for.
+/// The factor by which waiting is longer in [`Reader::hold_throughout`].
 const MOST_PATIENCE: u32 = 60;
 
-/// What is said when there is no room.
+/// The message if there is no room.
 pub(super) const NO_ROOM: &str =
     "The store has no memory left for a long page or value of this object; try again later.";
 
-/// The error of who waited in vain.
+/// Returns the error for a wait for room that timed out.
 #[cold]
 pub(super) fn no_room() -> SelectError {
     SelectError::new(SelectErrorCode::Busy, NO_ROOM)
 }
 
-/// What is bounded together.
+/// The memory shared by several readers.
 #[derive(Debug)]
 pub(super) struct Budget {
     bytes: u64,
     short: u64,
     free: u64,
     patience: Duration,
-    /// What is counted for each object that is being read.
+    /// The counted bytes of each reader that holds any, by its id.
     taken: Mutex<BTreeMap<u64, u64>>,
     freed: Condvar,
 }
 
-/// Who reads an object. It may hold anything while nobody else does, so that a statement that runs alone
-/// never fails.
+/// The reader of one object. It may hold any amount while no other reader holds anything, so that a statement that
+/// runs alone never fails.
 #[derive(Debug, Clone)]
 pub(super) struct Reader {
     budget: Arc<Budget>,
     id: u64,
-    /// What it holds that is not counted.
+    /// The bytes it holds without counting them.
     free: Arc<AtomicU64>,
 }
 
-/// The room of a page or value.
+/// The reserved room of a page or value; dropping it frees the room.
 #[derive(Debug)]
 pub(super) struct Held {
     reader: Reader,
@@ -72,14 +73,14 @@ impl Budget {
         Self { bytes, short, free, patience, taken, freed }
     }
 
-    // Nothing can fail while it is being changed.
+    // A poisoned lock is safe to use: no code that can panic runs while it is held.
     fn taken(&self) -> MutexGuard<'_, BTreeMap<u64, u64>> {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Reader {
-    /// Of the budget of the process.
+    /// Creates a reader that uses the budget of the process.
     pub(super) fn new() -> Self {
         static PROCESS: LazyLock<Arc<Budget>> = LazyLock::new(|| {
             Arc::new(Budget::new(PROCESS_BYTES, [SHORT_BYTES, FREE_BYTES], PATIENCE))
@@ -93,19 +94,19 @@ impl Reader {
         Self { budget: Arc::clone(budget), id, free: Arc::default() }
     }
 
-    /// Waits for so much room; `None` if there was none for a while.
+    /// Waits for room for `bytes` bytes. Returns `None` after [`PATIENCE`].
     pub(super) fn hold(&self, bytes: u64) -> Option<Held> {
         self.hold_within(bytes, self.budget.bytes, self.budget.patience)
     }
 
-    /// The same for what is held while parts of an object are read, whose readers wait for pages at most, and
-    /// not as long.
+    /// Waits for room that is held while parts of an object are read. The wait is longer, because the readers that
+    /// hold such room wait for pages at most, and for a shorter time.
     pub(super) fn hold_for_part(&self, bytes: u64) -> Option<Held> {
         self.hold_within(bytes, self.budget.bytes, self.budget.patience * MORE_PATIENCE)
     }
 
-    /// The same for what is held to the end of a statement. It leaves half of all room to what is held for a
-    /// while: otherwise everyone might wait for the others.
+    /// Waits for room that is held to the end of a statement. Such room takes at most half of the budget; otherwise
+    /// all readers might wait for one another.
     pub(super) fn hold_throughout(&self, bytes: u64) -> Option<Held> {
         self.hold_within(bytes, self.budget.bytes / 2, self.budget.patience * MOST_PATIENCE)
     }
@@ -126,7 +127,7 @@ impl Reader {
         Some(Held { reader: self.clone(), bytes, is_counted })
     }
 
-    /// Whether so much is not counted.
+    /// Takes bytes without counting them, and returns whether that is possible.
     fn is_free(&self, bytes: u64) -> bool {
         let Budget { short, free, .. } = *self.budget;
         let add = |held: u64| held.checked_add(bytes).filter(|all| *all <= free);
@@ -140,7 +141,7 @@ impl Reader {
 }
 
 impl Held {
-    /// How much it is.
+    /// Returns the number of reserved bytes.
     pub(super) fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -194,7 +195,7 @@ mod tests {
         let _first = one.hold_throughout(40).unwrap();
         assert!(other.hold_throughout(11).is_none());
         assert!(other.hold(60).is_some());
-        // Alone, anyone may hold anything.
+        // A single reader may hold any amount.
         assert!(one.hold_throughout(1000).is_some());
     }
 
@@ -208,7 +209,7 @@ mod tests {
         assert!(one.hold(5).is_some());
         drop(first);
         assert!(one.clone().hold(6).is_some());
-        // Each reader has some.
+        // Each reader has its own uncounted bytes.
         assert!(other.hold(10).is_some());
     }
 

@@ -1,4 +1,4 @@
-//! An object's bytes in order, decompressed.
+//! Reads the bytes of an object in order and decompresses them.
 
 use std::io::{self, BufReader, Read};
 use std::sync::Arc;
@@ -12,21 +12,21 @@ use super::source::{ObjectSource, SourceReader};
 use sluicegate_s3select::error::{SelectError, SelectErrorCode};
 use sluicegate_s3select::request::Compression;
 
-/// What may precede the first record of a text, and belongs to it.
+/// The bytes that may precede the first record of a text and belong to it.
 pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
-/// Compressed bytes read at a time.
+/// The number of compressed bytes read at a time.
 const COMPRESSED_BUFFER_BYTES: usize = 128 * 1024;
 
-/// A sequential reader that decompresses; what it holds is bounded whatever the object claims.
+/// A sequential reader that decompresses. Its memory is bounded, whatever sizes the object declares.
 pub(crate) enum Input {
-    /// Bytes as they are.
+    /// Uncompressed bytes.
     Plain(SourceReader),
-    /// RFC 1952 members, one after the other, each perhaps padded with zeros.
+    /// Members of RFC 1952, one after the other, each possibly padded with zeros.
     Gzip(Box<Members<GzDecoder<BufReader<SourceReader>>>>),
-    /// bzip2 streams, likewise.
+    /// Streams of bzip2, one after the other, each possibly padded with zeros.
     Bzip2(Box<Members<BzDecoder<BufReader<SourceReader>>>>),
-    /// One of these, on another thread.
+    /// A compressed input that another thread reads.
     Ahead(Ahead),
 }
 
@@ -41,7 +41,7 @@ impl Input {
         let reader = SourceReader::new(source, offset);
         let buffered = |reader| BufReader::with_capacity(COMPRESSED_BUFFER_BYTES, reader);
         match compression {
-            // An object without a byte has no row, whatever it was meant to be.
+            // An empty object has no rows, whatever its compression.
             _ if empty => Self::Plain(reader),
             Compression::None => Self::Plain(reader),
             Compression::Gzip => Self::Gzip(Box::new(Members::new(buffered(reader)))),
@@ -49,18 +49,18 @@ impl Input {
         }
     }
 
-    /// Decompresses what follows on a thread of its own, if there can be one.
+    /// Decompresses the rest of the object on another thread. Does nothing if no thread can be started.
     pub(crate) fn read_ahead(&mut self) {
         if let Self::Gzip(_) | Self::Bzip2(_) = self
             && let Some((ahead, hand)) = Ahead::start(self.bytes_scanned())
         {
             let input = std::mem::replace(self, Self::Ahead(ahead));
-            // Should the thread have ended, reading fails.
+            // If the thread has ended, reading fails.
             let _ = hand.send(input);
         }
     }
 
-    /// Fills `buf` as far as the object goes.
+    /// Fills `buf`, unless the object ends before. Returns the number of bytes written.
     pub(crate) fn fill(&mut self, mut buf: &mut [u8]) -> Result<usize, SelectError> {
         if let Self::Ahead(ahead) = self {
             return ahead.fill(buf);
@@ -109,7 +109,7 @@ impl Input {
         }
     }
 
-    /// Bytes of the object read so far, before decompression.
+    /// Returns the number of bytes read from the object, before decompression.
     pub(crate) fn bytes_scanned(&self) -> u64 {
         match self {
             Self::Plain(reader) => reader.bytes_read,
@@ -121,7 +121,7 @@ impl Input {
         }
     }
 
-    /// Whether offsets in what is read are offsets in the object.
+    /// Returns whether offsets in the bytes read are offsets in the object.
     pub(crate) fn is_plain(&self) -> bool {
         matches!(self, Self::Plain(_))
     }

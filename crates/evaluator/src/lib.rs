@@ -1,12 +1,12 @@
-//! Runs a statement over one object.
+//! Evaluates an S3 Select statement over one object.
 //!
-//! [`Evaluation::prepare`] does everything that can fail before the first byte of an answer:
-//! it parses and checks the statement, resolves its columns against the object and reads the
-//! first block. [`Evaluation::run`] then streams the answer into a [`Sink`], in bounded memory.
+//! [`Evaluation::prepare`] does everything that can fail before the first byte of an answer: it parses and checks the
+//! statement, resolves its columns against the object and reads the first block. [`Evaluation::run`] then streams the
+//! answer into a [`Sink`], in bounded memory.
 //!
-//! A format is a `batch::Schema`, which says what the statement's names mean, and a
-//! `batch::BatchReader`, which yields batches of rows and reads the columns that are asked for. The
-//! `statement` is compiled once into a `program` over such batches, which `execute` drives.
+//! A format implements `batch::Schema`, which resolves the names in a statement, and `batch::BatchReader`, which
+//! yields batches of rows and reads the requested columns. `statement` holds the statement compiled into a `program`;
+//! `execute` runs that program over the batches.
 
 mod aggregate;
 mod ahead;
@@ -58,12 +58,12 @@ use sluicegate_s3select::error::{SelectError, SelectErrorCode};
 use sluicegate_s3select::request::{Compression, InputFormat, JsonType, SelectRequest};
 use sluicegate_s3select::value::Timestamp;
 
-/// A statement that was found to be answerable.
+/// A checked statement over an open object, ready to run.
 pub struct Evaluation {
     execution: Execution,
-    /// How to evaluate it in parts, if that is possible.
+    /// Evaluates the object in parts; `None` if that is impossible.
     divisible: Option<Divisible>,
-    /// Whether a thread for decompressing pays.
+    /// True if the object is compressed and large enough for a separate decompression thread.
     is_compressed: bool,
 }
 
@@ -74,12 +74,11 @@ impl std::fmt::Debug for Evaluation {
 }
 
 impl Evaluation {
-    /// Parses and checks the request and reads as much of the object as that takes. `UTCNOW()` is
-    /// the time of this call.
+    /// Parses and checks the request and reads the first block of the object. `UTCNOW()` is the time of this call.
     ///
     /// # Errors
-    /// Everything that a server can answer with an HTTP status: syntax, unknown columns, bad
-    /// options, an object that is not what the request says.
+    /// Everything that a server can answer with an HTTP status: bad syntax, unknown columns, invalid options, or an
+    /// object that does not match the request.
     pub fn prepare(
         request: &SelectRequest,
         source: Arc<dyn ObjectSource>,
@@ -89,10 +88,10 @@ impl Evaluation {
         Self::prepare_at(request, source, now)
     }
 
-    /// [`Evaluation::prepare`] with a given `UTCNOW()`.
+    /// Like [`Evaluation::prepare`], but with a given `UTCNOW()`.
     ///
     /// # Errors
-    /// The same.
+    /// Those of [`Evaluation::prepare`].
     pub fn prepare_at(
         request: &SelectRequest,
         source: Arc<dyn ObjectSource>,
@@ -102,7 +101,7 @@ impl Evaluation {
         Self::prepare_batches(request, source, now, max_rows)
     }
 
-    /// The same with batches of so many rows at most.
+    /// Prepares the statement with batches of at most `max_rows` rows.
     fn prepare_batches(
         request: &SelectRequest,
         source: Arc<dyn ObjectSource>,
@@ -184,18 +183,18 @@ impl Evaluation {
         Ok(Self { execution, divisible, is_compressed })
     }
 
-    /// Runs the statement on this thread; blocking. Ends early, with success, when the sink says
-    /// so.
+    /// Runs the statement on this thread and blocks until it ends. Returns early, with success, when the sink breaks.
     ///
     /// # Errors
-    /// What the object's rows bring up, and what reading the object fails with.
+    /// Errors in the object's rows, and failures to read the object.
     pub fn run(self, sink: &mut dyn Sink) -> Result<Stats, SelectError> {
         self.execution.run(sink)
     }
 
-    /// Keeps at most so many groups of GROUP BY, at least 1. When there are more, the groups so far
-    /// are answered and forgotten, so that a group may come in several rows. Unless told it is
-    /// 65 536, or fewer if there are many aggregates.
+    /// Keeps at most `groups` groups of GROUP BY, and at least 1.
+    ///
+    /// When there are more, the groups so far are sent and dropped, so a group may appear in several rows of the
+    /// answer. The default is 65,536, or fewer if there are many aggregates.
     #[must_use]
     pub fn with_max_groups(mut self, groups: usize) -> Self {
         self.execution.limit_groups(groups);
@@ -205,9 +204,8 @@ impl Evaluation {
         self
     }
 
-    /// Stops with an error as soon as the cancellation says so: at its deadline with
-    /// `MaxOperatorsExceeded`, and with `InternalError` if it was cancelled. Rows that were sent
-    /// before are part of the right answer.
+    /// Stops with an error when the cancellation takes effect: with `MaxOperatorsExceeded` at its deadline, and with
+    /// `InternalError` if it was cancelled. Rows that were already sent are part of the correct answer.
     #[must_use]
     pub fn with_cancellation(mut self, cancellation: &Cancellation) -> Self {
         self.execution.stop_with(cancellation.clone());
@@ -217,17 +215,19 @@ impl Evaluation {
         self
     }
 
-    /// Whether [`Evaluation::run_on`] can use several threads: the object is large, uncompressed,
-    /// and CSV without quoted record delimiters or JSON lines, or is Parquet of several row groups;
-    /// and the statement has no LIMIT and no aggregate that depends on the order of rows.
+    /// Returns whether [`Evaluation::run_on`] can use several threads.
+    ///
+    /// The object must be large and uncompressed: CSV without quoted record delimiters, JSON lines, or Parquet with
+    /// several row groups. The statement must have no LIMIT and no aggregate that depends on the order of rows.
     #[must_use]
     pub fn is_divisible(&self) -> bool {
         self.divisible.as_ref().is_some_and(Divisible::is_divided)
     }
 
-    /// How many threads [`Evaluation::run_on`] can use: as many as there are if it
-    /// [is divisible](Evaluation::is_divisible), two if the object is compressed and has 1 MiB at
-    /// least, which one of them decompresses, else one.
+    /// Returns the most threads that [`Evaluation::run_on`] can use.
+    ///
+    /// There is no bound if the evaluation [is divisible](Evaluation::is_divisible). It is two if the object is
+    /// compressed and at least 1 MiB, with one thread decompressing, and one otherwise.
     #[must_use]
     pub fn max_threads(&self) -> usize {
         match self.is_divisible() {
@@ -236,8 +236,8 @@ impl Evaluation {
         }
     }
 
-    /// With parts of so many bytes for [`Evaluation::run_on`], at least 1; unless told 2 MiB
-    /// if the statement answers rows, else 8 MiB.
+    /// Sets the size of the parts for [`Evaluation::run_on`] in bytes, at least 1. The default is 2 MiB if the
+    /// statement returns rows, and 8 MiB otherwise.
     #[must_use]
     pub fn with_part_bytes(mut self, bytes: u64) -> Self {
         if let Some(divisible) = &mut self.divisible {
@@ -246,7 +246,7 @@ impl Evaluation {
         self
     }
 
-    /// With another budget than that of the process for rows that wait for their turn.
+    /// Replaces the process-wide budget for rows that wait for their turn.
     #[cfg(test)]
     fn with_budget(mut self, budget: &Arc<parallel::Budget>) -> Self {
         if let Some(divisible) = &mut self.divisible {
@@ -255,17 +255,18 @@ impl Evaluation {
         self
     }
 
-    /// [`Evaluation::run`] on so many threads. Where it is divisible they are besides this one,
-    /// which hands the answer on. The answer, and an error, are the same; where a compressed
-    /// stream is damaged, some of the last rows before that may be missing from either. Of Parquet,
-    /// the bytes that are read may differ.
+    /// Runs the statement like [`Evaluation::run`], but on several threads.
     ///
-    /// Rows that a thread has ready before those of the others were handed on take memory: up to 8 MiB
-    /// for a thread, and 256 MiB for all evaluations of the process, beside a message for each
-    /// thread. Where they are used up, threads wait for their turn.
+    /// A divisible evaluation uses them in addition to the calling thread, which passes the answer on. Answer and
+    /// errors are the same as with one thread, with two exceptions. If a compressed stream is damaged, either way may
+    /// miss some of the last rows before the damage. For Parquet, the number of bytes read may differ.
+    ///
+    /// Finished rows wait in memory until those of earlier parts are sent. They take up to 8 MiB for each thread and
+    /// 256 MiB for all evaluations of the process, beside one message for each thread. A thread that exceeds this
+    /// waits for its turn.
     ///
     /// # Errors
-    /// The same.
+    /// Those of [`Evaluation::run`].
     pub fn run_on(mut self, threads: usize, sink: &mut dyn Sink) -> Result<Stats, SelectError> {
         match self.divisible {
             Some(divisible) if threads > 1 && divisible.is_divided() => {
@@ -281,18 +282,18 @@ impl Evaluation {
     }
 }
 
-/// Shorter compressed objects are not worth a thread of their own.
+/// The least size in bytes at which a compressed object gets its own decompression thread.
 const MIN_AHEAD_BYTES: u64 = 1 << 20;
 
-/// The most rows of a batch. Every operator of a statement keeps its values for a batch, so the
-/// longer the statement, the fewer rows: together they stay within some 100 MB.
+/// Returns the most rows of a batch. Every operator keeps its values for a whole batch, so longer statements get
+/// fewer rows. All values together stay within some 100 MB.
 fn max_batch_rows(expression: &str) -> usize {
     const MAX_ROWS: usize = 8192;
     const ROWS_BY_BYTES: usize = 64 << 20;
     (ROWS_BY_BYTES / expression.len().max(1)).clamp(64, MAX_ROWS)
 }
 
-/// Refuses a range of an object whose records cannot be told apart from the middle.
+/// Rejects a scan range of an object whose record boundaries cannot be found from the middle.
 fn check_scan_range(request: &SelectRequest) -> Result<(), SelectError> {
     let input = &request.input;
     let is_parquet = input.format == InputFormat::Parquet;

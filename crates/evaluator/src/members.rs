@@ -1,19 +1,19 @@
-//! Compressed members one after the other, read as one stream.
+//! Reads compressed members, one after the other, as one stream.
 
 use std::io::{self, BufRead, Read};
 
 /// Decompresses one member of a compressed file.
 pub(crate) trait Member: Read {
-    /// Where the compressed bytes come from.
+    /// The source of the compressed bytes.
     type Source: BufRead;
 
-    /// Begins a member.
+    /// Begins a member at the current position of `source`.
     fn begin(source: Self::Source) -> Self;
 
-    /// The source, which is behind the member once that was read to its end.
+    /// Returns the source. Once the member was read to its end, the source is positioned after it.
     fn into_source(self) -> Self::Source;
 
-    /// The source.
+    /// Returns the source of the compressed bytes.
     fn source(&self) -> &Self::Source;
 }
 
@@ -49,15 +49,14 @@ impl<R: BufRead> Member for bzip2::bufread::BzDecoder<R> {
     }
 }
 
-/// The members of a compressed file. Zeros may follow each of them: archives and block devices pad
-/// files with them.
+/// The members of a compressed file. Each may be followed by zeros, with which archives and block devices pad files.
 pub(crate) struct Members<M: Member>(State<M>);
 
 enum State<M: Member> {
     Within(M),
-    /// Behind the last member.
+    /// The last member was read.
     Done(M::Source),
-    /// Only while a member ends.
+    /// The temporary state while one member ends.
     Between,
 }
 
@@ -67,7 +66,7 @@ impl<M: Member> Members<M> {
         Self(State::Within(M::begin(source)))
     }
 
-    /// Where the compressed bytes come from; `None` only while one member gives way to the next.
+    /// Returns the source of the compressed bytes; `None` only between two members.
     pub(crate) fn source(&self) -> Option<&M::Source> {
         match &self.0 {
             State::Within(member) => Some(member.source()),
@@ -101,7 +100,7 @@ impl<M: Member> Read for Members<M> {
     }
 }
 
-/// Skips zeros; says whether anything follows.
+/// Skips zeros and returns whether anything follows.
 fn skip_zeros(source: &mut impl BufRead) -> io::Result<bool> {
     loop {
         let bytes = match source.fill_buf() {

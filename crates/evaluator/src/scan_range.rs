@@ -1,4 +1,4 @@
-//! The part of an object whose records are wanted.
+//! The part of an object to read records from.
 
 use std::ops::Range;
 
@@ -14,18 +14,18 @@ pub(crate) struct ByteRange {
 }
 
 impl ByteRange {
-    /// All of an object, whatever its size.
+    /// The whole of an object of any size.
     pub(crate) const ALL: Self = Self { start: 0, end: u64::MAX };
 
-    /// The same range of an object that begins with a byte order mark: the first record starts
-    /// after the mark, but belongs to the range that holds the object's first byte.
+    /// Adapts the range to an object that begins with a byte order mark. The first record starts after the mark, but
+    /// belongs to the range with the object's first byte.
     pub(crate) fn with_mark(self) -> Self {
         let behind = BYTE_ORDER_MARK.len() as u64 + 1;
         if self.start == 0 { Self { end: self.end.max(behind), ..self } } else { self }
     }
 
-    /// What `range` means for an object of `len` bytes. A range that starts past the end of the
-    /// object is empty; one that ends before it starts is an error.
+    /// Resolves the range of a request for an object of `len` bytes. A range that starts past the end of the object
+    /// is empty; one that ends before it starts is an error.
     pub(crate) fn resolve(range: Option<ScanRange>, len: u64) -> Result<Self, SelectError> {
         let Some(range) = range else { return Ok(Self::ALL) };
         let Range { start, end } = range.offsets(len)?;

@@ -1,7 +1,7 @@
-//! Which rows of a batch an expression is evaluated for.
+//! The rows of a batch that an expression is evaluated for.
 
-/// A set of rows of one batch, in order. A selection knows the one it was taken from, so that
-/// values computed for that need not be computed again.
+/// A set of rows of one batch, in order. It is linked to the selection it was taken from, so that values computed for
+/// that one are reused.
 #[derive(Debug, Clone)]
 pub(crate) struct Selection {
     rows: Owned,
@@ -21,25 +21,25 @@ enum Owned {
 /// A borrowed [`Selection`]; row numbers count from 0 in the batch.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Rows<'a> {
-    /// Rows `0..n`.
+    /// The rows `0..n`.
     All(usize),
-    /// These rows, ascending.
+    /// The listed rows, ascending.
     List(&'a [u32]),
 }
 
-/// What an operator works on.
+/// The input of an operator.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Frame<'a> {
     /// The rows to compute.
     pub(super) rows: Rows<'a>,
-    /// All rows of the batch.
+    /// The number of rows in the batch.
     pub(super) batch_rows: usize,
-    /// The batch's block.
+    /// The block of the batch.
     pub(super) block: &'a [u8],
 }
 
 impl Selection {
-    /// The rows.
+    /// Returns the selected rows.
     pub(crate) fn rows(&self) -> Rows<'_> {
         match &self.rows {
             Owned::All(n) => Rows::All(*n),
@@ -85,25 +85,25 @@ impl Rows<'_> {
 /// The tree of the selections of one batch.
 #[derive(Debug, Default)]
 pub(super) struct Lineage {
-    /// The parent of each selection; the first is its own.
+    /// The parent of each selection; the first is its own parent.
     parents: Vec<u32>,
 }
 
 impl Lineage {
-    /// Forgets all selections and returns that of all rows of a new batch.
+    /// Removes all selections and returns one of all rows of a new batch.
     pub(super) fn start(&mut self, rows: usize) -> Selection {
         self.parents.clear();
         self.parents.push(0);
         Selection { rows: Owned::All(rows), id: SelectionId(0) }
     }
 
-    /// The rows of `from` for which `keep` holds.
+    /// Returns the rows of `from` for which `keep` holds.
     pub(super) fn narrow(
         &mut self,
         from: &Selection,
         mut keep: impl FnMut(usize) -> bool,
     ) -> Selection {
-        // No branch on `keep`, which is unpredictable where speed matters.
+        // Avoid a branch on `keep`, which is unpredictable where speed matters.
         let mut rows = vec![0_u32; from.rows().len()];
         let mut kept = 0;
         from.rows().for_each(|row| {
@@ -114,7 +114,7 @@ impl Lineage {
         self.list(from, rows)
     }
 
-    /// The given rows of `from`.
+    /// Returns the given rows of `from` as a selection.
     pub(super) fn list(&mut self, from: &Selection, rows: Vec<u32>) -> Selection {
         if rows.len() == from.rows().len() {
             return from.clone();
@@ -124,14 +124,14 @@ impl Lineage {
         Selection { rows: Owned::List(rows), id: SelectionId(id) }
     }
 
-    /// Whether `narrow` was taken from `wide`, directly or not, or is the same.
+    /// Returns whether `narrow` equals `wide` or was taken from it, directly or not.
     pub(super) fn covers(&self, wide: SelectionId, narrow: SelectionId) -> bool {
         let mut id = narrow.0;
         loop {
             if id == wide.0 {
                 return true;
             }
-            // Parents are always older, that is, smaller.
+            // A parent always has a smaller id.
             if id < wide.0 || id == 0 {
                 return false;
             }

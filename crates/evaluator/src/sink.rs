@@ -1,41 +1,40 @@
-//! Where an answer goes.
+//! The interface that receives an answer.
 
 use std::ops::ControlFlow;
 
 use bytes::{Bytes, BytesMut};
 
-/// The most bytes of rows that one [`Sink::records`] call hands over: a `Records` message, with its
-/// headers, then fits the 128 KiB that the Java SDK buffers.
+/// The most bytes of rows that one [`Sink::records`] call hands over. A `Records` message with its headers then fits
+/// the 128 KiB that the Java SDK buffers.
 pub const MAX_RECORDS_BYTES: usize = 128 * 1024 - 256;
 
-/// Receives an answer as it is produced. `ControlFlow::Break` means that the client is gone: the
-/// evaluation stops at once and reports success.
+/// Receives an answer as it is produced. `ControlFlow::Break` means that the client is gone: the evaluation stops at
+/// once and reports success.
 pub trait Sink {
-    /// Serialised rows, in order, at most [`MAX_RECORDS_BYTES`]; a row may be spread over several
-    /// calls.
+    /// Receives serialized rows, in order, at most [`MAX_RECORDS_BYTES`]. A row may span several calls.
     fn records(&mut self, bytes: Bytes) -> ControlFlow<()>;
 
-    /// The counts so far; called about once per MiB of input.
+    /// Receives the counts so far, about once per MiB of input.
     fn progress(&mut self, stats: &Stats) -> ControlFlow<()>;
 }
 
-/// What an evaluation read and returned, in bytes.
+/// The numbers of bytes that an evaluation read and returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Stats {
-    /// Bytes of the object that were read, before decompression. For Parquet: the column chunks
-    /// read; the footer is not counted.
+    /// The bytes read from the object, before decompression. For Parquet, these are the column chunks read, without
+    /// the footer.
     pub bytes_scanned: u64,
-    /// The same after decompression.
+    /// The bytes read after decompression.
     pub bytes_processed: u64,
-    /// Bytes of serialised rows.
+    /// The bytes of serialized rows.
     pub bytes_returned: u64,
 }
 
-/// Collects serialised rows into messages of bounded size.
+/// Collects serialized rows into messages of bounded size.
 pub(crate) struct Outbox<'a> {
     sink: &'a mut dyn Sink,
     buffer: BytesMut,
-    /// Bytes handed to the sink so far.
+    /// The number of bytes handed to the sink so far.
     returned: u64,
 }
 
@@ -44,7 +43,7 @@ impl<'a> Outbox<'a> {
         Self { sink, buffer: BytesMut::with_capacity(2 * MAX_RECORDS_BYTES), returned: 0 }
     }
 
-    /// Appends serialised rows, sending every full message.
+    /// Appends serialized rows and sends every full message.
     pub(crate) fn append(&mut self, mut rows: &[u8]) -> ControlFlow<()> {
         while self.buffer.len() + rows.len() >= MAX_RECORDS_BYTES {
             let (head, tail) = rows.split_at(MAX_RECORDS_BYTES - self.buffer.len());
@@ -66,15 +65,14 @@ impl<'a> Outbox<'a> {
         self.sink.records(message)
     }
 
-    /// Reports the counts. Buffered rows are sent first, so that a slow trickle of them is not
-    /// held back.
+    /// Reports the counts. Buffered rows are sent first, so that slow rows are not delayed.
     pub(crate) fn progress(&mut self, scanned: u64, processed: u64) -> ControlFlow<()> {
         self.flush()?;
         let stats = self.stats(scanned, processed);
         self.sink.progress(&stats)
     }
 
-    /// The counts so far, given what was read.
+    /// Returns the counts so far, given the bytes read.
     pub(crate) fn stats(&self, scanned: u64, processed: u64) -> Stats {
         Stats { bytes_scanned: scanned, bytes_processed: processed, bytes_returned: self.returned }
     }

@@ -1,22 +1,21 @@
-//! Where an object's bytes come from.
+//! The interface to the bytes of an object.
 
 use std::io::{self, Read};
 use std::sync::Arc;
 
-/// Random access to an object's bytes; called from a blocking thread.
+/// Random access to an object's bytes, called from a blocking thread.
 ///
-/// The bytes must not change while an evaluation runs: a server opens the object once and reads
-/// from that snapshot.
+/// The bytes must not change while an evaluation runs: a server opens the object once and reads from that snapshot.
 pub trait ObjectSource: Send + Sync {
-    /// The object's size in bytes.
+    /// Returns the object's size in bytes.
     fn len(&self) -> u64;
 
-    /// Whether the object is empty.
+    /// Returns whether the object is empty.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Reads up to `buf.len()` bytes from `offset`; 0 only at or past the end.
+    /// Reads up to `buf.len()` bytes from `offset`. Returns 0 only at or past the end.
     ///
     /// # Errors
     /// Those of the underlying storage.
@@ -56,11 +55,11 @@ impl ObjectSource for [u8] {
     }
 }
 
-/// A sequential reader over a source from a given offset, which counts the bytes it returns.
+/// Reads a source sequentially from an offset and counts the bytes.
 pub(crate) struct SourceReader {
     source: Arc<dyn ObjectSource>,
     offset: u64,
-    /// Bytes read so far.
+    /// The number of bytes read so far.
     pub(crate) bytes_read: u64,
 }
 

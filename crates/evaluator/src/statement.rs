@@ -1,4 +1,4 @@
-//! A whole statement, compiled.
+//! Compiles a whole statement.
 
 use super::aggregate::State;
 use super::batch::{Column, Columns, Schema};
@@ -15,7 +15,7 @@ use sluicegate_s3select::dialect::ast::{
 use sluicegate_s3select::error::{SelectError, SelectErrorCode};
 use sluicegate_s3select::value::{Timestamp, Value};
 
-/// What to compute for each row, and what to answer.
+/// The program to run for each row, and the form of the answer.
 #[derive(Debug)]
 pub(super) struct Statement {
     pub(super) program: Program,
@@ -27,26 +27,26 @@ pub(super) struct Statement {
 
 #[derive(Debug)]
 pub(super) enum Answer {
-    /// All fields of every row, whatever it has.
+    /// All fields of every row, which may differ from row to row.
     Star,
     /// These values of every row.
     Items(Vec<Item>),
-    /// One row over all rows.
+    /// One row computed from all rows.
     Aggregates {
         calls: Vec<Call>,
-        /// The calls that are computed together by group, and the others.
+        /// The calls that are computed together by group, and the other calls.
         families: Vec<Family>,
         single: Vec<usize>,
-        /// What is computed from the results of the calls.
+        /// The expressions over the results of the calls.
         outer: Program,
         items: Vec<Item>,
     },
-    /// A row over the rows of each group, or several rows, each over some of them.
+    /// A row for each group. A group may come in several rows, each of them for some of its input rows.
     Groups {
-        /// What a group's rows share.
+        /// The expressions of GROUP BY.
         keys: Vec<NodeId>,
         calls: Vec<Call>,
-        /// What is computed from the results of the calls and the keys, which are its columns.
+        /// The expressions over its columns: the results of the calls, then the keys.
         outer: Program,
         items: Vec<Item>,
     },
@@ -60,7 +60,7 @@ pub(super) struct Item {
 }
 
 impl Statement {
-    /// The initial states of its aggregates.
+    /// Returns the initial states of the aggregates.
     pub(super) fn states(&self) -> States {
         let calls = match &self.answer {
             Answer::Aggregates { calls, .. } => &calls[..],
@@ -69,23 +69,23 @@ impl Statement {
         States::new(calls.iter().map(|(function, _)| *function))
     }
 
-    /// Whether a call has the least or greatest text for its result.
+    /// Returns whether the result of a call is the least or greatest text.
     fn finds_text(&self, (function, arg): &Call) -> bool {
         matches!(function, Aggregate::Min | Aggregate::Max)
             && arg.is_some_and(|arg| self.program.kind(arg) == Kind::Text)
     }
 
-    /// Whether it answers a row for each that it chooses.
+    /// Returns whether the answer has one row for each matching row.
     pub(super) fn has_rows(&self) -> bool {
         matches!(self.answer, Answer::Star | Answer::Items(_))
     }
 
-    /// Whether it has GROUP BY.
+    /// Returns whether the statement has GROUP BY.
     pub(super) fn has_groups(&self) -> bool {
         matches!(self.answer, Answer::Groups { .. })
     }
 
-    /// Its groups before the first row, if it has GROUP BY.
+    /// Returns empty groups; `None` without GROUP BY.
     pub(super) fn groups(&self) -> Option<Box<Groups>> {
         match &self.answer {
             Answer::Groups { keys, calls, .. } => {
@@ -95,18 +95,17 @@ impl Statement {
         }
     }
 
-    /// Whether parts of an object can be evaluated independently and their answers combined.
+    /// Returns whether parts of an object can be evaluated independently and their answers combined.
     pub(super) fn is_divisible(&self) -> bool {
         let mergeable = match &self.answer {
-            // Which texts are held at the same time, and so whether there is room for them, depends on
-            // the rows before them.
+            // The texts held at the same time, and so the room they need, depend on the rows before them.
             Answer::Aggregates { calls, .. } => {
                 calls.iter().all(|(function, arg)| {
                     arg.is_none_or(|arg| State::is_mergeable(*function, self.program.kind(arg)))
                 }) && calls.iter().filter(|call| self.finds_text(call)).count() <= FEW_TEXTS
             }
             Answer::Star | Answer::Items(_) => true,
-            // Texts are counted batch by batch, and where batches end differs from part to part.
+            // Texts are counted batch by batch, and parts have other batch boundaries.
             Answer::Groups { calls, .. } => calls.iter().all(|call| {
                 let (function, arg) = call;
                 arg.is_none_or(|arg| State::is_mergeable(*function, self.program.kind(arg)))
@@ -117,7 +116,7 @@ impl Statement {
         mergeable && self.limit == u64::MAX
     }
 
-    /// Compiles a statement over an object of this schema; `now` is the value of UTCNOW().
+    /// Compiles a statement over an object with this schema. `now` is the value of UTCNOW().
     pub(super) fn compile(
         query: &Query,
         schema: &mut dyn Schema,
@@ -196,7 +195,7 @@ fn compile_items(
     Ok(compiled)
 }
 
-/// What a column is called in a JSON answer: the last name of its path.
+/// Returns the name of a column in a JSON answer: the last name of its path.
 fn path_name(path: &[PathStep]) -> Option<String> {
     match path.last() {
         Some(PathStep::Field(name)) => Some(name.text.clone()),
@@ -204,7 +203,7 @@ fn path_name(path: &[PathStep]) -> Option<String> {
     }
 }
 
-/// The schema of what is computed beside aggregates, which has no columns.
+/// The schema for expressions over aggregates, which have no columns.
 #[derive(Debug)]
 struct AggregateSchema;
 
@@ -220,7 +219,7 @@ impl Schema for AggregateSchema {
 /// The results of aggregates, as rows.
 #[derive(Debug)]
 pub(super) struct AggregateRows {
-    /// A column for each aggregate, and for each key of GROUP BY.
+    /// One column for each aggregate and for each key of GROUP BY.
     pub(super) columns: Vec<Vec<Value>>,
     pub(super) rows: usize,
 }

@@ -1,4 +1,4 @@
-//! The states of a statement's aggregates, and a bound of the text in them.
+//! The states of a statement's aggregates, with a limit on their text.
 
 use super::aggregate::State;
 use super::selection::Rows;
@@ -6,14 +6,14 @@ use super::vector::Vector;
 use sluicegate_s3select::dialect::ast::Aggregate;
 use sluicegate_s3select::error::{SelectError, SelectErrorCode};
 
-/// The most bytes of text that the least and greatest values may have together. A row of the answer may
-/// have fewer; some more are for values that are only compared.
+/// The most bytes of text that the least and greatest values may have together. A row of the answer may be shorter;
+/// the rest allows for values that are only compared.
 const MAX_TEXT_BYTES: usize = 8 << 20;
 
-/// So many least and greatest texts of records, which have at most 1 MiB each, take no more.
+/// The number of least and greatest texts that always fit, as a record has at most 1 MiB.
 pub(super) const FEW_TEXTS: usize = 8;
 
-/// A state for each aggregate of a statement.
+/// One state for each aggregate of a statement.
 #[derive(Debug)]
 pub(super) struct States {
     states: Vec<State>,
@@ -21,7 +21,7 @@ pub(super) struct States {
 }
 
 impl States {
-    /// The states before the first row.
+    /// Returns the states before the first row.
     pub(super) fn new(functions: impl Iterator<Item = Aggregate>) -> Self {
         Self { states: functions.map(State::new).collect(), text_bytes: 0 }
     }
@@ -41,7 +41,7 @@ impl States {
         updated
     }
 
-    /// Counts rows without looking at them: `COUNT(*)`.
+    /// Counts rows without reading them: `COUNT(*)`.
     pub(super) fn count_rows(&mut self, call: usize, rows: usize) {
         self.states[call].count_rows(rows);
     }
@@ -59,7 +59,7 @@ impl States {
         self.text_bytes = self.states.iter().map(State::text_bytes).sum();
     }
 
-    /// Fails if they hold too much text: long before an answer would that could not be sent either.
+    /// Fails if the states hold too much text, long before the answer would be too long to send.
     pub(super) fn check(&self) -> Result<(), SelectError> {
         if self.text_bytes > MAX_TEXT_BYTES {
             return Err(SelectError::new(
@@ -70,7 +70,7 @@ impl States {
         Ok(())
     }
 
-    /// Their results.
+    /// Iterates over the states in the order of the aggregates.
     pub(super) fn iter(&self) -> std::slice::Iter<'_, State> {
         self.states.iter()
     }

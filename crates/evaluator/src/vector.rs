@@ -5,7 +5,7 @@ use arrow::buffer::Buffer;
 use super::selection::Rows;
 use sluicegate_s3select::value::{Decimal, Timestamp, Value};
 
-/// Where a text value is in its [`Heap`].
+/// The position of a text value in its [`Heap`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Span {
     start: u32,
@@ -13,9 +13,9 @@ pub(crate) struct Span {
 }
 
 impl Span {
-    /// No value: the field is not there.
+    /// MISSING: the field does not exist.
     pub(crate) const MISSING: Self = Self { start: u32::MAX, len: 0 };
-    /// No value: SQL's NULL.
+    /// SQL's NULL.
     pub(crate) const NULL: Self = Self { start: u32::MAX - 1, len: 0 };
 
     #[inline(always)]
@@ -23,7 +23,7 @@ impl Span {
         Self { start, len }
     }
 
-    /// Whether there is no text: NULL or MISSING.
+    /// Returns whether there is no text: NULL or MISSING.
     #[inline(always)]
     pub(crate) fn is_absent(self) -> bool {
         self.start >= u32::MAX - 1
@@ -39,13 +39,13 @@ impl Span {
         self.len as usize
     }
 
-    /// The text; empty for a span outside `heap`, as absent ones are.
+    /// Returns the text. It is empty for a span outside `heap`, as spans of absent values are.
     #[inline(always)]
     pub(crate) fn of(self, heap: &[u8]) -> &[u8] {
         heap.get(self.start()..self.start() + self.len()).unwrap_or_default()
     }
 
-    /// Whether it is present, and if not, NULL or MISSING.
+    /// Returns whether the value is present, NULL or MISSING.
     #[inline(always)]
     pub(crate) fn tag(self) -> Tag {
         match self.start {
@@ -60,7 +60,7 @@ impl Span {
     }
 }
 
-/// Whether a row has a value.
+/// The presence of a row's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[repr(u8)]
 pub(crate) enum Tag {
@@ -107,7 +107,7 @@ pub(crate) enum Heap {
     Block,
     /// Bytes made for this vector.
     Owned(Vec<u8>),
-    /// Bytes that live elsewhere: a constant, an Arrow buffer.
+    /// Bytes owned elsewhere, such as a constant or an Arrow buffer.
     Shared(Buffer),
 }
 
@@ -147,30 +147,30 @@ impl From<Tag> for Truth {
     }
 }
 
-/// The values, by representation. Element `r` is row `r` of the batch; elements of rows that an
-/// expression was not evaluated for are arbitrary.
+/// The values, by representation. Element `r` is row `r` of the batch; elements of rows that an expression was not
+/// evaluated for are arbitrary.
 #[derive(Debug)]
 pub(crate) enum Data {
-    /// The same value in every row.
+    /// One value for every row.
     Constant(Value),
     /// Truth values; these need no tags.
     Bool(Vec<Truth>),
-    /// 64-bit integers.
+    /// Integers of 64 bits.
     Int(Vec<i64>),
-    /// Doubles.
+    /// Floating-point numbers of 64 bits.
     Float(Vec<f64>),
     /// Decimals, each with its own scale.
     Decimal(Vec<Decimal>),
-    /// Timestamps.
+    /// Timestamps with tags for absent ones.
     Timestamp(Vec<Timestamp>),
-    /// Text, not yet known to be UTF-8 unless the producer checked it; absence is in the spans.
+    /// Text, with absence in the spans. It need not be UTF-8 unless its producer checked it.
     Text(Vec<Span>, Heap),
-    /// Anything; absence is in the values.
+    /// Values of any type, including NULL and MISSING.
     Dynamic(Vec<Value>),
 }
 
-/// The representation of an expression's values, known before it runs. One that is not known is
-/// `Dynamic`: then each batch has the one that suits its values, as [`Data`] tells.
+/// The representation of an expression's values, known before it runs. If it is unknown, the kind is `Dynamic`, and
+/// each batch has the representation that suits its values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Bool,
@@ -214,7 +214,7 @@ macro_rules! reuse {
 }
 
 impl Vector {
-    /// Bytes of text that were made for this vector.
+    /// Returns the number of bytes of text made for this vector.
     pub(crate) fn text_bytes(&self) -> usize {
         match &self.data {
             Data::Text(_, Heap::Owned(text)) => text.capacity(),
@@ -234,7 +234,7 @@ impl Vector {
     reuse!(timestamps, Timestamp, Timestamp, Timestamp::EPOCH);
     reuse!(values, Dynamic, Value, Value::Missing);
 
-    /// Space for `rows` texts in `heap`.
+    /// Makes space for `rows` texts in `heap`.
     pub(crate) fn texts(&mut self, rows: usize, heap: Heap) -> &mut [Span] {
         self.tags.clear();
         match &mut self.data {
@@ -248,7 +248,7 @@ impl Vector {
         &mut spans[..rows]
     }
 
-    /// Gives rows of a batch of `codes` those of some values which the codes say, each in its bounds.
+    /// Gives each of `rows` the value at its position in `codes`. The codes must be within `values`.
     pub(crate) fn gather(&mut self, values: &Self, codes: &[u32], rows: Rows<'_>) {
         let batch_rows = codes.len();
         macro_rules! copy {
@@ -275,8 +275,8 @@ impl Vector {
         }
     }
 
-    /// Appends the first `count` values of another vector behind the first `before` ones of this. Says whether
-    /// both have the same representation, and one of values by row.
+    /// Appends the first `count` values of another vector after the first `before` values of this one. Returns false
+    /// if the representations differ, or if that of `other` is constant or dynamic.
     pub(crate) fn append(&mut self, before: usize, other: &Self, count: usize) -> bool {
         let rows = before + count;
         macro_rules! extend {
@@ -328,7 +328,7 @@ impl Vector {
         true
     }
 
-    /// Makes copies of its texts share them.
+    /// Lets copies of the vector share its texts.
     pub(crate) fn share_text(&mut self) {
         if let Data::Text(_, heap) = &mut self.data
             && let Heap::Owned(text) = heap
@@ -337,7 +337,7 @@ impl Vector {
         }
     }
 
-    /// How many bytes its values take, but for those within others.
+    /// Returns the size of the values in bytes, without memory that single values own.
     pub(crate) fn bytes(&self) -> usize {
         let values = match &self.data {
             Data::Constant(_) => 0,
@@ -359,7 +359,7 @@ impl Vector {
         }
     }
 
-    /// The value of a row; `block` is that of its batch. Text that is not UTF-8 gives `None`.
+    /// Returns the value of a row; `block` is that of its batch. Text that is not UTF-8 gives `None`.
     pub(crate) fn value(&self, row: usize, block: &[u8]) -> Option<Value> {
         match self.tags.get(row) {
             Tag::Present => {}
@@ -390,7 +390,7 @@ impl Vector {
         })
     }
 
-    /// Whether a row has a value.
+    /// Returns whether a row's value is present, NULL or MISSING.
     #[inline]
     pub(crate) fn tag(&self, row: usize) -> Tag {
         match &self.data {
@@ -407,7 +407,7 @@ impl Vector {
     }
 }
 
-/// Bytes of text in a value.
+/// Returns the number of bytes of text in a value.
 pub(crate) fn text_bytes_of(value: &Value) -> usize {
     match value {
         Value::String(text) => text.len(),
@@ -417,7 +417,7 @@ pub(crate) fn text_bytes_of(value: &Value) -> usize {
     }
 }
 
-/// Whether a value is present, and if not, NULL or MISSING.
+/// Returns whether a value is present, NULL or MISSING.
 pub(crate) fn tag_of(value: &Value) -> Tag {
     match value {
         Value::Missing => Tag::Missing,

@@ -1,19 +1,18 @@
-//! Numbers as bytes that sort as the numbers do, and NULL.
+//! Encodes numbers and NULL as bytes that sort in the order of the values.
 //!
-//! A number is a byte that says sign and length, and then its bytes without leading zeros. The key
-//! of a text is its UTF-8.
+//! The key of a number starts with a byte for its sign and length. Its bytes without leading zeros follow. The key of
+//! a text is its UTF-8.
 
-/// The key of NULL. All other keys are less.
+/// The key of NULL; every other key is less.
 pub const NULL: [u8; 1] = [0xff];
 
-/// Appends the key of a number. More bytes sort higher if it is positive, and lower if it is
-/// negative.
+/// Appends the key of a number. A longer positive number sorts higher, a longer negative number sorts lower.
 pub fn write_number(number: i128, out: &mut Vec<u8>) {
     let negative = number < 0;
     let bytes = if negative { !number } else { number }.to_be_bytes();
     let zeros = bytes.iter().take_while(|byte| **byte == 0).count();
     let significant = bytes.len() - zeros;
-    // At most 16.
+    // The length is at most 16.
     let length = u8::try_from(significant).unwrap_or(u8::MAX);
     if negative {
         out.push(0x7f - length);
@@ -24,7 +23,7 @@ pub fn write_number(number: i128, out: &mut Vec<u8>) {
     }
 }
 
-/// The key of a number.
+/// Returns the key of a number.
 #[must_use]
 pub fn of_number(number: i128) -> Vec<u8> {
     let mut key = Vec::new();

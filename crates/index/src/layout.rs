@@ -1,15 +1,15 @@
-//! An index object, byte by byte.
+//! Reads and writes the layout of an index object.
 //!
 //! ```text
 //! "SLUICEIX"                              8 bytes
 //! blocks                                  entries sorted by key, then by first byte
-//! top                                     a TopMessage: what it is about, and where the blocks are
-//! length of the top, its CRC-32           4 bytes each, the least significant first
+//! top                                     a TopMessage: what is indexed, and where the blocks are
+//! length of the top, its CRC-32           4 bytes each, little-endian
 //! "SLUICEIX"                              8 bytes
 //! ```
 //!
-//! An entry is the length of the key, the key, the record's first byte and the record's length. All
-//! numbers in entries are in LEB128: seven bits a byte, the lowest first.
+//! An entry consists of the length of the key, the key, the offset of the record's first byte and the record's
+//! length. All numbers in entries are in LEB128: seven bits a byte, the lowest first.
 
 use std::ops::Range;
 
@@ -18,64 +18,64 @@ use prost::Message;
 use super::span::{Span, Spans, after};
 use super::{Damaged, Result};
 
-/// The version of the layout. It is part of each index object's name, too.
+/// The version of the layout, which is also part of each index object's name.
 pub const VERSION: u32 = 2;
-/// How an index object begins and ends.
+/// The first and the last bytes of an index object.
 pub const MAGIC: [u8; 8] = *b"SLUICEIX";
-/// What follows the top.
+/// The number of bytes after the top: its length, its checksum and [`MAGIC`].
 pub const TRAILER: usize = 16;
-/// The bytes of the least index object.
+/// The size in bytes of the smallest possible index object.
 pub const LEAST_BYTES: u64 = (MAGIC.len() + TRAILER) as u64;
-/// The kind of a [`FormatMessage`] that stands for Parquet.
+/// The value of [`FormatMessage::kind`] for Parquet.
 pub const PARQUET: u32 = 2;
-/// The bytes of a block, but for its last entry.
+/// The size at which a block is full, in bytes; its last entry may exceed it.
 const BLOCK_BYTES: usize = 32 * 1024;
-/// How much of a block's first key the top keeps.
+/// The most bytes of a block's first key that the top keeps.
 const KEY_PREFIX: usize = 64;
 
-/// The top of an index object.
+/// The top of an index object: the data object, the indexed column and the list of blocks.
 #[derive(Clone, PartialEq, Message)]
 pub struct TopMessage {
-    /// [`VERSION`].
+    /// The version of the layout, [`VERSION`].
     #[prost(uint32, tag = "1")]
     pub version: u32,
     /// The key of the data object.
     #[prost(string, tag = "2")]
     pub data: String,
-    /// Its entity tag, without quotes.
+    /// The entity tag of the data object, without quotes.
     #[prost(string, tag = "3")]
     pub e_tag: String,
-    /// Its bytes.
+    /// The size of the data object in bytes.
     #[prost(uint64, tag = "4")]
     pub size: u64,
-    /// The column's name.
+    /// The name of the indexed column.
     #[prost(string, tag = "5")]
     pub column: String,
-    /// Its place among the table's columns, from 0; 0 where columns have names.
+    /// The position of the column in the table, from 0; always 0 if the format has named columns.
     #[prost(uint64, tag = "6")]
     pub position: u64,
-    /// Its type, as the engine calls it.
+    /// The type of the column, as the engine names it.
     #[prost(string, tag = "7")]
     pub column_type: String,
-    /// How the data object is read.
+    /// The options that the data object was read with.
     #[prost(message, optional, tag = "8")]
     pub format: Option<FormatMessage>,
-    /// Records of the data object.
+    /// The number of records in the data object.
     #[prost(uint64, tag = "9")]
     pub records: u64,
-    /// Entries: one for each.
+    /// The number of entries: one for each record.
     #[prost(uint64, tag = "10")]
     pub entries: u64,
-    /// The blocks, in order.
+    /// The blocks, in the order of their keys.
     #[prost(message, repeated, tag = "11")]
     pub blocks: Vec<BlockMessage>,
-    /// Of Parquet: the bytes that must be read for one row of all columns, on average.
+    /// For Parquet, the average number of bytes to read for one row with all its columns.
     #[prost(uint64, tag = "12")]
     pub row_bytes: u64,
-    /// Keys that no entry has. Unknown in objects of former programs.
+    /// A span of keys that no entry has. Index objects of earlier versions do not have it.
     #[prost(message, optional, tag = "13")]
     pub absent: Option<AbsentMessage>,
-    /// Of CSV, if every record is a line, however its quotes and line ends are read.
+    /// For CSV, present if every record is one line, whatever quotes and line ends a reader expects.
     #[prost(message, optional, tag = "14")]
     pub lines: Option<LinesMessage>,
 }
@@ -83,97 +83,98 @@ pub struct TopMessage {
 /// A span of keys.
 #[derive(Clone, PartialEq, Eq, Message)]
 pub struct AbsentMessage {
-    /// The least.
+    /// The least key of the span.
     #[prost(bytes = "vec", tag = "1")]
     pub low: Vec<u8>,
-    /// The first key beyond; without it, all keys from the least on.
+    /// The first key after the span; if absent, the span has no upper end.
     #[prost(bytes = "vec", optional, tag = "2")]
     pub high: Option<Vec<u8>>,
 }
 
-/// What is known of an object of which each record, and the header, is one line: it ends with a line
-/// feed or the object, a carriage return stands nowhere but before that, before all line feeds or before
-/// none, and no line is empty, is longer than a MiB or begins with a byte order mark. Its text is UTF-8,
-/// the header's perhaps not.
+/// Describes a CSV object in which the header and every record are one line each.
+///
+/// Each line ends with a line feed or at the end of the object. Carriage returns stand either before all line feeds
+/// or before none, and nowhere else. No line is empty, longer than 1 MiB or begins with a byte order mark. The text
+/// is UTF-8; the header may not be.
 #[derive(Clone, PartialEq, Eq, Message)]
 pub struct LinesMessage {
-    /// The bytes of the first line, with its end.
+    /// The length of the first line in bytes, including its line end.
     #[prost(uint64, tag = "1")]
     pub first_bytes: u64,
-    /// Whether a line begins with `#`, which may be that of a comment.
+    /// True if a line begins with `#` and could be read as a comment.
     #[prost(bool, tag = "2")]
     pub hashes: bool,
-    /// Whether carriage returns stand before line feeds. Then each entry, but for that of the first
-    /// line, begins with the line feed of the line before.
+    /// True if carriage returns stand before line feeds. Each entry but that of the first line then begins with the
+    /// line feed of the previous line.
     #[prost(bool, tag = "3")]
     pub returns: bool,
 }
 
-/// How objects are read: the options of a CSV table, or another format.
+/// The options that a data object is read with: those of a CSV table, or another format.
 #[derive(Clone, PartialEq, Message)]
 pub struct FormatMessage {
-    /// Fields of a record.
+    /// The number of fields of a record.
     #[prost(uint64, tag = "1")]
     pub columns: u64,
-    /// Whether the first record is a header.
+    /// True if the first record is a header.
     #[prost(bool, tag = "2")]
     pub header: bool,
-    /// What separates fields.
+    /// The code point of the field delimiter.
     #[prost(uint32, tag = "3")]
     pub delimiter: u32,
-    /// What encloses them.
+    /// The code point of the quote character.
     #[prost(uint32, tag = "4")]
     pub quote: u32,
-    /// What escapes a quote.
+    /// The code point of the character that escapes a quote.
     #[prost(uint32, optional, tag = "5")]
     pub escape: Option<u32>,
-    /// What begins a comment.
+    /// The code point of the character that starts a comment.
     #[prost(uint32, optional, tag = "6")]
     pub comment: Option<u32>,
-    /// What ends a record.
+    /// The code point of the character that ends a record.
     #[prost(uint32, optional, tag = "7")]
     pub terminator: Option<u32>,
-    /// Whether records may have fewer fields.
+    /// True if records may have fewer fields than the table has columns.
     #[prost(bool, tag = "8")]
     pub truncated_rows: bool,
-    /// 0 for CSV; 1 for JSON objects one after the other and 2 for Parquet, which have no options.
+    /// The format: 0 for CSV, 1 for concatenated JSON objects, 2 for Parquet. JSON and Parquet have no options.
     #[prost(uint32, tag = "9")]
     pub kind: u32,
 }
 
-/// A block, as the top knows it.
+/// A block as described in the top.
 #[derive(Clone, PartialEq, Message)]
 pub struct BlockMessage {
-    /// The first bytes of its first key.
+    /// The first key of the block, cut after 64 bytes.
     #[prost(bytes = "vec", tag = "1")]
     pub first_key: Vec<u8>,
-    /// Its bytes. The first block follows the first bytes of the object, each other the one before.
+    /// The size in bytes. The first block follows [`MAGIC`], and every other block follows the previous one.
     #[prost(uint32, tag = "2")]
     pub bytes: u32,
-    /// CRC-32 of these.
+    /// The CRC-32 of the block.
     #[prost(fixed32, tag = "3")]
     pub checksum: u32,
-    /// Its entries.
+    /// The number of entries in the block.
     #[prost(uint32, tag = "4")]
     pub entries: u32,
-    /// Its different keys.
+    /// The number of distinct keys in the block.
     #[prost(uint32, tag = "5")]
     pub keys: u32,
-    /// Those of its entries whose record does not follow that of the entry before. 0 in objects of former
-    /// programs.
+    /// The number of entries whose record does not directly follow that of the previous entry; 0 in index objects of
+    /// earlier versions.
     #[prost(uint32, tag = "6")]
     pub places: u32,
 }
 
 impl TopMessage {
-    /// Where the last record of the data object may end: its size, or of Parquet its rows.
+    /// Returns the end of the last record: the object's size in bytes, or for Parquet the number of rows.
     #[must_use]
     pub fn end(&self) -> u64 {
         let rows = self.format.as_ref().is_some_and(|format| format.kind == PARQUET);
         if rows { self.records } else { self.size }
     }
 
-    /// The top with what follows it.
+    /// Encodes the top and everything after it.
     #[must_use]
     pub fn to_tail(&self) -> Vec<u8> {
         let mut tail = self.encode_to_vec();
@@ -184,7 +185,7 @@ impl TopMessage {
         tail
     }
 
-    /// The bytes of an object's tail that hold its top, from the last bytes of the object.
+    /// Returns the length of the tail that holds the top, given the last bytes of the object.
     ///
     /// # Errors
     ///
@@ -194,11 +195,11 @@ impl TopMessage {
         Ok(trailer.0 + TRAILER)
     }
 
-    /// The top of an object of `size` bytes, from its tail.
+    /// Decodes the top of an index object of `size` bytes from its tail.
     ///
     /// # Errors
     ///
-    /// If it is damaged, or of another version.
+    /// If the object is damaged or of another version.
     pub fn of_tail(tail: &[u8], size: u64) -> Result<Self> {
         let (length, checksum) = trailer(tail)?;
         let end = tail.len() - TRAILER;
@@ -225,7 +226,7 @@ impl TopMessage {
         Ok(top)
     }
 
-    /// Where each block is.
+    /// Returns the byte range of each block in the index object.
     #[must_use]
     pub fn places(&self) -> Vec<Range<u64>> {
         let mut start = MAGIC.len() as u64;
@@ -237,14 +238,13 @@ impl TopMessage {
         self.blocks.iter().map(place).collect()
     }
 
-    /// The blocks that may have keys of some spans: their places in the list, in order.
+    /// Returns the positions of the blocks that may have keys in some spans, in ascending order.
     #[must_use]
     pub fn blocks_with(&self, spans: &Spans) -> Vec<usize> {
         let (mut found, mut next) = (Vec::new(), 0);
         let present = self.absent.as_ref().map(|absent| spans.without(&absent.span()));
         for span in present.as_ref().unwrap_or(spans).spans() {
-            // The keys of a block are at most the next block's first. Of that, the top may know
-            // only the beginning.
+            // The keys of a block are at most the next block's first key, of which the top may keep only a prefix.
             let ends_before = |block: &BlockMessage| {
                 block.first_key < span.low && !span.low.starts_with(&block.first_key)
             };
@@ -254,7 +254,7 @@ impl TopMessage {
                 span.high.as_ref().is_none_or(|high| block.first_key < *high)
             });
             found.extend(within.map(|(number, _)| number));
-            // Each block once, also if the top is none of ours and they are in no order.
+            // Return each block once, even if a foreign top lists the blocks out of order.
             next = found.last().map_or(0, |last| last + 1);
         }
         found
@@ -262,14 +262,15 @@ impl TopMessage {
 }
 
 impl AbsentMessage {
-    /// These keys.
+    /// Returns the absent keys as a span.
     #[must_use]
     pub fn span(&self) -> Span {
         Span { low: self.low.clone(), high: self.high.clone() }
     }
 }
 
-/// A key that is greater, and hardly longer than what the top keeps of keys; none if there is none.
+/// Returns a key greater than `key` that is at most one byte longer than the prefixes kept in the top; `None` if
+/// there is none.
 #[must_use]
 pub fn beyond(key: &[u8]) -> Option<Vec<u8>> {
     if key.len() <= KEY_PREFIX {
@@ -289,7 +290,7 @@ fn damaged<T>(how: &str) -> Result<T> {
     Err(Damaged(how.to_owned()))
 }
 
-/// The length of the top, and its checksum.
+/// Returns the length of the top and its checksum.
 fn trailer(tail: &[u8]) -> Result<(usize, u32)> {
     let Some(trailer) = tail.last_chunk::<TRAILER>() else {
         return damaged("it is cut short");
@@ -305,28 +306,28 @@ fn trailer(tail: &[u8]) -> Result<(usize, u32)> {
     Ok((number(0) as usize, number(4)))
 }
 
-/// Where a record is.
+/// The position of a record in the data object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
-    /// Its first byte; of Parquet, the number of its row, from 0.
+    /// The offset of the record's first byte; for Parquet, the row number from 0.
     pub first: u64,
-    /// Its bytes; of Parquet, 1.
+    /// The length of the record in bytes; 1 for Parquet.
     pub bytes: u64,
 }
 
-/// Makes blocks of entries that come in order.
+/// Builds blocks from entries that arrive in key order.
 #[derive(Debug, Default)]
 pub struct Blocks {
     block: Vec<u8>,
     now: BlockMessage,
     last_key: Vec<u8>,
-    /// Where its last record ends.
+    /// The end of the last record in the current block.
     last_end: u64,
     done: Vec<BlockMessage>,
 }
 
 impl Blocks {
-    /// Adds an entry; the bytes of a block, when one is full.
+    /// Adds an entry. Returns the bytes of the previous block if that is full.
     pub fn push(&mut self, key: &[u8], place: Place) -> Option<Vec<u8>> {
         let full = if self.block.len() >= BLOCK_BYTES { self.end() } else { None };
         if self.block.is_empty() {
@@ -348,7 +349,7 @@ impl Blocks {
         full
     }
 
-    /// The bytes of the last block, if it has entries.
+    /// Ends the current block and returns its bytes, or `None` if it is empty.
     pub fn end(&mut self) -> Option<Vec<u8>> {
         if self.block.is_empty() {
             return None;
@@ -360,18 +361,18 @@ impl Blocks {
         Some(block)
     }
 
-    /// All blocks, as the top lists them.
+    /// Returns the descriptions of all blocks for the top.
     #[must_use]
     pub fn done(self) -> Vec<BlockMessage> {
         self.done
     }
 }
 
-/// The entries of a block, in order.
+/// Calls `entry` with each entry of a block, in order.
 ///
 /// # Errors
 ///
-/// If the block is not as the top says.
+/// If the block does not match its description in the top.
 pub fn entries(
     mut block: &[u8],
     known: &BlockMessage,
@@ -387,7 +388,7 @@ pub fn entries(
         let (key, rest) = block.split_at_checked(length).ok_or_else(wrong)?;
         block = rest;
         let first = read_number(&mut block).ok_or_else(wrong)?;
-        // A record has its end at least.
+        // Every record has at least its line end.
         let bytes = read_number(&mut block).filter(|bytes| *bytes > 0).ok_or_else(wrong)?;
         entry(key, Place { first, bytes });
     }
@@ -406,7 +407,7 @@ pub fn write_number(mut number: u64, out: &mut Vec<u8>) {
     out.push(number as u8);
 }
 
-/// Takes a number in LEB128.
+/// Reads a number in LEB128 from the front of `bytes`.
 pub fn read_number(bytes: &mut &[u8]) -> Option<u64> {
     let mut number = 0_u64;
     for shift in (0..64).step_by(7) {
@@ -426,7 +427,7 @@ mod tests {
     use crate::span::Span;
     use proptest::prelude::*;
 
-    /// An index object of some keys, which are sorted, of records that follow each other.
+    /// Builds an index object of sorted keys whose records follow one another.
     fn object(keys: &[Vec<u8>], known: bool) -> (Vec<u8>, TopMessage) {
         let mut object = MAGIC.to_vec();
         let mut blocks = Blocks::default();
@@ -459,7 +460,7 @@ mod tests {
             prop_assert!(rest.is_empty());
         }
 
-        /// The blocks that the top names for some spans have every entry with a key in them.
+        /// The blocks selected for some spans hold every entry with a key in them.
         #[test]
         fn no_block_with_a_wanted_key_is_left_out(
             mut keys in prop::collection::vec(prop::collection::vec(0_u8..3, 0..90), 1..400),
@@ -488,7 +489,7 @@ mod tests {
         }
     }
 
-    /// Whoever looks it up would miss the record, and not know.
+    /// A look-up would miss such a record without an error.
     #[test]
     fn an_entry_of_no_bytes_is_damage() {
         let read = |bytes| {
@@ -501,7 +502,7 @@ mod tests {
         assert!(read(0).is_err());
     }
 
-    /// A top that lies makes no list that is longer than itself.
+    /// A forged top yields a list no longer than its own.
     #[test]
     fn blocks_in_no_order_are_named_once() {
         let top =

@@ -1,18 +1,18 @@
-//! Index objects as bytes: for every record of a data object, a key and where the record is, sorted
-//! by key in blocks, with a sparse top at the end.
+//! Defines the bytes of index objects.
 //!
-//! Keys are bytes that sort as the values do; which types of values have keys is for the engine to
-//! know.
-//! Whatever the bytes are, reading them ends with entries or an [`Damaged`]: they come from a bucket.
+//! For every record of a data object, an index object holds a key and the position of the record. Entries are sorted
+//! by key in blocks, with a sparse top at the end. Keys are bytes that sort in the order of the values; the engine
+//! decides which types have keys. Index objects come from a bucket, so reading arbitrary bytes ends with entries or
+//! with [`Damaged`].
 //!
-//! | file | holds |
+//! | file | contents |
 //! |---|---|
-//! | [`layout`] | an index object, byte by byte |
-//! | [`name`] | what the names of index objects say |
+//! | [`layout`] | the bytes of an index object |
+//! | [`name`] | the names of index objects |
 //! | [`key`] | numbers and NULL as keys |
 //! | [`span`] | ranges of keys |
 //! | [`ranges`] | the parts of a data object that hold some of its records |
-//! | [`statement`] | which statements of S3 Select a store answers by indexes |
+//! | [`statement`] | the S3 Select statements that a store answers with indexes |
 
 pub mod key;
 pub mod layout;
@@ -21,10 +21,10 @@ pub mod ranges;
 pub mod span;
 pub mod statement;
 
-/// What is wrong with an index object, said of "it".
+/// Describes the damage of an index object; the text refers to the object as "it".
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Damaged(pub String);
 
-/// This crate's result.
+/// A result with the error [`Damaged`].
 pub type Result<T> = std::result::Result<T, Damaged>;

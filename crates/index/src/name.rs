@@ -1,35 +1,33 @@
-//! What the names of index objects say.
+//! Names index objects.
 //!
-//! The index of a column of an object in some version is an object beside it, below a folder that
-//! mirrors the bucket:
+//! The index of one column, for one version of a data object, is stored below a folder that mirrors the bucket:
 //!
 //! ```text
 //! .sluice-index/<key of the object>/_<column>.<version of the object>.<format>.idx
 //! ```
 //!
-//! So a listing of the folder tells which indexes are fresh.
+//! A listing of that folder is therefore enough to find the indexes that are up to date.
 
 use std::fmt;
 
-/// The folder of the indexes of a bucket, in that bucket.
+/// The folder in a bucket that holds its index objects.
 pub const FOLDER: &str = ".sluice-index";
-/// How the names of index objects end.
+/// The suffix of an index object's name.
 const SUFFIX: &str = ".idx";
 
-/// What stands for something in a name: 64 bits of it. Whoever opens the object compares the thing
-/// itself.
+/// A 64-bit hash used in names. Readers of the index object compare the full values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tag(u64);
 
 impl Tag {
-    /// FNV-1a: the same on every machine and in every version of this program.
+    /// Returns the FNV-1a hash, which is the same on every machine and in every version of this program.
     #[must_use]
     pub fn of(bytes: &[u8]) -> Self {
         let fold = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
         Self(bytes.iter().fold(0xcbf2_9ce4_8422_2325, fold))
     }
 
-    /// What stands for a version of an object: its entity tag, without quotes, and its bytes.
+    /// Returns the tag of an object's version: its entity tag without quotes and its size in bytes.
     #[must_use]
     pub fn of_version(e_tag: &str, size: u64) -> Self {
         Self::of(format!("{e_tag} {size}").as_bytes())
@@ -42,7 +40,7 @@ impl fmt::Display for Tag {
     }
 }
 
-/// What the name of an index object says, without its folder.
+/// The parsed name of an index object, without its folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Name {
     column: String,
@@ -51,14 +49,13 @@ pub struct Name {
 }
 
 impl Name {
-    /// The name of the index of a column, which is spelled as a part of a key, in some version of an
-    /// object.
+    /// Names the index of a column for one version of an object. The column must be spelled as in object keys.
     #[must_use]
     pub fn new(column: String, version: Tag, format: Tag) -> Self {
         Self { column, version: version.to_string(), format: format.to_string() }
     }
 
-    /// What a name says, if it is that of an index object.
+    /// Parses a name; returns `None` if it is not that of an index object.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         let name = name.strip_prefix('_')?.strip_suffix(SUFFIX)?;
@@ -67,19 +64,19 @@ impl Name {
         Some(Self { column, version, format })
     }
 
-    /// The column, as it is spelled in keys.
+    /// Returns the column as spelled in object keys.
     #[must_use]
     pub fn column(&self) -> &str {
         &self.column
     }
 
-    /// Whether it is about this version of the data object.
+    /// Returns whether the index belongs to this version of the data object.
     #[must_use]
     pub fn is_of_version(&self, version: Tag) -> bool {
         self.version == version.to_string()
     }
 
-    /// Whether it is about objects that are read so.
+    /// Returns whether the index was built with these format options.
     #[must_use]
     pub fn is_of_format(&self, format: Tag) -> bool {
         self.format == format.to_string()
@@ -110,7 +107,7 @@ mod tests {
         assert_eq!(Name::parse("_b.idx"), None);
     }
 
-    /// Names must stay the same: an index that is not found is not used.
+    /// Tags must never change: an index under another name is not found.
     #[test]
     fn tags_are_stable() {
         assert_eq!(Tag::of(b"").to_string(), "cbf29ce484222325");

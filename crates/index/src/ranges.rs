@@ -1,11 +1,10 @@
-//! The parts of a data object that hold some of its records.
+//! Joins the positions of records into ranges to fetch.
 
 use std::ops::Range;
 
 use super::layout::Place;
 
-/// The ranges of an object that hold some of its records, which are in order: gaps of up to `gap`
-/// bytes between them belong to a range.
+/// Joins records, which must be in order, into ranges. Records at most `gap` bytes apart share a range.
 #[must_use]
 pub fn coalesced(records: &[Place], gap: u64) -> Vec<Range<u64>> {
     let mut ranges: Vec<Range<u64>> = Vec::new();

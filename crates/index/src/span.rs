@@ -1,60 +1,61 @@
-//! Ranges of keys.
+//! Ranges of keys and sets of them.
 
 use super::key::NULL;
 
-/// Keys from `low` on and below `high`; without `high`, all from `low` on, also that of NULL.
+/// The keys from `low` up to but not including `high`. Without `high`, the span has no upper end and includes the key
+/// of NULL.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Span {
-    /// The least key.
+    /// The least key of the span.
     pub low: Vec<u8>,
-    /// The first key beyond.
+    /// The first key after the span.
     pub high: Option<Vec<u8>>,
 }
 
 impl Span {
-    /// One key.
+    /// Returns the span of a single key.
     #[must_use]
     pub fn point(key: Vec<u8>) -> Self {
         Self { high: Some(after(&key)), low: key }
     }
 
-    /// The keys of all values, but not that of NULL.
+    /// Returns the span of the keys of all values, without that of NULL.
     #[must_use]
     pub fn values() -> Self {
         Self { low: Vec::new(), high: Some(NULL.to_vec()) }
     }
 
-    /// The keys of values that are less than that of a key.
+    /// Returns the span of the values less than that of `key`.
     #[must_use]
     pub fn below(key: Vec<u8>) -> Self {
         Self { high: Some(key), ..Self::values() }
     }
 
-    /// The keys of values that are at most that of a key.
+    /// Returns the span of the values that are at most that of `key`.
     #[must_use]
     pub fn up_to(key: &[u8]) -> Self {
         Self { high: Some(after(key)), ..Self::values() }
     }
 
-    /// The keys of values that are greater than that of a key.
+    /// Returns the span of the values greater than that of `key`.
     #[must_use]
     pub fn above(key: &[u8]) -> Self {
         Self { low: after(key), ..Self::values() }
     }
 
-    /// The keys of values that are at least that of a key.
+    /// Returns the span of the values that are at least that of `key`.
     #[must_use]
     pub fn at_least(key: Vec<u8>) -> Self {
         Self { low: key, ..Self::values() }
     }
 
-    /// Whether it holds at most one key.
+    /// Returns whether the span holds exactly one key.
     #[must_use]
     pub fn is_point(&self) -> bool {
         self.high.as_ref().is_some_and(|high| *high == after(&self.low))
     }
 
-    /// Whether a key is in it.
+    /// Returns whether the span contains `key`.
     #[must_use]
     pub fn contains(&self, key: &[u8]) -> bool {
         self.low.as_slice() <= key && self.high.as_deref().is_none_or(|high| key < high)
@@ -65,7 +66,7 @@ impl Span {
     }
 }
 
-/// The least key that is greater.
+/// Returns the least key that is greater than `key`.
 #[must_use]
 pub fn after(key: &[u8]) -> Vec<u8> {
     let mut after = key.to_vec();
@@ -73,25 +74,25 @@ pub fn after(key: &[u8]) -> Vec<u8> {
     after
 }
 
-/// Ranges of keys in their order, none of which touch.
+/// Sorted spans, no two of which overlap or touch.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Spans(Vec<Span>);
 
 impl Spans {
-    /// The ranges.
+    /// Returns the spans in ascending order.
     #[must_use]
     pub fn spans(&self) -> &[Span] {
         &self.0
     }
 
-    /// Whether a key is in one of them.
+    /// Returns whether any span contains `key`.
     #[must_use]
     pub fn contains(&self, key: &[u8]) -> bool {
         let after = self.0.partition_point(|span| span.low.as_slice() <= key);
         after > 0 && self.0[after - 1].contains(key)
     }
 
-    /// The keys that are in any of these ranges.
+    /// Sorts spans and joins those that overlap or touch.
     #[must_use]
     pub fn sorted(mut spans: Vec<Span>) -> Self {
         spans.retain(|span| !span.is_empty());
@@ -111,14 +112,14 @@ impl Spans {
         Self(merged)
     }
 
-    /// The keys that are in one or the other.
+    /// Returns the keys that are in either set.
     #[must_use]
     pub fn union(mut self, other: Self) -> Self {
         self.0.extend(other.0);
         Self::sorted(self.0)
     }
 
-    /// The keys that are in both.
+    /// Returns the keys that are in both sets.
     #[must_use]
     pub fn intersect(&self, other: &Self) -> Self {
         let (mut a, mut b) = (self.0.iter().peekable(), other.0.iter().peekable());
@@ -142,7 +143,7 @@ impl Spans {
         Self::sorted(both)
     }
 
-    /// The keys that are not in a span.
+    /// Returns the keys of this set that are not in `span`.
     #[must_use]
     pub fn without(&self, span: &Span) -> Self {
         let below = Span { low: Vec::new(), high: Some(span.low.clone()) };

@@ -1,19 +1,19 @@
-//! Logs, and other files, that cannot be read.
+//! The error for logs and other files that cannot be read.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why a file cannot be read: the file, the line if there is one, and what is wrong.
+/// The reason that a file cannot be read: the file, the line if there is one, and a description.
 #[derive(Debug, thiserror::Error)]
 #[error("`{}`{}: {message}", path.display(), line.map(|it| format!(", line {it}")).unwrap_or_default())]
 pub struct Error {
-    /// The file.
+    /// The path of the file.
     pub path: PathBuf,
     /// The line, from 1.
     pub line: Option<u64>,
-    /// What is wrong.
+    /// A description of the error.
     pub message: String,
-    /// If the file could not be opened or read, why.
+    /// The kind of I/O error, if the file could not be opened or read.
     pub io: Option<io::ErrorKind>,
 }
 

@@ -1,4 +1,4 @@
-//! Files that somebody names to be read whole.
+//! Reads a file that the user named as a whole.
 
 use std::fs::{self, File, Metadata};
 use std::io::Read;
@@ -6,14 +6,14 @@ use std::path::Path;
 
 use crate::Error;
 
-/// The largest file: a hundred thousand stages, or the plan of a very large query.
+/// The largest file in bytes, enough for a hundred thousand stages or the plan of a very large query.
 const MOST_BYTES: u64 = 64 << 20;
 
-/// The text of a file, or of a pipe that the shell opened (`<(command)`).
+/// Returns the text of a file, or of a pipe that the shell opened (`<(command)`).
 ///
 /// # Errors
 ///
-/// If it cannot be opened, is a folder, a pipe of another kind, a socket or a device, is larger than 64 MiB, or is no
+/// If it cannot be opened, is a folder, another kind of pipe, a socket or a device, is larger than 64 MiB, or is not
 /// UTF-8.
 pub fn text(path: &Path) -> Result<String, Error> {
     let failed = |error| Error::open(path, error);
@@ -36,22 +36,22 @@ pub fn text(path: &Path) -> Result<String, Error> {
     String::from_utf8(bytes).map_err(|_| Error::file(path, "is no text in UTF-8"))
 }
 
-/// Refuses pipes, sockets and devices: opening or reading one may never end.
+/// Rejects pipes, sockets and devices: opening or reading one may never end.
 ///
 /// # Errors
 ///
-/// If it is no regular file.
+/// If it is not a regular file.
 pub(crate) fn regular(path: &Path, metadata: &Metadata) -> Result<(), Error> {
     let message = "is a pipe, a socket or a device: save its text in a file, and give that";
     if metadata.is_file() { Ok(()) } else { Err(Error::file(path, message)) }
 }
 
-/// Whether it is a descriptor of this process, at whose other end somebody is.
+/// Returns whether the path is an open descriptor of this process, as for `<(command)`.
 fn is_opened(path: &Path) -> bool {
     ["/dev/fd", "/proc/self/fd", "/dev/stdin"].iter().any(|opened| path.starts_with(opened))
 }
 
-/// The name of a file without its endings: `q9.duckdb.json` → `q9`.
+/// Returns the name of a file without its extensions: `q9.duckdb.json` → `q9`.
 pub(crate) fn stem(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let (start, rest) = name.split_at(name.chars().next().map_or(0, char::len_utf8));

@@ -1,15 +1,15 @@
-//! JSON that nests deeper than the 128 levels that serde_json reads by itself: plans do.
+//! Reads JSON that nests deeper than the 128 levels that serde_json accepts by default, as plans do.
 
 use serde::Deserialize;
 
-/// The deepest nesting that is read; a plan of 300 operators in a row has twice as many levels.
+/// The deepest nesting that is read. A plan of 300 operators in a row has twice as many levels.
 const MOST_LEVELS: usize = 600;
 
-/// Refuses text that nests deeper than is read.
+/// Rejects text that nests too deeply.
 ///
 /// # Errors
 ///
-/// If it does.
+/// If it nests deeper than 600 levels.
 pub(crate) fn bound(text: &[u8]) -> Result<(), String> {
     let levels = levels(text);
     if levels > MOST_LEVELS {
@@ -18,11 +18,11 @@ pub(crate) fn bound(text: &[u8]) -> Result<(), String> {
     Ok(())
 }
 
-/// Reads a value from text that is within [`bound`].
+/// Parses a value from text that [`bound`] accepts.
 ///
 /// # Errors
 ///
-/// If it is not such a value.
+/// If the text is not such a value.
 pub(crate) fn deep<'a, T: Deserialize<'a>>(text: &'a [u8]) -> Result<T, String> {
     let mut reader = serde_json::Deserializer::from_slice(text);
     reader.disable_recursion_limit();
@@ -31,7 +31,7 @@ pub(crate) fn deep<'a, T: Deserialize<'a>>(text: &'a [u8]) -> Result<T, String> 
     Ok(value)
 }
 
-/// How deep it nests.
+/// Returns the depth of nesting.
 fn levels(text: &[u8]) -> usize {
     let (mut level, mut most, mut quoted, mut escaped) = (0_usize, 0, false, false);
     for byte in text {

@@ -1,8 +1,8 @@
-//! What queries did in other engines, from their logs, as stages of the model of computational storage
+//! Imports logs of queries in other engines as stages of the model of computational storage
 //! ([`sluicegate_costmodel::storage`]).
 //!
-//! Each engine has a module of its own, and each reads files from anywhere: sizes are bounded, whatever
-//! is in them, and what cannot be read is an error that names its place.
+//! Each engine has a module. All modules read files from any source: sizes are limited whatever the content, and a
+//! file that cannot be read gives an error with its position.
 
 pub mod datafusion;
 pub mod duckdb;
@@ -17,11 +17,11 @@ pub mod stages;
 pub use self::error::Error;
 pub use self::query::{Query, name_of};
 
-/// What a log says.
+/// The content of a log.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Import {
-    /// Queries that ran to their end, in the order of their start.
+    /// The queries that ran to their end, in the order of their start.
     pub queries: Vec<Query>,
-    /// What is missing in the log, for its reader to know.
+    /// Notes on data that is missing in the log, for the user.
     pub notes: Vec<String>,
 }

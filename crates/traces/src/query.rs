@@ -2,26 +2,26 @@
 
 use sluicegate_costmodel::storage::{Estimate, StageGraph};
 
-/// More than this part of the cores' time is not what clocks are off by.
+/// A busy fraction beyond this is not explained by inaccurate clocks.
 const MOST_BUSY: f64 = 1.05;
 
-/// The longest name that is taken from a comment, in characters.
+/// The longest name taken from a comment, in characters.
 const MOST_NAME: usize = 40;
 
 /// A query that has run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Query {
-    /// What it is called.
+    /// The name of the query.
     pub name: String,
-    /// Cores that it could use; none if that is not known.
+    /// The number of cores that it could use; `None` if unknown.
     pub cores: Option<f64>,
-    /// Its stages.
+    /// The stages of the query.
     pub graph: StageGraph,
 }
 
 impl Query {
-    /// The part of the cores' time, 0 to 1, that threads worked; more if the log has less time by the clock
-    /// than they worked. None if the cores are not known or it took no time.
+    /// Returns the fraction of the cores' time, 0 to 1, in which threads worked. It exceeds 1 if the log has less
+    /// wall time than threads worked. Returns `None` if the cores are unknown or the query took no time.
     #[must_use]
     pub fn busy(&self, estimate: &Estimate) -> Option<f64> {
         let cores = self.cores.filter(|_| estimate.before.makespan > 0.0)?;
@@ -29,7 +29,8 @@ impl Query {
         busy.is_finite().then_some(busy)
     }
 
-    /// What is wrong with the measurements, if threads worked for longer than the cores can have.
+    /// Describes an error in the measurements: threads worked longer than the cores allow. Returns `None` if they did
+    /// not.
     #[must_use]
     pub fn doubt(&self, estimate: &Estimate) -> Option<String> {
         let busy = self.busy(estimate).filter(|busy| *busy > MOST_BUSY)?;
@@ -43,7 +44,7 @@ impl Query {
     }
 }
 
-/// What a comment in the first line of a statement calls it: `-- Q9`.
+/// Returns the name in a comment in the first line of a statement: `-- Q9`.
 #[must_use]
 pub fn name_of(sql: &str) -> Option<String> {
     let comment = sql.lines().next()?.trim().strip_prefix("--")?;

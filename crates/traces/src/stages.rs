@@ -1,4 +1,4 @@
-//! Stages as JSON, of whatever engine: the layout of this project.
+//! Reads stages of any engine as JSON, in this project's own layout.
 //!
 //! ```json
 //! {"version": 1, "name": "Q9", "cores": 16, "stages": [
@@ -19,7 +19,7 @@ use crate::{Error, Query, file};
 
 /// The version of the layout that is read.
 const VERSION: u64 = 1;
-/// Cores that a query may have had: from a part of one to those of the largest clusters.
+/// The cores that a query may have had, from a fraction of one to those of the largest clusters.
 const CORES: RangeInclusive<f64> = 1e-3..=1e6;
 
 #[derive(Deserialize)]
@@ -37,8 +37,7 @@ struct StagesFile {
 ///
 /// # Errors
 ///
-/// If it cannot be read, is not of this layout or of another version, has no stages, or stages that cannot
-/// be.
+/// If it cannot be read, does not have this layout and version, has no stages, or has invalid ones.
 pub fn read(path: &Path) -> Result<Query, Error> {
     let text = file::text(path)?;
     let at = |message: String| Error::file(path, message);

@@ -1,45 +1,45 @@
-//! What can go wrong while a data set is generated.
+//! The errors of generating a data set.
 
 use object_store::path::Path;
 
-/// Why a data set could not be generated. Objects that were finished before stay; the one that
-/// failed does not appear.
+/// The reason that a data set could not be generated. Finished objects remain; the object that failed does not
+/// appear.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A scale factor that the generator cannot do.
+    /// A scale factor that the generator does not support.
     #[error("scale factor {scale} is not between {least} and 100000")]
     Scale {
-        /// What was asked for.
+        /// The requested scale factor.
         scale: f64,
         /// The least scale factor of the data set.
         least: f64,
     },
-    /// More objects per table than one lists comfortably.
+    /// Too many objects per table to list them quickly.
     #[error("{0} objects per table are more than 10000")]
     Objects(usize),
-    /// The table's folder holds a foreign object, which would become part of the table.
+    /// The table's folder contains a foreign object, which would become part of the table.
     #[error("`{object}` is in the way: it would become part of the table in `{folder}`")]
     Occupied {
-        /// The table's folder.
+        /// The folder of the table.
         folder: Path,
-        /// The object that is already there.
+        /// The object that already exists.
         object: Path,
     },
-    /// The store refused or failed.
+    /// The store rejected a request or failed.
     #[error("cannot write `{path}`: {source}")]
     Store {
         /// The object, or the folder that could not be listed.
         path: Path,
-        /// The store's reason.
+        /// The error of the store.
         source: object_store::Error,
     },
     /// The rows could not be generated or encoded.
     #[error("cannot generate `{path}`: {source}")]
     Generate {
-        /// The object.
+        /// The path of the object.
         path: Path,
-        /// The generator's or the encoder's reason.
+        /// The error of the generator or the encoder.
         source: std::io::Error,
     },
 }

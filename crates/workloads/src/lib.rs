@@ -1,4 +1,4 @@
-//! The papers' data sets and queries, generated.
+//! Generates the data sets and queries of the papers.
 //!
 //! * [`tpch`]: the eight tables of TPC-H, the 22 queries and the published answers.
 //! * [`tpcds`]: the 24 tables of TPC-DS and the 99 queries.

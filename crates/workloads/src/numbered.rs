@@ -1,4 +1,4 @@
-//! Tables whose rows are a function of their number.
+//! Generates tables whose rows are functions of their numbers.
 
 use std::ops::Range;
 
@@ -8,10 +8,10 @@ use arrow::record_batch::{RecordBatch, RecordBatchReader};
 
 use crate::table::{DataTable, Share};
 
-/// Rows of a batch.
+/// The number of rows in a batch.
 const BATCH_ROWS: u64 = 8192;
 
-/// The rows of a share, batch by batch; `make` makes those of some numbers.
+/// The rows of a share, batch by batch. `make` generates the rows with the given numbers.
 pub(crate) struct NumberedRows<F> {
     schema: SchemaRef,
     left: Range<u64>,
@@ -24,7 +24,7 @@ where
 {
     pub(crate) fn of<T: DataTable>(share: Share<T>, make: F) -> Self {
         let rows = u128::from(share.table.rows(share.scale));
-        // At most the number of rows.
+        // The quotient is at most the number of rows.
         let bound = |index: u32| (rows * u128::from(index) / u128::from(share.count.max(1))) as u64;
         let left = bound(share.index)..bound(share.index + 1);
         Self { schema: share.table.schema(), left, make }

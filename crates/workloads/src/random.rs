@@ -1,4 +1,4 @@
-//! Random numbers that are a function of their position.
+//! Random numbers that are functions of their positions.
 
 /// A bijection of 64 bits that scatters well (the finalizer of SplitMix64).
 pub(crate) const fn scatter(value: u64) -> u64 {
@@ -12,7 +12,7 @@ pub(crate) const fn scatter(value: u64) -> u64 {
 pub(crate) struct Random(u64);
 
 impl Random {
-    /// Those of row `number` in the stream that `seed` and `stream` name.
+    /// Returns the generator for row `number` in the stream identified by `seed` and `stream`.
     pub(crate) const fn new(seed: u64, stream: u64, number: u64) -> Self {
         Self(scatter(scatter(seed ^ stream.rotate_left(32)).wrapping_add(number)))
     }
@@ -22,29 +22,29 @@ impl Random {
         scatter(self.0)
     }
 
-    /// Uniform in the open interval from 0 to 1.
+    /// Returns a number that is uniform in the open interval from 0 to 1.
     pub(crate) fn unit(&mut self) -> f64 {
         ((self.next() >> 11) as f64 + 0.5) / (1_u64 << 53) as f64
     }
 
-    /// Uniform in `0..end`, which must not be 0.
+    /// Returns a number that is uniform in `0..end`, which must not be 0.
     pub(crate) fn below(&mut self, end: u64) -> u64 {
         ((u128::from(self.next()) * u128::from(end)) >> 64) as u64
     }
 
-    /// A position in `0..end` with a power law: the first `x` of all positions get the fraction
-    /// `(x / end)^(1 / power)`.
+    /// Returns a position in `0..end` with a power law: the first `x` positions are drawn with probability `(x /
+    /// end)^(1 / power)`.
     pub(crate) fn power_law(&mut self, end: u64, power: i32) -> u64 {
         ((end as f64 * self.unit().powi(power)) as u64).min(end - 1)
     }
 
-    /// Exponential with mean 1.
+    /// Returns an exponentially distributed number with mean 1.
     pub(crate) fn exponential(&mut self) -> f64 {
         -self.unit().ln()
     }
 }
 
-/// Zipf's law: the `k`-th of a list is drawn with a weight of `1 / k^theta`.
+/// Zipf's law: the `k`-th entry of a list is drawn with a weight of `1 / k^theta`.
 #[derive(Debug)]
 pub(crate) struct Zipf(Vec<f64>);
 

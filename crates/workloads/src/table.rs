@@ -1,4 +1,4 @@
-//! What a data set must provide to be generated.
+//! The interface of a data set that can be generated.
 
 use std::fmt::{Debug, Display};
 use std::io;
@@ -12,37 +12,37 @@ use parquet::file::properties::WriterProperties;
 use crate::generate::Format;
 use crate::upload::PartWriter;
 
-/// A table of a data set: what [`generate`](crate::generate()) writes. Those of this crate are
-/// [`tpch::Table`](crate::tpch::Table), [`bigdata::Table`](crate::bigdata::Table) and
-/// [`pushdowndb::Table`](crate::pushdowndb::Table).
+/// A table of a data set, which [`generate`](crate::generate()) writes. This crate has
+/// [`tpch::Table`](crate::tpch::Table), [`tpcds::Table`](crate::tpcds::Table),
+/// [`bigdata::Table`](crate::bigdata::Table) and [`pushdowndb::Table`](crate::pushdowndb::Table).
 pub trait DataTable: Copy + Ord + Debug + Display + Send + Sync + 'static {
-    /// The data set's name, and that of its folder.
+    /// The name of the data set and of its folder.
     const DATA_SET: &'static str;
     /// The tables of the data set, by name.
     const ALL: &'static [Self];
-    /// About how many bytes all tables take as CSV at scale factor 1.
+    /// The approximate size in bytes of all tables as CSV at scale factor 1.
     const CSV_BYTES: f64 = 1e9;
     /// The least scale factor.
     const LEAST_SCALE: f64;
     /// The seed of the random numbers; `()` if the data set fixes it.
     type Seed: Copy + Default + PartialEq + Debug + Send + Sync + 'static;
 
-    /// The name in the queries.
+    /// Returns the table's name in the queries.
     fn name(self) -> &'static str;
 
-    /// The columns.
+    /// Returns the columns of the table.
     fn schema(self) -> SchemaRef;
 
-    /// The rows at a scale factor.
+    /// Returns the number of rows at a scale factor.
     fn rows(self, scale: f64) -> u64;
 
-    /// The most objects that the rows can be divided among without an empty one.
+    /// Returns the most objects that the rows can be divided among without an empty one.
     fn shares(self, scale: f64) -> u64;
 
-    /// The rows of a share, as batches of a few thousand.
+    /// Returns the rows of a share, as batches of a few thousand.
     fn batches(share: Share<Self>) -> Box<dyn RecordBatchReader + Send>;
 
-    /// Writes the rows of a share as CSV: text that may hold a comma is quoted, lines end in `\n`.
+    /// Writes the rows of a share as CSV. Text that may contain a comma is quoted, and lines end in `\n`.
     ///
     /// # Errors
     ///
@@ -60,7 +60,7 @@ pub trait DataTable: Copy + Ord + Debug + Display + Send + Sync + 'static {
         Ok(())
     }
 
-    /// The columns as SQL declares them: `n_nationkey BIGINT NOT NULL, n_name VARCHAR NOT NULL, …`.
+    /// Returns the columns as a SQL declaration: `n_nationkey BIGINT NOT NULL, n_name VARCHAR NOT NULL, …`.
     fn columns_sql(self) -> String {
         let schema = self.schema();
         let columns: Vec<_> = schema
@@ -74,10 +74,10 @@ pub trait DataTable: Copy + Ord + Debug + Display + Send + Sync + 'static {
         columns.join(", ")
     }
 
-    /// The statement that registers this table with DataFusion.
+    /// Returns the statement that registers this table with DataFusion.
     ///
-    /// `location` is the folder with the table's objects, with its slash:
-    /// `s3://bucket/tpch/sf1/csv/nation/`. For CSV the columns are declared, Parquet has its own.
+    /// `location` is the folder with the table's objects and ends in a slash: `s3://bucket/tpch/sf1/csv/nation/`.
+    /// Columns are declared for CSV only, as Parquet files contain them.
     fn create_external_table(self, format: &Format, location: &str) -> String {
         // A quote in a SQL string is doubled.
         let location = location.replace('\'', "''");
@@ -97,27 +97,27 @@ pub trait DataTable: Copy + Ord + Debug + Display + Send + Sync + 'static {
 /// The `index`-th of `count` shares of a table, counted from 0: the rows of one object.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Share<T: DataTable> {
-    /// The table.
+    /// The table to share.
     pub table: T,
-    /// Its scale factor.
+    /// The scale factor of the table.
     pub scale: f64,
     /// The seed of its random numbers.
     pub seed: T::Seed,
-    /// Which share.
+    /// The number of this share, from 0.
     pub index: u32,
-    /// How many there are, at most [`DataTable::shares`].
+    /// The number of shares, at most [`DataTable::shares`].
     pub count: u32,
 }
 
 impl<T: DataTable> Share<T> {
-    /// All rows of a table.
+    /// Returns the share with all rows of a table.
     #[must_use]
     pub fn whole(table: T, scale: f64, seed: T::Seed) -> Self {
         Self { table, scale, seed, index: 0, count: 1 }
     }
 
-    /// Writes the rows as Parquet, with no Arrow schema in the footer: any reader sees what
-    /// Parquet's own types say.
+    /// Writes the rows as Parquet without an Arrow schema in the footer, so that every reader uses Parquet's own
+    /// types.
     pub(crate) fn write_parquet(
         self,
         properties: WriterProperties,

@@ -1,4 +1,4 @@
-//! Finds single fields of records among the bitmaps of their block.
+//! Finds single fields of records with the bitmaps of their block.
 
 use std::hint::select_unpredictable;
 
@@ -7,25 +7,25 @@ use super::structure::BEHIND;
 use crate::selection::Rows;
 use crate::vector::Span;
 
-/// Where a field's bytes are; [`Span::MISSING`] if its record is too short to have it.
+/// The position of a field's bytes, or [`Span::MISSING`] if its record has too few fields.
 pub(super) type FieldSpan = Span;
 
-/// The records of a block: where each one is, without its delimiter.
+/// The records of a block, without their delimiters.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Fields<'a> {
-    /// The map of field delimiters.
+    /// The bitmap of field delimiters.
     pub(super) marks: &'a [u64],
     pub(super) starts: &'a [u32],
     pub(super) ends: &'a [u32],
-    /// Bytes of the field delimiter.
+    /// The length of the field delimiter in bytes.
     pub(super) delimiter_bytes: u32,
     pub(super) block: &'a [u8],
-    /// The quote that may enclose a field.
+    /// The quote character that may enclose a field.
     pub(super) quote: Option<u8>,
 }
 
-/// Finds field `column` (from 0) of each row. `select(bits, n)` is the position of the `n`-th set bit, from 0; it is a parameter so that the loop can be
-/// compiled for machines that have an instruction for it.
+/// Finds field `column` (from 0) of each row. `select(bits, n)` returns the position of the `n`-th set bit, from 0;
+/// it is a parameter so that the loop can be compiled for machines that have an instruction for it.
 #[inline(always)]
 pub(super) fn find_column(
     fields: &Fields<'_>,
@@ -34,7 +34,7 @@ pub(super) fn find_column(
     out: &mut [FieldSpan],
     select: impl Fn(u64, u32) -> u32,
 ) {
-    // Plain loops: closures would not be compiled for the caller's instruction set.
+    // Plain loops, because closures would not be compiled for the caller's instruction set.
     match rows {
         Rows::All(n) => {
             let records = fields.starts[..n].iter().zip(&fields.ends[..n]);
@@ -70,8 +70,8 @@ fn find(
     }
 }
 
-/// The field without its quotes, if it has any. Where quotes do not come in pairs, the state
-/// machine's result replaces this.
+/// Returns the field without its quotes, if it has any. If quotes do not come in pairs, the result of the state
+/// machine replaces this one.
 #[inline(always)]
 fn trim(block: &[u8], quote: u8, field: FieldSpan) -> FieldSpan {
     if field.len() >= 2 && block.get(field.start()) == Some(&quote) {
@@ -80,10 +80,10 @@ fn trim(block: &[u8], quote: u8, field: FieldSpan) -> FieldSpan {
     field
 }
 
-/// Bytes of a word, as offsets are counted.
+/// The number of bytes that a word describes, as a `u32`.
 const BITS: u32 = WORD_BYTES as u32;
 
-/// The field that begins its record.
+/// Finds the first field of a record.
 #[inline(always)]
 fn first_field(fields: &Fields<'_>, start: u32, end: u32) -> FieldSpan {
     let Some([bits, next]) = window(fields, start / BITS) else { return Span::new(start, 0) };
@@ -94,8 +94,8 @@ fn first_field(fields: &Fields<'_>, start: u32, end: u32) -> FieldSpan {
     if bits == 0 { field_to(fields, start, at, end) } else { field(fields, start, at, bits, end) }
 }
 
-/// Another field. Nothing here branches on which of three words a mark is in, since that differs from row to
-/// row and would be mispredicted in every other one.
+/// Finds a later field of a record. No branch depends on which of three words contains a mark, because that differs
+/// from row to row and would be mispredicted half of the time.
 #[inline(always)]
 fn find_field(
     fields: &Fields<'_>,
@@ -133,20 +133,20 @@ fn find_field(
     if bits == 0 { field_to(fields, start, at, end) } else { field(fields, start, at, bits, end) }
 }
 
-/// The words from the `at`-th on; `None` only behind the block, where an empty record may end it.
+/// Returns the words from index `at` on. Returns `None` only after the block, which may end with an empty record.
 #[inline(always)]
 fn window<const N: usize>(fields: &Fields<'_>, at: u32) -> Option<[u64; N]> {
     fields.marks.get(at as usize..)?.first_chunk().copied()
 }
 
-/// The field from `start` to the first of `bits`, those of the `at`-th word.
+/// Returns the field from `start` to the first of `bits`, which are from word `at`.
 #[inline(always)]
 fn field(fields: &Fields<'_>, start: u32, at: u32, bits: u64, end: u32) -> FieldSpan {
     let delimiter = at * BITS + bits.trailing_zeros() + 1 - fields.delimiter_bytes;
     Span::new(start, delimiter.clamp(start, end) - start)
 }
 
-/// The field from `start` to the first mark behind the `at`-th word, or to the end of the record.
+/// Returns the field from `start` to the first mark after word `at`, or to the end of the record.
 #[inline(never)]
 fn field_to(fields: &Fields<'_>, start: u32, at: u32, end: u32) -> FieldSpan {
     for at in at + 1..end.div_ceil(BITS) {
@@ -158,7 +158,7 @@ fn field_to(fields: &Fields<'_>, start: u32, at: u32, end: u32) -> FieldSpan {
     Span::new(start, end - start)
 }
 
-/// The field behind the `skip`-th mark, counted from the `at`-th word.
+/// Returns the field after the `skip`-th mark, counted from word `at`.
 #[inline(never)]
 fn find_farther(fields: &Fields<'_>, mut skip: u32, mut at: u32, end: u32) -> FieldSpan {
     let mut bits = fields.marks[at as usize];
@@ -179,7 +179,7 @@ fn find_farther(fields: &Fields<'_>, mut skip: u32, mut at: u32, end: u32) -> Fi
     if bits == 0 { field_to(fields, start, at, end) } else { field(fields, start, at, bits, end) }
 }
 
-/// The position of the `n`-th set bit of `bits`, from 0; it must exist.
+/// Returns the position of the `n`-th set bit of `bits`, from 0; it must exist.
 #[inline]
 pub(super) fn select_scalar(mut bits: u64, n: u32) -> u32 {
     for _ in 0..n {

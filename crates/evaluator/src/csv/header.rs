@@ -1,4 +1,4 @@
-//! What a statement's names mean in a CSV object.
+//! Resolves the names in a statement to columns of a CSV object.
 
 use std::sync::Arc;
 
@@ -14,12 +14,12 @@ use sluicegate_s3select::request::{Compression, CsvInput};
 /// The most columns that a header may name.
 pub(super) const MAX_COLUMNS: usize = 10_000;
 
-/// The columns of a CSV object: by position, and by name if it has a header that is used.
+/// The columns of a CSV object, by position, and by name if its header is used.
 #[derive(Debug, Default)]
 pub(crate) struct CsvSchema {
     header: Option<Vec<String>>,
-    /// Whether the header is missing because the object has no record at all. Then every name
-    /// stands for a column without a row.
+    /// True if the object has no records, and so not even a header. Every name then resolves to a column without
+    /// rows.
     empty: bool,
 }
 
@@ -28,7 +28,7 @@ impl CsvSchema {
         Self { header, empty: false }
     }
 
-    /// The schema of an object that should have a header and has not even that.
+    /// Returns the schema of an object that should have a header but has no records.
     pub(super) fn of_nothing() -> Self {
         Self { header: None, empty: true }
     }
@@ -82,7 +82,7 @@ impl CsvSchema {
     }
 }
 
-/// What the names of a statement mean in a CSV object.
+/// Resolves the names in a statement to column positions of a CSV object.
 #[derive(Debug)]
 pub struct CsvColumns {
     schema: CsvSchema,
@@ -90,10 +90,10 @@ pub struct CsvColumns {
 }
 
 impl CsvColumns {
-    /// Reads the header of an object, if the options say that names are taken from it.
+    /// Reads the header of an object, if the options use it for names.
     ///
     /// # Errors
-    /// Those of the options and of the header.
+    /// Invalid options and headers that cannot be read.
     pub fn open(
         source: &Arc<dyn ObjectSource>,
         options: &CsvInput,
@@ -103,7 +103,7 @@ impl CsvColumns {
         Ok(Self { schema, from: from.clone() })
     }
 
-    /// The place of a column, from 0, if there is such a column.
+    /// Returns the position of a column, from 0; `None` if there is no such column.
     #[must_use]
     pub fn position(&self, path: &[PathStep]) -> Option<usize> {
         self.schema.position(self.from.within_row(path)).ok().map(|(position, _)| position)

@@ -1,10 +1,9 @@
-//! CSV objects.
+//! Reads CSV objects.
 //!
-//! A block is read, its delimiters are found 64 bytes at a time ([`structure`]), those inside
-//! quotes are cleared ([`quotes`]), its records are separated ([`records`]), and only then, for
-//! the rows and columns that an expression asks for, fields are found among the delimiters
-//! ([`fields`]). Records in which quotes are more than a field's first and last character are
-//! split by a state machine instead ([`quoting`]).
+//! The reader fills a block and finds its delimiters 64 bytes at a time ([`structure`]). It clears the delimiters
+//! inside quotes ([`quotes`]) and separates the records ([`records`]). Fields are only found among the delimiters
+//! ([`fields`]) for the rows and columns that an expression requests. Records with quotes other than a field's first
+//! and last character are split by a state machine ([`quoting`]).
 
 mod fields;
 mod header;

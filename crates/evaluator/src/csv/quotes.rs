@@ -1,20 +1,20 @@
-//! Interprets quotes where they are escaped by doubling, 64 bytes in a word and some words at a time.
+//! Interprets quotes that are escaped by doubling, several words of 64 bytes at a time.
 //!
-//! Whether a byte is inside quotes is the parity of the quotes before it, which a prefix sum
-//! over the bits of a word gives at once. Two things disturb that parity and, being rare, are
-//! corrected one by one: a quote that does not begin its field is a character like any other, and
-//! a record delimiter ends a quoted field that is still open, unless it may stand in one.
+//! A byte is inside quotes if the number of quotes before it is odd, which a prefix sum over the bits of a word
+//! computes at once. Two rare cases disturb that parity and are corrected one by one: a quote that does not begin its
+//! field is an ordinary character, and a record delimiter ends an open quoted field unless quoted fields may contain
+//! record delimiters.
 //!
-//! The result agrees with the state machine of [`super::quoting`], which splits the records marked
-//! here: those whose quoted fields hold something to be removed.
+//! The result agrees with the state machine of [`super::quoting`]. The state machine splits the records marked here,
+//! whose quoted fields contain characters to remove.
 
 use super::simd::WORD_BYTES;
 use super::structure::{LANES, Words};
 use super::syntax::Syntax;
 
-/// Clears delimiters inside quotes, and all quotes but those whose records need
-/// the state machine; says whether there are any. The first field begins at `start`, which is in
-/// the first word. `usual` is [`usual`] or the same for the vectors of some machine.
+/// Clears delimiters inside quotes, and all quotes except those in records that need the state machine. Returns
+/// whether there are such records. The first field begins at `start`, which is in the first word. `usual` is
+/// [`usual`] or an equivalent with vector instructions.
 #[inline(always)]
 pub(super) fn interpret(
     words: &mut Words,
@@ -64,19 +64,19 @@ pub(super) fn interpret(
     any_unusual != 0
 }
 
-/// What was found in some words.
+/// The result of interpreting some words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Outcome {
-    /// Quotes enclose whole fields: delimiters inside of them are cleared, and so are the quotes.
+    /// Quotes enclose whole fields. Delimiters inside them and the quotes themselves are cleared.
     Clear,
-    /// The same, but for the closing quotes that are left: no delimiter is seen behind them. It may be in
-    /// the next word, or a carriage return may be between.
+    /// Like [`Self::Clear`], but some closing quotes remain, as no delimiter directly follows them in the same word.
+    /// It may be in the next word, or after a carriage return.
     Closing,
-    /// A quote stands amid a field, or a record ends within one; nothing was changed.
+    /// A quote stands in the middle of a field, or a record ends inside one. Nothing was changed.
     Disturbed,
 }
 
-/// Interprets the words of fields, records and quotes, unless there is a surprise among them.
+/// Interprets the words of fields, records and quotes, unless the parity of the quotes is disturbed.
 pub(super) fn usual(
     [field, record, quote]: [&mut [u64; LANES]; 3],
     before: &mut Before,
@@ -107,16 +107,16 @@ pub(super) fn usual(
     if left == 0 { Outcome::Clear } else { Outcome::Closing }
 }
 
-/// What is known of the bytes before a word.
+/// The state after the bytes before a word.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Before {
-    /// Whether they end inside quotes, in all bits.
+    /// All bits are set if these bytes end inside quotes.
     pub(super) inside: u64,
-    /// Whether they end with a delimiter or a closing quote, in the lowest bit.
+    /// The lowest bit is set if these bytes end with a delimiter or a closing quote.
     pub(super) boundary: u64,
 }
 
-/// What a word means once what disturbs the parity of its quotes is corrected.
+/// The meaning of a word after the parity of its quotes was corrected.
 struct Corrected {
     quotes: u64,
     inside: u64,
@@ -124,8 +124,7 @@ struct Corrected {
     unusual: u64,
 }
 
-/// Takes out quotes that are characters like any other, and ends quoted fields at record delimiters
-/// (those in `cuts`).
+/// Clears quotes that are ordinary characters, and ends quoted fields at the record delimiters in `cuts`.
 #[inline(never)]
 fn correct([field, record, mut quotes]: [u64; 3], before: Before, cuts: u64) -> Corrected {
     let mut inside = parity(quotes) ^ before.inside;
@@ -148,7 +147,7 @@ fn correct([field, record, mut quotes]: [u64; 3], before: Before, cuts: u64) -> 
     }
 }
 
-/// Those of the closing quotes, in the word of the bytes from `first` on, that no field ends behind.
+/// Returns the closing quotes that no field ends after. The word describes the bytes from `first` on.
 fn beyond_quotes(mut closing: u64, block: &[u8], first: usize, syntax: &Syntax) -> u64 {
     let mut beyond = 0;
     while closing != 0 {
@@ -160,7 +159,7 @@ fn beyond_quotes(mut closing: u64, block: &[u8], first: usize, syntax: &Syntax) 
     beyond
 }
 
-/// The highest bit, in all bits.
+/// Copies the highest bit to all bits.
 #[inline(always)]
 fn sign(bits: u64) -> u64 {
     (bits.cast_signed() >> 63).cast_unsigned()

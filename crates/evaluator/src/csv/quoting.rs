@@ -1,22 +1,22 @@
-//! Records whose quotes are removed one by one.
+//! Splits records whose quotes must be removed one by one.
 //!
-//! A quote opens a quoted field only as the field's first character. Inside, the escape character
-//! makes the next one literal; where quote and escape are the same character, that is doubling.
-//! Text between the closing quote and the delimiter belongs to the field, and a quote in an
-//! unquoted field is a character like any other: what the `csv` crate does.
+//! A quote opens a quoted field only as the field's first character. Inside quotes, the escape character makes the
+//! next one literal; if quote and escape are the same character, that is doubling. Text between the closing quote and
+//! the delimiter belongs to the field, and a quote in an unquoted field is an ordinary character. The `csv` crate
+//! follows the same rules.
 
 use super::structure::Structure;
 use super::syntax::Syntax;
 use crate::vector::Span;
 
-/// The end of a record whose quoted fields may hold record delimiters.
+/// The end of a record whose quoted fields may contain record delimiters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RecordEnd {
-    /// The last byte of its delimiter.
+    /// The position of the last byte of the record delimiter.
     Mark(usize),
-    /// The block ends first, outside of quotes.
+    /// The block ends before the record does, outside of quotes.
     Open,
-    /// The block ends first, inside quotes.
+    /// The block ends before the record does, inside quotes.
     OpenQuote,
 }
 
@@ -38,7 +38,7 @@ pub(super) fn record_end(
         let record = structure.next_record_mark(at + syntax.record_delimiter.len() - 1);
         let field = structure.next_field_mark(at + syntax.field_delimiter.len() - 1);
         match (field, record) {
-            // A field delimiter may be how a record delimiter begins.
+            // A match for the field delimiter may be the beginning of a record delimiter.
             (Some(field), Some(record)) if field + syntax.record_delimiter.len() <= record => {
                 at = field + 1;
             }
@@ -49,7 +49,7 @@ pub(super) fn record_end(
     }
 }
 
-/// The position after the quote that closes the one at `at`.
+/// Returns the position after the quote that closes the one at `at`.
 fn closing_quote(block: &[u8], at: usize, syntax: &Syntax) -> Option<usize> {
     let mut at = at + syntax.quote_bytes();
     while let Some(n) = block.get(at..).and_then(|rest| syntax.next_special(rest)) {
@@ -71,12 +71,12 @@ fn closing_quote(block: &[u8], at: usize, syntax: &Syntax) -> Option<usize> {
     None
 }
 
-/// A quoted field is not closed before its record ends.
+/// The error for a quoted field that is not closed before its record ends.
 #[derive(Debug)]
 pub(super) struct Unclosed;
 
-/// Splits the record at `start..end` into fields. Quotes and escapes are removed in place: a
-/// field's value is never longer than its text.
+/// Splits the record at `start..end` into fields. Quotes and escapes are removed in place, as a field's value is
+/// never longer than its text.
 pub(super) fn split(
     block: &mut [u8],
     start: usize,
@@ -100,20 +100,20 @@ pub(super) fn split(
     }
 }
 
-/// Removes the quotes of the field at `at`. Returns the range of its value, and the position of its
-/// delimiter or of the end of `record`.
+/// Removes the quotes of the field at `at`. Returns the range of its value, and the position of its delimiter or of
+/// the end of `record`.
 fn unquote(record: &mut [u8], at: usize, syntax: &Syntax) -> Option<(usize, usize, usize)> {
     let start = at + syntax.quote_bytes();
     let behind_quote = closing_quote(record, at, syntax)?;
     let close = behind_quote - syntax.quote_bytes();
     let (mut read, mut write) = (start, start);
-    // Most values hold nothing to be removed.
+    // Most values contain nothing to remove.
     if syntax.next_special(&record[start..close]).is_none() {
         (read, write) = (close, close);
     }
     while read < close {
         if syntax.doubles_quotes() {
-            // Inside, a quote can only be the first of a pair: keep it, pass over the second.
+            // Here, a quote can only be the first of a pair: keep it and skip the second.
             if syntax.quote_at(record, read) {
                 let n = syntax.quote_bytes();
                 record.copy_within(read..read + n, write);

@@ -20,48 +20,47 @@ use crate::vector::{Heap, Span, Vector};
 use sluicegate_s3select::error::{SelectError, SelectErrorCode};
 use sluicegate_s3select::request::{Compression, CsvInput, FileHeaderInfo};
 
-/// Bytes of a block. With its bitmaps it stays in a core's second-level cache.
+/// The size of a block in bytes. With its bitmaps, it stays in a core's second-level cache.
 const BLOCK_BYTES: usize = 256 * 1024;
 
-/// Of blank lines and comments, so many bytes at a time are passed over.
+/// The most bytes of blank lines and comments skipped in one call.
 const BATCH_BYTES: u64 = 1 << 20;
 
-/// What is read behind the end of a range at first, hoping that its last record ends there.
+/// The bytes read after the end of a range at first, in which the last record usually ends.
 const OVERHANG_BYTES: u64 = 16 * 1024;
 
-/// A batch-wise reader of one CSV object, or of the records that start in a range of it.
+/// Reads one CSV object, or the records that start in a range of it, in batches.
 pub(crate) struct CsvReader {
     syntax: Syntax,
     structure: Structure,
     input: Input,
-    /// The bytes at hand; only whole and partly read records of them are still to come.
+    /// The buffered bytes: the records of the batch, and bytes that are not yet consumed.
     block: Block,
-    /// Offset of the block in the (decompressed) object.
+    /// The offset of the block in the (decompressed) object.
     block_offset: u64,
-    /// Where the next record starts in the block.
+    /// The position in the block where the next record starts.
     next: usize,
-    /// Whether nothing follows the block.
+    /// True if the object ends with the block.
     complete: bool,
     strict_lines: bool,
     strict_fields: Option<usize>,
     range: ByteRange,
     max_rows: usize,
-    /// Whether a record's start is still looked for: a range may begin inside of one.
+    /// True while the start of the first record is unknown, because a range may begin inside a record.
     seeking: bool,
     records: Records,
-    /// Records before this batch, and whether they are counted from the object's start.
+    /// The number of records before this batch. `numbered` is true if they are counted from the object's start.
     records_before: u64,
     numbered: bool,
     header: Vec<String>,
     keys: Vec<Key>,
     finished: bool,
-    /// The offset up to which records were wanted.
+    /// The offset up to which records were requested.
     wanted_to: u64,
 }
 
 impl CsvReader {
-    /// Opens an object: checks the options, reads its header if it has one, and finds the first
-    /// record of the range.
+    /// Opens an object: checks the options, reads its header if it has one, and finds the first record of the range.
     pub(crate) fn open(
         source: &Arc<dyn ObjectSource>,
         options: &CsvInput,
@@ -109,7 +108,7 @@ impl CsvReader {
                 return Ok((reader, CsvSchema::new(header)));
             }
         }
-        // Where the delimiter before a record that starts exactly with the range would begin.
+        // A record that starts exactly with the range is preceded by a delimiter that begins here.
         let delimiter = options.record_delimiter.len() as u64;
         let mut reader = open_at(start.saturating_sub(delimiter))?;
         reader.seeking = true;
@@ -120,18 +119,17 @@ impl CsvReader {
         Ok((reader, CsvSchema::new(header)))
     }
 
-    /// Has at most so many rows in a batch.
+    /// Limits the rows of a batch.
     pub(crate) fn with_max_rows(self, max_rows: usize) -> Self {
         Self { max_rows, ..self }
     }
 
-    /// Whether records are counted from the object's start.
+    /// Returns whether records are counted from the object's start.
     pub(crate) fn is_numbered(&self) -> bool {
         self.numbered
     }
 
-    /// Counts on from the records of the parts before this one; `numbered` says whether those began
-    /// with the object.
+    /// Continues counting after the records of earlier parts. `numbered` is true if those began with the object.
     pub(crate) fn counting_from(self, records_before: u64, numbered: bool) -> Self {
         Self { records_before, numbered, ..self }
     }
@@ -140,7 +138,7 @@ impl CsvReader {
         self.block_offset + self.next as u64
     }
 
-    /// Reads the first record as names and goes behind it; `None` if there is no record.
+    /// Reads the first record as names and moves past it. Returns `None` if there is no record.
     fn read_header(&mut self) -> Result<Option<Vec<String>>, SelectError> {
         let range = std::mem::replace(&mut self.range, ByteRange::ALL);
         while self.collect(1)? && self.records.len() == 0 {}
@@ -160,8 +158,8 @@ impl CsvReader {
         Ok(Some(names))
     }
 
-    /// Collects the next records, at most `max_rows`; says whether there may be more. There are
-    /// none in a long stretch of blank lines and comments.
+    /// Collects the next records, at most `max_rows`, and returns whether there may be more. A long stretch of blank
+    /// lines and comments yields a batch without records.
     fn collect(&mut self, max_rows: usize) -> Result<bool, SelectError> {
         self.records_before += self.records.len() as u64;
         if self.finished {
@@ -207,7 +205,7 @@ impl CsvReader {
         }
     }
 
-    /// Looks for the first record that starts in the range; says whether it is at hand.
+    /// Searches for the first record that starts in the range, and returns whether the block contains its start.
     fn seek(&mut self) -> Result<bool, SelectError> {
         if self.block.is_empty() && !self.complete {
             self.read_more()?;
@@ -216,7 +214,7 @@ impl CsvReader {
         if let Some(mark) = self.structure.next_record_mark(from) {
             self.next = mark + 1;
         } else {
-            // What may be the beginning of a delimiter is kept.
+            // Keep bytes that may be the beginning of a delimiter.
             self.next = self.block.len().saturating_sub(self.syntax.record_delimiter.len() - 1);
             if self.complete || self.next_offset() >= self.range.end {
                 self.next = self.block.len();
@@ -231,7 +229,7 @@ impl CsvReader {
         Ok(true)
     }
 
-    /// Drops what was consumed and reads on; doubles the block if nothing was.
+    /// Drops consumed bytes and reads more; doubles the block if none were consumed.
     fn read_more(&mut self) -> Result<(), SelectError> {
         let first = self.block.is_empty() && self.block_offset == 0;
         self.block.consume(self.next);
@@ -259,8 +257,8 @@ impl CsvReader {
         Ok(())
     }
 
-    /// Refuses a carriage return that no line feed follows, quoted or not. One at the end of the
-    /// block is looked at again with the next block; one that ends the object ends its last line.
+    /// Rejects a carriage return without a following line feed, quoted or not. One at the end of the block is checked
+    /// again with the next block; one that ends the object ends its last line.
     fn check_lines(&self, from: usize) -> Result<(), SelectError> {
         let follows = |at: &usize| self.block.get(at + 1).is_some_and(|next| *next != b'\n');
         match memchr::memchr_iter(b'\r', &self.block[from..]).map(|n| from + n).find(follows) {
@@ -276,11 +274,11 @@ impl CsvReader {
         }
     }
 
-    /// Refuses records that have not so many fields.
+    /// Rejects records that do not have `fields` fields.
     fn check_fields(&self, fields: usize) -> Result<(), SelectError> {
         let Records { starts, ends, quoted, .. } = &self.records;
         let mut first = 0;
-        // Those that were split say themselves how many they have.
+        // Records that the state machine split have lists of their fields.
         for quoted in quoted {
             let row = quoted.row as usize;
             self.check_unquoted(first..row, fields)?;
@@ -319,7 +317,7 @@ impl CsvReader {
         }
     }
 
-    /// A field of a record that was not split by the state machine, without its quotes.
+    /// Returns a field of a record that the state machine did not split, without its quotes.
     fn unquoted<'a>(&self, field: &'a [u8]) -> &'a [u8] {
         match (self.trimmed_quote(), field) {
             (Some(quote), [first, inner @ .., _]) if *first == quote => inner,
@@ -327,7 +325,7 @@ impl CsvReader {
         }
     }
 
-    /// The quote, if fields are to be freed of it.
+    /// Returns the quote character, if fields must be stripped of it.
     fn trimmed_quote(&self) -> Option<u8> {
         let trims = self.structure.seen.quote && self.structure.interpreted;
         self.syntax.first_quote_byte().filter(|_| trims)
@@ -400,7 +398,8 @@ impl BatchReader for CsvReader {
     fn write_row(&self, row: usize, out: &mut RowWriter) -> Result<(), SelectError> {
         let record =
             &self.block[self.records.starts[row] as usize..self.records.ends[row] as usize];
-        // What is text, cannot have too many fields and has no quotes but around whole fields may be copied.
+        // A record may be copied if it is valid text, cannot have too many fields and has quotes only around whole
+        // fields.
         let quote = self.syntax.first_quote_byte().filter(|_| self.structure.seen.quote);
         let usual = quote.is_none()
             || (self.structure.interpreted

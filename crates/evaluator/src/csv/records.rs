@@ -1,4 +1,4 @@
-//! Tells the records of a block apart.
+//! Separates the records of a block.
 
 use super::quoting::{self, RecordEnd};
 use super::structure::Structure;
@@ -13,19 +13,19 @@ pub(super) const MAX_RECORD_BYTES: usize = 1 << 20;
 #[derive(Debug, Default)]
 pub(super) struct Records {
     pub(super) starts: Vec<u32>,
-    /// Where each one ends, without its delimiter.
+    /// The ends of the records, without their delimiters.
     pub(super) ends: Vec<u32>,
-    /// The records that had quotes to be taken out one by one.
+    /// The records whose quotes had to be removed one by one.
     pub(super) quoted: Vec<Quoted>,
-    /// The fields of those, one after the other.
+    /// The fields of the records in `quoted`, concatenated.
     pub(super) quoted_fields: Vec<Span>,
-    /// Where records end in the block; kept for its memory.
+    /// The ends of records in the block; reused memory.
     marks: Vec<u32>,
-    /// A bad record behind those of the batch; it is reported when its turn comes.
+    /// A bad record after those of the batch, which the next call reports.
     pending: Option<BadRecord>,
 }
 
-/// A record that was split by the state machine: its row, and where its fields are in `quoted_fields`.
+/// A record that the state machine split: its row, and the range of its fields in `quoted_fields`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Quoted {
     pub(super) row: u32,
@@ -33,7 +33,7 @@ pub(super) struct Quoted {
     count: u32,
 }
 
-/// Why a batch ends.
+/// The reason that a batch ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stop {
     /// The block has more rows than a batch takes.
@@ -46,17 +46,17 @@ pub(super) enum Stop {
     End,
 }
 
-/// How far to collect.
+/// The limits of one call of [`Records::collect`].
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limits {
     pub(super) max_rows: usize,
-    /// The offset in the block at which no record is wanted any more.
+    /// The offset in the block from which on no record is read.
     pub(super) range_end: usize,
-    /// Whether the object ends with the block.
+    /// True if the object ends with the block.
     pub(super) complete: bool,
 }
 
-/// A record that cannot be read, and where it starts in its block.
+/// A record that cannot be read, and its start in the block.
 #[derive(Debug)]
 pub(super) struct BadRecord {
     pub(super) start: usize,
@@ -75,13 +75,13 @@ impl Records {
         self.quoted_fields.clear();
     }
 
-    /// The fields of a record that was split.
+    /// Returns the fields of a record that was split.
     pub(super) fn fields_of(&self, quoted: Quoted) -> &[Span] {
         &self.quoted_fields[quoted.first as usize..(quoted.first + quoted.count) as usize]
     }
 
-    /// Collects the records from `next` on, which it moves behind them. A bad record is reported
-    /// in a batch of its own.
+    /// Collects the records from `next` on and moves `next` past them. A bad record is reported in a batch of its
+    /// own.
     pub(super) fn collect(
         &mut self,
         block: &mut [u8],
@@ -186,8 +186,7 @@ impl Records {
         Ok(Stop::Full)
     }
 
-    /// Collects, of records that lie in the block as they are, all up to the last that is complete; none if
-    /// one is too long.
+    /// Collects complete records that need no state machine, or none if one of them is too long.
     fn collect_usual(
         &mut self,
         block: &[u8],
@@ -202,14 +201,14 @@ impl Records {
         }
         let found = structure.record_marks(*next, max_rows, &mut self.marks).min(max_rows);
         let marks = &self.marks[..found];
-        // The record behind a mark starts in the range if the mark lies before its last byte.
+        // A mark's next record starts in the range if the byte after the mark is in the range.
         let in_range = 1 + marks.partition_point(|mark| (*mark as usize) + 1 < range_end);
         let marks = &marks[..found.min(in_range)];
         let usual = marks.partition_point(|mark| (*mark as usize) < structure.usual_to());
         let marks = &marks[..usual];
         let Some(last) = marks.last() else { return };
         let tolerate_cr = syntax.tolerates_cr();
-        // The usual records end right before their marks and begin right behind those before them.
+        // The usual records end right before their marks and begin right after the previous mark.
         let (starts, ends) = (&mut self.starts, &mut self.ends);
         let (shortest, longest) = structure.spans(*next as u32, marks, starts, ends);
         let mut rows = marks.len();
@@ -226,7 +225,7 @@ impl Records {
                 if tolerate_cr && end > start && block[end as usize - 1] == b'\r' {
                     end -= 1;
                 }
-                // Blank lines and comments are written over by the row behind them.
+                // The next row overwrites blank lines and comments.
                 (starts[rows], ends[rows]) = (start, end);
                 let record = &block[start as usize..end as usize];
                 rows += usize::from(end > start && !syntax.is_comment(record));

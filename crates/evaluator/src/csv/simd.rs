@@ -1,9 +1,9 @@
 //! Finds delimiters, 64 bytes at a time, and fields among them.
 //!
-//! This module and its like for JSON are those of the crate with `unsafe`: the vector instructions of the machine it
-//! runs on are only known at run time, and calling code that was compiled for them is unsafe.
-//! Every function has a scalar twin that must agree with it (property-tested below) and is what other
-//! machines run. Miri checks the tests below on x86-64 (CONTRIBUTING says how).
+//! This module and its counterpart for JSON are the only ones in the crate with `unsafe`: the vector instructions of
+//! the machine are only detected at run time, and calling code that was compiled for them is unsafe. Every function
+//! has a scalar twin that must agree with it (property-tested below) and that other machines run. Miri checks the
+//! tests below on x86-64; CONTRIBUTING describes how.
 #![expect(unsafe_code, reason = "calls code compiled for instructions detected at run time")]
 
 use super::fields::{self, FieldSpan, Fields};
@@ -12,10 +12,10 @@ use super::structure::{self, Marks, Seen, Words};
 use super::syntax::Syntax;
 use crate::selection::Rows;
 
-/// Bytes that one word of a map describes.
+/// The number of bytes that one word of a bitmap describes.
 pub(crate) const WORD_BYTES: usize = 64;
 
-/// What this machine offers.
+/// The instruction sets that this machine offers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Level {
     Scalar,
@@ -28,7 +28,7 @@ pub(crate) enum Level {
 }
 
 impl Level {
-    /// The best that this machine can run.
+    /// Returns the best level that this machine supports.
     pub(crate) fn detect() -> Self {
         #[cfg(target_arch = "x86_64")]
         {
@@ -49,7 +49,7 @@ impl Level {
     }
 }
 
-/// Marks the delimiters of whole 64-byte blocks in the words from the `at`-th on.
+/// Marks the delimiters of whole 64-byte blocks in the words from index `at` on.
 pub(super) fn index_blocks(
     level: Level,
     blocks: &[[u8; WORD_BYTES]],
@@ -61,18 +61,18 @@ pub(super) fn index_blocks(
     match level {
         Level::Scalar => index_scalar(blocks, marks, words),
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: `detect` saw the features that the function was compiled for.
+        // SAFETY: `detect` found the features that the function was compiled for.
         Level::Avx2 => unsafe { x86::index_avx2(blocks, marks, words) },
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: as above.
+        // SAFETY: `detect` found the features that the function was compiled for.
         Level::Avx512 => unsafe { x86::index_avx512(blocks, marks, words) },
         #[cfg(target_arch = "aarch64")]
-        // SAFETY: as above.
+        // SAFETY: `detect` found the features that the function was compiled for.
         Level::Neon => unsafe { arm::index_neon(blocks, marks, words) },
     }
 }
 
-/// Finds one field of every row in `rows`, see [`fields::find_column`].
+/// Finds one field of every row in `rows`; see [`fields::find_column`].
 pub(super) fn find_column(
     level: Level,
     fields: &Fields<'_>,
@@ -88,7 +88,7 @@ pub(super) fn find_column(
     }
 }
 
-/// Collects where records end, see [`structure::record_marks`].
+/// Collects the ends of records; see [`structure::record_marks`].
 pub(super) fn record_marks(
     level: Level,
     map: &[u64],
@@ -104,7 +104,7 @@ pub(super) fn record_marks(
     }
 }
 
-/// Adds what lies between marks to starts and ends, see [`structure::spans`].
+/// Adds the starts and ends of records between marks; see [`structure::spans`].
 pub(super) fn spans(
     level: Level,
     from: u32,
@@ -120,7 +120,7 @@ pub(super) fn spans(
     }
 }
 
-/// Looks for a record with other fields than so many, see [`structure::uneven`].
+/// Finds a record with another number of fields; see [`structure::uneven`].
 pub(super) fn uneven(
     level: Level,
     map: &[u64],
@@ -136,7 +136,7 @@ pub(super) fn uneven(
     }
 }
 
-/// Interprets the quotes of a block, see [`quotes::interpret`].
+/// Interprets the quotes of a block; see [`quotes::interpret`].
 pub(super) fn interpret_quotes(
     level: Level,
     words: &mut Words,
@@ -146,10 +146,10 @@ pub(super) fn interpret_quotes(
 ) -> bool {
     match level {
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: `detect` saw the features that the function was compiled for.
+        // SAFETY: `detect` found the features that the function was compiled for.
         Level::Avx512 => unsafe { x86::interpret_avx512(words, block, start, syntax) },
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: as above.
+        // SAFETY: `detect` found the features that the function was compiled for.
         Level::Avx2 => unsafe { x86::interpret_avx2(words, block, start, syntax) },
         _ => quotes::interpret(words, block, start, syntax, quotes::usual),
     }
@@ -265,7 +265,7 @@ mod x86 {
         })
     }
 
-    /// [`quotes::usual`], four words in a vector.
+    /// Like [`quotes::usual`], with four words in a vector.
     #[target_feature(enable = "avx2")]
     fn usual_avx2(
         [fields, records, quotes]: [&mut [u64; LANES]; 3],
@@ -305,20 +305,20 @@ mod x86 {
         }
     }
 
-    /// Four words, interpreted.
+    /// The result of interpreting four words.
     struct Four {
         field: __m256i,
         record: __m256i,
-        /// Closing quotes that are left.
+        /// The closing quotes that no delimiter directly follows.
         left: __m256i,
         disturbing: __m256i,
-        /// What is known before the words behind them.
+        /// The state before the words that follow.
         before: Before,
     }
 
     #[target_feature(enable = "avx2")]
     fn four([field, record, quote]: [__m256i; 3], before: Before, cuts: u64) -> Four {
-        // All bits of the words that bits stand for.
+        // Expands each of four bits to all bits of its word.
         let words = |bits: i32| {
             let each = _mm256_setr_epi64x(1, 2, 4, 8);
             _mm256_cmpeq_epi64(_mm256_and_si256(_mm256_set1_epi64x(bits.into()), each), each)
@@ -331,7 +331,7 @@ mod x86 {
         inside = _mm256_xor_si256(inside, _mm256_slli_epi64::<8>(inside));
         inside = _mm256_xor_si256(inside, _mm256_slli_epi64::<16>(inside));
         inside = _mm256_xor_si256(inside, _mm256_slli_epi64::<32>(inside));
-        // The same again for the parities of whole words, a bit each.
+        // Repeat the prefix sum for the parities of whole words, with one bit for each.
         let begun = (before.inside & 1) as i32;
         let mut ends = tops(inside);
         ends ^= ends << 1;
@@ -341,7 +341,7 @@ mod x86 {
         let marks = _mm256_or_si256(_mm256_or_si256(field, record), quote);
         let boundary = _mm256_andnot_si256(inside, marks);
         let last = tops(boundary);
-        // Of a text that begins behind a byte order mark, the first field is not at the first bit.
+        // After a byte order mark, the first field does not begin at the first bit.
         let first = _mm256_setr_epi64x(before.boundary.cast_signed(), 0, 0, 0);
         let behind = _mm256_or_si256(_mm256_srli_epi64::<63>(words(last << 1)), first);
         let behind = _mm256_or_si256(_mm256_slli_epi64::<1>(boundary), behind);
@@ -375,7 +375,7 @@ mod x86 {
         })
     }
 
-    /// [`quotes::usual`], a word in each lane.
+    /// Like [`quotes::usual`], with one word in each lane.
     #[target_feature(enable = "avx512f,avx512bw")]
     fn usual_avx512(
         [fields, records, quotes]: [&mut [u64; LANES]; 3],
@@ -399,7 +399,7 @@ mod x86 {
         inside = _mm512_xor_si512(inside, _mm512_slli_epi64::<8>(inside));
         inside = _mm512_xor_si512(inside, _mm512_slli_epi64::<16>(inside));
         inside = _mm512_xor_si512(inside, _mm512_slli_epi64::<32>(inside));
-        // The same again for the parities of whole words, a bit each.
+        // Repeat the prefix sum for the parities of whole words, with one bit for each.
         let mut ends = _mm512_test_epi64_mask(inside, top);
         ends ^= ends << 1;
         ends ^= ends << 2;
@@ -410,7 +410,7 @@ mod x86 {
         let marks = _mm512_or_si512(_mm512_or_si512(field, record), quote);
         let boundary = _mm512_andnot_si512(inside, marks);
         let last = _mm512_test_epi64_mask(boundary, top);
-        // Of a text that begins behind a byte order mark, the first field is not at the first bit.
+        // After a byte order mark, the first field does not begin at the first bit.
         let first = _mm512_maskz_set1_epi64(1, before.boundary.cast_signed());
         let behind = _mm512_or_si512(_mm512_maskz_set1_epi64(last << 1, 1), first);
         let behind = _mm512_or_si512(_mm512_slli_epi64::<1>(boundary), behind);
@@ -508,7 +508,7 @@ mod arm {
             for part in parts {
                 seen = vorrq_u8(seen, part);
             }
-            // Each lane keeps the bit of its place; three pairwise sums gather eight lanes a byte.
+            // Each lane keeps the bit of its place; three pairwise sums gather eight lanes into a byte.
             let equal = |mark: u8| {
                 let mark = vdupq_n_u8(mark);
                 let bit = |part| vandq_u8(vceqq_u8(part, mark), weights);
@@ -538,7 +538,7 @@ pub(crate) mod tests {
     use super::*;
     use sluicegate_s3select::request::CsvInput;
 
-    /// Every level that this machine can run.
+    /// Returns every level that this machine supports.
     pub(crate) fn levels() -> Vec<Level> {
         let mut levels = vec![Level::Scalar, Level::detect()];
         #[cfg(target_arch = "x86_64")]

@@ -1,9 +1,9 @@
-//! Where the delimiters of a block are, as bitmaps.
+//! The bitmaps of the delimiters and quotes of a block.
 
 use super::simd::{self, Level, WORD_BYTES};
 use super::syntax::Syntax;
 
-/// The bytes looked for: the last byte of each delimiter, the first of the quote.
+/// The bytes to search for: the last byte of each delimiter, and the first of the quote.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Marks {
     pub(super) field: u8,
@@ -11,25 +11,24 @@ pub(super) struct Marks {
     pub(super) quote: Option<u8>,
 }
 
-/// The maps of a block: bit `i` of word `n` stands for byte `i` of the `n`-th stretch of 64 bytes. At least
-/// [`BEHIND`] words that are 0 follow, and as many as make whole [`LANES`].
+/// The bitmaps of a block: bit `i` of word `n` describes byte `i` of the `n`-th stretch of 64 bytes. At least
+/// [`BEHIND`] zero words follow, and enough to make whole [`LANES`].
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Words {
     pub(super) field: Vec<u64>,
     pub(super) record: Vec<u64>,
-    /// Quotes; once they are interpreted, only those that keep their record from being read as it
-    /// lies in the block.
+    /// The quotes. After their interpretation, only those whose records need the state machine.
     pub(super) quote: Vec<u64>,
 }
 
-/// Words that are interpreted at once.
+/// The number of words that are interpreted at once.
 pub(super) const LANES: usize = 8;
 
-/// Words that may be looked at behind any of the block.
+/// The number of words after the block that may be read.
 pub(super) const BEHIND: usize = 4;
 
 impl Words {
-    /// Has room for so many stretches, whose words are arbitrary.
+    /// Makes room for `stretches` stretches, whose words are arbitrary.
     pub(super) fn fit(&mut self, stretches: usize) {
         let words = (stretches + BEHIND).next_multiple_of(LANES);
         for map in [&mut self.field, &mut self.record, &mut self.quote] {
@@ -38,13 +37,13 @@ impl Words {
         }
     }
 
-    /// The words of `n` stretches from the `at`-th on.
+    /// Returns the words of `n` stretches from index `at` on.
     pub(super) fn stretch(&mut self, at: usize, n: usize) -> [&mut [u64]; 3] {
         [&mut self.field, &mut self.record, &mut self.quote].map(|map| &mut map[at..at + n])
     }
 }
 
-/// What a block holds at all.
+/// The kinds of bytes that a block contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Seen {
     pub(super) quote: bool,
@@ -52,20 +51,20 @@ pub(super) struct Seen {
     pub(super) non_ascii: bool,
 }
 
-/// The bitmaps of a block, quotes interpreted: delimiters in quoted fields are not marked.
+/// The bitmaps of a block, after quotes were interpreted: delimiters in quoted fields are not marked.
 ///
-/// Where the quote is longer than a byte, is escaped by another character than itself, or stands
-/// among comments that would be mistaken for quoted text, quotes are only marked, and every record
-/// that holds one is left to the state machine.
+/// Quotes are only marked in three cases: if the quote is longer than a byte, if another character escapes it, or if
+/// the block may contain comments, whose quotes could be mistaken for those of fields. Every record that contains a
+/// quote is then left to the state machine.
 #[derive(Debug)]
 pub(super) struct Structure {
     pub(super) level: Level,
     pub(super) words: Words,
     pub(super) seen: Seen,
-    /// Whether the quotes were interpreted.
+    /// True if the quotes were interpreted.
     pub(super) interpreted: bool,
-    /// Records that end before this byte need no state machine. A block mostly ends within a record, and
-    /// often within its quotes.
+    /// Records that end before this byte need no state machine. A block mostly ends within a record, and often within
+    /// its quotes.
     usual_to: usize,
     marks: Marks,
 }
@@ -87,8 +86,7 @@ impl Structure {
         }
     }
 
-    /// Describes `block`, whose first record starts at `start` within the first word, instead of
-    /// whatever was described before.
+    /// Describes `block` instead of any previous one. Its first record starts at `start`, within the first word.
     pub(super) fn index(&mut self, block: &[u8], start: usize, syntax: &Syntax) {
         self.mark(block, syntax);
         self.interpreted = !self.seen.quote
@@ -105,7 +103,7 @@ impl Structure {
         };
     }
 
-    /// Marks delimiters and quotes wherever they are.
+    /// Marks all delimiters and quotes, without interpreting quotes.
     fn mark(&mut self, block: &[u8], syntax: &Syntax) {
         let (blocks, rest) = block.as_chunks::<WORD_BYTES>();
         self.words.fit(block.len().div_ceil(WORD_BYTES));
@@ -135,7 +133,7 @@ impl Structure {
         }
     }
 
-    /// Whether a line may be a comment, judged without regard to quotes.
+    /// Returns whether a line may be a comment, without regard to quotes.
     fn has_comment(&self, block: &[u8], start: usize, syntax: &Syntax) -> bool {
         let mut at = start;
         loop {
@@ -147,18 +145,18 @@ impl Structure {
         }
     }
 
-    /// The last byte of the first record delimiter at or behind `from`.
+    /// Returns the last byte of the first record delimiter at or after `from`.
     #[inline]
     pub(super) fn next_record_mark(&self, from: usize) -> Option<usize> {
         next(&self.words.record, from)
     }
 
-    /// See [`record_marks`].
+    /// Collects the record delimiters of the block; see [`record_marks`].
     pub(super) fn record_marks(&self, from: usize, most: usize, marks: &mut Vec<u32>) -> usize {
         simd::record_marks(self.level, &self.words.record, from, most, marks)
     }
 
-    /// See [`spans`].
+    /// Adds the records between marks; see [`spans`].
     pub(super) fn spans(
         &self,
         from: u32,
@@ -169,22 +167,22 @@ impl Structure {
         simd::spans(self.level, from, marks, starts, ends)
     }
 
-    /// The last byte of the first field delimiter at or behind `from`.
+    /// Returns the last byte of the first field delimiter at or after `from`.
     pub(super) fn next_field_mark(&self, from: usize) -> Option<usize> {
         next(&self.words.field, from)
     }
 
-    /// See [`uneven`].
+    /// Finds a record of this block with another number of fields; see [`uneven`].
     pub(super) fn uneven(&self, starts: &[u32], ends: &[u32], fields: usize) -> Option<usize> {
         simd::uneven(self.level, &self.words.field, starts, ends, fields)
     }
 
-    /// The byte before which every record that ends there can be read as it lies in the block.
+    /// Returns the byte before which no record that ends there needs the state machine.
     pub(super) fn usual_to(&self) -> usize {
         self.usual_to
     }
 
-    /// Whether the record at `start..end` cannot be read as it lies in the block.
+    /// Returns whether the record at `start..end` needs the state machine.
     #[inline]
     pub(super) fn is_unusual(&self, start: usize, end: usize) -> bool {
         end > start.max(self.usual_to) && {
@@ -215,8 +213,8 @@ fn verify(map: &mut [u64], block: &[u8], delimiter: &[u8]) {
     }
 }
 
-/// Collects the last bytes of the record delimiters at or behind `from` into `marks`, which is only
-/// ever extended, and says how many there are: at least `most`, if the block has so many.
+/// Writes the positions of the last bytes of the record delimiters at or after `from` to `marks`, which only ever
+/// grows. Returns their number, which is at least `most` if the block has so many.
 #[inline(always)]
 pub(super) fn record_marks(map: &[u64], from: usize, most: usize, marks: &mut Vec<u32>) -> usize {
     let first = from / WORD_BYTES;
@@ -230,8 +228,8 @@ pub(super) fn record_marks(map: &[u64], from: usize, most: usize, marks: &mut Ve
             marks.resize(2 * found + WORD_BYTES, 0);
         }
         let base = (at * WORD_BYTES) as u32;
-        // Two are written whether they are there or not: how many a word has is hard to
-        // predict, but most have no more.
+        // Two marks are always written, whether they exist or not: their number is hard to predict, but most words
+        // have no more.
         let Some(space) = marks[found..].first_chunk_mut::<WORD_BYTES>() else { break };
         space[0] = base + bits.trailing_zeros();
         bits &= bits.wrapping_sub(1);
@@ -248,8 +246,8 @@ pub(super) fn record_marks(map: &[u64], from: usize, most: usize, marks: &mut Ve
     found
 }
 
-/// Adds the starts and ends of the records between marks, the first of which begins at `from`. Returns the
-/// shortest and the longest length.
+/// Adds the starts and ends of the records between marks, the first of which begins at `from`. Returns the shortest
+/// and the longest length.
 #[inline(always)]
 pub(super) fn spans(
     from: u32,
@@ -270,13 +268,14 @@ pub(super) fn spans(
     (shortest, longest)
 }
 
-/// The first of some records that has not so many fields, by the field delimiters that end in it.
+/// Returns the position of the first record that does not have `fields` fields, counted by the field delimiters that
+/// end in it.
 #[inline(always)]
 pub(super) fn uneven(map: &[u64], starts: &[u32], ends: &[u32], fields: usize) -> Option<usize> {
     let has_others = |(start, end): (&u32, &u32)| {
         let (start, end) = (*start as usize, *end as usize);
         let (first, last) = (start / WORD_BYTES, end / WORD_BYTES);
-        // There are words behind those of the block.
+        // Zero words follow those of the block.
         let Some(words) = map.get(first..=last) else { return true };
         let (before, behind) = (start % WORD_BYTES, end % WORD_BYTES);
         let mut marks: usize = words.iter().map(|word| word.count_ones() as usize).sum();
@@ -310,8 +309,8 @@ mod tests {
     use sluicegate_s3select::error::SelectErrorCode;
     use sluicegate_s3select::request::CsvInput;
 
-    /// The fields of all records before the first bad one, and what is wrong with that. Every
-    /// record that holds a quote is left to the state machine, unless quotes are interpreted.
+    /// Reads the fields of all records before the first bad one, and the error of that one. Every record with a quote
+    /// is left to the state machine, unless quotes are interpreted.
     fn read(
         object: &str,
         options: &CsvInput,
@@ -373,7 +372,7 @@ mod tests {
     }
 
     fn text(span: FieldSpan, block: &[u8]) -> String {
-        // What is found in a record that was split is overwritten, and need not be text.
+        // The fields found in a record that was split are overwritten, and need not be valid text.
         String::from_utf8_lossy(span.of(block)).into_owned()
     }
 

@@ -1,15 +1,15 @@
-//! The options of a CSV object, checked.
+//! Checks the options of a CSV object.
 
 use sluicegate_s3select::error::{SelectError, SelectErrorCode};
 use sluicegate_s3select::request::CsvInput;
 
-/// What separates, quotes and comments in a CSV object.
+/// The delimiters, quotes and comments of a CSV object.
 #[derive(Debug)]
 pub(super) struct Syntax {
     pub(super) field_delimiter: String,
     pub(super) record_delimiter: String,
     quote: Option<String>,
-    /// `None` where a quote is escaped by doubling it.
+    /// The escape character; `None` if a quote is escaped by doubling it.
     escape: Option<String>,
     comment: Option<String>,
     pub(super) quoted_record_delimiters: bool,
@@ -45,7 +45,7 @@ impl Syntax {
         })
     }
 
-    /// The quote's length in bytes.
+    /// Returns the quote's length in bytes.
     pub(super) fn quote_bytes(&self) -> usize {
         self.quote.as_ref().map_or(1, String::len)
     }
@@ -54,20 +54,20 @@ impl Syntax {
         self.quote.as_ref().is_some_and(|quote| starts(bytes, at, quote))
     }
 
-    /// What a bitmap of the quotes marks.
+    /// Returns the byte that the bitmap of quotes marks.
     pub(super) fn first_quote_byte(&self) -> Option<u8> {
         self.quote.as_ref()?.as_bytes().first().copied()
     }
 
-    /// Whether a quote is one byte, is escaped by doubling, and cannot stand where the delimiters
-    /// of two records overlap.
+    /// Returns whether a quote is one byte, is escaped by doubling, and cannot stand where two record delimiters
+    /// overlap.
     pub(super) fn has_plain_quotes(&self) -> bool {
         let mut delimiter = self.record_delimiter.chars();
         let overlaps = delimiter.next() == delimiter.next();
         self.quote_bytes() == 1 && self.doubles_quotes() && !overlaps
     }
 
-    /// Whether a field that a quote closes ends there, with its delimiter or the block.
+    /// Returns whether a field whose closing quote ends at `at` ends there too, with a delimiter or the block.
     pub(super) fn ends_field(&self, block: &[u8], at: usize) -> bool {
         let rest = &block[at..];
         let is_end = |rest: &[u8]| rest.is_empty() || starts(rest, 0, &self.record_delimiter);
@@ -76,7 +76,7 @@ impl Syntax {
             || (self.tolerates_cr() && rest[0] == b'\r' && is_end(&rest[1..]))
     }
 
-    /// Whether a carriage return before a record delimiter belongs to it.
+    /// Returns whether a carriage return before a record delimiter belongs to it.
     pub(super) fn tolerates_cr(&self) -> bool {
         self.record_delimiter == "\n"
     }
@@ -85,13 +85,13 @@ impl Syntax {
         self.escape.is_none()
     }
 
-    /// If an escape character is at `at`: where the character that it makes literal starts.
+    /// Returns the position of the literal character, if an escape character is at `at`.
     pub(super) fn escaped(&self, bytes: &[u8], at: usize) -> Option<usize> {
         let escape = self.escape.as_ref().filter(|escape| starts(bytes, at, escape))?;
         Some(at + escape.len()).filter(|literal| *literal < bytes.len())
     }
 
-    /// Where the next quote or escape character may start, inside of quotes.
+    /// Returns the position where the next quote or escape character inside quotes may start.
     pub(super) fn next_special(&self, bytes: &[u8]) -> Option<usize> {
         let first = |token: &Option<String>| token.as_ref()?.as_bytes().first().copied();
         match (first(&self.quote), first(&self.escape)) {
@@ -107,13 +107,13 @@ impl Syntax {
 
     #[inline]
     pub(super) fn is_comment(&self, record: &[u8]) -> bool {
-        // The first byte nearly always decides, and comparing it takes no call.
+        // The first byte nearly always decides, and comparing it needs no call.
         let Some(comment) = self.comment.as_ref().map(String::as_bytes) else { return false };
         record.first() == comment.first() && record.starts_with(comment)
     }
 }
 
-/// The first byte nearly always decides, and comparing it takes no call.
+/// Returns whether `token` is at position `at`. The first byte nearly always decides, and comparing it needs no call.
 #[inline]
 fn starts(bytes: &[u8], at: usize, token: &str) -> bool {
     bytes.get(at) == token.as_bytes().first()

@@ -1,4 +1,4 @@
-//! Fields that are found in place are those of the values that the parser makes.
+//! Tests that fields found in place equal those of the parsed values.
 
 use std::sync::Arc;
 
@@ -16,14 +16,15 @@ use sluicegate_s3select::error::SelectErrorCode as Code;
 use sluicegate_s3select::request::{Compression, JsonType};
 use sluicegate_s3select::value::Value;
 
-/// The columns of all rows with where each is, up to what is wrong; and how many rows were values.
+/// The rows before the first error, with their positions and columns; the error; and the number of rows that were
+/// parsed to values.
 type Read = (Vec<(String, Vec<Value>)>, Option<Code>, usize);
 
 fn read(object: &str, layout: JsonType, statement: &str, by_value: bool, max_bytes: usize) -> Read {
     read_in(None, object, layout, statement, by_value, max_bytes)
 }
 
-/// A reader of what a statement selects, which are paths, and how many.
+/// Opens a reader for a statement that selects paths. Returns it with the number of paths.
 pub(super) fn open(object: &str, layout: JsonType, statement: &str) -> (JsonReader, usize) {
     let query = parse(statement).unwrap();
     let Projection::Items(items) = &query.projection else { unreachable!() };
@@ -74,7 +75,7 @@ fn read_in(
                     return (rows, Some(error.code), values);
                 }
                 let value = single.value(row, reader.block()).unwrap();
-                // Whatever the other rows are, this one has the same value.
+                // The value of a row does not depend on the other rows read with it.
                 assert!(!read || whole.value(row, reader.block()).unwrap() == value);
                 column_values.push(value);
             }
@@ -152,7 +153,7 @@ const STATEMENTS: [&str; 5] = [
     "SELECT s.a.c, s.\"é\" FROM FROM s",
 ];
 
-/// As little as nothing, or enough for some rows.
+/// Returns limits that fit nothing, or only some rows.
 fn little_room() -> impl Strategy<Value = Room> {
     let bytes = || prop::sample::select(vec![0, 100, 1000]);
     (bytes(), bytes()).prop_map(|(batch, free)| Room { batch: batch + 1, free, row: 1 << 20 })
@@ -180,7 +181,7 @@ proptest! {
         }
     }
 
-    /// In the arrays that FROM goes through, in memory or not.
+    /// Rows in the arrays that FROM passes through are the same, whether the document is in memory or not.
     #[test]
     fn rows_of_a_document_are_those_of_its_value(
         rows in prop::collection::vec(row(), 0..12),
@@ -204,17 +205,17 @@ proptest! {
             let layout = JsonType::Document;
             let parts = read_in(room, &object, layout, &statement, false, max_bytes);
             let parts = values_of(parts);
-            // Where a name is repeated, a long or large value is refused.
+            // If a name is repeated, a long or large value is rejected.
             if (max_bytes > 0 && room.is_none()) || !twice {
-                // The rows before a bad one come first where they are read one by one.
+                // Rows before a bad one are only returned if rows are read one by one.
                 prop_assert_eq!(parts.1, whole.1);
                 prop_assert!(whole.0 == parts.0 || whole.1.is_some());
             }
         }
     }
 
-    /// What is wrong in a line is found where it can be seen without looking at single values; and
-    /// what is answered of damaged lines is what the parser says as far as it gets.
+    /// Damage in a line is found if it shows without parsing single values. If the parser accepts the damaged lines,
+    /// reading only fields gives the same answer.
     #[test]
     fn damage_changes_no_row_that_can_be_read(
         rows in prop::collection::vec(row(), 1..6),
@@ -252,7 +253,7 @@ fn lines_of_the_same_fields_are_not_made_into_values() {
     assert_eq!((rows.len(), error, values), (5001, None, 0));
 }
 
-/// What of the values that a statement does not want is an error, and what is not.
+/// Values that a statement does not read are checked only in part.
 #[test]
 fn what_is_passed_over_is_checked_in_part() {
     let code = |line: &str, statement: &str| {
@@ -261,7 +262,7 @@ fn what_is_passed_over_is_checked_in_part() {
     };
     let json = Some(Code::JSONParsingError);
     for (line, of_a) in [
-        // Brackets and quotes must fit together, and names must be followed by values.
+        // Brackets and quotes must match, and names must be followed by values.
         ("{\"a\":2,\"x\":[1}", json),
         ("{\"a\":2,\"x\":[1]", json),
         ("{\"a\":2,\"x\":\"open}", json),
@@ -271,7 +272,7 @@ fn what_is_passed_over_is_checked_in_part() {
         ("{\"a\":2,}", json),
         ("{\"a\":2,\"x\":}", json),
         ("{\"a\":2,\"x\":\\\"1}", json),
-        // What single values say is not looked at.
+        // Single values are not checked.
         ("{\"a\":2,\"x\":01}", None),
         ("{\"a\":2,\"x\":nothing}", None),
         ("{\"a\":2,\"x\":\"\\q\"}", None),

@@ -1,4 +1,4 @@
-//! The rows of a batch, and their columns.
+//! The rows of a batch of JSON, and their columns.
 
 use super::names::FieldNames;
 use super::parser::{MAX_DEPTH, Parser, Problem, decimal, int};
@@ -10,42 +10,43 @@ use sluicegate_s3select::dialect::ast::PathStep;
 use sluicegate_s3select::error::SelectError;
 use sluicegate_s3select::value::Value;
 
-/// Rows as values, or only as the places of their wanted fields.
+/// Rows, either as parsed values or as the positions of the requested fields.
 #[derive(Debug, Default)]
 pub(super) struct Batch {
-    /// Where the value is from which each row was taken.
+    /// For each row, the position of the value that it was taken from.
     places: Vec<Place>,
-    /// The fields of all rows; of those that are values, MISSING.
+    /// The fields of all rows; MISSING for rows that are values.
     fields: Vec<Vec<Span>>,
-    /// Rows that are values, by their numbers.
+    /// The rows that are values, with their row numbers.
     values: Vec<(u32, Value)>,
-    /// What arrays and objects of the rows take at most, those of fields once they are read.
+    /// The most memory that arrays and objects of the rows take, in bytes. Those in fields take it only once they are
+    /// read.
     bytes: usize,
-    /// Where the fields of values are.
+    /// An index of the fields of values.
     names: FieldNames,
 }
 
-/// Where a value is in the object.
+/// The position of a value in the object.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Place {
-    /// Counted from 1, and from the start of the range.
+    /// The number of the value, from 1 at the start of the range.
     pub(super) number: u64,
     pub(super) start: u64,
     pub(super) end: u64,
 }
 
-/// A path into rows, and which of the fields it begins with.
+/// A path into rows, and the position of the field that it begins with.
 #[derive(Debug)]
 pub(super) struct Column {
     pub(super) path: Vec<PathStep>,
     pub(super) root: Option<usize>,
 }
 
-/// The values of a column are of different types, or are made with effort.
+/// The values of a column have different types, or need to be parsed one by one.
 struct Mixed;
 
 impl Batch {
-    /// With so many fields of rows that are no values.
+    /// Creates an empty batch with `fields` fields for rows that are not values.
     pub(super) fn new(fields: usize) -> Self {
         Self { fields: vec![Vec::new(); fields], ..Self::default() }
     }
@@ -62,7 +63,7 @@ impl Batch {
         self.places.len()
     }
 
-    /// What arrays and objects of the rows take, in bytes.
+    /// Returns the memory that arrays and objects of the rows take, in bytes.
     pub(super) fn bytes(&self) -> usize {
         self.bytes
     }
@@ -72,7 +73,7 @@ impl Batch {
         self.bytes += bytes;
     }
 
-    /// How many of the rows are values.
+    /// Returns the number of rows that are values.
     pub(super) fn values(&self) -> usize {
         self.values.len()
     }
@@ -81,7 +82,7 @@ impl Batch {
         self.places[row]
     }
 
-    /// The fields of all rows, to which those of the next row may be appended.
+    /// Returns the fields of all rows, so that those of the next row can be appended.
     pub(super) fn fields(&mut self) -> &mut [Vec<Span>] {
         let rows = self.rows();
         self.fields.iter_mut().for_each(|field| field.truncate(rows));
@@ -104,8 +105,8 @@ impl Batch {
         Some(&self.values[at].1)
     }
 
-    /// Reads a column as integers, decimals, texts or truth values if all its values are, else as
-    /// anything.
+    /// Reads a column as integers, decimals, texts or truth values if all its values have that type, and as values of
+    /// any type otherwise.
     pub(super) fn read_column(
         &self,
         column: &Column,
@@ -150,7 +151,7 @@ impl Batch {
         })
     }
 
-    /// How many of the rows are MISSING: FROM leads to nothing.
+    /// Returns how many of the rows are MISSING, because the path of FROM matches nothing.
     pub(super) fn absent(&self, rows: Rows<'_>) -> usize {
         let is_absent = |row| matches!(self.value(row), Some(Value::Missing));
         if !self.values.iter().any(|(_, value)| matches!(value, Value::Missing)) {
@@ -161,7 +162,7 @@ impl Batch {
         absent
     }
 
-    /// Writes all of a row, which must be a value.
+    /// Writes all fields of a row, which must be a value.
     pub(super) fn write_row(&self, row: usize, out: &mut RowWriter) -> Result<(), SelectError> {
         match self.value(row) {
             Some(Value::Struct(fields)) => fields
@@ -173,7 +174,7 @@ impl Batch {
     }
 }
 
-/// What is wrong with a field; the row is named by those who ask for it.
+/// Returns the error for a bad field; the caller adds the row.
 #[cold]
 fn wrong(problem: Problem) -> SelectError {
     let (_, code, what) = problem.explain();
@@ -199,7 +200,7 @@ struct Fields<'a> {
 }
 
 impl Fields<'_> {
-    /// The first byte of the first value that is not NULL.
+    /// Returns the first byte of the first value that is not NULL.
     fn first(&self) -> Option<u8> {
         let first = |row: usize| match self.spans[row].of(self.block) {
             [b'n', ..] | [] => None,
@@ -229,7 +230,7 @@ impl Fields<'_> {
         })
     }
 
-    /// Strings that lie in the block as they are.
+    /// Reads strings without escapes, which stay in the block.
     fn texts(&self, out: &mut Vector) -> Result<(), Mixed> {
         let texts = std::cell::Cell::from_mut(out.texts(self.spans.len(), Heap::Block));
         let texts = texts.as_slice_of_cells();
@@ -246,7 +247,7 @@ impl Fields<'_> {
         )
     }
 
-    /// Strings that are copied without their escapes.
+    /// Reads strings into a new heap and resolves their escapes.
     fn unescaped_texts(&self, out: &mut Vector) -> Result<(), Mixed> {
         let mut heap = Vec::new();
         let texts = std::cell::Cell::from_mut(out.texts(self.spans.len(), Heap::Block));
@@ -307,7 +308,7 @@ impl Fields<'_> {
     }
 }
 
-/// Whether text stands between quotes as it is: no quote, escape or control character is in it.
+/// Returns whether text between quotes needs no unescaping: it contains no quote, escape or control character.
 #[inline]
 fn is_plain(text: &[u8]) -> bool {
     // Without a branch, this is compiled to vector instructions.

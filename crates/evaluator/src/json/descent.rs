@@ -1,17 +1,17 @@
-//! Goes along the path of FROM through a value that is too long to be in memory as a whole.
+//! Follows the path of FROM through a value that is too long to be kept in memory as a whole.
 //!
-//! What the path leads to are rows, which are read one at a time. Everything else is passed over,
-//! but read as strictly as ever.
+//! The path leads to rows, which are read one at a time. Everything else is skipped, but checked as strictly as if it
+//! were parsed.
 
 use super::parser::{MAX_DEPTH, Parsed, Parser, Problem};
 use super::path::Filter;
 use sluicegate_s3select::dialect::ast::PathStep;
 use sluicegate_s3select::value::Value;
 
-/// A place in the value.
+/// The current position in the value.
 #[derive(Debug)]
 pub(super) struct Descent {
-    /// The arrays and objects around the place, from the outside.
+    /// The arrays and objects around the position, the outermost first.
     levels: Vec<Level>,
     next: Next,
 }
@@ -19,34 +19,34 @@ pub(super) struct Descent {
 #[derive(Debug)]
 struct Level {
     is_object: bool,
-    /// How many steps of FROM lead to it; `None` if it is passed over.
+    /// The number of steps of FROM that lead here; `None` if it is skipped.
     steps: Option<usize>,
-    /// Members that were begun.
+    /// The number of members so far, including the current one.
     members: usize,
-    /// The member's name that a step by name led to.
+    /// The name of the member that a step by name matched.
     found: Option<String>,
-    /// Whether the path went on in some member.
+    /// True if the path continued in some member.
     leads_on: bool,
 }
 
-/// What is read next.
+/// The item to read next.
 #[derive(Debug, Clone, Copy)]
 enum Next {
-    /// A value that so many steps of FROM lead to, or one that is passed over.
+    /// A value, with the number of steps of FROM that lead to it; `None` if it is skipped.
     Value(Option<usize>),
-    /// What follows an opening bracket: a member or the end.
+    /// A member or the end, after an opening bracket.
     First,
-    /// A member: its name, if it has one.
+    /// A member, with its name if it is in an object.
     Member,
-    /// What follows a member: a comma or the end.
+    /// A comma or the end, after a member.
     Separator,
 }
 
-/// What a step through the value comes to.
+/// The result of one step through the value.
 #[derive(Debug)]
 pub(super) enum Event {
     Row(Value),
-    /// Something that is no row.
+    /// Something that is not a row was read.
     Passed,
     /// The value ended.
     End,
@@ -57,18 +57,18 @@ impl Descent {
         Self { levels: Vec::new(), next: Next::Value(Some(0)) }
     }
 
-    /// Whether a row is read next.
+    /// Returns whether a row is read next.
     pub(super) fn is_at_row(&self, from: &[PathStep]) -> bool {
         matches!(self.next, Next::Value(Some(steps)) if steps == from.len())
     }
 
-    /// Says that it was read.
+    /// Moves past a row that the caller has read.
     pub(super) fn pass_row(&mut self) {
         self.next = Next::Separator;
     }
 
-    /// Goes one step on. Where the bytes do not suffice nothing has changed, and the step can be
-    /// taken again with more of them.
+    /// Takes one step. If the bytes do not suffice, nothing has changed, and the step can be repeated with more
+    /// bytes.
     pub(super) fn step(
         &mut self,
         parser: &mut Parser<'_>,
@@ -116,7 +116,7 @@ impl Descent {
                 Ok(Event::Row(row))
             }
             Some(Some(step)) if first == opening(step) => self.open(steps, first, parser),
-            // The path does not go on here.
+            // The path does not continue here.
             Some(Some(_)) => {
                 self.next = Next::Value(None);
                 Ok(Event::Row(Value::Missing))
@@ -194,7 +194,7 @@ fn is_closing(byte: u8) -> bool {
     matches!(byte, b'}' | b']')
 }
 
-/// How a value begins into which the step can go.
+/// Returns the first byte of the kind of value that a step can enter.
 fn opening(step: &PathStep) -> u8 {
     match step {
         PathStep::Field(_) | PathStep::AnyField => b'{',

@@ -1,4 +1,4 @@
-//! What values may take in memory, which is many times their text.
+//! Tests the limits on the memory of values, which is a multiple of their text.
 
 use super::Room;
 use super::agreement::open;
@@ -17,7 +17,7 @@ fn select(layout: JsonType, expression: &str) -> SelectRequest {
     SelectRequest { input, ..request(expression) }
 }
 
-/// An object with an array of so many elements.
+/// Returns an object with an array of `of` elements.
 fn array(of: usize, element: &str) -> String {
     format!("{{\"id\":{of},\"a\":[{}{element}]}}\n", format!("{element},").repeat(of - 1))
 }
@@ -25,17 +25,17 @@ fn array(of: usize, element: &str) -> String {
 #[test]
 fn a_row_whose_values_take_too_much_is_refused() {
     let all = select(JsonType::Document, "SELECT s.id FROM S3Object s WHERE s.a IS NOT NULL");
-    // 176 bytes for each while they are collected.
+    // Each element takes 176 bytes while the array is collected.
     let small = array(10, "[0]");
     let (large, too_large) = (array(500_000, "[0]"), array(800_000, "[0]"));
     check(&all, &format!("{small}{large}{large}{small}"), "10\n500000\n500000\n10\n");
     check_error(&all, format!("{small}{too_large}"), Code::OverMaxRecordSize, "128 MiB");
     let whole = select(JsonType::Document, "SELECT * FROM S3Object");
     check_error(&whole, too_large.clone(), Code::OverMaxRecordSize, "128 MiB");
-    // Some of it is little.
+    // A part of the value takes little.
     let some = select(JsonType::Document, "SELECT s.id, s.a[799999][0] FROM S3Object s");
     check(&some, &too_large, "800000,0\n");
-    // So are the rows that FROM leads to.
+    // The rows of FROM take little too.
     let mut rows = select(JsonType::Document, "SELECT * FROM S3Object[*].a[*] LIMIT 3");
     rows.output = OutputSerialization::Json { record_delimiter: "\n".to_owned() };
     check(&rows, &too_large, &"{\"_1\":[0]}\n".repeat(3));
@@ -74,7 +74,7 @@ fn a_batch_has_few_rows_where_they_take_much() {
     }
 }
 
-/// Fields are made into values only after their marks say what these may take.
+/// The memory of a field's value is bounded by its marks, so it is known before parsing.
 #[test]
 fn marks_tell_what_values_take_at_most() {
     for text in [

@@ -1,32 +1,31 @@
-//! JSON objects: values one after the other, a row for each, or for each value that the path of
-//! FROM leads to in them.
+//! Reads JSON objects: a sequence of values. Each value is a row, or contains the rows that the path of FROM leads
+//! to.
 //!
-//! A statement mostly wants some fields of rows that are objects. Then no values are made: brackets
-//! and commas outside of strings are found 64 bytes at a time ([`structure`], [`simd`]), fields
-//! among them by their names ([`objects`]), and a column is parsed when an expression asks for it,
-//! as integers, decimals or texts in the block if all its values are ([`batch`]). Rows that are no
-//! objects, repeat a wanted name, have large wanted fields or look wrong are parsed ([`parser`]), and
-//! so are all rows where the statement wants them whole (`*`, `SELECT s`), or the path of FROM leads
-//! on from a line.
+//! Most statements read a few fields of rows that are objects, and need no parsed values. Brackets and commas outside
+//! of strings are found 64 bytes at a time ([`structure`], [`simd`]), and the fields among them by their names
+//! ([`objects`]). A column is parsed when an expression reads it: as integers, decimals or texts in the block, if all
+//! its values have that type ([`batch`]).
 //!
-//! Values take many times as much memory as their text: a batch has as few rows as they need, and
-//! what one row may take is bounded ([`reader`]).
+//! A row is parsed as a whole ([`parser`]) if it is not an object, repeats a requested name, has large requested
+//! fields or looks malformed. All rows are parsed if the statement reads them whole (`*`, `SELECT s`), or if the path
+//! of FROM continues within a line.
 //!
-//! # What is an error
+//! Values take a multiple of the memory of their text, so a batch has only as many rows as fit, and the memory of one
+//! row is limited ([`reader`]).
 //!
-//! What is parsed must be JSON (RFC 8259) in UTF-8; an error comes after the rows before it.
+//! # Errors
 //!
-//! Of what is not parsed less is looked at, so that it need not be read byte by byte:
+//! Bytes that are parsed must be JSON (RFC 8259) in UTF-8. An error comes after the rows before it. Other bytes are
+//! checked less, so that they need not be read one by one:
 //!
-//! * always: that every string ends, in its line where values are lines, that no backslash stands
-//!   outside of one, that brackets close each other, nest at most 128 levels and hold all of the
-//!   value, and the length of a line or value;
-//! * if the statement names any field: also each name of the row itself, with the colon behind it,
-//!   and that something is between that and the next comma;
-//! * when an expression asks for a field in a row: its value.
+//! * always: every string ends (within its line, if values are lines), no backslash is outside of a string, brackets
+//!   match, nest at most 128 levels and enclose the whole value, and the line or value is not too long;
+//! * if the statement names any field: also each name in the row itself, the colon after it, and that something
+//!   follows before the next comma;
+//! * if an expression reads a field of a row: its value.
 //!
-//! So `{"a":1,"b":01}` is an error in `SELECT s.b`, and in `SELECT s.a` it is not. Whether a row's
-//! field is asked for is as SQL says: not on the right of an AND that is false on the left.
+//! For example, `{"a":1,"b":01}` is an error for `SELECT s.b`, but not for `SELECT s.a`. SQL determines which rows'
+//! fields are read: the right side of an AND is not evaluated if the left side is false.
 
 mod batch;
 mod descent;

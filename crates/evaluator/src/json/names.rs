@@ -1,4 +1,4 @@
-//! Finds the fields of objects that have many, for statements that name many.
+//! Finds the fields of large objects for statements that name many fields.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -10,19 +10,19 @@ use sluicegate_s3select::dialect::ast::Name;
 use sluicegate_s3select::error::Result;
 use sluicegate_s3select::value::Value;
 
-/// Objects with fewer fields are gone through.
+/// Objects with fewer fields are searched linearly.
 const MIN_FIELDS: usize = 32;
-/// So are the first ones that are looked for in an object.
+/// The first look-ups in an object also search linearly; this is their number.
 const MIN_FINDS: u32 = 8;
 
 /// The fields of an object.
 type Fields = Arc<[(String, Value)]>;
 
-/// The places of the fields of objects in the order of their names' hashes.
+/// The positions of objects' fields, ordered by the hashes of their names.
 #[derive(Debug, Default)]
 pub(super) struct FieldNames {
     hasher: RandomState,
-    /// By the addresses of the fields. The objects are kept, so that no other has an address of theirs.
+    /// Objects by the address of their fields. They are kept alive, so that no other object gets the same address.
     known: RefCell<HashMap<usize, Object>>,
 }
 
@@ -30,17 +30,17 @@ pub(super) struct FieldNames {
 struct Object {
     _fields: Fields,
     finds: u32,
-    /// Hashes and places, once there are many finds.
+    /// Hashes and positions; empty until there are many look-ups.
     places: Vec<(u64, u32)>,
 }
 
 impl FieldNames {
-    /// Forgets all objects.
+    /// Removes all objects.
     pub(super) fn clear(&mut self) {
         self.known.get_mut().clear();
     }
 
-    /// The field of that name, as [`find`] finds it.
+    /// Returns the position of the field with that name, like [`find`].
     pub(super) fn find(&self, fields: &Fields, name: &Name) -> Result<Option<usize>> {
         if fields.len() < MIN_FIELDS {
             return find(fields, name);
@@ -67,7 +67,7 @@ impl FieldNames {
         last(fields, same.map(|(_, place)| *place as usize), name)
     }
 
-    /// The hash of a name in lower case, as unquoted names are compared.
+    /// Returns the hash of a name in lower case, as unquoted names ignore case.
     fn hash(&self, name: &str) -> u64 {
         let mut hasher = self.hasher.build_hasher();
         let (chunks, rest) = name.as_bytes().as_chunks::<16>();

@@ -1,4 +1,4 @@
-//! Numbers of any number of digits are what they say, or are refused.
+//! Tests that numbers of any length keep their value or are rejected.
 
 use proptest::prelude::*;
 
@@ -7,7 +7,7 @@ use super::path::Filter;
 use sluicegate_s3select::dialect::ast::Type;
 use sluicegate_s3select::value::{Value, cast};
 
-/// Digits without zeros at their ends, and the power of ten that they are multiplied by; 0 has none.
+/// Returns the sign, the digits without zeros at either end, and their power of ten. Zero has no digits.
 fn canonical(number: &str) -> (bool, String, i64) {
     let (negative, number) = match number.strip_prefix('-') {
         Some(number) => (true, number),
@@ -30,8 +30,8 @@ fn text(value: &Value) -> String {
     String::from_utf8(text).unwrap()
 }
 
-/// The digits of a number with so many places, the others dropped, if it then has at most 38: as Arrow's reader of
-/// JSON makes a DECIMAL(38, places).
+/// Truncates a number to `places` decimal places. Returns its digits if there are at most 38, which agrees with
+/// Arrow's JSON reader for a DECIMAL(38, places).
 fn cut(number: &str, places: i64) -> Option<(bool, String)> {
     let (negative, digits, power) = canonical(number);
     let kept = digits.len() as i64 + (power + places).min(0);
@@ -68,12 +68,12 @@ proptest! {
     fn numbers_are_what_they_say(number in number(), places in 0_i8..=38) {
         let mut parser = Parser::new(number.as_bytes(), true);
         let Ok(value) = parser.value(Filter::new(&[], None)) else {
-            // Only what has more digits than any type.
+            // Only numbers with more digits than any type are rejected.
             prop_assert!(canonical(&number).1.len() > 38, "{number}");
             return Ok(());
         };
         prop_assert_eq!(cast(&value, Type::Float).unwrap(), Value::Float(number.parse().unwrap()));
-        // Those of a float are rounded where no decimal has as many places.
+        // The digits of a float are rounded where no decimal has as many places.
         let (_, digits, power) = canonical(&number);
         let is_decimal = power >= -38 && digits.len() as i64 + power <= 38;
         if is_decimal {

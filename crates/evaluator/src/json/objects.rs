@@ -1,9 +1,8 @@
-//! Finds the wanted fields of objects among the bitmaps of their block, without making values.
+//! Finds the requested fields of objects with the bitmaps of their block, without parsing values.
 //!
-//! Most objects of a file have the same names in the same order, written alike. So what stands
-//! before a value, `,"name": `, is remembered with what it means and with what followed it last, and
-//! mostly one comparison of bytes says that it has come again. Only names that come for the first
-//! time, or unexpectedly, are parsed.
+//! Most objects of a file have the same names in the same order and the same spelling. The text before a value, such
+//! as `,"name": `, is therefore stored as a head, with its meaning and the head that followed it last. One comparison
+//! of bytes mostly confirms that the same head comes again. Only new or unexpected names are parsed.
 
 use std::collections::HashMap;
 
@@ -12,18 +11,18 @@ use super::structure::{Marks, Structure};
 use crate::vector::Span;
 use sluicegate_s3select::dialect::ast::{Name, PathStep};
 
-/// The most names whose beginnings are remembered, and their longest.
+/// The most heads that are stored, and the longest in bytes.
 const MAX_HEADS: usize = 1024;
 const MAX_HEAD_BYTES: usize = 256;
 
-/// Heads up to this length are compared word by word.
+/// Heads up to this length in bytes are compared word by word.
 const SHORT: usize = 8 * WORDS;
 const WORDS: usize = 4;
 
-/// The most fields that are looked for.
+/// The most fields that are searched for.
 const MAX_ROOTS: usize = 64;
 
-/// The numbers of no head: nothing is known, and nothing stands before.
+/// Numbers that stand for no head: an unknown one, and the start of an object.
 const UNKNOWN: u32 = u32::MAX;
 const START: u32 = u32::MAX - 1;
 
@@ -31,28 +30,28 @@ const START: u32 = u32::MAX - 1;
 #[derive(Debug)]
 pub(super) struct Objects {
     roots: Vec<Name>,
-    /// How many columns begin with each.
+    /// For each root, the number of columns that begin with it.
     columns: Vec<usize>,
-    /// Whether no path leads into rows, so that arrays are as good as objects.
+    /// True if no path leads into rows, so that arrays are accepted like objects.
     any: bool,
-    /// What the arrays and objects in the fields of the last object take at most as values.
+    /// The most memory that arrays and objects in the fields of the last object take as values.
     value_bytes: usize,
-    /// What stood before values.
+    /// The heads found so far.
     heads: Vec<Head>,
     known: HashMap<Box<[u8]>, u32>,
-    /// The first one of the last object.
+    /// The first head of the last object.
     first: u32,
 }
 
-/// What stands between a bracket or comma and a value: a name with its colon, and spaces.
+/// The text between a bracket or comma and a value: a name with its colon, and spaces.
 #[derive(Debug)]
 struct Head {
     bytes: Box<[u8]>,
-    /// The same, and zeros behind it, if it is short; and ones for each of its bits.
+    /// For a short head, its bytes padded with zeros, and a mask with ones for its bits.
     short: Option<([u64; WORDS], [u64; WORDS])>,
-    /// Which roots it is the name of, as a set of bits.
+    /// The roots with this name, as a set of bits.
     wanted: u64,
-    /// What followed it last.
+    /// The head that followed this one last.
     next: u32,
 }
 
@@ -68,10 +67,10 @@ impl Head {
         Self { bytes: bytes.into(), short, wanted, next: UNKNOWN }
     }
 
-    /// Whether the text begins with it.
+    /// Returns whether the text begins with this head.
     #[inline(always)]
     fn begins(&self, text: &[u8]) -> bool {
-        // A few words are compared sooner than a function for any length is called.
+        // Comparing a few words is faster than calling a function for any length.
         let (Some((words, ones)), Some(text)) = (&self.short, text.first_chunk::<SHORT>()) else {
             return text.starts_with(&self.bytes);
         };
@@ -83,20 +82,20 @@ impl Head {
     }
 }
 
-/// What stands at a place.
+/// The kind of text at a position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Found {
     /// An object that ends before this position.
     Object(usize),
-    /// Something that has to be parsed to be understood, or refused.
+    /// Text that must be parsed, or rejected.
     Unusual,
     /// The block ends first.
     Incomplete,
 }
 
 impl Objects {
-    /// Looks for the fields that these paths begin with; `None` if the paths want more than fields.
-    /// The second list says which root each path begins with, if it can lead into an object at all.
+    /// Searches for the fields that these paths begin with. Returns `None` if the paths read more than fields. The
+    /// second list holds the root that each path begins with, or `None` if the path cannot lead into an object.
     pub(super) fn new(paths: &[Vec<PathStep>]) -> Option<(Self, Vec<Option<usize>>)> {
         let mut roots: Vec<Name> = Vec::new();
         let mut columns: Vec<usize> = Vec::new();
@@ -123,7 +122,7 @@ impl Objects {
         (objects.roots.len() <= MAX_ROOTS).then_some((objects, root_of))
     }
 
-    /// Looks for one field.
+    /// Searches for one field.
     pub(super) fn with_root(root: &Name) -> Self {
         Self::with_roots(vec![root.clone()], vec![1])
     }
@@ -133,19 +132,18 @@ impl Objects {
         Self { roots, columns, any: false, value_bytes: 0, heads, known, first: UNKNOWN }
     }
 
-    /// What the columns of the object that was found last take at most, but for plain values.
+    /// Returns the most memory that the columns of the last object take, without plain values.
     pub(super) fn value_bytes(&self) -> usize {
         self.value_bytes
     }
 
-    /// How many fields are looked for.
+    /// Returns the number of fields to search for.
     pub(super) fn roots(&self) -> usize {
         self.roots.len()
     }
 
-    /// Goes through the object at `start`, of which nothing is at or behind `limit`. Appends the
-    /// value of each root to `fields`, or MISSING; if no object is found, what was appended is
-    /// meaningless.
+    /// Scans the object at `start`, which must end before `limit`. Appends the value of each root to `fields`, or
+    /// MISSING. If no object is found, the appended spans are meaningless.
     #[inline]
     pub(super) fn find(
         &mut self,
@@ -224,7 +222,7 @@ impl Objects {
                 let field = &mut fields[root][row];
                 self.value_bytes += value_bytes * self.columns[root];
                 roots &= roots - 1;
-                // A name that is repeated, or one of several that are meant.
+                // A name is repeated, or several names match one root.
                 if *field != Span::MISSING {
                     return Found::Unusual;
                 }
@@ -243,8 +241,8 @@ impl Objects {
         }
     }
 
-    /// Parses a name, and expects it to come again behind the one before. Says which head it is, if it
-    /// is remembered, its length and what it is wanted for.
+    /// Parses a name and stores it as the expected successor of the head before. Returns the number of the head if it
+    /// is stored, its length and the roots with this name.
     #[cold]
     fn parse_head(&mut self, text: &[u8], before: u32) -> Result<(u32, usize, u64), Found> {
         let mut parser = Parser::new(text, false);
@@ -253,7 +251,7 @@ impl Objects {
             _ => Found::Unusual,
         })?;
         let wanted = match parser.unescape(key) {
-            // No statement can say this name.
+            // No statement can contain this name.
             Err(Problem::Surrogate(_)) => 0,
             Err(_) => return Err(Found::Unusual),
             Ok(name) => (0..).zip(&self.roots).fold(0, |wanted, (bit, root): (u32, _)| {
@@ -281,7 +279,7 @@ impl Objects {
     }
 }
 
-/// Passes over an object, or an array of which nothing is wanted: paths by index lead into it.
+/// Skips an object, or an array if no field is read of it: paths by index lead into arrays.
 fn pass(block: &[u8], structure: &Structure, start: usize, limit: usize, arrays: bool) -> Found {
     match block.get(start) {
         Some(b'{') => {}
@@ -296,15 +294,15 @@ fn pass(block: &[u8], structure: &Structure, start: usize, limit: usize, arrays:
     }
 }
 
-/// The bracket that closes the one at `open`, and how many marks there are up to it; all brackets between
-/// them must close as well.
+/// Returns the bracket that closes the one at `open`, and the number of marks up to it. All brackets in between must
+/// match.
 #[inline]
 fn close<const COMMAS: bool>(
     marks: &mut Marks<'_, COMMAS>,
     block: &[u8],
     open: usize,
 ) -> Result<(usize, usize), Found> {
-    // Which of the brackets around the place are braces: the innermost in the lowest bit.
+    // One bit for each open bracket, set for braces; the innermost is the lowest bit.
     let mut braces = match block[open] {
         b'{' => 1_u128,
         b'[' => 0,

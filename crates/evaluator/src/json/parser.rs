@@ -1,10 +1,10 @@
-//! Bytes to values, RFC 8259.
+//! Parses values, as defined by RFC 8259.
 //!
-//! A number with an exponent becomes a `float`, one with a point a `decimal`, any other an `int`,
-//! as in statements. What does not fit becomes another type that holds all its digits: a longer
-//! `int` a `decimal`, a `float` of too many digits a `decimal`, and `-0` a `float`. Zeros at the end of a fraction
-//! are dropped where a decimal has no room for them. A number of more than 38 other digits is refused, because no
-//! type holds it and a CAST could no longer see its digits.
+//! A number with an exponent becomes a `float`, one with a point a `decimal`, and any other an `int`, as in
+//! statements. A number that does not fit becomes another type that holds all its digits: a longer `int` and a
+//! `float` with too many digits become a `decimal`, and `-0` becomes a `float`. Zeros at the end of a fraction are
+//! dropped if a decimal has no room for them. A number with more than 38 other digits is rejected, because no type
+//! holds it and a CAST could no longer see its digits.
 
 use super::path::Filter;
 use sluicegate_s3select::error::SelectErrorCode;
@@ -14,27 +14,27 @@ use sluicegate_s3select::value::{Decimal, Value, cast};
 /// The most levels that arrays and objects nest.
 pub(super) const MAX_DEPTH: usize = 128;
 
-/// Why there is no value.
+/// The reason that no value was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Problem {
     /// The bytes end too early; more may help.
     Incomplete,
-    /// What is wrong, and where.
+    /// Invalid JSON: its position and a description.
     Invalid(usize, &'static str),
     /// Text that is not UTF-8.
     Encoding(usize),
-    /// Text with half of a surrogate pair: no string has it, but it may be in no one's way.
+    /// Text with half of a surrogate pair, which no string can hold; it does no harm if the text is not read.
     Surrogate(usize),
-    /// Several fields that a step of FROM could mean.
+    /// Several fields that a step of FROM matches.
     Ambiguous(usize),
-    /// Values that take more memory than there is room for.
+    /// Values that take more memory than is allowed.
     TooLarge(usize),
 }
 
 pub(super) type Parsed<T> = Result<T, Problem>;
 
 impl Problem {
-    /// Where it is, and what to say.
+    /// Returns the position, the error code and a description.
     #[cold]
     pub(super) fn explain(self) -> (usize, SelectErrorCode, &'static str) {
         let syntax = SelectErrorCode::JSONParsingError;
@@ -57,24 +57,24 @@ impl Problem {
     }
 }
 
-/// What an allocation takes beside what is asked for, with the counts of who shares it.
+/// The overhead of an allocation in bytes, including reference counts.
 const ALLOCATION_BYTES: usize = 32;
 
-/// The most memory that the values of a bracket, comma or colon take, but for their text: an entry of an
-/// object while it is collected and when it is shared, and the allocations of its name and value.
+/// The most memory that a bracket, comma or colon accounts for, beside text. An object's entry is counted twice,
+/// while it is collected and when it is shared, with the allocations of its name and value.
 pub(super) const MARK_BYTES: usize = 2 * size_of::<(String, Value)>() + 2 * ALLOCATION_BYTES;
 
-/// Reads values from bytes.
+/// Parses values from bytes.
 #[derive(Debug)]
 pub(super) struct Parser<'a> {
     bytes: &'a [u8],
     at: usize,
-    /// Whether nothing follows the bytes.
+    /// True if nothing follows the bytes.
     complete: bool,
-    /// What values may take, and what those take that are complete.
+    /// The memory allowed for values, and the memory that complete ones take.
     room: usize,
     taken: usize,
-    /// What the arrays and objects around the place have up to it, from the outside.
+    /// The members so far of the open arrays and objects, the outermost first.
     elements: Vec<Value>,
     fields: Vec<(String, Value)>,
 }
@@ -85,22 +85,22 @@ impl<'a> Parser<'a> {
         Self { bytes, at: 0, complete, room: usize::MAX, taken: 0, elements, fields }
     }
 
-    /// Makes only values that take so much memory.
+    /// Limits the memory of the values.
     pub(super) fn with_room(self, room: usize) -> Self {
         Self { room, ..self }
     }
 
-    /// How many bytes were read.
+    /// Returns the number of bytes read.
     pub(super) fn position(&self) -> usize {
         self.at
     }
 
-    /// What the values take that were made, in bytes.
+    /// Returns the memory that the parsed values take, in bytes.
     pub(super) fn taken(&self) -> usize {
         self.taken
     }
 
-    /// Whether there is room for so many bytes more.
+    /// Fails if there is no room for `bytes` more bytes.
     fn has_room(&self, bytes: usize) -> Parsed<()> {
         let collected = size_of_val(&self.elements[..]) + size_of_val(&self.fields[..]);
         if self.taken + collected + bytes > self.room {
@@ -109,7 +109,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// Takes room for what is about to be made.
+    /// Reserves room for a value before it is built.
     fn take(&mut self, bytes: usize) -> Parsed<()> {
         self.has_room(bytes)?;
         self.taken += bytes;
@@ -122,12 +122,12 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Reads a value; of the objects in it only the fields that the filter wants.
+    /// Parses a value, with only those fields of its objects that the filter selects.
     pub(super) fn value(&mut self, filter: Filter<'_>) -> Parsed<Value> {
         self.nested(filter, MAX_DEPTH)
     }
 
-    /// The same for a value that has so many levels left.
+    /// Parses a value that may nest `depth` more levels.
     pub(super) fn nested(&mut self, filter: Filter<'_>, depth: usize) -> Parsed<Value> {
         self.skip_space();
         match self.peek()? {
@@ -138,7 +138,7 @@ impl<'a> Parser<'a> {
                 self.take(text.len() + ALLOCATION_BYTES)?;
                 Ok(Value::String(text))
             }
-            // No path leads on from text, whatever it says.
+            // No path leads into text.
             b'"' => self.string_bytes().map(|_| Value::Null),
             b't' => self.word(b"true").map(|()| Value::Bool(true)),
             b'f' => self.word(b"false").map(|()| Value::Bool(false)),
@@ -184,7 +184,7 @@ impl<'a> Parser<'a> {
             match filter.element(index) {
                 Some(filter) => {
                     let value = parser.nested(filter, depth)?;
-                    // Nobody looks at those between, nor at those behind.
+                    // Elements in between, and those after the last one, are never read.
                     let passed = start + index - parser.elements.len();
                     parser.has_room((passed + 1) * size_of::<Value>())?;
                     parser.elements.resize(start + index, Value::Null);
@@ -199,7 +199,7 @@ impl<'a> Parser<'a> {
         Ok(Value::List(self.elements.drain(start..).collect()))
     }
 
-    /// Goes through what stands between brackets; `member` reads one.
+    /// Reads the members of an array or object by calling `member` for each.
     fn members(
         &mut self,
         close: u8,
@@ -225,7 +225,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// A name and the colon behind it.
+    /// Parses a name and the colon after it.
     pub(super) fn key(&mut self) -> Parsed<&'a [u8]> {
         self.skip_space();
         let key = self.string_bytes()?;
@@ -237,17 +237,17 @@ impl<'a> Parser<'a> {
         Ok(key)
     }
 
-    /// Goes back to a position.
+    /// Returns to a position.
     pub(super) fn rewind(&mut self, position: usize) {
         self.at = position;
     }
 
-    /// Goes behind a byte.
+    /// Moves past one byte.
     pub(super) fn bump(&mut self) {
         self.at += 1;
     }
 
-    /// Goes behind a value without making it.
+    /// Skips a value without building it.
     pub(super) fn skip(&mut self, depth: usize) -> Parsed<()> {
         self.skip_space();
         match self.peek()? {
@@ -295,7 +295,7 @@ impl<'a> Parser<'a> {
         Err(self.invalid("a JSON value was expected"))
     }
 
-    /// The bytes of a number, which must not run to the end of bytes that others follow.
+    /// Parses the text of a number. It must not extend to the end of the bytes if more bytes follow.
     fn number_bytes(&mut self) -> Parsed<&'a [u8]> {
         let start = self.at;
         let rest = &self.bytes[start..];
@@ -338,7 +338,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// What stands between the quotes, escapes and all.
+    /// Returns the text between the quotes, with its escapes.
     fn string_bytes(&mut self) -> Parsed<&'a [u8]> {
         if self.peek()? != b'"' {
             return Err(self.invalid("a string was expected"));
@@ -364,7 +364,7 @@ impl<'a> Parser<'a> {
         self.unescape(text)
     }
 
-    /// The text of what stood between quotes just before here.
+    /// Resolves the escapes of a string that was just read.
     pub(super) fn unescape(&self, raw: &[u8]) -> Parsed<String> {
         let Ok(text) = std::str::from_utf8(raw) else {
             return Err(Problem::Encoding(self.at));
@@ -396,7 +396,7 @@ impl<'a> Parser<'a> {
         Ok(out)
     }
 
-    /// The character of `\uXXXX`, or of a pair of them.
+    /// Parses the character of `\uXXXX`, or of a pair of them.
     fn unicode(&self, chars: &mut std::str::Chars<'_>) -> Parsed<char> {
         let malformed = || self.invalid("a string holds a malformed \\u escape");
         let surrogate = || Problem::Surrogate(self.at);
@@ -414,7 +414,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// The number that [`Parser::value`] makes of the text, if that is an `int`.
+/// Returns the number if [`Parser::value`] parses the text to an `int`.
 #[inline]
 pub(super) fn int(text: &[u8]) -> Option<i64> {
     match text {
@@ -423,7 +423,7 @@ pub(super) fn int(text: &[u8]) -> Option<i64> {
     }
 }
 
-/// The same if it is a `decimal` with a point.
+/// Returns the number if [`Parser::value`] parses the text to a `decimal` with a point.
 pub(super) fn decimal(text: &[u8]) -> Option<Decimal> {
     let is_fraction = text.contains(&b'.') && !text.iter().any(|byte| matches!(byte, b'e' | b'E'));
     if !is_fraction || !is_json_number(text) {
@@ -432,13 +432,13 @@ pub(super) fn decimal(text: &[u8]) -> Option<Decimal> {
     Decimal::parse_exact(text).filter(|decimal| decimal.unscaled() != 0 || text[0] != b'-')
 }
 
-/// The first byte that is no space.
+/// Returns the first byte that is not a space.
 #[inline]
 pub(super) fn first_byte(text: &[u8]) -> Option<u8> {
     text.iter().copied().find(|byte| !matches!(byte, b' ' | b'\t' | b'\n' | b'\r'))
 }
 
-/// How many digits a number has between its zeros at both ends.
+/// Counts the digits of a number without the zeros at both ends.
 fn significant_digits(number: &[u8]) -> usize {
     let mantissa = number.split(|byte| matches!(byte, b'e' | b'E')).next().unwrap_or_default();
     let is_digit = |byte: &u8| matches!(byte, b'1'..=b'9');
@@ -447,7 +447,7 @@ fn significant_digits(number: &[u8]) -> usize {
     mantissa[first..behind].iter().filter(|byte| byte.is_ascii_digit()).count()
 }
 
-/// Four hexadecimal digits.
+/// Parses four hexadecimal digits.
 fn code_unit(chars: &mut std::str::Chars<'_>) -> Option<u32> {
     let (digits, rest) = chars.as_str().split_at_checked(4)?;
     if !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
@@ -457,7 +457,7 @@ fn code_unit(chars: &mut std::str::Chars<'_>) -> Option<u32> {
     u32::from_str_radix(digits, 16).ok()
 }
 
-/// `[-] (0 | 1-9 digits) [. digits] [e [sign] digits]`
+/// Returns whether the text is `[-] (0 | 1-9 digits) [. digits] [e [sign] digits]`.
 fn is_json_number(text: &[u8]) -> bool {
     let digits = |text: &[u8]| text.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let text = text.strip_prefix(b"-").unwrap_or(text);

@@ -6,21 +6,21 @@ use sluicegate_s3select::dialect::ast::{Name, PathStep};
 use sluicegate_s3select::error::{Result, SelectError, SelectErrorCode};
 use sluicegate_s3select::value::Value;
 
-/// What of a value is looked at, as far as the statement tells.
+/// The parts of a value that the statement reads.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Filter<'a> {
-    /// What FROM still has to go through before the row is reached; empty within a row.
+    /// The steps of FROM before the row is reached; empty within a row.
     from: &'a [PathStep],
-    /// What is wanted of the row; `None` for all there is.
+    /// The parts of the row to read; `None` for all of it.
     wanted: Option<Wanted<'a>>,
 }
 
-/// The paths that lead on from a place in a row.
+/// The paths that continue from a place in a row.
 #[derive(Debug, Clone, Copy)]
 struct Wanted<'a> {
     /// The paths of the statement, none of them empty.
     paths: &'a [Vec<PathStep>],
-    /// Which of them lead to this place, as a set of bits, and how many of their steps do.
+    /// The paths that lead to this place, as a set of bits, and the number of their steps up to it.
     live: u64,
     depth: usize,
 }
@@ -28,7 +28,7 @@ struct Wanted<'a> {
 impl<'a> Filter<'a> {
     const ALL: Self = Self { from: &[], wanted: None };
 
-    /// `paths` are the paths from the row on that are wanted; `None` for all.
+    /// Creates a filter from the paths to read in a row; `None` reads the whole row.
     pub(super) fn new(from: &'a [PathStep], paths: Option<&'a [Vec<PathStep>]>) -> Self {
         let wanted = paths.filter(|paths| paths.len() <= 64 && !paths.iter().any(Vec::is_empty));
         let all = |paths: &[Vec<PathStep>]| u64::MAX.checked_shr(64 - paths.len() as u32);
@@ -36,12 +36,12 @@ impl<'a> Filter<'a> {
         Self { from, wanted }
     }
 
-    /// The filter for the row that FROM leads to.
+    /// Returns the filter for the row that FROM leads to.
     pub(super) fn row(self) -> Self {
         Self { from: &[], ..self }
     }
 
-    /// The filter for the value of a field; `None` if it is not wanted.
+    /// Returns the filter for the value of a field; `None` if the field is not read.
     pub(super) fn field(self, name: &str) -> Option<Self> {
         match self.from {
             [] => self.within(|step| matches!(step, PathStep::Field(n) if n.matches(name))),
@@ -52,8 +52,8 @@ impl<'a> Filter<'a> {
         }
     }
 
-    /// The filter for the value of a field whose name no statement can say; `None` if it is not
-    /// wanted.
+    /// Returns the filter for the value of a field whose name no statement can contain; `None` if the field is not
+    /// read.
     pub(super) fn unnamed_field(self) -> Option<Self> {
         match self.from {
             [PathStep::AnyField, from @ ..] => Some(Self { from, ..self }),
@@ -61,12 +61,12 @@ impl<'a> Filter<'a> {
         }
     }
 
-    /// Whether everything is wanted, names included.
+    /// Returns whether everything is read, including names.
     pub(super) fn wants_all(self) -> bool {
         self.from.is_empty() && self.wanted.is_none()
     }
 
-    /// The filter for an element of an array; `None` if it is not wanted.
+    /// Returns the filter for an element of an array; `None` if the element is not read.
     pub(super) fn element(self, index: usize) -> Option<Self> {
         match self.from {
             [] => self.within(|step| matches!(step, PathStep::Index(n) if *n == index as u64)),
@@ -78,7 +78,7 @@ impl<'a> Filter<'a> {
         }
     }
 
-    /// The filter for a part of a row, which a step of the wanted paths may lead to.
+    /// Returns the filter for a part of a row; `leads_there` returns whether a step of a path leads to that part.
     fn within(self, leads_there: impl Fn(&PathStep) -> bool) -> Option<Self> {
         let Some(wanted) = self.wanted else { return Some(Self::ALL) };
         let mut live = 0;
@@ -99,7 +99,7 @@ impl<'a> Filter<'a> {
     }
 }
 
-/// Appends the values that the path leads to, in order; one MISSING where it leads nowhere.
+/// Appends the values that the path leads to, in order, or one MISSING if it leads nowhere.
 pub(super) fn expand(value: &Value, path: &[PathStep], rows: &mut Vec<Value>) -> Result<()> {
     let Some((step, rest)) = path.split_first() else {
         rows.push(value.clone());
@@ -125,12 +125,12 @@ pub(super) fn expand(value: &Value, path: &[PathStep], rows: &mut Vec<Value>) ->
     Ok(())
 }
 
-/// The value that a path without wildcards leads to.
+/// Returns the value that a path without wildcards leads to.
 pub(super) fn lookup<'a>(value: &'a Value, path: &[PathStep]) -> Result<&'a Value> {
     lookup_by(value, path, find)
 }
 
-/// The same, with another way to find a field.
+/// Returns the value that a path without wildcards leads to, using `find` to find fields.
 pub(super) fn lookup_by<'a>(
     value: &'a Value,
     path: &[PathStep],
@@ -143,7 +143,7 @@ pub(super) fn lookup_by<'a>(
     Ok(value)
 }
 
-/// The value that a step leads to; none if it is a wildcard.
+/// Returns the value that a step leads to; `None` for a wildcard.
 fn one<'a>(
     value: &'a Value,
     step: &PathStep,
@@ -160,12 +160,12 @@ fn one<'a>(
     })
 }
 
-/// The field of that name, the last one if it is repeated.
+/// Returns the position of the field with that name, and of the last one if it is repeated.
 pub(super) fn find(fields: &Arc<[(String, Value)]>, name: &Name) -> Result<Option<usize>> {
     last(fields, 0..fields.len(), name)
 }
 
-/// The same among some of the fields, in their order.
+/// Searches for a field with that name only at the given positions, which must ascend.
 pub(super) fn last(
     fields: &[(String, Value)],
     among: impl IntoIterator<Item = usize>,

@@ -1,4 +1,4 @@
-//! What a statement's names mean in a JSON object: whatever a row happens to have.
+//! Resolves the names in a statement for a JSON object, whose rows may have any fields.
 
 use std::collections::HashMap;
 
@@ -7,13 +7,13 @@ use crate::vector::Kind;
 use sluicegate_s3select::dialect::ast::{From, PathStep};
 use sluicegate_s3select::error::SelectError;
 
-/// The paths that a statement uses, in the order in which it named them.
+/// The paths that a statement uses, in the order of their first use.
 #[derive(Debug, Clone)]
 pub(crate) struct JsonSchema {
     pub(super) paths: Vec<Vec<PathStep>>,
-    /// Where each is among them.
+    /// The position of each path in `paths`.
     known: HashMap<Vec<PathStep>, usize>,
-    /// Whether `_1` is the row too: without an alias, under FROM S3Object[*].
+    /// True if `_1` also names the row: without an alias, under FROM S3Object[*].
     row_is_1: bool,
 }
 

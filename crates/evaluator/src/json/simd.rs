@@ -1,21 +1,20 @@
 //! Finds the structure of JSON text, 64 bytes at a time.
 //!
-//! Like [`crate::csv`]'s module of this name it has `unsafe`, for the same reason: the vector
-//! instructions of the machine are only known at run time. Only the comparisons of bytes are
-//! compiled for them; what follows from those is plain code ([`super::structure`]). Miri checks the
-//! tests below on x86-64 (CONTRIBUTING says how).
+//! This module contains `unsafe` for the same reason as its counterpart in [`crate::csv`]: the vector instructions of
+//! the machine are only detected at run time. Only the comparisons of bytes are compiled for them; everything else is
+//! plain code ([`super::structure`]). Miri checks the tests below on x86-64; CONTRIBUTING describes how.
 #![expect(unsafe_code, reason = "calls code compiled for instructions detected at run time")]
 
 use super::structure::{Carry, Word};
 use crate::csv::{Level, WORD_BYTES};
 
-/// Which bytes of 64 are what, wherever they are.
+/// The positions of certain bytes among 64, inside and outside of strings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Bytes {
     pub(super) quote: u64,
     pub(super) backslash: u64,
     pub(super) comma: u64,
-    /// `{`, `[`, `}` and `]`.
+    /// The bytes `{`, `[`, `}` and `]`.
     pub(super) bracket: u64,
     pub(super) newline: u64,
     pub(super) non_ascii: u64,
@@ -30,13 +29,13 @@ pub(super) fn index_blocks(
 ) {
     match level {
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: `detect` saw the features that the function was compiled for.
+        // SAFETY: `detect` found the features that the function was compiled for.
         Level::Avx2 => unsafe { x86::index_avx2(blocks, carry, words) },
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: as above.
+        // SAFETY: `detect` found the features that the function was compiled for.
         Level::Avx512 => unsafe { x86::index_avx512(blocks, carry, words) },
         #[cfg(target_arch = "aarch64")]
-        // SAFETY: as above.
+        // SAFETY: `detect` found the features that the function was compiled for.
         Level::Neon => unsafe { arm::index_neon(blocks, carry, words) },
         Level::Scalar => index_scalar(blocks, carry, words),
     }
@@ -67,7 +66,7 @@ mod x86 {
 
     use super::{Bytes, Carry, WORD_BYTES, Word};
 
-    /// Brackets differ from their own kind in this bit only: `[` is `{` without it.
+    /// The only bit in which `{` differs from `[`, and `}` from `]`.
     const KIND: i8 = 0x20;
 
     #[target_feature(enable = "avx512f,avx512bw")]
@@ -152,7 +151,7 @@ mod arm {
                 let at = block.as_ptr();
                 [vld1q_u8(at), vld1q_u8(at.add(16)), vld1q_u8(at.add(32)), vld1q_u8(at.add(48))]
             };
-            // Each lane keeps the bit of its place; three pairwise sums gather eight lanes a byte.
+            // Each lane keeps the bit of its place; three pairwise sums gather eight lanes into a byte.
             let gather = |parts: [uint8x16_t; 4]| {
                 let [a, b, c, d] = parts.map(|part| vandq_u8(part, weights));
                 let sum = vpaddq_u8(vpaddq_u8(a, b), vpaddq_u8(c, d));

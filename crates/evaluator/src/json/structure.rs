@@ -1,36 +1,36 @@
-//! Where the brackets and commas of a block are, as bitmaps.
+//! The bitmaps of the brackets and commas of a block.
 
 use super::simd::{self, Bytes};
 use crate::csv::{Level, WORD_BYTES};
 
-/// The bits of one 64-byte stretch of a block.
+/// The bitmaps of one 64-byte stretch of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Word {
     /// Commas outside of strings.
     pub(super) comma: u64,
     /// Brackets and braces outside of strings.
     pub(super) bracket: u64,
-    /// Line feeds anywhere.
+    /// Line feeds inside and outside of strings.
     pub(super) newline: u64,
 }
 
-/// What one word tells the next, and what all of them hold.
+/// The state between words, and a summary of all words so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Carry {
-    /// Whether the text so far ends inside of a string, in all bits.
+    /// All bits are set if the text so far ends inside a string.
     inside: u64,
-    /// Whether a backslash at its end escapes what follows, in the lowest bit.
+    /// The lowest bit is set if a backslash at the end of the text so far escapes the next byte.
     escaped: u64,
-    /// Bytes that are not ASCII, backslashes outside of strings, line feeds inside of them: which
-    /// bits of some word.
+    /// The bits of any word with a byte that is not ASCII, with a backslash outside of strings, and with a line feed
+    /// inside a string.
     non_ascii: u64,
     stray: u64,
     broken: u64,
 }
 
 impl Carry {
-    /// Where some word has a backslash outside of strings or, where values are lines, a line feed in
-    /// one.
+    /// Returns the bits at which some word has a backslash outside of strings or, if values are lines, a line feed
+    /// inside a string.
     fn doubtful(&self, lines: bool) -> u64 {
         self.stray | if lines { self.broken } else { 0 }
     }
@@ -51,7 +51,7 @@ impl Carry {
         }
     }
 
-    /// The bytes that a backslash escapes: those behind an odd number of them (simdjson's algorithm).
+    /// Returns the bytes that a backslash escapes: those after an odd number of backslashes (simdjson's algorithm).
     #[inline(always)]
     fn escapes(&mut self, backslash: u64) -> u64 {
         const EVEN: u64 = 0x5555_5555_5555_5555;
@@ -76,21 +76,21 @@ fn prefix_parity(mut bits: u64) -> u64 {
     bits
 }
 
-/// The bitmaps of a block, from a place on that is outside of strings.
+/// The bitmaps of a block that begins outside of strings.
 #[derive(Debug)]
 pub(super) struct Structure {
     level: Level,
-    /// One word per 64 bytes.
+    /// One word for each 64 bytes.
     words: Vec<Word>,
     carry: Carry,
-    /// Whether values end with lines.
+    /// True if each value is a line.
     lines: bool,
-    /// From where on quotes cannot be taken to begin and end strings.
+    /// The first position at which quotes may not begin and end strings.
     doubtful: usize,
 }
 
 impl Structure {
-    /// `lines` says whether values end with lines.
+    /// Creates empty bitmaps. `lines` is true if each value is a line.
     pub(super) fn new(lines: bool) -> Self {
         let (level, carry) = (Level::detect(), Carry::default());
         Self { level, words: Vec::new(), carry, lines, doubtful: usize::MAX }
@@ -113,7 +113,7 @@ impl Structure {
         };
     }
 
-    /// Where the first doubt is that the carry tells of.
+    /// Returns the first doubtful position, which the carry only locates within some word.
     #[cold]
     fn first_doubt(&self, block: &[u8]) -> usize {
         let mut carry = Carry::default();
@@ -130,20 +130,20 @@ impl Structure {
         0
     }
 
-    /// Whether every byte is ASCII.
+    /// Returns whether every byte is ASCII.
     pub(super) fn is_ascii(&self) -> bool {
         self.carry.non_ascii == 0
     }
 
-    /// From where on quotes cannot be taken to begin and end strings, because a backslash is outside
-    /// of one or, where values end with lines, a line feed inside; past the end if there is no such
-    /// place. A value that holds it is not JSON.
+    /// Returns the first position at which quotes may not begin and end strings: a backslash outside of strings or,
+    /// if values are lines, a line feed inside one. Returns a position past the end if there is none. A value with
+    /// such a position is not JSON.
     #[inline]
     pub(super) fn doubtful(&self) -> usize {
         self.doubtful
     }
 
-    /// The first line feed at or behind `from`.
+    /// Returns the first line feed at or after `from`.
     #[inline]
     pub(super) fn next_newline(&self, from: usize) -> Option<usize> {
         let first = from / WORD_BYTES;
@@ -156,7 +156,7 @@ impl Structure {
         Some(at * WORD_BYTES + bits.trailing_zeros() as usize)
     }
 
-    /// The brackets at and behind `from`, and the commas if they are wanted.
+    /// Returns the brackets at and after `from`, and the commas if `COMMAS` is true.
     #[inline]
     pub(super) fn marks<const COMMAS: bool>(&self, from: usize) -> Marks<'_, COMMAS> {
         let at = from / WORD_BYTES;
@@ -165,7 +165,7 @@ impl Structure {
     }
 }
 
-/// Goes from mark to mark.
+/// Iterates over the positions of marks.
 #[derive(Debug)]
 pub(super) struct Marks<'a, const COMMAS: bool> {
     words: &'a [Word],
@@ -202,7 +202,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// A state machine, byte by byte, finds the same.
+        /// A state machine that reads byte by byte finds the same marks.
         #[test]
         fn strings_are_told_from_the_rest(
             parts in prop::collection::vec(

@@ -106,7 +106,7 @@ fn numbers_keep_what_they_were() {
         r#"{"a":[1,1.50,1e2,9223372036854775808,0.1,100000000000000000000000000000000000000000]}"#,
         r#"{"a":[1,1.50,100.0,9223372036854775808,0.1,1e41]}"#,
     );
-    // Zeros at the end are no digits that a decimal has no room for.
+    // Zeros at the end of a fraction do not exceed the room of a decimal.
     let zeros = "0".repeat(60);
     same(
         &format!(r#"{{"a":[99999999999999999.99{zeros},0.5{zeros}e1,0.{zeros},1.5{zeros}]}}"#),
@@ -120,7 +120,7 @@ fn numbers_keep_what_they_were() {
     let cast = "SELECT CAST(CAST(s.w AS STRING) AS DECIMAL(38, 2)) AS w FROM S3Object s";
     let row = format!(r#"{{"w":99999999999999999.99{}}}"#, &zeros[..26]);
     check(&lines(cast), &row, "{\"w\":99999999999999999.99}\n");
-    // Only a float has a zero below zero; only a decimal has so many digits.
+    // Only a float has a negative zero; only a decimal has so many digits.
     same(r#"{"a":[0,-0,-0.00,-0e5]}"#, r#"{"a":[0,-0.0,-0.0,-0.0]}"#);
     same(
         r#"{"a":[1.2345678901234567891e2,12.5E-1,1e-300]}"#,
@@ -155,7 +155,7 @@ fn paths_of_from() {
     check(&document("SELECT _1.id FROM S3Object[*].Rules[*] LIMIT 1"), RULES, "{\"id\":\"1\"}\n");
     check(&document("SELECT r.id FROM S3Object[*].Rules[2] r"), RULES, "{\"id\":\"2\"}\n{}\n");
     check(&document("SELECT COUNT(*) AS n FROM S3Object[*].*"), RULES, "{\"n\":3}\n");
-    // A record that stands for no match is none to COUNT(*).
+    // COUNT(*) does not count a record that stands for no match.
     for (object, count) in [
         ("{\"a\":[]}", 0),
         ("{\"a\":[1,null,{}]} {\"a\":[]} {\"b\":1} {\"a\":[2]}", 4),
@@ -275,7 +275,7 @@ fn a_path_of_from_leads_into_values_of_any_length() {
     let numbers = "0,".repeat(5 << 20);
     let ask = document("SELECT COUNT(*) AS n FROM S3Object[*][*] s");
     check(&ask, &format!("[{numbers}0]"), &format!("{{\"n\":{}}}\n", (5 << 20) + 1));
-    // What is beside the path may be long as well, and so may be what follows the value.
+    // Text beside the path may be long, and so may the text after the value.
     let object = format!("{{\"junk\":[[{numbers}0]],\"a\":[{{\"b\":1}},{{\"b\":2}}]}} {{\"a\":3}}");
     check(&document("SELECT r.b FROM S3Object[*].a[*] r"), &object, "{\"b\":1}\n{\"b\":2}\n{}\n");
     check(&document("SELECT r.b FROM S3Object[*].a[1] r LIMIT 1"), &object, "{\"b\":2}\n");
@@ -369,7 +369,7 @@ proptest! {
         }
     }
 
-    /// A long value is read piece by piece, with the rows that reading it as a whole gives.
+    /// A long value that is read in pieces gives the same rows as the whole.
     #[test]
     fn a_descent_finds_the_rows_of_the_whole(values in proptest::collection::vec(value(5), 0..4), path in from_path()) {
         let object: String = values.iter().map(|value| format!("{value:#}\n")).collect();
@@ -398,7 +398,7 @@ proptest! {
         prop_assert_eq!(rows(0), rows(usize::MAX));
     }
 
-    /// What a statement does not look at may hold text that is not Unicode.
+    /// Text that a statement does not read need not be valid Unicode.
     #[test]
     fn broken_text_elsewhere_changes_nothing(
         row in proptest::collection::btree_map("[a-c]", value(2), 0..3),
@@ -423,7 +423,7 @@ proptest! {
         }
     }
 
-    /// A CSV answer has the text of scalars and refuses everything else.
+    /// A CSV answer has the text of scalars and rejects everything else.
     #[test]
     fn nested_values_are_not_returned_as_csv(value in value(2)) {
         use serde_json::Value as Json;

@@ -1,7 +1,7 @@
-//! Rows as delimited text, of which each column is written before the next.
+//! Writes rows as delimited text, column by column.
 //!
-//! What kind of values a column has is then asked once, not for each of them, and its values are alike, which
-//! the processor predicts. The fields are put together to rows afterwards.
+//! The type of a column is then examined once instead of for each value, and the processor predicts the branches for
+//! similar values. The fields are joined to rows afterwards.
 
 use std::sync::Arc;
 
@@ -11,39 +11,39 @@ use crate::batch::Codes;
 use crate::vector::{Data, Tag, Vector};
 use sluicegate_s3select::value::{Value, write_int};
 
-/// How many values are written at once: their text stays in the near caches.
+/// The number of values written at once, so that their text stays in the near caches.
 const VALUES: usize = 1 << 12;
 const MAX_ROWS: usize = 256;
 
-/// The most memory that is kept for the next rows, in bytes.
+/// The most memory kept for later rows, in bytes.
 const KEPT: usize = 2 * MAX_ROW_BYTES;
 
-/// Fields up to this length are copied as if they had it, in a few instructions.
+/// Fields up to this length are copied with a fixed length, in a few instructions.
 const COPIED: usize = 32;
 
-/// More text than this is not in the nearest cache. Where the fields of rows are anywhere in it, they are
-/// fetched all at once, so that the processor waits for many of them together.
+/// The size in bytes at which text no longer fits in the nearest cache. Fields at scattered positions of such text
+/// are fetched together, so that the processor waits for many of them at once.
 const NEAR: usize = 1 << 15;
 
-/// How many rows are best written at once.
+/// Returns the number of rows to write at once.
 pub(crate) fn rows_at_once(columns: usize) -> usize {
     (VALUES / columns.max(1)).clamp(1, MAX_ROWS)
 }
 
-/// The fields of some rows that are in one column.
+/// The fields of some rows in one column.
 #[derive(Debug, Default)]
 pub(super) struct Column {
-    /// Each with the delimiter behind it.
+    /// The fields, each with the delimiter after it.
     text: Vec<u8>,
-    /// Where in the text the rows have their fields.
+    /// The positions of the rows' fields in the text.
     places: Vec<Place>,
-    /// If the column is coded: the text is then of these values, as far as a row had them.
+    /// For a coded column, its values and the positions of those already written, as `text` then consists of values.
     values: Option<(Arc<Vector>, Vec<Place>)>,
-    /// The fields of the rows one after the other, if they were fetched.
+    /// The fields of the rows in order, if they were fetched.
     fetched: Vec<u8>,
 }
 
-/// A part of a text. There is a delimiter at least in it.
+/// A part of a text, which includes at least a delimiter.
 #[derive(Debug, Clone, Copy, Default)]
 struct Place {
     start: u32,
@@ -51,7 +51,7 @@ struct Place {
 }
 
 impl CsvWriter {
-    /// See [`super::RowWriter::put_columns`].
+    /// Writes rows column by column; see [`super::RowWriter::put_columns`].
     pub(super) fn put_columns<'a>(
         &mut self,
         fields: impl ExactSizeIterator<Item = Fields<'a>>,
@@ -65,7 +65,7 @@ impl CsvWriter {
         if filled {
             join(&mut columns, rows.len(), out);
         }
-        // Each of many columns may have been long once. The values of coded ones are bounded.
+        // Each of many columns may once have been long. The values of coded columns are bounded.
         let kept = columns.iter().filter(|column| column.values.is_none());
         if kept.map(|column| column.text.capacity()).sum::<usize>() <= KEPT {
             self.columns = columns;
@@ -73,7 +73,7 @@ impl CsvWriter {
         filled
     }
 
-    /// Writes all columns. `None` if a value cannot be written, or if some row might be too long.
+    /// Writes all columns. Returns `None` if a value cannot be written, or if some row might be too long.
     fn fill<'a>(
         &self,
         columns: &mut [Column],
@@ -104,8 +104,8 @@ impl CsvWriter {
         Some(())
     }
 
-    /// Finds the fields of a coded column, after it has written the values that no row had before. Returns the
-    /// bytes that they take.
+    /// Finds the fields of a coded column, after writing the values that no earlier row had. Returns the number of
+    /// bytes of the fields.
     fn put_codes(
         &self,
         Codes { values, codes, .. }: Codes<'_>,
@@ -131,7 +131,7 @@ impl CsvWriter {
                 written.resize(index + 1, Place::default());
             }
             if written[index].length == 0 {
-                // Until it is.
+                // Mark the value as written; its place follows below.
                 written[index].length = 1;
                 missing.push(code);
             }
@@ -206,7 +206,7 @@ impl CsvWriter {
         }
     }
 
-    /// `None` for nested values.
+    /// Returns `None` for nested values.
     fn put_value(&self, value: &Value, out: &mut Vec<u8>) -> Option<()> {
         match value {
             Value::String(text) if text.len() > MAX_ROW_BYTES => return None,
@@ -218,11 +218,11 @@ impl CsvWriter {
     }
 }
 
-/// What is written with the fields of a column.
+/// The text to write in addition to the fields of a column.
 #[derive(Debug, Clone, Copy)]
 struct Around<'a> {
     behind: &'a [u8],
-    /// What stands for no text.
+    /// The text of an empty field.
     empty: &'a [u8],
 }
 
@@ -231,7 +231,7 @@ struct Writing<'a> {
     column: &'a mut Column,
     rows: &'a [u32],
     around: Around<'a>,
-    /// The most bytes that it may take.
+    /// The most bytes that the text may have.
     most: usize,
 }
 
@@ -283,7 +283,7 @@ impl Column {
     }
 }
 
-/// Appends the rows that the columns' fields make up.
+/// Joins the columns' fields to rows and appends these.
 fn join(columns: &mut [Column], rows: usize, out: &mut Vec<u8>) {
     let mut length = COPIED;
     for column in &mut *columns {
@@ -350,7 +350,7 @@ mod tests {
         ]
     }
 
-    /// The vector that has these values, in the representation of the first that is there.
+    /// Returns a vector of these values, in the representation of the first present one.
     fn vector(values: &[Value]) -> Vector {
         let mut vector = Vector::default();
         let rows = values.len();
@@ -413,13 +413,13 @@ mod tests {
             let rows = columns.iter().map(Vec::len).min().unwrap();
             let vectors: Vec<_> = columns.iter().map(|values| Arc::new(vector(values))).collect();
             let by_row: Vec<u32> = (0..40).collect();
-            // Columns that are coded, and columns that are not.
+            // Columns with and without codes.
             let fields = || vectors.iter().zip(&coded).map(|(values, coded)| match coded {
                 true => Fields::Codes(Codes { values, distinct: 40, codes: &by_row }),
                 false => Fields::Values(values),
             });
             let rows: Vec<u32> = (0..rows as u32).step_by(every).collect();
-            // Twice, so that nothing is left over.
+            // Write twice, so that state left from the first time is noticed.
             for _ in 0..2 {
                 prop_assert!(one.put_columns(fields(), &rows, &[]));
                 for row in &rows {
@@ -454,7 +454,7 @@ mod tests {
         check(Vector::constant(Value::String("x".repeat(MAX_ROW_BYTES / 2 - 10))), true);
         check(Vector::constant(Value::String("x".repeat(MAX_ROW_BYTES / 2))), false);
         let mut halves = Vector::default();
-        // Each is half a character; both together would be one.
+        // Each span is half a character; both together would be one.
         let spans = [Span::new(0, 1), Span::new(1, 1)];
         halves.texts(2, Heap::Owned("é".into())).copy_from_slice(&spans);
         check(halves, false);

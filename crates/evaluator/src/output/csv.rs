@@ -1,4 +1,4 @@
-//! Rows as delimited text.
+//! Writes rows as delimited text.
 
 use std::ops::Range;
 
@@ -8,13 +8,13 @@ use sluicegate_s3select::error::{SelectError, SelectErrorCode};
 use sluicegate_s3select::request::{CsvOutput, QuoteFields};
 use sluicegate_s3select::value::{Value, write_int};
 
-/// As many bytes are special unless delimiters are unusual.
+/// The number of special bytes, unless delimiters are unusual.
 const SPECIALS: usize = 6;
 
-/// Parts of a text up to this length are looked at as if they had it.
+/// Parts of a text up to this length are examined with this fixed length.
 const PART: usize = 32;
 
-/// What numbers, truth values and timestamps are made of.
+/// The characters of numbers, truth values and timestamps.
 const PLAIN: &[u8] = b"0123456789+-.:aeEfilnNrstuTZ";
 
 #[derive(Debug)]
@@ -24,14 +24,14 @@ pub(super) struct CsvWriter {
     pub(super) quote: Vec<u8>,
     escape: Vec<u8>,
     always: bool,
-    /// Bytes that may make a field need quotes, when it holds one.
+    /// The bytes that may make a field need quotes.
     special: [bool; 256],
-    /// The same, some repeated; none if they are too many to be looked for at once.
+    /// The special bytes as a list, some of them repeated; `None` if there are too many to search for at once.
     specials: Option<[u8; SPECIALS]>,
-    /// Whether the text of a number, a truth value or a timestamp may hold one.
+    /// True if the text of a number, a truth value or a timestamp may contain a special byte.
     special_in_plain: bool,
     fields: usize,
-    /// Kept for their memory.
+    /// The columns of earlier rows; reused memory.
     pub(super) columns: Vec<Column>,
 }
 
@@ -91,7 +91,7 @@ impl CsvWriter {
             Item::Value(value @ (Value::List(_) | Value::Struct(_))) => {
                 return Err(nested_in_csv(value));
             }
-            // A number's own characters may be the delimiters; then it needs quotes as well.
+            // A number's own characters may be delimiters; then it needs quotes too.
             Item::Value(value) => self.put_plain(out, |out| value.write(out)),
             Item::Int(int) => self.put_plain(out, |out| write_int(int, out)),
             Item::Decimal(decimal) => self.put_plain(out, |out| decimal.write(out)),
@@ -100,7 +100,7 @@ impl CsvWriter {
         Ok(())
     }
 
-    /// See [`super::RowWriter::put_row`].
+    /// Writes a whole row of delimited text; see [`super::RowWriter::put_row`].
     #[inline]
     pub(super) fn put_row(
         &mut self,
@@ -130,7 +130,7 @@ impl CsvWriter {
         } else {
             out.extend_from_slice(row);
         }
-        // One that came out empty is written as a single field is.
+        // An empty row is left to the caller, which writes it as a single empty field.
         let copied = out.len() > start;
         if copied {
             self.fields = 2;
@@ -156,7 +156,7 @@ impl CsvWriter {
             && !self.special[0]
             && !holds(&padded, specials)
         {
-            // The copy of a known length is a few instructions, but that of an unknown one is a call.
+            // A copy of known length is a few instructions; one of unknown length is a call.
             let end = out.len() + text.len();
             out.extend_from_slice(&padded);
             return out.truncate(end);
@@ -168,8 +168,8 @@ impl CsvWriter {
         }
     }
 
-    /// [`Self::put_text`] of a part of a text. What is behind a short part is read along with it, so that nothing
-    /// depends on its length, which the processor would have to guess.
+    /// Writes a part of a text like [`Self::put_text`]. A short part is read together with the bytes after it, so
+    /// that no branch depends on its length.
     #[inline(always)]
     pub(super) fn put_part(&self, text: &[u8], part: Range<usize>, out: &mut Vec<u8>) {
         let from = text.get(part.start..).unwrap_or_default();
@@ -185,7 +185,7 @@ impl CsvWriter {
         self.put_text(from.get(..part.len()).unwrap_or_default(), out);
     }
 
-    /// Whether a text holds a byte that may make it need quotes.
+    /// Returns whether a text contains a byte that may make it need quotes.
     #[inline]
     fn is_special(&self, text: &[u8]) -> bool {
         if let (Some(specials), Some(last)) = (&self.specials, text.last_chunk::<16>()) {
@@ -230,12 +230,12 @@ impl CsvWriter {
     }
 }
 
-/// Copies a row whose quotes enclose whole fields, without those that are not needed. Says whether the
-/// quotes were such; otherwise what was appended is of no use.
+/// Copies a row without its unnecessary quotes. Returns false if quotes do not enclose whole fields; the appended
+/// bytes are then invalid.
 fn copy_unquoted(row: &[u8], delimiter: u8, quote: u8, out: &mut Vec<u8>) -> bool {
     let mut rest = row;
     while let Some(open) = memchr::memchr(quote, rest) {
-        // What follows a quoted field begins with a delimiter.
+        // The rest after a quoted field begins with a delimiter.
         let begins_field = match open {
             0 => rest.len() == row.len(),
             _ => rest[open - 1] == delimiter,
@@ -258,7 +258,7 @@ fn copy_unquoted(row: &[u8], delimiter: u8, quote: u8, out: &mut Vec<u8>) -> boo
     true
 }
 
-/// A text of at most 16 bytes, and zeros.
+/// Returns a text of at most 16 bytes, padded with zeros.
 #[inline(always)]
 fn padded(text: &[u8]) -> Option<[u8; 16]> {
     let behind = |first: usize| 8 * (text.len() - first) as u32;
@@ -275,13 +275,13 @@ fn padded(text: &[u8]) -> Option<[u8; 16]> {
     Some(joined.to_le_bytes())
 }
 
-/// Whether a chunk holds one of some bytes, without a branch on any.
+/// Returns whether a chunk contains a special byte, without a branch for each byte.
 #[inline(always)]
 fn holds<const N: usize>(chunk: &[u8; N], specials: &[u8; SPECIALS]) -> bool {
     marks(chunk, specials) != [0; N]
 }
 
-/// Whether one of some bytes is among the first ones of a chunk.
+/// Returns whether one of the first `first` bytes of a chunk is special.
 #[inline(always)]
 fn begins_with<const N: usize>(chunk: &[u8; N], first: usize, specials: &[u8; SPECIALS]) -> bool {
     let mut found = marks(chunk, specials);
@@ -291,7 +291,7 @@ fn begins_with<const N: usize>(chunk: &[u8; N], first: usize, specials: &[u8; SP
     found != [0; N]
 }
 
-/// 1 where a chunk has one of some bytes.
+/// Returns 1 at the position of each special byte.
 #[inline(always)]
 fn marks<const N: usize>(chunk: &[u8; N], specials: &[u8; SPECIALS]) -> [u8; N] {
     let mut found = [0_u8; N];
@@ -384,7 +384,7 @@ mod tests {
         for row in ["1,\"a\"\"b\"", "1,a\"b\",c", "\"a\"b", "1,\"open", "\"\"", "a\rb"] {
             check(row, None);
         }
-        // One that was not copied is then written from its beginning.
+        // A row that was not copied is then written from its beginning.
         let (mut out, mut writer) = (Vec::new(), CsvWriter::new(&CsvOutput::default()).unwrap());
         writer.begin();
         assert!(!writer.put_row(b"\"\"", b",", Some(b'"'), &mut out));

@@ -1,4 +1,4 @@
-//! Rows as JSON objects.
+//! Writes rows as JSON objects.
 
 use super::Item;
 use sluicegate_s3select::value::{Value, write_int};

@@ -1,4 +1,4 @@
-//! Serialises rows.
+//! Serializes the rows of an answer.
 
 mod columns;
 mod csv;
@@ -17,7 +17,7 @@ use json::JsonWriter;
 /// The longest row of an answer, in bytes.
 const MAX_ROW_BYTES: usize = 1 << 20;
 
-/// Collects serialised rows.
+/// Collects serialized rows in a buffer.
 #[derive(Debug)]
 pub(crate) struct RowWriter {
     format: Format,
@@ -44,10 +44,10 @@ impl Key {
     }
 }
 
-/// A field's value.
+/// The value of a field.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Item<'a> {
-    /// A value that was only ever text; checked to be UTF-8 when it is written.
+    /// Text that may not be UTF-8; it is checked when it is written.
     Text(&'a [u8]),
     Value(&'a Value),
     Int(i64),
@@ -56,7 +56,7 @@ pub(crate) enum Item<'a> {
 }
 
 impl Item<'_> {
-    /// How many bytes of text it has, of which none is left out.
+    /// Returns the number of bytes of text, all of which would be written.
     #[inline]
     fn text_len(&self) -> usize {
         match self {
@@ -75,7 +75,7 @@ pub(crate) enum Fields<'a> {
 }
 
 impl RowWriter {
-    /// Checks the options.
+    /// Creates a writer, after checking the options.
     pub(crate) fn new(options: &OutputSerialization) -> Result<Self, SelectError> {
         let format = match options {
             OutputSerialization::Csv(options) => Format::Csv(Box::new(CsvWriter::new(options)?)),
@@ -86,7 +86,7 @@ impl RowWriter {
         Ok(Self { format, bytes: Vec::new(), row_start: 0 })
     }
 
-    /// Whether keys are looked at.
+    /// Returns whether the output contains keys.
     pub(crate) fn needs_keys(&self) -> bool {
         matches!(self.format, Format::Json(_))
     }
@@ -108,7 +108,7 @@ impl RowWriter {
         {
             return Err(invalid_text());
         }
-        // Before it is written, which may take six times as much.
+        // Check before writing, which may take six times as much.
         if item.text_len() > MAX_ROW_BYTES {
             return Err(too_long());
         }
@@ -116,7 +116,7 @@ impl RowWriter {
             Format::Csv(writer) => writer.put(item, &mut self.bytes)?,
             Format::Json(writer) => writer.put(&key.0, item, &mut self.bytes),
         }
-        // Not only at the end of a row, which may have thousands of fields.
+        // Check at every field, because a row may have thousands.
         self.check_length()
     }
 
@@ -128,9 +128,8 @@ impl RowWriter {
         }
     }
 
-    /// Writes a whole row that is already delimited text, if it would come out just as it is, or without some of
-    /// its quotes; says whether it did. `delimiter` is what is between its fields, and `quote` what may
-    /// enclose whole ones of them.
+    /// Copies a whole row of delimited text, without unnecessary quotes. `delimiter` separates its fields, and
+    /// `quote` may enclose whole fields. Returns false, without writing, if the row would need other changes.
     #[inline]
     pub(crate) fn put_row(&mut self, row: &[u8], delimiter: &[u8], quote: Option<u8>) -> bool {
         match &mut self.format {
@@ -139,13 +138,13 @@ impl RowWriter {
         }
     }
 
-    /// Whether [`Self::put_columns`] may write rows.
+    /// Returns whether [`Self::put_columns`] may write rows.
     pub(crate) fn takes_columns(&self) -> bool {
         matches!(self.format, Format::Csv(_))
     }
 
-    /// Writes whole rows, whose fields are the values of these columns, unless one of them cannot be written or
-    /// they are better written one by one; says whether it did. Faster than [`Self::put`], for delimited text.
+    /// Writes whole rows from the values of their columns, which is faster than [`Self::put`] for delimited text.
+    /// Returns false, without writing, if a value cannot be written or the rows are better written one by one.
     pub(crate) fn put_columns<'a>(
         &mut self,
         fields: impl ExactSizeIterator<Item = Fields<'a>>,
@@ -167,17 +166,17 @@ impl RowWriter {
         self.check_length()
     }
 
-    /// The rows so far.
+    /// Returns the serialized rows so far.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Forgets the row that was begun.
+    /// Removes the unfinished row.
     pub(crate) fn abandon_row(&mut self) {
         self.bytes.truncate(self.row_start);
     }
 
-    /// Forgets the rows so far.
+    /// Removes all rows.
     pub(crate) fn clear(&mut self) {
         self.bytes.clear();
         self.row_start = 0;
@@ -190,7 +189,7 @@ fn too_long() -> SelectError {
     SelectError::new(SelectErrorCode::OverMaxRecordSize, message)
 }
 
-/// CSV has no nested values.
+/// Returns the error for a nested value, which CSV cannot represent.
 #[cold]
 fn nested_in_csv(value: &Value) -> SelectError {
     SelectError::new(
@@ -199,7 +198,7 @@ fn nested_in_csv(value: &Value) -> SelectError {
     )
 }
 
-/// Text that is compared or returned is not UTF-8.
+/// Returns the error for text that is compared or returned and is not UTF-8.
 #[cold]
 pub(crate) fn invalid_text() -> SelectError {
     SelectError::new(SelectErrorCode::InvalidTextEncoding, "A field is not UTF-8.")
@@ -266,7 +265,7 @@ mod tests {
         assert_eq!(writer.bytes(), b"");
     }
 
-    /// However many fields a row has, and however much longer they become.
+    /// The limit holds for any number of fields, and however much they grow when written.
     #[test]
     fn a_long_row_is_refused_while_it_is_written() {
         let json = OutputSerialization::Json { record_delimiter: "\n".to_owned() };
@@ -282,7 +281,7 @@ mod tests {
             assert_eq!(error.code, SelectErrorCode::OverMaxRecordSize);
             assert!(writer.bytes().len() <= MAX_ROW_BYTES + length + 5);
         }
-        // A field that is too long by itself is not even begun.
+        // Nothing is written of a field that is too long by itself.
         let mut writer = RowWriter::new(&json).unwrap();
         writer.begin_row();
         let value = Value::List(vec![text(&field); 5].into());

@@ -1,29 +1,27 @@
-//! The memory that rows may take which nobody has received yet.
+//! Limits the memory of rows that are computed but not yet received.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock};
 
-/// What the rows of all evaluations of this process may take. Some thirty threads that are ahead of
-/// their turn have full queues in it.
+/// The most bytes of rows in all evaluations of this process, enough for the full queues of some thirty threads.
 const PROCESS_BYTES: usize = 256 << 20;
 
-/// Bytes that queues share.
+/// A number of bytes that queues share.
 ///
-/// A queue gets more while it holds at most as much as is left for all. So `n` queues that nobody
-/// reads from hold an equal share each, and leave another such share to those that come
-/// (Choudhury and Hahne, *Dynamic queue length thresholds for shared-memory packet switches*, 1998,
-/// with α = 1).
+/// A queue gets more as long as it then holds at most as much as is left for all. Each of `n` queues that nobody
+/// reads from thus holds an equal share, and one more such share stays free for others (Choudhury and Hahne, *Dynamic
+/// queue length thresholds for shared-memory packet switches*, 1998, with α = 1).
 #[derive(Debug)]
 pub(crate) struct Budget {
     bytes: usize,
     taken: AtomicUsize,
-    /// The most that was ever taken.
+    /// The most bytes taken at any time.
     #[cfg(test)]
     peak: AtomicUsize,
 }
 
 impl Budget {
-    /// The one of the process.
+    /// Returns the budget of the process.
     pub(super) fn of_process() -> Arc<Self> {
         static PROCESS: LazyLock<Arc<Budget>> =
             LazyLock::new(|| Arc::new(Budget::new(PROCESS_BYTES)));
@@ -39,7 +37,7 @@ impl Budget {
         }
     }
 
-    /// Takes bytes for a queue that holds so many already; says whether it could.
+    /// Takes bytes for a queue that already holds `held` bytes. Returns whether they were available.
     pub(super) fn take(&self, bytes: usize, held: usize) -> bool {
         let more = |taken: usize| {
             let taken = taken.checked_add(bytes)?;
@@ -54,7 +52,7 @@ impl Budget {
         taken.is_ok()
     }
 
-    /// Gives back what was taken.
+    /// Returns bytes to the budget.
     pub(super) fn give_back(&self, bytes: usize) {
         self.taken.fetch_sub(bytes, Ordering::Relaxed);
     }
@@ -86,7 +84,7 @@ mod tests {
                 budget.give_back(held);
             }
             assert_eq!(budget.taken(), 0);
-            // In turn, as threads would.
+            // The queues take turns, as threads would.
             let mut held = vec![0; queues];
             while held.iter_mut().fold(false, |any, held| {
                 let took = budget.take(1, *held);

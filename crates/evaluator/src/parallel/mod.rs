@@ -1,13 +1,14 @@
-//! One object on several cores.
+//! Evaluates one object on several cores.
 //!
-//! The object is cut into parts of equal size, which the readers align with records as they do for
-//! a scan range; Parquet where its row groups begin. Threads take the parts in turn. Their rows are
-//! sent, and their aggregates merged, in the order of the parts. The length of its queue bounds what a
-//! thread can produce ahead of its turn, and the budget of the process what all threads can, those
-//! of statements whose answers nobody reads included.
+//! The object is cut into parts of equal size, which the readers align with records as they do for a scan range.
+//! Parquet is cut at its row groups. Threads take the parts in turn. The rows of the parts are sent, and their
+//! aggregates merged, in the order of the parts.
 //!
-//! The result is byte for byte that of one core, errors included: the first part that fails is
-//! evaluated again, starting from the parts before it, which gives the error of one core.
+//! The length of its queue limits the rows that a thread produces ahead of its turn. The budget of the process limits
+//! those of all threads, including statements whose clients have stopped reading.
+//!
+//! The result is byte for byte that of one core, errors included. The first part that fails is evaluated again,
+//! starting from the state after the parts before it, which gives the same error as one core.
 
 mod budget;
 mod queue;
@@ -31,10 +32,10 @@ use super::states::States;
 use sluicegate_s3select::error::{SelectError, SelectErrorCode};
 use sluicegate_s3select::request::OutputSerialization;
 
-/// Bytes of a part: large enough to amortise opening it, small enough to balance the load.
+/// The size of a part in bytes: large enough to amortize opening it, small enough to balance the load.
 const PART_BYTES: u64 = 8 << 20;
 
-/// The same where rows are answered, which wait for those of the parts before them.
+/// The size of a part in bytes if the answer consists of rows, which wait for those of earlier parts.
 const ROWS_PART_BYTES: u64 = 2 << 20;
 
 /// Opens the reader of a part; the second argument is the number of records before it.
@@ -43,18 +44,18 @@ pub(super) type OpenPart =
 
 /// An object that can be evaluated in parts.
 pub(super) struct Divisible {
-    /// The range that is evaluated.
+    /// The range of the object to evaluate.
     pub(super) range: ByteRange,
     pub(super) part_bytes: u64,
     pub(super) open: OpenPart,
     pub(super) output: OutputSerialization,
-    /// The most groups that are kept, if that was said.
+    /// The most groups in memory; `None` for the default.
     pub(super) max_groups: Option<usize>,
-    /// Where parts begin, if they are not of equal size. Then they are read independently, and of
-    /// each what is counted adds up.
+    /// The starts of the parts, if they are not of equal size. The parts are then read independently, and their byte
+    /// counts are added.
     cuts: Option<Vec<u64>>,
     pub(super) cancellation: Cancellation,
-    /// Bounds the rows that wait for their turn.
+    /// Limits the rows that wait for their turn.
     pub(super) budget: Arc<Budget>,
 }
 
@@ -86,7 +87,7 @@ impl Divisible {
         }
     }
 
-    /// With parts that begin there, the first with what is read.
+    /// Sets the starts of the parts, the first of which is the start of the bytes to read.
     pub(super) fn cut_at(self, cuts: Vec<u64>) -> Self {
         Self { cuts: Some(cuts), ..self }
     }
@@ -103,13 +104,13 @@ impl Divisible {
         (start < end).then_some(ByteRange { start, end })
     }
 
-    /// Whether there is more than one part.
+    /// Returns whether there is more than one part.
     pub(super) fn is_divided(&self) -> bool {
         self.part(1).is_some()
     }
 
-    /// Evaluates all parts on `threads` threads, and answers on this one. `execution` is the one
-    /// that was prepared for the whole object.
+    /// Evaluates all parts on `threads` threads and sends the answer on this one. `execution` was prepared for the
+    /// whole object.
     pub(super) fn run(
         &self,
         execution: Execution,
@@ -130,7 +131,7 @@ impl Divisible {
         })
     }
 
-    /// A thread's work: every `threads`-th part from `first` on.
+    /// Evaluates every `threads`-th part, from `first` on.
     fn evaluate(
         &self,
         statement: &Arc<Statement>,
@@ -167,7 +168,7 @@ impl Divisible {
         execution.run_part(sofar, sink)
     }
 
-    /// Combines the parts.
+    /// Combines the parts in their order.
     fn collect(
         &self,
         execution: Execution,
@@ -200,12 +201,12 @@ impl Divisible {
                 Ok(Some(part)) if part.fits(groups.as_deref()) => {
                     merge(states, groups, records, part)
                 }
-                // It failed, or its groups do not fit beside those before them, some of which are
-                // then answered in between.
+                // The part failed, or its groups do not fit beside the earlier ones. If they do not fit, some groups
+                // are sent in between.
                 Ok(Some(_)) | Err(_) => {
                     let sofar = Sofar::Known { states, groups };
                     let mut unheard = Unheard;
-                    // Of groups nothing was answered yet.
+                    // No groups of the part have been sent yet.
                     let sink: &mut dyn Sink =
                         if statement.has_groups() { &mut *sink } else { &mut unheard };
                     match self.evaluate_part(&statement, range, records, sofar, sink)? {
@@ -244,7 +245,7 @@ fn merge(mut states: States, mut groups: Option<Box<Groups>>, records: u64, part
     Part { states, groups, records: records + more, scanned, processed, answered: 0 }
 }
 
-/// A thread ended without being told to.
+/// Returns the error for a thread that ended early.
 #[cold]
 fn lost() -> SelectError {
     SelectError::new(
@@ -253,7 +254,7 @@ fn lost() -> SelectError {
     )
 }
 
-/// The sink of a thread.
+/// The sink of a thread, which sends to its queue.
 struct Worker<'a> {
     sender: Sender<'a, Message>,
 }
@@ -273,7 +274,7 @@ fn go_on(does: bool) -> ControlFlow<()> {
     if does { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
 }
 
-/// A sink for rows that were already sent.
+/// A sink that drops rows which were already sent.
 struct Unheard;
 
 impl Sink for Unheard {
@@ -286,7 +287,7 @@ impl Sink for Unheard {
     }
 }
 
-/// Ends the threads when dropped, whatever they are doing.
+/// Ends the threads when dropped, by closing their queues.
 struct Stop<'a>(&'a [Queue<'a, Message>]);
 
 impl Drop for Stop<'_> {

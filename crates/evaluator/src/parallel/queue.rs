@@ -1,41 +1,40 @@
-//! What a thread has produced ahead of its turn, within a budget.
+//! A queue for the rows that a thread produces ahead of its turn, within a budget.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::budget::Budget;
 
-/// The most messages, of at most 128 KiB each, that a thread may have ready before its turn: those
-/// of a part, even if its rows take a multiple of its bytes. Else it would wait for its turn, and
-/// one thread after the other would run.
+/// The most messages, of at most 128 KiB each, that a thread may produce ahead of its turn. They hold the rows of a
+/// part, even if these take a multiple of its bytes. With fewer, threads would wait for their turn and run one after
+/// the other.
 const MAX_MESSAGES: usize = 64;
 
-/// Messages from one thread to another.
+/// A queue of messages from one thread to another.
 ///
-/// One that comes into an empty queue costs nothing, so that whoever is being received from never
-/// waits for what other queues hold, which might wait for it. Others take their bytes from the budget
-/// until they are received, or nobody will receive them. One that finds no room waits until
-/// messages of this queue are received, not of others: at the latest when all of them are.
+/// A message that enters an empty queue takes nothing from the budget. The queue that is being received from
+/// therefore never waits for the messages in other queues, which might wait for it. Other messages take their bytes
+/// from the budget until they are received or the queue is closed. A message that finds no room waits until earlier
+/// messages of this queue are received, at the latest until all are.
 pub(super) struct Queue<'a, T> {
     budget: &'a Budget,
     state: Mutex<State<T>>,
-    /// There is something to receive, or room, or one of the ends is gone. Only one of them can be
-    /// waiting.
+    /// Signals a new message, new room, or the end of either side. Only one side can be waiting.
     changed: Condvar,
 }
 
 struct State<T> {
-    /// With what each took from the budget.
+    /// The messages, with the bytes that each took from the budget.
     messages: VecDeque<(T, usize)>,
-    /// What all of them took.
+    /// The bytes that all messages took from the budget.
     taken: usize,
-    /// Nobody receives any more.
+    /// True if nobody receives any more.
     is_closed: bool,
-    /// Nobody sends any more.
+    /// True if nobody sends any more.
     is_ended: bool,
 }
 
-/// The end of a queue that sends; there is to be one.
+/// The sending end of a queue, of which there must be only one.
 pub(super) struct Sender<'a, T>(&'a Queue<'a, T>);
 
 impl<'a, T> Queue<'a, T> {
@@ -49,7 +48,7 @@ impl<'a, T> Queue<'a, T> {
         Sender(self)
     }
 
-    /// Waits for a message; `None` if there will be none.
+    /// Waits for a message; returns `None` if there will be none.
     pub(super) fn receive(&self) -> Option<T> {
         let mut state = self.state();
         loop {
@@ -67,7 +66,7 @@ impl<'a, T> Queue<'a, T> {
         }
     }
 
-    /// Forgets what was not received; who sends, or waits for room, is told that nobody receives.
+    /// Drops messages that were not received, and makes current and later sends return false.
     pub(super) fn close(&self) {
         let mut state = self.state();
         state.is_closed = true;
@@ -79,7 +78,7 @@ impl<'a, T> Queue<'a, T> {
         self.changed.notify_one();
     }
 
-    // Nothing can fail while the state is being changed.
+    // A poisoned lock is safe to use: no code that can panic runs while it is held.
     fn state(&self) -> MutexGuard<'_, State<T>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -96,7 +95,7 @@ impl<T> Drop for Queue<'_, T> {
 }
 
 impl<T> Sender<'_, T> {
-    /// Waits for room for a message of so many bytes; says whether somebody may receive it.
+    /// Waits for room for a message of `bytes` bytes and sends it. Returns false if the queue is closed.
     pub(super) fn send(&self, message: T, bytes: usize) -> bool {
         let Self(queue) = self;
         let mut state = queue.state();
@@ -119,7 +118,7 @@ impl<T> Sender<'_, T> {
         true
     }
 
-    /// Whether nobody receives any more.
+    /// Returns whether nobody receives any more.
     pub(super) fn is_closed(&self) -> bool {
         self.0.state().is_closed
     }
@@ -148,7 +147,7 @@ mod tests {
             assert_eq!(queue.receive(), Some(message));
             assert_eq!(budget.taken(), left);
         }
-        // It is empty again.
+        // The queue is empty again.
         assert!(sender.send('e', 1000) && sender.send('f', 50));
         drop(sender);
         assert_eq!((queue.receive(), budget.taken()), (Some('e'), 50));

@@ -1,4 +1,4 @@
-//! Batches of some columns of a row group, as the library reads them.
+//! Reads some columns of a row group in batches, with the Parquet library.
 
 use arrow::array::RecordBatch;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, RowGroups as _, RowSelection};
@@ -12,7 +12,7 @@ use super::pages::{self, RowRanges};
 use super::schema::ParquetFile;
 use super::{guarded, parquet_error, sizes};
 
-/// A batch that would take too much memory is read again with so many times fewer rows.
+/// The factor by which a batch gets fewer rows if it would take too much memory.
 const FEWER: usize = 8;
 
 /// Reads some columns of a row group.
@@ -21,7 +21,7 @@ pub(super) struct Batches {
     group: usize,
     mask: ProjectionMask,
     levels: FieldLevels,
-    /// Those that are to be read, and how many of them were.
+    /// The rows to read, and the number of them read so far.
     rows: RowRanges,
     read: usize,
     /// The most rows of a batch.
@@ -31,7 +31,7 @@ pub(super) struct Batches {
 }
 
 impl Batches {
-    /// The columns with these roots, in batches of so many rows at most.
+    /// Opens the columns with these roots, in batches of at most `max_rows` rows.
     pub(super) fn open(
         file: &ParquetFile,
         group: usize,
@@ -42,7 +42,7 @@ impl Batches {
         let schema = file.metadata.parquet_schema();
         let mask = ProjectionMask::roots(schema, roots);
         let leaves = (0..schema.num_columns()).filter(|leaf| mask.leaf_included(*leaf));
-        // A dictionary may be read to know how long its texts are.
+        // A dictionary may be read to find the length of its texts.
         let load = Load::new(max_rows, Unit::Micros);
         let groups = CheckedRowGroups::of_file(file, group).measured(&load);
         let by_bytes = sizes::batch_rows(&groups, leaves);
@@ -55,7 +55,7 @@ impl Batches {
         Ok(Self { file, group, mask, levels, rows, read: 0, max_rows, load, reader })
     }
 
-    /// The next batch, if there are more rows.
+    /// Returns the next batch, or `None` after the last row.
     pub(super) fn next(&mut self) -> Result<Option<RecordBatch>, SelectError> {
         loop {
             self.load.begin_batch();
@@ -75,7 +75,7 @@ impl Batches {
         }
     }
 
-    /// Goes on behind the rows that were read, with smaller batches.
+    /// Continues after the rows read so far, with smaller batches.
     fn read_fewer(&mut self) -> Result<(), SelectError> {
         if self.max_rows <= 1 {
             let message = format!("A row of the object takes more than {} MiB.", ROW_BYTES >> 20);
@@ -85,7 +85,7 @@ impl Batches {
         self.read_on(self.load.unit())
     }
 
-    /// Goes on behind the rows that were read, with timestamps of 96 bits in this unit.
+    /// Continues after the rows read so far, with timestamps of 96 bits in this unit.
     fn read_on(&mut self, unit: Unit) -> Result<(), SelectError> {
         self.load = Load::new(self.max_rows, unit);
         let groups = CheckedRowGroups::of_file(&self.file, self.group).measured(&self.load);
@@ -95,7 +95,7 @@ impl Batches {
     }
 }
 
-/// The columns as they are to be read.
+/// Returns the columns with the Arrow types to read them as.
 fn levels(
     file: &ParquetFile,
     mask: &ProjectionMask,
@@ -139,7 +139,7 @@ mod tests {
     use crate::source::ObjectSource;
     use crate::tests::write_parquet;
 
-    /// A batch may hold more, where it began in the page before.
+    /// The most bytes of a batch. It may exceed the limit if it began in the previous page.
     const MOST: u64 = 40 << 20;
 
     fn all(rows: usize) -> RowRanges {
@@ -159,7 +159,7 @@ mod tests {
         Batches::open(&file, 0, [0], &rows, 8192).unwrap()
     }
 
-    /// The lengths of the batches, of which none takes too much.
+    /// Returns the lengths of the batches and checks that none takes too much.
     fn read<'a>(
         mut batches: Batches,
         bytes: impl Fn(&dyn Array) -> u64,
@@ -203,7 +203,7 @@ mod tests {
         let texts: Vec<String> = (0..200_000)
             .map(|row| if row % 100 == 99 { long.clone() } else { "z".into() })
             .collect();
-        // Those only, as if a filter had chosen them.
+        // Read only the long rows, as if a filter had selected them.
         let rows: RowRanges = (0..2000).map(|row| row * 100 + 99..row * 100 + 100).collect();
         let lengths = check_texts(&texts, Encoding::PLAIN, rows);
         assert!(lengths.len() >= 3, "{lengths:?}");

@@ -1,5 +1,5 @@
-//! Columns that are stored as numbers of the values in a dictionary. They are read as they are stored: what
-//! is done with a value is done once for each value of the dictionary, and not for each row.
+//! Reads columns that are stored as dictionary codes without decoding them, so that each value of the dictionary is
+//! processed once instead of once for each row.
 
 use std::sync::Arc;
 
@@ -21,16 +21,16 @@ use crate::selection::Rows;
 use crate::vector::Vector;
 use sluicegate_s3select::error::SelectError;
 
-/// The longest dictionary that is used so, in bytes: the most that writers make unless told otherwise.
+/// The longest dictionary to use, in bytes, which is the default limit of most writers.
 const MAX_DICTIONARY_BYTES: usize = 1 << 20;
-/// The most values of all dictionaries of a row group. Each takes some 64 bytes, and its text.
+/// The most values in all dictionaries of a row group. Each takes some 64 bytes, and its text.
 const MAX_VALUES: usize = 1 << 18;
 /// The most bytes of all dictionaries of a row group.
 const MAX_BYTES: usize = 16 << 20;
-/// A dictionary is used if its values are this many times as many in the column.
+/// The least number of rows for each value for which a dictionary is used.
 const MIN_USES: usize = 2;
 
-/// What is left for the dictionaries of a row group.
+/// The remaining limits for the dictionaries of a row group.
 pub(super) struct Room {
     values: usize,
     bytes: usize,
@@ -42,31 +42,32 @@ impl Default for Room {
     }
 }
 
-/// A column of a row group.
+/// A dictionary-coded column of a row group.
 pub(super) struct CodedColumn {
     pages: Box<dyn PageReader>,
-    /// Those of the dictionary, and NULL behind them if the column has it.
+    /// The values of the dictionary, followed by NULL if the column may have it.
     values: Arc<Vector>,
-    /// How many there are in the dictionary.
+    /// The number of values in the dictionary.
     distinct: u32,
     is_optional: bool,
     page: DataPage,
-    /// Of the rows that were read last.
+    /// The codes of the rows read last.
     codes: Vec<u32>,
-    /// Kept for its memory.
+    /// The definition levels of some rows; reused memory.
     levels: Vec<u32>,
 }
 
-/// What is left of a page.
+/// The unread part of a page.
 struct DataPage {
     rows: usize,
-    /// 1 for a row with a value, 0 for NULL.
+    /// The definition levels: 1 for a row with a value, 0 for NULL.
     levels: Option<Runs>,
     codes: Runs,
 }
 
 impl CodedColumn {
-    /// A column that is not nested, if its chunk is stored so and that is of use.
+    /// Opens a column. Returns `None` if it is nested, if its chunk is not completely dictionary-coded, or if reading
+    /// codes does not pay.
     pub(super) fn open(
         groups: &CheckedRowGroups,
         (leaf, chunk): (usize, &ColumnChunkMetaData),
@@ -78,7 +79,7 @@ impl CodedColumn {
             return None;
         }
         let read = || Ok(Self::begin(groups, leaf, is_optional, field, room));
-        // Whatever is wrong with it, those who read it otherwise will say.
+        // The caller then reads the column in the other way, which reports any error.
         guarded(read).ok().flatten()
     }
 
@@ -139,7 +140,7 @@ impl CodedColumn {
         Ok(())
     }
 
-    /// The rows that were read last.
+    /// Returns the codes of the rows read last.
     pub(super) fn codes(&self) -> Codes<'_> {
         let distinct = self.distinct as usize + usize::from(self.is_optional);
         Codes { values: &self.values, distinct, codes: &self.codes }
@@ -147,7 +148,7 @@ impl CodedColumn {
 }
 
 impl DataPage {
-    /// `None` if it is encoded otherwise.
+    /// Returns `None` if the page is encoded in another way.
     fn new(page: &Page, is_optional: bool) -> Option<Self> {
         let coded =
             matches!(page.encoding(), Encoding::RLE_DICTIONARY | Encoding::PLAIN_DICTIONARY);
@@ -167,13 +168,13 @@ impl DataPage {
         let levels = if is_optional { Some(runs_of_levels()?) } else { None };
         let codes = match values.split_first() {
             Some((width, packed)) => Runs::new(buffer.slice_ref(packed), (*width).into())?,
-            // A page of NULLs has no code, not even how many bits it would have.
+            // A page of NULLs has no codes, and no bit width for them.
             None => Runs::new(Bytes::new(), 0)?,
         };
         Some(Self { rows: page.num_values() as usize, levels, codes })
     }
 
-    /// Reads the codes of rows, of which the page claims to have as many; `None` if it has not.
+    /// Reads the codes of rows, at most as many as the page declares. Returns `None` if the page has fewer.
     fn read(&mut self, out: &mut [u32], scratch: &mut Vec<u32>, distinct: u32) -> Option<()> {
         self.rows -= out.len();
         let Some(mut levels) = self.levels.take() else { return self.read_codes(out, distinct) };
@@ -184,7 +185,7 @@ impl DataPage {
             scratch.resize(now.len(), 0);
             levels.read(scratch)?;
             match same {
-                // Mostly all rows of a page have a value.
+                // All rows of a page mostly have a value.
                 Some(1) => self.read_codes(now, distinct)?,
                 _ => self.read_some(now, scratch, distinct)?,
             }
@@ -198,7 +199,7 @@ impl DataPage {
     fn read_some(&mut self, out: &mut [u32], levels: &[u32], distinct: u32) -> Option<()> {
         let mut present = levels.iter().filter(|level| **level == 1).count();
         self.read_codes(&mut out[..present], distinct)?;
-        // From the end, so that each is moved before its place is taken.
+        // Go backwards, so that each code is moved before its place is overwritten.
         for (row, level) in levels.iter().enumerate().rev() {
             out[row] = match level {
                 0 => distinct,
@@ -212,7 +213,7 @@ impl DataPage {
         Some(())
     }
 
-    /// Reads codes, of which none may be beyond the dictionary.
+    /// Reads codes, none of which may be beyond the dictionary.
     fn read_codes(&mut self, out: &mut [u32], distinct: u32) -> Option<()> {
         self.codes.read(out)?;
         let largest = out.iter().fold(0, |largest, code| largest.max(*code));
@@ -220,7 +221,7 @@ impl DataPage {
     }
 }
 
-/// Whether a column has NULL; `None` if it is nested.
+/// Returns whether a column may have NULL; `None` if it is nested.
 fn is_optional(column: &ColumnDescriptor) -> Option<bool> {
     match (column.max_rep_level(), column.max_def_level(), column.path().parts()) {
         (0, level @ (0 | 1), [_]) => Some(level == 1),
@@ -253,7 +254,7 @@ mod tests {
     use crate::tests::write_parquet;
     use sluicegate_s3select::value::Value;
 
-    /// The first row group of an object with one column of whole numbers.
+    /// Returns the first row group of an object with one column of whole numbers.
     fn groups(array: Int64Array, properties: WriterProperties) -> CheckedRowGroups {
         let batch = RecordBatch::try_from_iter([("a", Arc::new(array) as ArrayRef)]).unwrap();
         let object = write_parquet(&batch, properties);

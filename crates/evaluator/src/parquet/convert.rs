@@ -1,4 +1,4 @@
-//! From Arrow arrays to the evaluator's values.
+//! Converts Arrow arrays to the evaluator's values.
 
 use std::io::Write as _;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use sluicegate_s3select::dialect::ast::PathStep;
 use sluicegate_s3select::error::SelectError;
 use sluicegate_s3select::value::{Decimal, Timestamp, Value};
 
-/// The representation of a type.
+/// Returns the representation of a type's values.
 pub(super) fn kind(data_type: &DataType) -> Kind {
     use DataType as D;
     match data_type {
@@ -37,7 +37,7 @@ pub(super) fn kind(data_type: &DataType) -> Kind {
     }
 }
 
-/// Whether the type's values can be converted.
+/// Returns whether the type's values can be converted.
 pub(super) fn is_supported(data_type: &DataType) -> bool {
     match data_type {
         DataType::Null => true,
@@ -49,7 +49,7 @@ pub(super) fn is_supported(data_type: &DataType) -> bool {
     }
 }
 
-/// Converts the given rows of an array, in the representation that [`kind`] promises.
+/// Converts the given rows of an array, in the representation returned by [`kind`].
 pub(super) fn fill(
     array: &ArrayRef,
     field: &Field,
@@ -132,7 +132,7 @@ pub(super) fn fill(
     }
 }
 
-/// A count of units, `digits` of them behind the second, as a point in time.
+/// Converts a count of units to a point in time. A unit has `digits` digits after the second.
 fn instant(count: i64, digits: u8) -> Option<Timestamp> {
     let nanos_per_unit = 10_i128.pow(9 - u32::from(digits));
     Timestamp::from_nanos(i128::from(count) * nanos_per_unit, digits)
@@ -227,7 +227,7 @@ fn texts<T: ByteArrayType<Offset = i32>>(
     Ok(())
 }
 
-/// Bytes of the same length in each row: as text, or as UUIDs are written.
+/// Converts bytes of fixed length: to text as they are, or to the text form of UUIDs.
 fn fixed(
     array: &FixedSizeBinaryArray,
     is_uuid: bool,
@@ -252,7 +252,7 @@ fn fixed(
     written(array, rows, out, write)
 }
 
-/// Times of a day, with so many digits behind the second: `09:05:00.000`.
+/// Converts times of a day, with `digits` digits after the second: `09:05:00.000`.
 fn times<T: ArrowPrimitiveType>(
     array: &PrimitiveArray<T>,
     digits: u32,
@@ -280,7 +280,7 @@ where
     written(array, rows, out, write)
 }
 
-/// Texts that are written for each row with a value.
+/// Calls `write` to append a text for each row with a value.
 fn written(
     array: &dyn Array,
     rows: Rows<'_>,
@@ -303,7 +303,7 @@ fn written(
     Ok(())
 }
 
-/// One value of an array of any supported type.
+/// Converts one value of an array of any supported type.
 pub(super) fn value(array: &ArrayRef, field: &Field, row: usize) -> Result<Value, SelectError> {
     if array.is_null(row) {
         return Ok(Value::Null);
@@ -316,7 +316,7 @@ pub(super) fn value(array: &ArrayRef, field: &Field, row: usize) -> Result<Value
     })
 }
 
-/// A part of a nested value; MISSING where there is none.
+/// Converts a part of a nested value; MISSING if there is no such part.
 pub(super) fn part(
     array: &ArrayRef,
     field: &Field,
@@ -345,7 +345,7 @@ pub(super) fn part(
     }
 }
 
-/// The elements of a list, or the entries of a map.
+/// Returns the elements of a list, or the entries of a map.
 fn elements(array: &ArrayRef, row: usize) -> ArrayRef {
     match array.as_list_opt::<i32>() {
         Some(lists) => lists.value(row),
@@ -362,7 +362,7 @@ fn list(elements: &ArrayRef, item: &Field) -> Result<Value, SelectError> {
     values.collect::<Result<_, _>>().map(Value::List)
 }
 
-/// Values that are not nested.
+/// Converts values that are not nested.
 fn plain(array: &ArrayRef, field: &Field) -> Result<Vec<Value>, SelectError> {
     let mut vector = Vector::default();
     fill(array, field, Rows::All(array.len()), &mut vector)?;

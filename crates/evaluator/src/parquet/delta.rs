@@ -1,6 +1,6 @@
-//! Lists of numbers in Parquet's encoding DELTA_BINARY_PACKED: blocks of differences, bit by bit.
+//! Reads lists of numbers in Parquet's encoding DELTA_BINARY_PACKED: blocks of bit-packed differences.
 
-/// The head of a list.
+/// The header of a list.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct DeltaList {
     miniblocks: usize,
@@ -10,7 +10,7 @@ pub(super) struct DeltaList {
 }
 
 impl DeltaList {
-    /// Reads the head of a list.
+    /// Reads the header of a list.
     pub(super) fn read(bytes: &mut &[u8]) -> Option<Self> {
         let [block, miniblocks, count, first] = [(); 4].map(|()| number(bytes));
         let miniblocks = miniblocks.filter(|n| *n > 0)?;
@@ -22,21 +22,21 @@ impl DeltaList {
         })
     }
 
-    /// How many numbers it claims to have.
+    /// Returns the number of values that the header declares.
     pub(super) fn count(&self) -> u64 {
         self.count
     }
 
-    /// Goes behind the list; `None` if it does not end in its page.
+    /// Moves past the list. Returns `None` if it does not end in its page.
     pub(super) fn pass(&self, bytes: &mut &[u8]) -> Option<()> {
-        // The first value is in the head.
+        // The first value is in the header.
         let mut left = self.count.saturating_sub(1);
         while left > 0 {
             let _least = number(bytes)?;
             let (widths, rest) = bytes.split_at_checked(self.miniblocks)?;
             let mut length = 0_u64;
             for width in widths {
-                // Of miniblocks without values there is only the width.
+                // A miniblock without values has only a width.
                 if left > 0 {
                     let bits = u64::from(*width).checked_mul(self.values_per_miniblock)?;
                     length = length.checked_add(bits / 8)?;
@@ -48,7 +48,8 @@ impl DeltaList {
         Some(())
     }
 
-    /// The numbers of the list, whose blocks these bytes begin with, as far as they are there.
+    /// Returns the numbers of the list, whose blocks are at the start of `bytes`. The iterator ends early if bytes
+    /// are missing.
     pub(super) fn numbers(self, bytes: &[u8]) -> Numbers<'_> {
         Numbers {
             next: (self.count > 0).then_some(unzigzag(self.first)),
@@ -64,20 +65,20 @@ impl DeltaList {
     }
 }
 
-/// See [`DeltaList::numbers`].
+/// An iterator over the numbers of a list; see [`DeltaList::numbers`].
 pub(super) struct Numbers<'a> {
     list: DeltaList,
-    /// What is behind the miniblock.
+    /// The bytes after the current miniblock.
     bytes: &'a [u8],
     next: Option<i64>,
-    /// How many are behind that.
+    /// The number of values after `next`.
     left: u64,
     least: i64,
-    /// Of the miniblocks of the block behind this one.
+    /// The bit widths of the remaining miniblocks of the block.
     widths: &'a [u8],
     miniblock: &'a [u8],
     width: u8,
-    /// How many numbers of the miniblock were given; all, if there is none.
+    /// The number of values read from the miniblock, or all of them before the first miniblock.
     passed: u64,
 }
 
@@ -116,7 +117,7 @@ impl Numbers<'_> {
         let (width, widths) = self.widths.split_first()?;
         (self.width, self.widths) = (*width, widths);
         let bits = u64::from(*width).checked_mul(self.list.values_per_miniblock)?;
-        // The last one may be cut where its last number ends.
+        // The last miniblock may be cut after its last number.
         let length = usize::try_from(bits / 8).ok()?.min(self.bytes.len());
         (self.miniblock, self.bytes) = self.bytes.split_at(length);
         self.passed = 0;
@@ -124,7 +125,7 @@ impl Numbers<'_> {
     }
 }
 
-/// A number of at most 64 bits, the lowest first.
+/// Reads a number of at most 64 bits, lowest bit first.
 fn bits(bytes: &[u8], bit: u64, width: u64) -> Option<u64> {
     if width == 0 {
         return Some(0);
@@ -146,7 +147,7 @@ fn unzigzag(number: u64) -> i64 {
     (number >> 1) as i64 ^ -((number & 1) as i64)
 }
 
-/// A number in groups of seven bits, the lowest first.
+/// Reads a number in groups of seven bits, lowest group first.
 pub(super) fn number(bytes: &mut &[u8]) -> Option<u64> {
     let mut number = 0;
     for shift in (0..64).step_by(7) {

@@ -1,4 +1,4 @@
-//! Rules row groups out by the dictionaries of their column chunks.
+//! Rules out row groups by the dictionaries of their column chunks.
 
 use std::sync::Arc;
 
@@ -21,8 +21,8 @@ use crate::vector::Vector;
 use sluicegate_s3select::dialect::ast::BinaryOp;
 use sluicegate_s3select::value;
 
-/// If a condition demands a value that the row group's dictionary does not hold: the bytes that
-/// were read to find that out.
+/// Checks whether a condition requires a value that is not in the row group's dictionary. Returns the number of bytes
+/// read for that if so, and `None` if the row group must be read.
 pub(super) fn rules_out(file: &ParquetFile, group: usize, conditions: &[Condition]) -> Option<u64> {
     conditions.iter().filter(|condition| condition.op == BinaryOp::Eq).find_map(|condition| {
         let column = file.columns.get(condition.column).filter(|column| column.path.is_empty())?;
@@ -42,7 +42,7 @@ pub(super) fn rules_out(file: &ParquetFile, group: usize, conditions: &[Conditio
     })
 }
 
-/// Whether a whole chunk is encoded with a dictionary.
+/// Returns whether a whole chunk is encoded with a dictionary.
 pub(super) fn is_whole(chunk: &ColumnChunkMetaData) -> bool {
     let encodings = [Encoding::RLE_DICTIONARY, Encoding::PLAIN_DICTIONARY];
     let used = chunk.page_encoding_stats_mask();
@@ -50,7 +50,7 @@ pub(super) fn is_whole(chunk: &ColumnChunkMetaData) -> bool {
         && used.is_some_and(|used| encodings.iter().any(|encoding| used.is_only(*encoding)))
 }
 
-/// The values of a chunk's dictionary, if the whole chunk is encoded with it.
+/// Returns the values of a chunk's dictionary, if the whole chunk is encoded with it.
 fn read(
     file: &ParquetFile,
     group: usize,
@@ -63,7 +63,7 @@ fn read(
     let rows = file.metadata.metadata().row_group(group).num_rows().unsigned_abs() as usize;
     let source = ParquetSource::located_pages(&file.source);
     let source = Arc::new(source.bounded(sizes::page_bytes(chunk), &file.reader));
-    // Told where the first page is, the library reads what is before it, and no more.
+    // With the location of the first data page, the library reads only the dictionary before it.
     let first = PageLocation {
         offset: chunk.data_page_offset(),
         compressed_page_size: 0,
@@ -79,7 +79,7 @@ fn read(
     decode(&buf, num_values as usize, chunk.column_type(), data_type)
 }
 
-/// PLAIN values of the types that dictionaries mostly have.
+/// Decodes PLAIN values of the types that dictionaries mostly have.
 pub(super) fn decode(
     bytes: &[u8],
     count: usize,
@@ -117,7 +117,7 @@ pub(super) fn decode(
     })
 }
 
-/// Texts, each after its length in four bytes.
+/// Decodes texts, each after its length in four bytes.
 fn strings(mut bytes: &[u8], count: usize) -> Option<StringArray> {
     let mut texts = Vec::with_capacity(count.min(bytes.len()));
     for _ in 0..count {

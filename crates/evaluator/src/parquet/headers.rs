@@ -1,4 +1,4 @@
-//! The headers of Parquet, as its format declares them: each field's number and type.
+//! The structure of Parquet's headers, as its format declares it: the number and type of each field.
 
 /// The type of a field.
 #[derive(Debug, Clone, Copy)]
@@ -8,13 +8,13 @@ pub(super) enum Shape {
     /// An integer of 16, 32 or 64 bits, or an enumeration.
     Int,
     Double,
-    /// Bytes or text.
+    /// A string of bytes or text.
     Binary,
-    /// A list of booleans, a byte each.
+    /// A list of booleans, one byte each.
     Flags,
     List(&'static Self),
     Struct(Fields),
-    /// An element of the schema's tree, its name, and how many children it has.
+    /// An element of the schema's tree, which has a name and a number of children.
     Element(Fields),
     Name,
     Children,
@@ -27,7 +27,7 @@ use Shape::{Binary, Bool, Byte, Double, Flags, Int, List, Struct};
 
 const NOTHING: Shape = Struct(&[]);
 
-/// `FileMetaData`: the footer.
+/// The footer: Parquet's `FileMetaData`.
 pub(super) const FOOTER: Fields = &[
     (1, Int),
     (2, List(&Shape::Element(SCHEMA_ELEMENT))),
@@ -40,7 +40,7 @@ pub(super) const FOOTER: Fields = &[
     (9, Binary),
 ];
 
-/// `PageHeader`.
+/// The header of a page: Parquet's `PageHeader`.
 pub(super) const PAGE: Fields = &[
     (1, Int),
     (2, Int),
@@ -52,7 +52,7 @@ pub(super) const PAGE: Fields = &[
     (8, Struct(DATA_PAGE_V2)),
 ];
 
-/// `ColumnIndex`.
+/// The statistics of a chunk's pages: Parquet's `ColumnIndex`.
 pub(super) const COLUMN_INDEX: Fields = &[
     (1, Flags),
     (2, List(&Binary)),
@@ -63,7 +63,7 @@ pub(super) const COLUMN_INDEX: Fields = &[
     (7, List(&Int)),
 ];
 
-/// `OffsetIndex`.
+/// The locations of a chunk's pages: Parquet's `OffsetIndex`.
 pub(super) const OFFSET_INDEX: Fields =
     &[(1, List(&Struct(&[(1, Int), (2, Int), (3, Int)]))), (2, List(&Int))];
 

@@ -1,8 +1,8 @@
-//! Timestamps of 96 bits, as Spark, Hive and Impala write them: the nanoseconds in a day, and the number of the
-//! day.
+//! Checks timestamps of 96 bits as written by Spark, Hive and Impala: the nanoseconds in a day, and the Julian day
+//! number.
 //!
-//! The library makes 64 bits of them and does not notice where these overflow. Nanoseconds fit for the years 1677
-//! to 2262 only, so columns are read to the microsecond until one of them has a finer part.
+//! The library converts them to 64 bits without detecting overflow. Nanoseconds only fit for the years 1677 to 2262,
+//! so columns are read in microseconds until a timestamp has a finer part.
 
 use parquet::basic::Encoding;
 use parquet::column::page::Page;
@@ -16,24 +16,24 @@ pub(super) enum Unit {
     Nanos = 1,
 }
 
-/// What is wrong with timestamps in a unit.
+/// The reason that timestamps do not fit a unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Misfit {
-    /// One has a part of a microsecond.
+    /// A timestamp has a fraction of a microsecond.
     TooFine,
-    /// One is beyond the years that the dialect has, or nanoseconds.
+    /// A timestamp is beyond the years of the dialect, or beyond those that fit nanoseconds.
     OutOfRange,
 }
 
-/// The bytes of a timestamp.
+/// The length of a timestamp in bytes.
 const BYTES: usize = 12;
-/// The day 1970-01-01.
+/// The Julian day number of 1970-01-01.
 const EPOCH: i64 = 2_440_588;
 const NANOS_PER_DAY: i128 = 86_400_000_000_000;
-/// 0001-01-01 and 10000-01-01.
+/// The times from 0001-01-01 to before 10000-01-01, in nanoseconds since 1970.
 const YEARS: std::ops::Range<i128> = -719_162 * NANOS_PER_DAY..2_932_897 * NANOS_PER_DAY;
 
-/// Looks at all timestamps that a page has, with these levels of repetition and definition.
+/// Checks all timestamps of a page; `levels` are the highest levels of repetition and definition.
 pub(super) fn check(page: &Page, levels: [i16; 2], unit: Unit) -> Result<(), Misfit> {
     let is_dictionary = matches!(page, Page::DictionaryPage { .. });
     if !is_dictionary && page.encoding() != Encoding::PLAIN {

@@ -1,5 +1,5 @@
-//! Which rows of a row group pass the filter, found before the columns that it does not look at are
-//! read: then only their pages that hold such rows are decompressed, and only these rows decoded.
+//! Finds the rows of a row group that pass the filter before other columns are read (late materialization). The other
+//! columns' pages without such rows are not decompressed, and only rows that pass are decoded.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -13,28 +13,28 @@ use crate::cancellation::Cancellation;
 use crate::program::{Machine, NodeId};
 use crate::statement::Statement;
 
-/// After a row group for which it does not pay, so many are read at once.
+/// The number of row groups read as a whole after one for which filtering first did not pay.
 const PAUSE: usize = 4;
-/// It is decided by this part of a row group.
+/// The fraction of a row group after which it is decided whether filtering first pays, as a divisor.
 const SAMPLE: usize = 8;
-/// More ranges of rows than this are not kept.
+/// The most ranges of rows that are kept.
 const MAX_RANGES: usize = 1 << 20;
-/// To skip rows between two that are wanted takes as long as to decode so many.
+/// The number of decoded rows that take as long as skipping the rows between two others.
 const ROWS_TO_SKIP: usize = 8;
 
-/// Evaluates the filter of a statement over the columns that it looks at.
+/// Evaluates the filter of a statement over the columns that it reads.
 pub(super) struct LateRows {
     statement: Arc<Statement>,
     filter: NodeId,
     chunks: Chunks,
     batch: ColumnBatch,
     machine: Machine,
-    /// Row groups that are not worth it.
+    /// The number of row groups for which filtering first is not tried.
     pause: usize,
 }
 
 impl LateRows {
-    /// `None` if there is no filter, or none of the columns that are read is beside it.
+    /// Returns `None` if there is no filter, or if the filter reads all columns or none.
     pub(super) fn new(
         file: &ParquetFile,
         statement: &Arc<Statement>,
@@ -60,26 +60,25 @@ impl LateRows {
         })
     }
 
-    /// Fails when told to stop: then rows are kept.
+    /// Makes the filter fail once `cancellation` takes effect; remaining rows are then kept.
     pub(super) fn stop_with(&mut self, cancellation: &Cancellation) {
         self.machine.stop_with(cancellation.clone());
     }
 
-    /// Whether the filter looks at a column.
+    /// Returns whether the filter reads a column.
     pub(super) fn reads(&self, root: usize) -> bool {
         self.chunks.reads(root)
     }
 
-    /// Whether it seems worth it for the next row group.
+    /// Returns whether to filter the next row group first.
     pub(super) fn pays(&mut self) -> bool {
         let pays = self.pause == 0;
         self.pause = self.pause.saturating_sub(1);
         pays
     }
 
-    /// The rows among these that pass. Where a row cannot be read, or the filter fails, those from
-    /// there on are kept, so that this is found again in its turn. All are kept if it turns out not to
-    /// be worth it.
+    /// Returns the rows that pass. If a row cannot be read or the filter fails, all rows from there on are kept, so
+    /// that the error is found again in its turn. All rows are kept if filtering first turns out not to pay.
     pub(super) fn rows(&mut self, group: usize, rows: &RowRanges) -> RowRanges {
         let count: usize = rows.iter().map(ExactSizeIterator::len).sum();
         let mut passing = Passing::new(rows);
@@ -99,20 +98,20 @@ impl LateRows {
                 }
             }
         }
-        // Its pages may be long, as may be those that are read next.
+        // Release its pages, which may be long, as may be the pages read next.
         self.batch.close();
         (0..count.saturating_sub(passing.looked_at)).for_each(|row| passing.keep(row));
         passing.kept
     }
 }
 
-/// Collects those that pass of the rows of some ranges.
+/// Collects the rows that pass from the rows of some ranges.
 struct Passing<'a> {
     range: Range<usize>,
-    /// The ranges behind that, and how many rows are before it.
+    /// The ranges after `range`, and the number of rows before it.
     ranges: std::slice::Iter<'a, Range<usize>>,
     before: usize,
-    /// How many rows are in the batches before this one.
+    /// The number of rows in earlier batches.
     looked_at: usize,
     kept: RowRanges,
     count: usize,
@@ -124,7 +123,7 @@ impl<'a> Passing<'a> {
         Self { range: 0..0, ranges: rows.iter(), before: 0, looked_at: 0, kept, count: 0 }
     }
 
-    /// A row of the batch passes, behind those that did.
+    /// Adds a row of the batch, which must be after those added before.
     fn keep(&mut self, row: usize) {
         let row = self.looked_at + row;
         while row - self.before >= self.range.len() {
@@ -144,7 +143,7 @@ impl<'a> Passing<'a> {
         self.looked_at += rows;
     }
 
-    /// Whether so few pass that to skip the others costs less than to decode them.
+    /// Returns whether so few rows pass that skipping the others costs less than decoding them.
     fn pays(&self) -> bool {
         self.count <= self.looked_at / 2 && self.kept.len() <= self.looked_at / ROWS_TO_SKIP
     }

@@ -1,5 +1,5 @@
-//! What a schema of Parquet is, beside the types that the library makes of it: which leaves a column has, how
-//! columns are found by their names, and values that Arrow has no type for.
+//! Describes a Parquet schema beyond the Arrow types that the library derives from it: the leaves of each column,
+//! look-up of columns by name, and values that Arrow has no type for.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -12,23 +12,23 @@ use parquet::schema::types::SchemaDescriptor;
 use super::int96::Unit;
 use sluicegate_s3select::dialect::ast::Name;
 
-/// The metadata of a field whose values are UUIDs.
+/// The metadata key of a field whose values are UUIDs.
 const UUID: &str = "uuid";
 
-/// Whether the values of a field are UUIDs.
+/// Returns whether the values of a field are UUIDs.
 pub(super) fn is_uuid(field: &Field) -> bool {
     field.metadata().contains_key(UUID)
 }
 
-/// What is known of the columns of an object.
+/// An index of the columns of an object.
 #[derive(Debug)]
 pub(super) struct Layout {
     /// The leaves of each column.
     leaves: Vec<Range<usize>>,
     /// The columns in the order of their names in lower case.
     by_name: Vec<u32>,
-    /// The columns as they are read, with timestamps of 96 bits in microseconds and in nanoseconds, if Arrow's
-    /// own types do not say all.
+    /// The columns with the types to read them as, if these differ from the derived Arrow types. Timestamps of 96
+    /// bits are in microseconds in the first list and in nanoseconds in the second.
     fields: Option<[Fields; 2]>,
 }
 
@@ -58,12 +58,12 @@ impl Layout {
         Self { leaves, by_name, fields }
     }
 
-    /// The leaves of a column.
+    /// Returns the leaves of a column.
     pub(super) fn leaves(&self, root: usize) -> Range<usize> {
         self.leaves.get(root).cloned().unwrap_or_default()
     }
 
-    /// The first columns of a name, at most two of them.
+    /// Returns the first columns with a name, at most two.
     pub(super) fn named(&self, name: &Name, schema: &Schema) -> Vec<usize> {
         let field = |root: u32| schema.field(root as usize).name();
         let wanted = || folded(&name.text);
@@ -74,18 +74,19 @@ impl Layout {
         same.take(2).map(|root| *root as usize).collect()
     }
 
-    /// The columns as they are to be read.
+    /// Returns the columns with the types to read them as, if these differ from the derived Arrow types.
     pub(super) fn fields(&self, unit: Unit) -> Option<&Fields> {
         self.fields.as_ref().map(|fields| &fields[unit as usize])
     }
 }
 
-/// A name in lower case, as unquoted names are compared.
+/// Returns the bytes of a name in lower case, as unquoted names ignore case.
 fn folded(name: &str) -> impl Iterator<Item = u8> + '_ {
     name.bytes().map(|byte| byte.to_ascii_lowercase())
 }
 
-/// A field as it is read, of which the first leaf is `leaf`.
+/// Returns a field with the type to read it as. `leaf` is the number of its first leaf, and is advanced past its last
+/// one.
 fn special(field: &FieldRef, leaf: &mut usize, parquet: &SchemaDescriptor, unit: Unit) -> FieldRef {
     let mut of = |field: &FieldRef| special(field, leaf, parquet, unit);
     let data_type = match field.data_type() {

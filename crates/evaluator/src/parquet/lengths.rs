@@ -1,7 +1,7 @@
-//! Pages of delta-encoded text, checked before the library decodes them.
+//! Checks pages of delta-encoded text before the library decodes them.
 //!
-//! Such a page begins with the lengths of its texts, and says how many there are; the library takes
-//! memory for as many, and what it cannot have ends the process.
+//! Such a page begins with the lengths of its texts and their number. The library allocates memory for that number of
+//! texts, and a failed allocation aborts the process.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -24,11 +24,11 @@ use super::source::ParquetSource;
 use crate::held::Reader;
 use crate::source::ObjectSource;
 
-/// The most texts of a page, for each of which the library takes 8 bytes at once; writers begin a new one every few
-/// thousand.
+/// The most texts of a page. The library allocates 8 bytes for each of them at once; writers begin a new page every
+/// few thousand texts.
 const MAX_TEXTS: u64 = 1 << 20;
 
-/// The chosen row groups of an object.
+/// The selected row groups of an object.
 pub(super) struct CheckedRowGroups {
     pub(super) object: Arc<dyn ObjectSource>,
     pub(super) metadata: Arc<ParquetMetaData>,
@@ -36,12 +36,12 @@ pub(super) struct CheckedRowGroups {
     pub(super) reader: Reader,
     /// Columns whose first page was read.
     pub(super) begun: RefCell<BTreeMap<usize, BegunPages>>,
-    /// To which the pages are added that are read.
+    /// The load that pages are added to when they are read.
     pub(super) load: Option<Load>,
 }
 
 impl CheckedRowGroups {
-    /// One row group of an object.
+    /// Selects one row group of an object.
     pub(super) fn of_file(file: &ParquetFile, group: usize) -> Self {
         Self {
             object: Arc::clone(&file.source),
@@ -53,12 +53,13 @@ impl CheckedRowGroups {
         }
     }
 
-    /// The same, to make batches that do not take more than they may.
+    /// Adds all pages read to `load`, to limit the memory of batches.
     pub(super) fn measured(self, load: &Load) -> Self {
         Self { load: Some(load.clone()), ..self }
     }
 
-    /// What there is to know of the first page of a column, which is kept until the column is read.
+    /// Calls `look` with the first page of a column, and keeps that page until the column is read. Returns `None` if
+    /// the page cannot be read.
     pub(super) fn first_page<T>(&self, column: usize, look: impl FnOnce(&Page) -> T) -> Option<T> {
         let mut pages = self.column_chunks(column).ok()?.next()?.ok()?;
         let first = pages.get_next_page().ok()??;
@@ -194,14 +195,14 @@ impl Iterator for Chunks {
 
 impl PageIterator for Chunks {}
 
-/// The pages of a chunk, whose values have so many levels of repetition and definition.
+/// The pages of a chunk, with the highest levels of repetition and definition of its values.
 struct CheckedPages {
     pages: SerializedPageReader<ParquetSource>,
     source: Arc<ParquetSource>,
-    /// Whether the header of the next page was read.
+    /// True if the header of the next page was read.
     is_peeked: bool,
     levels: [i16; 2],
-    /// How many bytes the pages that follow may have, decompressed.
+    /// The most bytes that the remaining pages may have, decompressed.
     left: u64,
     measured: Option<(Load, Column)>,
 }
@@ -225,7 +226,7 @@ impl PageReader for CheckedPages {
             if matches!(page, Page::DictionaryPage { .. }) {
                 self.source.keep_dictionary();
             }
-            // Batches are as long as the footer says they may be.
+            // The lengths of batches rely on the sizes in the footer.
             let left = self.left.checked_sub(page.buffer().len() as u64);
             self.left = left.ok_or_else(|| {
                 ParquetError::General("a column chunk is longer than the footer says".to_owned())
@@ -257,13 +258,13 @@ impl PageReader for CheckedPages {
     }
 
     fn at_record_boundary(&mut self) -> Result<bool> {
-        // It looks at the next header, too.
+        // The library also reads the next header here.
         self.peek_next_page()?;
         self.pages.at_record_boundary()
     }
 }
 
-/// What is wrong in any other way, the library finds itself before it takes memory for it.
+/// Checks the number of texts in a page. The library detects all other errors before it allocates memory.
 fn check(page: &Page, levels: [i16; 2]) -> Result<()> {
     let lists = match page.encoding() {
         Encoding::DELTA_LENGTH_BYTE_ARRAY => 1,
@@ -285,7 +286,7 @@ fn check(page: &Page, levels: [i16; 2]) -> Result<()> {
     Ok(())
 }
 
-/// The bytes of a page behind its levels.
+/// Returns the bytes of a page after its levels.
 pub(super) fn values(page: &Page, levels: [i16; 2]) -> Option<&[u8]> {
     match page {
         Page::DataPage { buf, def_level_encoding, rep_level_encoding, num_values, .. } => {
@@ -300,7 +301,7 @@ pub(super) fn values(page: &Page, levels: [i16; 2]) -> Option<&[u8]> {
                         rest = behind;
                         usize::try_from(i32::from_le_bytes(*length)).ok()?
                     }
-                    // The other encoding of levels, which is out of use: bits side by side.
+                    // The other encoding of levels, which is deprecated: bit-packed.
                     _ => {
                         let bits = u64::from(i16::BITS - level.leading_zeros());
                         (u64::from(*num_values) * bits).div_ceil(8) as usize
@@ -345,7 +346,7 @@ mod tests {
         bytes
     }
 
-    /// A list of `count` equal numbers, in blocks of 128 of which nothing is stored.
+    /// Builds a list of `count` equal numbers, in blocks of 128 that store no bits.
     fn list(count: u64) -> Vec<u8> {
         let head = [varint(128), varint(4), varint(count), varint(2)].concat();
         let blocks = count.min(1000).saturating_sub(1).div_ceil(128) as usize;
@@ -367,7 +368,7 @@ mod tests {
             let page = page(encoding, 10, lists.concat());
             assert_eq!(check(&page, [0, 0]).is_ok(), fine, "{encoding} {lists:?}");
         }
-        // However many values the page claims to have.
+        // The limit holds however many values the page declares.
         let page = page(Encoding::DELTA_LENGTH_BYTE_ARRAY, u32::MAX, list(u32::MAX.into()));
         assert!(check(&page, [0, 0]).is_err());
     }

@@ -1,9 +1,9 @@
-//! What a batch may take while it is read.
+//! Limits the memory that a batch takes while it is read.
 //!
-//! A page of a few bytes may stand for gigabytes: of texts that share their beginnings, of one long text that all rows
-//! have, of a list that repeats an element. A batch may also have long rows only, where the mean of a column is short.
-//! So every page says what it stands for before it is decoded, and a batch for which that is too much is read
-//! again, with fewer rows.
+//! A page of a few bytes may decode to gigabytes: texts that share their beginnings, one long text in all rows, or a
+//! list that repeats an element. A batch may also happen to have only long rows of a column whose mean length is
+//! short. Every page is therefore measured before it is decoded. A batch that would take too much is read again with
+//! fewer rows.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,19 +13,19 @@ use parquet::errors::{ParquetError, Result};
 
 use super::int96::{self, Misfit, Unit};
 
-/// The most that a batch of several rows may take, in bytes.
+/// The most memory of a batch of several rows, in bytes.
 const BATCH_BYTES: u64 = 32 << 20;
-/// The most that a row may take, in bytes.
+/// The most memory of a row, in bytes.
 pub(super) const ROW_BYTES: u64 = 64 << 20;
 
-/// What the values of a page, or of some pages, take in memory, in bytes.
+/// The memory that the values of one or several pages take, in bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Measure {
     pub(super) all: u64,
     pub(super) longest_row: u64,
 }
 
-/// The pages of which a batch is made. Those who read its columns share it.
+/// The pages that a batch is made of, shared by the readers of its columns.
 #[derive(Debug, Clone)]
 pub(super) struct Load(Arc<Mutex<Pages>>);
 
@@ -34,10 +34,10 @@ struct Pages {
     /// The most rows of the batch.
     rows: u64,
     columns: BTreeMap<usize, Column>,
-    /// What the batch may take by the pages of all columns.
+    /// The most memory that the batch takes, over the pages of all columns.
     taken: u128,
     is_too_much: bool,
-    /// The unit of timestamps of 96 bits, and whether one of them is finer.
+    /// The unit of timestamps of 96 bits. `is_too_coarse` is true if a timestamp is finer.
     unit: Unit,
     is_too_coarse: bool,
 }
@@ -45,12 +45,12 @@ struct Pages {
 #[derive(Debug, Default)]
 struct Column {
     pages: Measure,
-    /// With which the next batch goes on.
+    /// The page in which the next batch continues.
     last: Measure,
 }
 
 impl Column {
-    /// What so many rows of it may take.
+    /// Returns the most memory that `rows` rows of the column take.
     fn taken(&self, rows: u64) -> u128 {
         let Measure { all, longest_row } = self.pages;
         all.min(longest_row.saturating_mul(rows)).into()
@@ -64,7 +64,7 @@ impl Pages {
 }
 
 impl Load {
-    /// Batches of so many rows, with timestamps of 96 bits in this unit.
+    /// Measures batches of `rows` rows, with timestamps of 96 bits in `unit`.
     pub(super) fn new(rows: usize, unit: Unit) -> Self {
         let (rows, columns) = (rows as u64, BTreeMap::new());
         let (taken, is_too_much, is_too_coarse) = (0, false, false);
@@ -72,12 +72,12 @@ impl Load {
         Self(Arc::new(Mutex::new(pages)))
     }
 
-    /// The unit of timestamps of 96 bits.
+    /// Returns the unit of timestamps of 96 bits.
     pub(super) fn unit(&self) -> Unit {
         self.pages().unit
     }
 
-    /// Looks at a page of timestamps of 96 bits.
+    /// Checks a page of timestamps of 96 bits.
     pub(super) fn check_int96(&self, page: &Page, levels: [i16; 2]) -> Result<()> {
         let mut pages = self.pages();
         let what = match int96::check(page, levels, pages.unit) {
@@ -93,19 +93,19 @@ impl Load {
         Err(ParquetError::General(what.to_owned()))
     }
 
-    /// Whether a timestamp does not fit the unit because it is finer.
+    /// Returns whether a timestamp is finer than the unit.
     pub(super) fn is_too_coarse(&self) -> bool {
         self.pages().is_too_coarse
     }
 
-    /// Batches are to have fewer rows.
+    /// Sets the number of rows of a batch.
     pub(super) fn set_rows(&self, rows: usize) {
         let mut pages = self.pages();
         pages.rows = rows as u64;
         pages.count_again();
     }
 
-    // Nothing can fail while it is being changed.
+    // A poisoned lock is safe to use: no code that can panic runs while it is held.
     fn pages(&self) -> MutexGuard<'_, Pages> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -119,12 +119,12 @@ impl Load {
         pages.count_again();
     }
 
-    /// Adds a page of a column, unless the batch may then take too much.
+    /// Adds a page of a column, unless the batch might then take too much.
     pub(super) fn add(&self, column: usize, page: Measure) -> Result<()> {
         let mut pages = self.pages();
         let pages = &mut *pages;
         let column = pages.columns.entry(column).or_default();
-        // Of thousands of columns, the others are not gone through for each page.
+        // Update the sum without visiting the other columns, of which there may be thousands.
         pages.taken -= column.taken(pages.rows);
         column.last = page;
         column.pages.all = column.pages.all.saturating_add(page.all);
@@ -138,7 +138,7 @@ impl Load {
         Ok(())
     }
 
-    /// Whether a page was not added.
+    /// Returns whether a page was not added.
     pub(super) fn is_too_much(&self) -> bool {
         self.pages().is_too_much
     }
@@ -155,7 +155,7 @@ mod tests {
     #[test]
     fn a_batch_takes_no_more_than_its_pages_and_its_rows() {
         let load = Load::new(100, Unit::Micros);
-        // As much as all rows may have, or as much as there is.
+        // The smaller bound counts: all rows with the longest length, or all bytes of the page.
         load.add(0, page(u64::MAX, BATCH_BYTES / 200)).unwrap();
         load.add(1, page(BATCH_BYTES / 2, u64::MAX)).unwrap();
         assert!(!load.is_too_much());

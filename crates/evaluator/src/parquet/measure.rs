@@ -1,4 +1,4 @@
-//! What the values of a page take in memory, which may be a thousand times what the page has.
+//! Measures the memory that the values of a page take, which may be a thousand times the size of the page.
 
 use bytes::Bytes;
 use parquet::basic::{Encoding, Type as PhysicalType};
@@ -11,38 +11,38 @@ use super::load::Measure;
 use super::runs::Runs;
 use super::sizes::longest;
 
-/// What a value takes in memory besides its text, in bytes, and what a list or a struct around it adds to that.
+/// The memory of a value besides its text, in bytes, followed by what a list or a struct around it adds.
 const VALUE_BYTES: u64 = 64;
 const LIST_BYTES: u64 = 128;
 const STRUCT_BYTES: u64 = 256;
 
-/// What a value of a column takes in memory besides its text. A struct has the names of its fields.
+/// Returns the memory of a column's value besides its text. A struct stores the names of its fields.
 pub(super) fn value_bytes(column: &ColumnDescriptor) -> u64 {
     let path = column.path().parts();
     let names: u64 = path.iter().map(|name| name.len() as u64).sum();
     let lists = column.max_rep_level().max(0) as u64;
-    // A list has two levels of its own, in most files.
+    // A list has two levels of its own in most files.
     let structs = (path.len() as u64).saturating_sub(1 + 2 * lists);
     VALUE_BYTES + names + LIST_BYTES * lists + STRUCT_BYTES * structs
 }
 
-/// How many levels are looked at at once.
+/// The number of levels read at once.
 const LEVELS: usize = 256;
 
-/// The pages of a column chunk, in their order.
+/// The pages of a column chunk, measured in order.
 #[derive(Debug)]
 pub(super) struct Column {
     leaf: usize,
     kind: PhysicalType,
-    /// The bytes of each value of a fixed length.
+    /// The length of each value in bytes, if it is fixed.
     fixed: u64,
     /// The highest levels of repetition and definition.
     levels: [i16; 2],
-    /// The longest text of the dictionary.
+    /// The length of the longest text in the dictionary.
     longest_in_dictionary: u64,
-    /// What an element of a list takes besides its text.
+    /// The memory of a list's element besides its text.
     element: u64,
-    /// Elements of the row with which the last page ended, in which the next may go on.
+    /// The number of elements so far in the last row of the previous page, which may continue in the next.
     row: u64,
 }
 
@@ -62,17 +62,18 @@ impl Column {
         self.leaf
     }
 
-    /// Whether it has timestamps of 96 bits.
+    /// Returns whether the column has timestamps of 96 bits.
     pub(super) fn is_int96(&self) -> bool {
         self.kind == PhysicalType::INT96
     }
 
-    /// A page is not read.
+    /// Skips a page that is not read.
     pub(super) fn skip(&mut self) {
         self.row = 0;
     }
 
-    /// What the values of the next page take; `None` if it has none, or if all take the same, and little.
+    /// Measures the values of the next page. Returns `None` if it has no values, or if all take the same small
+    /// amount.
     pub(super) fn measure(&mut self, page: &Page) -> Option<Measure> {
         if let Page::DictionaryPage { buf, .. } = page {
             if self.kind == PhysicalType::BYTE_ARRAY {
@@ -101,7 +102,7 @@ impl Column {
         })
     }
 
-    /// The texts of a page, as if each were that of a row.
+    /// Measures the texts of a page, with one text for each row.
     fn texts(&self, page: &Page) -> Measure {
         let count = u64::from(page.num_values());
         let alike =
@@ -123,14 +124,14 @@ impl Column {
                 let longest_row = longest_of_list(values).unwrap_or(all).min(all);
                 Measure { all, longest_row }
             }
-            // The library may see more in a damaged page.
+            // The library may decode more texts from a damaged page.
             Encoding::DELTA_BYTE_ARRAY => sharing_beginnings(values)
                 .unwrap_or(Measure { all: u64::MAX, longest_row: u64::MAX }),
             _ => Measure { all, longest_row: all },
         }
     }
 
-    /// How many elements the longest row has that is in a page, or ends in it.
+    /// Returns the number of elements of the longest row that is in the page or ends in it.
     fn longest_row(&mut self, page: &Page) -> u64 {
         let count = page.num_values() as usize;
         let levels = levels(page, self.levels[0]);
@@ -169,14 +170,14 @@ impl Column {
             Some(())
         });
         if found.is_none() {
-            // All may be in one.
+            // All elements may be in one row.
             self.row += count as u64;
         }
         longest.max(self.row)
     }
 }
 
-/// The levels of repetition of a page, of which the highest is this.
+/// Returns the levels of repetition of a page, given the highest level.
 fn levels(page: &Page, highest: i16) -> Option<Runs> {
     let width = i16::BITS - highest.leading_zeros();
     let bytes: Bytes = match page {
@@ -193,14 +194,14 @@ fn levels(page: &Page, highest: i16) -> Option<Runs> {
     Runs::new(bytes, width)
 }
 
-/// The longest of texts whose lengths are in a list before them.
+/// Returns the length of the longest text, for texts whose lengths are in a list before them.
 fn longest_of_list(mut values: &[u8]) -> Option<u64> {
     let lengths = DeltaList::read(&mut values)?.numbers(values);
     Some(lengths.fold(0, |longest, length| longest.max(length.max(0) as u64)))
 }
 
-/// Texts of which each begins with a part of the one before it: a list has the lengths of these parts,
-/// another those of what is behind them.
+/// Measures texts that each share a prefix with the previous one. One list has the lengths of these prefixes, another
+/// those of the rest.
 fn sharing_beginnings(mut values: &[u8]) -> Option<Measure> {
     let shared = DeltaList::read(&mut values)?;
     let shared_lengths = shared.numbers(values);
@@ -208,7 +209,7 @@ fn sharing_beginnings(mut values: &[u8]) -> Option<Measure> {
     let own = DeltaList::read(&mut values)?;
     let (mut measure, mut count) = (Measure::default(), 0);
     for (shared, own) in shared_lengths.zip(own.numbers(values)) {
-        // Others than lengths the library refuses.
+        // The library rejects negative lengths.
         let length = (shared.max(0) as u64).saturating_add(own.max(0) as u64);
         measure.all = measure.all.saturating_add(length);
         measure.longest_row = measure.longest_row.max(length);
@@ -231,10 +232,10 @@ mod tests {
     use super::*;
     use crate::tests::write_parquet;
 
-    /// What an element of `a.list.item` takes.
+    /// The memory of an element of `a.list.item`.
     const ELEMENT: u64 = VALUE_BYTES + LIST_BYTES + 9;
 
-    /// What the data pages of the first column are measured to take.
+    /// Returns the measures of the data pages of the first column.
     fn measured(array: ArrayRef, properties: WriterProperties) -> Vec<Measure> {
         let batch = RecordBatch::try_from_iter([("a", array)]).unwrap();
         let object = Bytes::from(write_parquet(&batch, properties));
@@ -273,7 +274,7 @@ mod tests {
     }
 
     proptest! {
-        /// No less is measured than there is, and of what is not shared between rows, no more.
+        /// The measure is at least the memory of the texts, and no more if rows share no text.
         #[test]
         fn texts_take_what_is_measured(
             texts in prop::collection::vec(text(), 1..60),
@@ -309,7 +310,7 @@ mod tests {
                 }
                 builder.append(list.is_some());
             }
-            // Long runs of levels.
+            // Add long runs of levels.
             for _ in 0..repeated.unwrap_or_default() {
                 builder.values().append_value("ab");
             }
@@ -319,7 +320,7 @@ mod tests {
             let rows = (0..array.len()).map(|row| {
                 let texts = array.value(row);
                 let texts = texts.as_string::<i32>();
-                // An empty list takes a level, too.
+                // An empty list takes a level too.
                 (texts.len().max(1) as u64, texts.iter().flatten().map(str::len).sum::<usize>() as u64)
             });
             let (elements, bytes) =
@@ -372,11 +373,11 @@ mod tests {
             row: 0,
         };
         let mut longest = |page| chunk.measure(&page).unwrap().longest_row / ELEMENT;
-        // A row and ten elements, twenty of the same row, and two new rows.
+        // A row with eleven elements, twenty more elements of that row, and two new rows.
         assert_eq!(longest(column(&[2, 0, 20, 1], 11)), 11);
         assert_eq!(longest(column(&[40, 1], 20)), 31);
         assert_eq!(longest(column(&[4, 0], 2)), 31);
-        // Levels side by side: 1 1 0 1 1 1 0 1.
+        // Bit-packed levels: 1 1 0 1 1 1 0 1.
         assert_eq!(longest(column(&[3, 0b1011_1011], 8)), 4);
         assert_eq!(longest(column(&[], 7)), 9);
     }

@@ -1,12 +1,12 @@
-//! Parquet objects.
+//! Reads Parquet objects.
 //!
-//! The footer is read when the statement is prepared; then only the column chunks that the
-//! statement touches, of the row groups that start in the scan range, and of those only the pages
-//! that neither statistics, dictionaries nor the page index rule out. Columns that the filter does not
-//! look at are read only where a row passes it ([`late`]). Columns that are stored as numbers of a
-//! dictionary's values are handed on as such ([`coded`]). Batches have few rows where these are long ([`sizes`],
-//! [`load`]), and long pages of all statements share a budget ([`crate::held`]). Row groups are the parts that several
-//! threads evaluate.
+//! The footer is read when the statement is prepared. After that, only column chunks that the statement uses are
+//! read, and only from row groups that start in the scan range. Statistics, dictionaries and the page index rule out
+//! row groups and pages.
+//!
+//! Columns that the filter does not read are read only for rows that pass it ([`late`]). Dictionary-coded columns are
+//! processed as codes ([`coded`]). Batches have few rows if rows are long ([`sizes`], [`load`]), and long pages of
+//! all statements share a memory budget ([`crate::held`]). Several threads evaluate row groups as parts.
 
 mod batches;
 mod coded;
@@ -41,13 +41,13 @@ pub(super) use reader::ParquetReader;
 pub(super) use schema::ParquetFile;
 
 thread_local! {
-    /// How many calls of [`guarded`] this thread is in.
+    /// The number of nested calls of [`guarded`] in this thread.
     static GUARDED: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Runs the library's code. On some damaged files it panics, for instance where a validity mask is
-/// shorter than its column; as the files are anyone's, that is an error like any other, and is not printed. What
-/// panicked is not used again, so nothing is seen in between.
+/// Runs code of the library and turns a panic into an error. The library panics on some damaged files, for instance
+/// if a validity mask is shorter than its column. As files are untrusted, such a panic is an ordinary error and is
+/// not printed. State that panicked is not used again.
 fn guarded<T>(read: impl FnOnce() -> Result<T, SelectError>) -> Result<T, SelectError> {
     hide_panics();
     GUARDED.set(GUARDED.get() + 1);
@@ -56,11 +56,11 @@ fn guarded<T>(read: impl FnOnce() -> Result<T, SelectError>) -> Result<T, Select
     result.unwrap_or_else(|_| Err(parquet_error("its parts contradict each other")))
 }
 
-/// Panics within [`guarded`] are not shown by the process's hook, which sees them before they are caught. All
-/// others are.
+/// Keeps the process's panic hook from printing panics within [`guarded`], because the hook runs before they are
+/// caught. All other panics are printed.
 fn hide_panics() {
     static HIDDEN: Once = Once::new();
-    // The hook of a thread that unwinds cannot be changed.
+    // The hook cannot be changed while this thread unwinds.
     if std::thread::panicking() {
         return;
     }
@@ -74,14 +74,14 @@ fn hide_panics() {
     });
 }
 
-/// What the library found wrong with an object.
+/// Returns the error for an object that the library cannot read.
 fn parquet_error(error: impl std::fmt::Display) -> SelectError {
     let mut message = format!("The object is not a readable Parquet file: {error}");
-    // The library makes text of all errors.
+    // The library converts all errors to text.
     if message.contains(held::NO_ROOM) {
         return held::no_room();
     }
-    // Messages of the library may quote the object.
+    // The library's messages may quote the object.
     if let Some((cut, _)) = message.char_indices().nth(300) {
         message.truncate(cut);
     }
@@ -99,7 +99,7 @@ mod tests {
         assert_eq!(parquet_error("x").code, SelectErrorCode::ParquetParsingError);
     }
 
-    /// The process that runs this test again shows what is printed.
+    /// The test runs itself in a child process to examine what is printed.
     #[test]
     fn a_panic_of_the_library_is_an_error_and_not_printed() {
         const CHILD: &str = "SLUICEGATE_TEST_PANICS";

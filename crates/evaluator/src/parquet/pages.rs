@@ -1,4 +1,4 @@
-//! Rules pages out by the page index.
+//! Rules out pages by the page index.
 
 use std::iter;
 use std::ops::Range;
@@ -15,14 +15,14 @@ use super::{guarded, headers, parquet_error, thrift};
 use crate::program::Condition;
 use sluicegate_s3select::error::SelectError;
 
-/// The longest page index that is used.
+/// The longest page index that is used, in bytes.
 const MAX_INDEX_BYTES: u64 = 64 << 20;
 
-/// The rows of a row group that may be wanted: ascending ranges, none of them empty.
+/// The rows of a row group to read, as ascending ranges, none of them empty.
 pub(super) type RowRanges = Vec<Range<usize>>;
 
-/// Reads the page index, if the object has one that its column chunks agree with. Without one,
-/// column chunks are read whole.
+/// Reads the page index, if the object has one and its column chunks agree with it. Without one, column chunks are
+/// read whole.
 pub(super) fn load(file: &mut ParquetFile) {
     let with_index = guarded(|| {
         let metadata = ParquetMetaData::clone(file.metadata.metadata());
@@ -45,7 +45,7 @@ pub(super) fn load(file: &mut ParquetFile) {
     }
 }
 
-/// The page index of all chunks, of which several may say that theirs is in the same bytes.
+/// Returns the length of the page index of all chunks, several of which may refer to the same bytes.
 fn index_bytes(file: &ParquetFile) -> u64 {
     let groups = file.metadata.metadata().row_groups().iter();
     let lengths = groups.flat_map(|group| group.columns()).flat_map(|chunk| {
@@ -54,7 +54,7 @@ fn index_bytes(file: &ParquetFile) -> u64 {
     lengths.map(|length| u64::from(length.unsigned_abs())).fold(0, u64::saturating_add)
 }
 
-/// Refuses a page index that would be read forever.
+/// Rejects a page index that would never end.
 fn check_encoding(file: &ParquetFile) -> Result<(), SelectError> {
     let source = ParquetSource::pages(&file.source);
     let read = |offset: Option<i64>, length: Option<i32>| {
@@ -76,7 +76,7 @@ fn check_encoding(file: &ParquetFile) -> Result<(), SelectError> {
     Ok(())
 }
 
-/// Whether every page lies in its column chunk, and the pages of a chunk hold rows in order.
+/// Returns whether every page lies in its column chunk, and the pages of a chunk hold rows in order.
 fn is_consistent(metadata: &ParquetMetaData) -> bool {
     let Some(offsets) = metadata.offset_index() else { return true };
     let groups = metadata.row_groups();
@@ -101,7 +101,7 @@ fn is_consistent(metadata: &ParquetMetaData) -> bool {
         })
 }
 
-/// The rows of `group` in whose pages all conditions may hold.
+/// Returns the rows of `group` in whose pages all conditions may hold.
 pub(super) fn rows(file: &ParquetFile, group: usize, conditions: &[Condition]) -> RowRanges {
     let metadata = file.metadata.metadata();
     let count = metadata.row_group(group).num_rows().unsigned_abs() as usize;
@@ -122,13 +122,13 @@ fn locations(metadata: &ParquetMetaData, group: usize, leaf: usize) -> Option<&[
     Some(index.page_locations())
 }
 
-/// The rows of a page, in a group of `count` rows.
+/// Returns the rows of a page, in a group of `count` rows.
 fn page_rows(pages: &[PageLocation], page: usize, count: usize) -> Range<usize> {
     let first = |page: &PageLocation| page.first_row_index.unsigned_abs() as usize;
     first(&pages[page])..pages.get(page + 1).map_or(count, first)
 }
 
-/// The rows behind the first ones.
+/// Returns the rows after the first `first` ones.
 pub(super) fn behind(rows: &RowRanges, mut first: usize) -> RowRanges {
     let mut rest = RowRanges::new();
     for range in rows {
@@ -141,7 +141,7 @@ pub(super) fn behind(rows: &RowRanges, mut first: usize) -> RowRanges {
     rest
 }
 
-/// What both have; both ascend, and `others` do not overlap.
+/// Returns the rows that are in both. Both ascend, and `others` do not overlap.
 fn intersect(rows: &[Range<usize>], others: impl Iterator<Item = Range<usize>>) -> RowRanges {
     let mut both: RowRanges = Vec::new();
     let mut rows = rows;
@@ -162,8 +162,8 @@ fn intersect(rows: &[Range<usize>], others: impl Iterator<Item = Range<usize>>) 
     both
 }
 
-/// The bytes of a column chunk that are read for the given rows: its dictionary and the pages that
-/// hold any of them, or all of it if its pages are not known.
+/// Returns the number of bytes of a column chunk that are read for the given rows: its dictionary and the pages with
+/// any of the rows, or the whole chunk if its pages are unknown.
 pub(super) fn bytes_read(
     metadata: &ParquetMetaData,
     group: usize,

@@ -1,4 +1,4 @@
-//! Rules row groups out by their statistics, and pages by the page index's.
+//! Rules out row groups by their statistics, and pages by those of the page index.
 
 use std::cmp::Ordering;
 
@@ -15,7 +15,7 @@ use crate::vector::{Kind, Vector};
 use sluicegate_s3select::dialect::ast::BinaryOp;
 use sluicegate_s3select::value::{self, Value};
 
-/// The row groups among `groups` that may hold a row that meets all conditions.
+/// Returns the row groups among `groups` that may hold a row that meets all conditions.
 pub(super) fn prune(
     file: &ParquetFile,
     groups: Vec<usize>,
@@ -39,9 +39,9 @@ pub(super) struct Bounds {
     mins: ArrayRef,
     maxes: ArrayRef,
     field: Field,
-    /// Floats leave NaN and -NaN, the greatest and the least of them, out of their statistics.
+    /// True for floats, whose statistics omit NaN and -NaN, the greatest and the least of them.
     is_float: bool,
-    /// The column's place among those of Parquet's schema.
+    /// The column's position in the Parquet schema.
     pub(super) leaf: usize,
 }
 
@@ -50,7 +50,7 @@ impl Bounds {
         let metadata = file.metadata.metadata();
         let chosen = || groups.iter().map(|group| metadata.row_group(*group));
         Self::read(file, condition, |converter, leaf| {
-            // The old fields of text were ordered by signed bytes.
+            // The deprecated fields ordered text by signed bytes.
             let deprecated = chosen().any(|group| {
                 group
                     .column(leaf)
@@ -64,7 +64,7 @@ impl Bounds {
         })
     }
 
-    /// Those of the pages of one row group.
+    /// Returns the bounds of the pages of one row group.
     pub(super) fn of_pages(
         file: &ParquetFile,
         condition: &Condition,
@@ -93,7 +93,7 @@ impl Bounds {
         let parquet = file.metadata.parquet_schema();
         let converter = StatisticsConverter::try_new(field.name(), file.schema(), parquet).ok()?;
         let leaf = converter.parquet_column_index()?;
-        // Nobody has said how these are ordered.
+        // The format does not define the order of their statistics.
         if parquet.column(leaf).physical_type() == PhysicalType::INT96 {
             return None;
         }
@@ -102,7 +102,7 @@ impl Bounds {
         Some(Self { mins, maxes, field, is_float: kind == Kind::Float, leaf })
     }
 
-    /// Whether the group or page may hold a row that meets the condition.
+    /// Returns whether the group or page may hold a row that meets the condition.
     pub(super) fn may_hold(&self, place: usize, condition: &Condition) -> bool {
         let bound = |bounds: &ArrayRef| {
             if place >= bounds.len() || bounds.is_null(place) {

@@ -1,4 +1,4 @@
-//! Reads the chosen columns and row groups of a Parquet object.
+//! Reads the selected columns and row groups of a Parquet object.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -25,27 +25,26 @@ use crate::statement::Statement;
 use crate::vector::Vector;
 use sluicegate_s3select::error::SelectError;
 
-/// What the values of a batch may take besides their texts.
+/// The most memory of a batch's values besides their texts, in bytes.
 const BATCH_BYTES: u64 = 64 << 20;
 
-/// A batch-wise reader of one Parquet object.
+/// Reads one Parquet object in batches.
 pub(crate) struct ParquetReader {
     chunks: Chunks,
-    /// The row groups that are still to be read, and which of their rows may be wanted.
+    /// The row groups still to be read, with the rows of each that may match.
     groups: std::vec::IntoIter<(usize, RowRanges)>,
     /// Finds the rows that pass the filter before the other columns are read.
     late: Option<LateRows>,
-    /// Whether the first batch is an empty one: a whole row group may have to be looked at before
-    /// there is a row, which is not for when the statement is prepared.
+    /// True if the first batch is an empty one. Finding the first row may take a whole row group, which is too much
+    /// while the statement is prepared.
     is_fresh: bool,
     batch: ColumnBatch,
-    /// Rows of the row groups before that of the batch, the rows that are read of that, and how many
-    /// of these are in the batches before this one.
+    /// The number of rows in earlier row groups, the rows read of the current one, and how many of these are in
+    /// earlier batches.
     rows_before: u64,
     rows: RowRanges,
     read: usize,
-    /// Bytes of the column chunks of the groups begun, as far as they are read, and the same
-    /// decompressed.
+    /// The bytes read of the column chunks so far, and the same bytes decompressed.
     scanned: u64,
     processed: u64,
 }
@@ -57,28 +56,28 @@ pub(super) struct Chunks {
     max_rows: usize,
 }
 
-/// What the reader of a leaf takes, and what the statement has for it, besides its pages and values.
+/// The memory of a leaf's reader, and of the statement for it, besides pages and values.
 const LEAF_BYTES: u64 = 7 << 9;
 
 /// Reads rows of a row group.
 pub(super) struct GroupReader {
-    /// The room of the readers of its columns.
+    /// The reserved memory of the columns' readers.
     _held: Held,
-    /// All columns but those that are coded.
+    /// All columns without codes.
     others: Batches,
-    /// Where each column is that is read.
+    /// The position of each column by its root.
     places: BTreeMap<usize, Place>,
     coded: Vec<CodedColumn>,
 }
 
-/// Where a column of a batch is.
+/// The position of a column, among those with or without codes.
 #[derive(Debug, Clone, Copy)]
 enum Place {
     Coded(usize),
     Other(usize),
 }
 
-/// A batch of a row group, if one was begun.
+/// A batch of the current row group, if there is one.
 pub(super) struct ColumnBatch {
     columns: Arc<Vec<NamedColumn>>,
     has_binary: bool,
@@ -87,7 +86,7 @@ pub(super) struct ColumnBatch {
 }
 
 impl ParquetReader {
-    /// Reads the columns that the statement named, of the rows that may be wanted.
+    /// Reads the columns that the statement named, for the rows that may match.
     pub(crate) fn new(
         mut file: ParquetFile,
         range: ByteRange,
@@ -129,7 +128,7 @@ impl ParquetReader {
         })
     }
 
-    /// Begins the next row group; says whether there is one.
+    /// Begins the next row group and returns whether there is one.
     fn begin_group(&mut self) -> Result<bool, SelectError> {
         let Some((group, mut rows)) = self.groups.next() else { return Ok(false) };
         let Self { chunks, late, .. } = self;
@@ -155,7 +154,7 @@ impl ParquetReader {
             self.batch.open(&self.chunks, group, &rows)?;
         }
         let groups = self.chunks.file.metadata.metadata().row_groups();
-        // Nobody has checked what a file says about its row groups.
+        // The counts in the footer were not checked.
         self.rows_before = groups[..group]
             .iter()
             .fold(0, |rows, group| rows.saturating_add(group.num_rows().unsigned_abs()));
@@ -165,9 +164,9 @@ impl ParquetReader {
 }
 
 impl Chunks {
-    /// These columns, in batches of so many rows at most.
+    /// Creates a reader for these columns with at most `max_rows` rows in a batch.
     pub(super) fn new(file: ParquetFile, roots: BTreeSet<usize>, max_rows: usize) -> Self {
-        // Columns take memory for a whole batch, and so do the parts of nested ones.
+        // Every column takes memory for a whole batch, and so does every part of a nested one.
         let schema = file.metadata.parquet_schema();
         let row_bytes = roots
             .iter()
@@ -178,7 +177,7 @@ impl Chunks {
         Self { file, roots, max_rows }
     }
 
-    /// A batch without rows.
+    /// Returns a batch without rows.
     pub(super) fn no_batch(&self) -> ColumnBatch {
         let fields = self.file.schema().fields();
         ColumnBatch {
@@ -196,7 +195,7 @@ impl Chunks {
         self.roots.contains(&root)
     }
 
-    /// Reads the given rows of a row group.
+    /// Opens the given rows of a row group.
     fn open(&self, group: usize, rows: &RowRanges) -> Result<GroupReader, SelectError> {
         let leaves: usize = self.roots.iter().map(|root| self.file.leaves(*root).len()).sum();
         let room = leaves as u64 * LEAF_BYTES;
@@ -221,7 +220,7 @@ impl Chunks {
         Ok(GroupReader { _held: held, others, places, coded })
     }
 
-    /// A column of a row group as it is stored, if that is of use.
+    /// Returns a column as dictionary codes, if it is stored that way and using them pays.
     fn coded(
         &self,
         groups: &CheckedRowGroups,
@@ -234,8 +233,7 @@ impl Chunks {
         CodedColumn::open(groups, (leaf, metadata.column(leaf)), self.file.field(root), room)
     }
 
-    /// The bytes of the wanted ones of its columns that hold these rows of a row group, and the same
-    /// decompressed.
+    /// Returns the bytes of the wanted columns that hold these rows of a row group, and the same bytes decompressed.
     fn bytes(&self, group: usize, rows: &RowRanges, wanted: &dyn Fn(usize) -> bool) -> (u64, u64) {
         let metadata = self.file.metadata.metadata();
         let chunks = metadata.row_group(group).columns();
@@ -247,7 +245,7 @@ impl Chunks {
                 let all = u128::from(chunk.compressed_size().unsigned_abs().max(1));
                 let decompressed = u128::from(chunk.uncompressed_size().unsigned_abs());
                 scanned += bytes;
-                // Pages tell their own sizes only when they are read.
+                // The decompressed sizes of single pages are unknown before they are read.
                 processed += (decompressed * u128::from(bytes) / all) as u64;
             }
         }
@@ -272,12 +270,12 @@ impl ColumnBatch {
         Ok(())
     }
 
-    /// Forgets the row group that was begun.
+    /// Drops the current row group.
     pub(super) fn close(&mut self) {
         (self.batch, self.group) = (no_rows(), None);
     }
 
-    /// Reads on; says whether there was more in the row group.
+    /// Reads the next batch and returns whether the row group had more rows.
     pub(super) fn next(&mut self) -> Result<bool, SelectError> {
         self.batch = no_rows();
         let Some(group) = &mut self.group else { return Ok(false) };
@@ -292,7 +290,7 @@ impl ColumnBatch {
         Ok(true)
     }
 
-    /// A column of the batch, and where it is.
+    /// Returns a column of the batch, with its row group and position.
     fn place(&self, column: usize) -> Option<(&NamedColumn, &GroupReader, Place)> {
         let (column, group) = (self.columns.get(column)?, self.group.as_ref()?);
         Some((column, group, *group.places.get(&column.root)?))
@@ -389,14 +387,14 @@ impl BatchReader for ParquetReader {
                 return Ok(false);
             }
             if self.batch.group.is_none() {
-                // So that the caller regains control.
+                // Return an empty batch, so that the caller regains control.
                 return Ok(true);
             }
         }
     }
 
     fn write_row(&self, _: usize, _: &mut RowWriter) -> Result<(), SelectError> {
-        // All columns of a row are named.
+        // All columns of a row are named, so there is nothing left to write.
         Ok(())
     }
 
@@ -429,7 +427,7 @@ mod tests {
     use crate::source::ObjectSource;
     use crate::tests::write_parquet;
 
-    /// A column of so many structs, one in the other, whose fields have names of so many bytes.
+    /// Writes a column of structs nested `levels` deep, with field names of `name` bytes.
     fn nested(levels: usize, name: usize) -> Result<ParquetFile, SelectError> {
         let name = "n".repeat(name);
         let numbers: ArrayRef = Arc::new(Int32Array::from(vec![7; 5]));

@@ -1,33 +1,33 @@
-//! Small numbers in Parquet's hybrid encoding: runs of one number, and runs of numbers bit by bit.
+//! Reads small numbers in Parquet's hybrid encoding: runs of one repeated number, and bit-packed runs.
 
 use bytes::Bytes;
 
 /// The numbers of a page, in order.
 pub(super) struct Runs {
     bytes: Bytes,
-    /// Where the next run begins, in bytes.
+    /// The byte position of the next run.
     next: usize,
-    /// Bits of a number, at most 32.
+    /// The number of bits of a number, at most 32.
     width: u32,
     run: Run,
-    /// Numbers of the run that are left.
+    /// The number of values left in the run.
     left: usize,
 }
 
 enum Run {
-    /// This one, again and again.
+    /// A repeated number.
     Same(u32),
-    /// Side by side, from this bit on.
+    /// Bit-packed numbers from this bit on.
     Packed(usize),
 }
 
 impl Runs {
-    /// Numbers of so many bits; `None` if that is more than 32.
+    /// Reads numbers of `width` bits; returns `None` if that is more than 32.
     pub(super) fn new(bytes: Bytes, width: u32) -> Option<Self> {
         (width <= u32::BITS).then_some(Self { bytes, next: 0, width, run: Run::Same(0), left: 0 })
     }
 
-    /// Reads as many numbers as there is space for; `None` if there are not as many.
+    /// Fills `out` with numbers; returns `None` if there are too few.
     pub(super) fn read(&mut self, mut out: &mut [u32]) -> Option<()> {
         while !out.is_empty() {
             if self.left == 0 {
@@ -47,7 +47,8 @@ impl Runs {
         Some(())
     }
 
-    /// How many numbers come next in one run, and which, if they are the same. `None` if there are none.
+    /// Returns the number of values left in the current run, and the value if all are the same. Returns `None` if
+    /// there are no more runs.
     pub(super) fn peek(&mut self) -> Option<(usize, Option<u32>)> {
         if self.left == 0 {
             self.begin_run()?;
@@ -59,7 +60,7 @@ impl Runs {
         Some((self.left, same))
     }
 
-    /// Passes numbers of the run that comes next.
+    /// Skips numbers of the current run.
     pub(super) fn pass(&mut self, numbers: usize) {
         let numbers = numbers.min(self.left);
         self.left -= numbers;
@@ -69,14 +70,14 @@ impl Runs {
     }
 
     fn begin_run(&mut self) -> Option<()> {
-        // Runs of no number say nothing.
+        // Skip empty runs.
         while self.left == 0 {
             let head = self.number()?;
             let count = usize::try_from(head >> 1).ok()?;
             if head & 1 == 1 {
                 self.left = count.checked_mul(8)?;
                 self.run = Run::Packed(self.next.checked_mul(8)?);
-                // The last run of a page may be cut where its last number ends.
+                // The last run of a page may be cut after its last number.
                 let bytes = count.checked_mul(self.width as usize)?;
                 self.next = self.next.saturating_add(bytes);
             } else {
@@ -91,7 +92,7 @@ impl Runs {
         Some(())
     }
 
-    /// A number in groups of seven bits, the lowest first.
+    /// Reads a number in groups of seven bits, lowest group first.
     fn number(&mut self) -> Option<u64> {
         let mut rest = self.bytes.get(self.next..)?;
         let before = rest.len();
@@ -101,15 +102,15 @@ impl Runs {
     }
 }
 
-/// Numbers of `width` bits each, at most 32, the lowest bit of each first.
+/// Unpacks numbers of `width` bits each, at most 32, lowest bit first.
 fn unpack(bytes: &[u8], bit: usize, width: u32, out: &mut [u32]) -> Option<()> {
     let bits = width as usize;
     let end = bit.checked_add(out.len().checked_mul(bits)?)?;
     if end.div_ceil(8) > bytes.len() {
         return None;
     }
-    // Eight numbers take as many bytes as each has bits. Those before a group that begins with a byte, and
-    // those behind the last one, are read one by one.
+    // Eight numbers take as many bytes as each has bits. Numbers before a group that begins at a byte, and those
+    // after the last group, are read one by one.
     let first = (0..out.len().min(7)).find(|number| (bit + number * bits).is_multiple_of(8));
     let (before, groups) = out.split_at_mut(first.unwrap_or(out.len().min(7)));
     unpack_each(bytes, bit, width, before);
@@ -136,7 +137,7 @@ fn unpack_each(bytes: &[u8], mut bit: usize, width: u32, out: &mut [u32]) {
     }
 }
 
-/// Reads eight numbers at a time, and says how many it read.
+/// Reads eight numbers at a time, and returns how many it read.
 fn unpack_groups(bytes: &[u8], width: u32, out: &mut [u32]) -> usize {
     macro_rules! of_width {
         ($($width:literal)*) => {
@@ -152,7 +153,7 @@ fn unpack_groups(bytes: &[u8], width: u32, out: &mut [u32]) -> usize {
 }
 
 fn groups_of<const WIDTH: usize>(mut bytes: &[u8], out: &mut [u32]) -> usize {
-    /// Each number is in the eight bytes from that on in which it begins.
+    /// Every number lies in the eight bytes from the byte that it begins in.
     const WINDOW: usize = 32 + 8;
     let mask = ((1_u64 << WIDTH) - 1) as u32;
     let mut read = 0;
@@ -185,7 +186,8 @@ mod tests {
         out.push(number as u8);
     }
 
-    /// The numbers in runs: those of a pair are repeated, or packed with zeros up to a multiple of eight.
+    /// Encodes runs and returns their numbers. The numbers of a pair are repeated, or bit-packed with zeros up to a
+    /// multiple of eight.
     fn encode(runs: &[(Vec<u32>, usize)], width: u32) -> (Vec<u8>, Vec<u32>) {
         let (mut bytes, mut numbers) = (Vec::new(), Vec::new());
         for (run, times) in runs {

@@ -1,4 +1,4 @@
-//! What a statement's names mean in a Parquet object.
+//! Resolves the names in a statement to columns of a Parquet object.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -20,21 +20,21 @@ use crate::vector::Kind;
 use sluicegate_s3select::dialect::ast::PathStep;
 use sluicegate_s3select::error::{SelectError, SelectErrorCode};
 
-/// The most uncompressed bytes of a row group; the service's limit.
+/// The most uncompressed bytes of a row group, which is the limit of the S3 service.
 const MAX_ROW_GROUP_BYTES: i64 = 512 << 20;
 
-/// A Parquet object whose footer was read, and the columns that a statement named.
+/// A Parquet object whose footer was read, with the columns that a statement named.
 #[derive(Clone)]
 pub(crate) struct ParquetFile {
     pub(super) source: Arc<dyn ObjectSource>,
     pub(super) metadata: ArrowReaderMetadata,
     layout: Arc<Layout>,
     pub(super) columns: Arc<Vec<NamedColumn>>,
-    /// Where each is among them.
+    /// The position of each column in `columns`.
     known: Arc<HashMap<NamedColumn, usize>>,
-    /// The room of its footer, which all clones share.
+    /// The reserved memory of the footer, which all clones share.
     _footer: Option<Arc<Held>>,
-    /// Holds its long pages.
+    /// Reserves the memory of long pages.
     pub(super) reader: Reader,
 }
 
@@ -43,14 +43,14 @@ pub(crate) struct ParquetFile {
 pub(super) struct NamedColumn {
     /// The position of the whole column in the schema.
     pub(super) root: usize,
-    /// The way to the part.
+    /// The path to the part; empty for the whole column.
     pub(super) path: Vec<PathStep>,
 }
 
 impl ParquetFile {
     /// Reads and checks the footer.
     pub(crate) fn open(source: &Arc<dyn ObjectSource>) -> Result<Self, SelectError> {
-        // Types come from Parquet's schema alone: an Arrow schema inside could ask for others.
+        // Use the types of the Parquet schema only; an embedded Arrow schema could require others.
         let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
         let reader = Reader::new();
         let chunks = ParquetSource::footer(source).bounded(u64::MAX, &reader);
@@ -64,17 +64,17 @@ impl ParquetFile {
         Ok(Self { source, metadata, layout, columns, known, _footer: footer, reader })
     }
 
-    /// The leaves of a column, by its place in the schema.
+    /// Returns the leaves of a column, given its position in the schema.
     pub(super) fn leaves(&self, root: usize) -> Range<usize> {
         self.layout.leaves(root)
     }
 
-    /// The columns as they are read, if types of Arrow do not say all.
+    /// Returns the columns with the types to read them as, if these differ from the derived Arrow types.
     pub(super) fn fields_read(&self, unit: Unit) -> Option<&Fields> {
         self.layout.fields(unit)
     }
 
-    /// A column as it is read.
+    /// Returns a column with the type to read it as.
     pub(super) fn field(&self, root: usize) -> &Field {
         &self.fields_read(Unit::Micros).unwrap_or(self.schema().fields())[root]
     }
@@ -83,7 +83,7 @@ impl ParquetFile {
         self.metadata.schema()
     }
 
-    /// The row groups that start in the range, and where they do.
+    /// Returns the row groups that start in the range, with their starts.
     pub(crate) fn groups_in(&self, range: ByteRange) -> Vec<(usize, u64)> {
         let groups = self.metadata.metadata().row_groups().iter().enumerate();
         let start = |(group, metadata): (usize, &RowGroupMetaData)| {
@@ -119,7 +119,7 @@ impl ParquetFile {
         }
     }
 
-    /// Refuses a column of a type that has no values in the dialect.
+    /// Rejects a column of a type that has no values in the dialect.
     pub(super) fn check_type(&self, root: usize) -> Result<(), SelectError> {
         let field = &self.schema().fields()[root];
         if !convert::is_supported(field.data_type()) {
@@ -134,7 +134,7 @@ impl ParquetFile {
 }
 
 impl ParquetFile {
-    /// The number of a column that the statement names.
+    /// Returns the number of a column that the statement names.
     fn name(&mut self, column: NamedColumn) -> usize {
         let columns = Arc::make_mut(&mut self.columns);
         *Arc::make_mut(&mut self.known).entry(column).or_insert_with_key(|column| {
@@ -179,7 +179,7 @@ impl Schema for ParquetFile {
     }
 }
 
-/// Refuses a path that could mean several fields.
+/// Rejects a path that matches several fields.
 fn check_path(mut data_type: &DataType, path: &[PathStep]) -> Result<(), SelectError> {
     for step in path {
         data_type = match (step, data_type) {
@@ -195,7 +195,7 @@ fn check_path(mut data_type: &DataType, path: &[PathStep]) -> Result<(), SelectE
                 field.data_type()
             }
             (PathStep::Index(_), DataType::List(item) | DataType::Map(item, _)) => item.data_type(),
-            // MISSING in every row.
+            // The value is MISSING in every row.
             _ => return Ok(()),
         };
     }
@@ -206,8 +206,8 @@ fn is_nested(field: &Field) -> bool {
     matches!(field.data_type(), DataType::Struct(_) | DataType::List(_) | DataType::Map(..))
 }
 
-/// Refuses a footer that points outside of the object, on which the library would panic, and
-/// row groups beyond the service's limit.
+/// Rejects a footer that points outside of the object, on which the library would panic, and row groups beyond the
+/// service's limit.
 fn check_metadata(metadata: &ParquetMetaData, len: u64) -> Result<(), SelectError> {
     let inside = |offset: i64, size: i64| {
         let end = u64::try_from(offset).ok().zip(u64::try_from(size).ok());

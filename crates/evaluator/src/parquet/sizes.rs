@@ -1,4 +1,4 @@
-//! How many bytes pages and batches may have, by what a footer says of its column chunks.
+//! Derives the sizes of pages and batches from a footer's descriptions of column chunks.
 
 use parquet::arrow::arrow_reader::RowGroups;
 use parquet::basic::Type as PhysicalType;
@@ -9,26 +9,26 @@ use super::guarded;
 use super::lengths::CheckedRowGroups;
 use super::measure::value_bytes;
 
-/// What a batch is to have at most, unless one row alone has more.
+/// The intended size of a batch in bytes. It is exceeded only by a single row that is longer.
 const BATCH_BYTES: u64 = 8 << 20;
-/// What all pages of a chunk may have besides what the footer says, which not all writers count alike.
+/// The bytes that all pages of a chunk may have beyond the size in the footer, which writers count in different ways.
 const UNCOUNTED_BYTES: u64 = 8 << 20;
 
-/// The most bytes that the pages of a chunk may have when they are decompressed.
+/// Returns the most bytes that the pages of a chunk may have, decompressed.
 pub(super) fn page_bytes(chunk: &ColumnChunkMetaData) -> u64 {
     let bytes = chunk.uncompressed_size().unsigned_abs();
     bytes.saturating_add(bytes / 8).saturating_add(UNCOUNTED_BYTES)
 }
 
-/// How many rows of a group make a batch of these columns, by their mean length, and by the longest of the
-/// values that pages only have the numbers of.
+/// Returns the number of rows for a batch of these columns, from their mean length and from the longest value that
+/// pages refer to by its number.
 pub(super) fn batch_rows(groups: &CheckedRowGroups, leaves: impl Iterator<Item = usize>) -> usize {
     let rows = groups.num_rows().max(1) as u64;
     let row_bytes = leaves.map(|leaf| row_bytes(groups, leaf, rows)).fold(0, u64::saturating_add);
     usize::try_from(BATCH_BYTES / row_bytes.max(1)).unwrap_or(usize::MAX).max(1)
 }
 
-/// What a column may take of a row.
+/// Returns the bytes that a column may take in a row.
 fn row_bytes(groups: &CheckedRowGroups, leaf: usize, rows: u64) -> u64 {
     let Some(group) = groups.row_groups().next() else { return 0 };
     let chunk = group.column(leaf);
@@ -40,14 +40,15 @@ fn row_bytes(groups: &CheckedRowGroups, leaf: usize, rows: u64) -> u64 {
         PhysicalType::FIXED_LEN_BYTE_ARRAY => chunk.column_descr().type_length().max(0) as u64,
         _ => 0,
     };
-    // Of a list, a row has several.
+    // A row has several values of a list.
     let values = chunk.num_values().unsigned_abs().div_ceil(rows).max(1);
     let is_list = chunk.column_descr().max_rep_level() > 0;
     let each = if is_list { value_bytes(chunk.column_descr()) } else { 0 };
     stored.max(longest.saturating_add(each).saturating_mul(values))
 }
 
-/// The length of the longest text in a chunk's dictionary, which is kept for those who read the chunk.
+/// Returns the length of the longest text in a chunk's dictionary. The dictionary is kept for the reader of the
+/// chunk.
 fn longest_in_dictionary(groups: &CheckedRowGroups, leaf: usize) -> Option<u64> {
     groups.first_page(leaf, |page| match page {
         Page::DictionaryPage { buf, .. } => longest(buf),
@@ -55,7 +56,7 @@ fn longest_in_dictionary(groups: &CheckedRowGroups, leaf: usize) -> Option<u64> 
     })
 }
 
-/// The longest of texts that each stand behind their length.
+/// Returns the length of the longest text. Each text follows its length.
 pub(super) fn longest(mut texts: &[u8]) -> u64 {
     let mut longest = 0;
     while let Some((length, rest)) = texts.split_first_chunk() {
@@ -99,7 +100,7 @@ mod tests {
         let long = "x".repeat(100_000);
         assert!((70..84).contains(&rows(&[&*long; 200], false)));
         assert!(rows(&["x"; 10_000], false) > 8192);
-        // The one that all rows may have is in the object once.
+        // A text that all rows have is stored once in the object.
         assert!((70..84).contains(&rows(&[&[&long[..]][..], &["x"; 9999]].concat(), true)));
         assert!(rows(&["x"; 10_000], true) > 8192);
         assert_eq!(rows(&[&long.repeat(100)], false), 1);

@@ -1,4 +1,4 @@
-//! An object as the Parquet library reads one.
+//! Provides an object to the Parquet library.
 
 use std::io::{BufReader, Read};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,40 +14,40 @@ use super::{headers, thrift};
 use crate::held::{Held, NO_ROOM, Reader};
 use crate::source::{ObjectSource, SourceReader};
 
-/// Bytes read at a time where the library reads headers of unknown length.
+/// The number of bytes read at a time where the library reads headers of unknown length.
 const BUFFER_BYTES: usize = 8 * 1024;
-/// The longest footer: that of 160,000 columns.
+/// The longest footer in bytes, which describes about 160,000 columns.
 const MAX_FOOTER_BYTES: usize = 32 << 20;
-/// How many times its bytes a footer takes in memory.
+/// The memory that a footer takes, as a multiple of its bytes.
 const FOOTER_TIMES: u64 = 10;
 
-/// An object. The headers that the library reads are checked first.
+/// An object whose headers are checked before the library reads them.
 pub(super) struct ParquetSource {
     object: Arc<dyn ObjectSource>,
     part: Part,
-    /// Whether the library has read the next page's header before, and goes on behind it.
+    /// True if the library has read the next page's header already, and continues after it.
     knows_header: AtomicBool,
-    /// Where the page lies whose header was read last, and its checksum, if it has one.
+    /// The position and the checksum of the page whose header was read last, if it has a checksum.
     checksum: Mutex<Option<Checksum>>,
     /// The most bytes of a page, decompressed.
     page_bytes: u64,
-    /// Who holds the page that is read, and its room.
+    /// Reserves the memory of the page that is read; `held` is the reservation.
     reader: Option<Reader>,
     held: Mutex<Option<Held>>,
-    /// The room of the dictionary, which is used with all pages behind it.
+    /// The reservation for the dictionary, which is used with all later pages.
     dictionary: Mutex<Option<Held>>,
 }
 
-/// The checksum of a page, as its header says it.
+/// The checksum of a page, from its header.
 #[derive(Debug, Clone, Copy)]
 struct Checksum {
-    /// The offset of the page, behind its header.
+    /// The offset of the page after its header.
     start: u64,
     crc: u32,
 }
 
 impl Checksum {
-    /// Fails if this is another page than was written.
+    /// Fails if the page differs from the one that was written.
     fn check(self, page: &[u8]) -> Result<()> {
         if crc32fast::hash(page) == self.crc {
             return Ok(());
@@ -57,13 +57,13 @@ impl Checksum {
     }
 }
 
-/// What the library is about to read.
+/// The part of the object that the library is about to read.
 enum Part {
     /// The length of the footer, then the footer.
     Footer,
     /// A page's header, then the page.
     Pages,
-    /// Both at once, where the page index says they are.
+    /// A page's header and the page in one read, at the position in the page index.
     LocatedPages,
 }
 
@@ -93,13 +93,13 @@ impl ParquetSource {
         }
     }
 
-    /// With pages of so many bytes at most, which this reader holds one after the other.
+    /// Limits the size of pages, and reserves the memory of one page after the other with `reader`.
     pub(super) fn bounded(self, page_bytes: u64, reader: &Reader) -> Self {
         Self { page_bytes, reader: Some(reader.clone()), ..self }
     }
 
-    /// Makes room for a page, instead of the one before it, by its header, which is at `start`. Returns its
-    /// checksum.
+    /// Reserves memory for a page instead of the previous one. Its header begins at `start`. Returns the checksum of
+    /// the page.
     fn begin_page(&self, start: u64, header: PageHeader) -> Result<Option<Checksum>> {
         let bytes = header.uncompressed;
         if self.reader.is_some() && bytes > self.page_bytes {
@@ -111,7 +111,7 @@ impl ParquetSource {
         Ok(header.crc.map(|crc| Checksum { start, crc }))
     }
 
-    /// Holds room instead of what was held before.
+    /// Replaces the current reservation.
     fn make_room(&self, hold: impl FnOnce(&Reader) -> Option<Held>) -> Result<()> {
         let Some(reader) = &self.reader else { return Ok(()) };
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
@@ -123,18 +123,18 @@ impl ParquetSource {
         }
     }
 
-    /// Keeps the room of the page that was read, which is the dictionary.
+    /// Keeps the reservation of the page that was read, which is the dictionary.
     pub(super) fn keep_dictionary(&self) {
         let held = self.held.lock().unwrap_or_else(PoisonError::into_inner).take();
         *self.dictionary.lock().unwrap_or_else(PoisonError::into_inner) = held;
     }
 
-    /// The room of what was read.
+    /// Returns the reservation for the part that was read.
     pub(super) fn into_held(self) -> Option<Held> {
         self.held.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether what the library reads next begins behind a header.
+    /// Sets whether the next read of the library begins after a header.
     pub(super) fn expect_data(&self, does: bool) {
         self.knows_header.store(does, Ordering::Relaxed);
     }
@@ -165,7 +165,7 @@ impl ChunkReader for ParquetSource {
     }
 
     fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes> {
-        // Checked before the memory is taken: the length may be a hostile file's.
+        // Check before allocating memory, as the length may come from a malicious file.
         if start.checked_add(length as u64).is_none_or(|end| end > self.object.len()) {
             return Err(ParquetError::EOF("bytes behind the end of the object".to_owned()));
         }
@@ -178,7 +178,7 @@ impl ChunkReader for ParquetSource {
         SourceReader::new(Arc::clone(&self.object), start).read_exact(&mut bytes)?;
         match self.part {
             Part::Footer => {
-                // The library makes many times as much of it.
+                // The library's structures take a multiple of it.
                 let room = (length as u64).saturating_mul(FOOTER_TIMES);
                 self.make_room(|reader| reader.hold_throughout(room))?;
                 thrift::check_footer(&bytes, headers::FOOTER)?;
@@ -187,7 +187,7 @@ impl ChunkReader for ParquetSource {
                 let header = thrift::check_struct(bytes.as_slice(), headers::PAGE)?;
                 let checksum = self.begin_page(start, header)?;
                 let end = header.length.saturating_add(header.compressed);
-                // What is cut short, the library refuses.
+                // The library rejects a page that is cut short.
                 let page =
                     bytes.get(header.length as usize..usize::try_from(end).unwrap_or(usize::MAX));
                 if let (Some(checksum), Some(page)) = (checksum, page) {
@@ -214,8 +214,8 @@ mod tests {
     use crate::tests::{request, run};
     use sluicegate_s3select::request::InputFormat;
 
-    /// `n` and `s` of six rows in two pages each, as pyarrow 26 writes them with checksums: without and with
-    /// compression, in pages of the first and of the second version.
+    /// Columns `n` and `s` with six rows in two pages each, written by pyarrow 26 with checksums. One object has
+    /// pages of the first version without compression, the other compressed pages of the second version.
     const OBJECTS: [&[u8]; 2] =
         [include_bytes!("checksums_v1.parquet"), include_bytes!("checksums_v2.parquet")];
 
@@ -226,7 +226,7 @@ mod tests {
         Some(String::from_utf8(answer).unwrap())
     }
 
-    /// Where the pages of an object are, behind their headers.
+    /// Returns the positions of the pages of an object, after their headers.
     fn pages(object: &[u8]) -> Vec<Range<usize>> {
         let source: Arc<dyn ObjectSource> = Arc::new(object.to_vec());
         let file = ParquetFile::open(&source).unwrap();

@@ -1,10 +1,8 @@
-//! The encoding of Parquet's headers (Thrift's compact protocol), as far as it takes to know that
-//! reading one comes to an end.
+//! Scans the encoding of Parquet's headers (Thrift's compact protocol) to verify that reading them ends.
 //!
-//! The library passes over what it does not know element by element, and takes booleans for
-//! elements without bytes: a list of two thousand million of them has eight bytes, and a file of a
-//! few kilobytes would keep a server busy for days. What it does know it reads by the field's
-//! number, whatever type the file says it has, so that such a list may hide in anything.
+//! The library skips unknown fields element by element, and treats booleans as elements without bytes. A list of two
+//! billion booleans has eight bytes, so a file of a few kilobytes could occupy a server for days. The library reads
+//! known fields by their number, whatever type the file gives them, so such a list may hide in any field.
 
 use std::io::{self, ErrorKind, Read};
 
@@ -13,35 +11,35 @@ use super::tree::Tree;
 
 /// The most levels that structs and lists nest.
 const MAX_DEPTH: usize = 64;
-/// The longest header of a page.
+/// The longest header of a page, in bytes.
 const MAX_HEADER_BYTES: u64 = 16 << 20;
 
-/// What the header of a page has, by the numbers of its fields. A number of less than nothing is larger than any.
+/// The fields of a page's header, by their numbers. Negative sizes count as larger than any other.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct PageHeader {
-    /// Field 2: how many bytes the page has when it is decompressed; 0 without one.
+    /// Field 2: the size of the page in bytes when decompressed; 0 if absent.
     pub(super) uncompressed: u64,
-    /// Field 3: how many bytes follow the header; 0 without one.
+    /// Field 3: the number of bytes that follow the header; 0 if absent.
     pub(super) compressed: u64,
-    /// Field 4: the CRC-32 of these.
+    /// Field 4: the CRC-32 of these bytes.
     pub(super) crc: Option<u32>,
-    /// How many bytes the header has.
+    /// The length of the header in bytes.
     pub(super) length: u64,
 }
 
-/// The same for a footer, which may be longer.
+/// Checks a footer, which may be longer than other headers.
 ///
 /// # Errors
-/// As for [`check_struct`].
+/// Those of [`check_struct`].
 pub(super) fn check_footer(footer: &[u8], fields: Fields) -> io::Result<()> {
     check(footer, footer.len() as u64, fields).map(drop)
 }
 
-/// Reads a struct and everything in it. Returns what it says if it is the header of a page.
+/// Reads a struct and everything in it. Returns its fields if it is the header of a page.
 ///
 /// # Errors
-/// If it is not one, ends too early, is longer than 16 MiB, has a field of another type than
-/// `fields` says, or holds elements that the library would read forever.
+/// If it is not a struct, ends too early, is longer than 16 MiB, has a field of another type than in `fields`, or
+/// contains elements that the library would read forever.
 pub(super) fn check_struct(from: impl Read, fields: Fields) -> io::Result<PageHeader> {
     check(from, MAX_HEADER_BYTES, fields)
 }
@@ -66,14 +64,13 @@ mod kind {
 
 struct Walk<R> {
     from: io::Take<R>,
-    /// What the outermost struct has.
+    /// The fields of the outermost struct.
     page: PageHeader,
     tree: Tree,
 }
 
 impl<R: Read> Walk<R> {
-    /// A value of the kind that the file says it has, which must be of the shape that is known, if any
-    /// is.
+    /// Reads a value of the type given in the file, which must match the known shape, if there is one.
     fn value(&mut self, of: u8, shape: Option<Shape>, depth: usize) -> io::Result<()> {
         let Some(depth) = depth.checked_sub(1) else { return Err(invalid("nests too deeply")) };
         let fits = match shape {
@@ -115,7 +112,7 @@ impl<R: Read> Walk<R> {
             of if kind::INTEGERS.contains(&of) => {
                 let number = self.number()?;
                 if matches!(shape, Some(Shape::Children)) {
-                    // Zigzag; less than none is none.
+                    // Zigzag encoding; a negative number counts as zero.
                     self.tree.children = if number & 1 == 0 { number >> 1 } else { 0 };
                 }
                 Ok(())
@@ -135,7 +132,7 @@ impl<R: Read> Walk<R> {
         }
     }
 
-    /// How many elements a list has, and of which kind.
+    /// Reads the number of elements of a list, and their type.
     fn list(&mut self) -> io::Result<(u64, u8)> {
         let head = self.byte()?;
         let size = match head >> 4 {
@@ -162,7 +159,7 @@ impl<R: Read> Walk<R> {
             };
             let shape = known.iter().find(|(known, _)| *known == id).map(|(_, shape)| *shape);
             let of = head & 15;
-            // As a field, a boolean is its type.
+            // The type of a boolean field is its value.
             match (kind::BOOLEANS.contains(&of), shape) {
                 (true, None | Some(Shape::Bool)) => {}
                 (true, _) => return Err(invalid("has a boolean that should be none")),
@@ -172,12 +169,12 @@ impl<R: Read> Walk<R> {
                         && kind::INTEGERS.contains(&of) =>
                 {
                     let number = self.number()?;
-                    // What is no size of a page is larger than any.
+                    // A negative size counts as larger than any other.
                     let size = if number & 1 == 0 { number >> 1 } else { u64::MAX };
                     match id {
                         2 => self.page.uncompressed = size,
                         3 => self.page.compressed = size,
-                        // The library, too, takes the lower 32 bits.
+                        // The library also uses the lower 32 bits only.
                         _ => {
                             self.page.crc =
                                 Some((number >> 1) as u32 ^ (number as u32 & 1).wrapping_neg())
@@ -189,7 +186,8 @@ impl<R: Read> Walk<R> {
         }
     }
 
-    /// So many elements, each of these kinds in turn; every one takes a byte at least.
+    /// Reads `size` elements, each with one value of each of the types in `kinds`. Every element takes at least a
+    /// byte.
     fn elements(
         &mut self,
         size: u64,
@@ -246,15 +244,15 @@ mod tests {
     fn a_page_tells_how_many_bytes_it_has() {
         let bytes = |header: &[u8]| check_struct(header, PAGE).unwrap().uncompressed;
         assert_eq!(bytes(b"\x15\x00\x15\x80\x02\x15\x06\x00"), 128);
-        // With the fields' numbers in full, the last time counting, and without one.
+        // The fields' numbers are in full, and the last size counts; then a header without a size.
         assert_eq!(bytes(b"\x05\x04\x02\x05\x04\x04\x00"), 2);
         assert_eq!(bytes(b"\x15\x08\x00"), 0);
-        // The library would take the lower 32 bits for a number.
+        // The library would use the lower 32 bits as the size.
         for size in [&b"\x01"[..], b"\xff\xff\xff\xff\x7f", b"\x81\x80\x80\x80\x80\x01"] {
             let header = [b"\x15\x00\x15", size, b"\x15\x06\x00"].concat();
             assert_eq!(bytes(&header), u64::MAX, "{size:?}");
         }
-        // Those of structs inside are others.
+        // Fields of inner structs do not count.
         assert_eq!(bytes(b"\x25\x08\x3c\x25\x0a\x00\x00"), 4);
     }
 
@@ -307,7 +305,7 @@ mod tests {
 
     #[test]
     fn what_the_library_would_read_forever_is_refused() {
-        // Lists of booleans, the outer one with as many lists.
+        // Lists of booleans; the outer list has as many lists.
         let list = b"\x19\xf1\xff\xff\xff\xff\x07\x00";
         let lists = b"\x19\xf9\xff\xff\xff\xff\x07\xf1\xff\xff\xff\xff\x07\x00";
         let map = b"\x1b\xff\xff\xff\xff\x07\x11\x00";
@@ -316,7 +314,8 @@ mod tests {
         }
     }
 
-    /// What the library would read as a struct, hidden in a text; and as a text, a list, a number.
+    /// A field that Parquet declares as a struct is a text, a list or a number in the file. The library would read
+    /// its bytes as a struct.
     #[test]
     fn fields_must_have_the_types_of_parquet() {
         let header = |field: &[u8]| [b"\x15\x00\x15\x02\x15\x02", field, b"\x00"].concat();
@@ -327,7 +326,7 @@ mod tests {
             b"\x39\x08",
             b"\x35\x02",
             b"\x31",
-            // The same with the field's number in full.
+            // A text, with the field's number in full.
             b"\x08\x0c\x00",
         ] {
             check(&header(bad), PAGE).unwrap_err();

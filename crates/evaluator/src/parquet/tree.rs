@@ -1,11 +1,11 @@
-//! The tree of a schema, as the footer lists it: each element, then its children.
+//! Checks the tree of a schema, which the footer lists element by element, each before its children.
 //!
-//! The library reads it recursively, for which a deep one has no stack, and keeps the whole path of every
-//! element, which is long where names or branches are.
+//! The library reads the tree recursively, so a deep one overflows its stack. It also stores the whole path of every
+//! element, so long names or branches take much memory.
 
 use std::io::{self, ErrorKind};
 
-/// The most levels; JSON may have as many.
+/// The most levels, as many as for JSON.
 const MAX_LEVELS: usize = 128;
 /// The most bytes of all paths.
 const MAX_PATH_BYTES: u64 = 16 << 20;
@@ -13,16 +13,17 @@ const MAX_PATH_BYTES: u64 = 16 << 20;
 /// The elements so far.
 #[derive(Debug, Default)]
 pub(super) struct Tree {
-    /// How many children those have yet that the next element is below, and the bytes of their paths.
+    /// For each ancestor of the next element, the number of children still to come and the length of its path in
+    /// bytes.
     above: Vec<(u64, u64)>,
     path_bytes: u64,
-    /// Of the element that is being read.
+    /// The length of the name of the current element, in bytes.
     pub(super) name_bytes: u64,
     pub(super) children: u64,
 }
 
 impl Tree {
-    /// Ends the element that is being read.
+    /// Ends the current element.
     ///
     /// # Errors
     /// If the tree is too deep, or its paths are too long.
@@ -70,7 +71,7 @@ mod tests {
         let levels = |levels| (0..levels).map(|_| (1, 1)).chain([(1, 0)]);
         read(levels(MAX_LEVELS)).unwrap();
         read(levels(MAX_LEVELS + 1)).unwrap_err();
-        // Side by side there may be many.
+        // There may be many branches side by side.
         let wide = (0..1000).flat_map(|_| levels(100));
         read([(1, 1000)].into_iter().chain(wide)).unwrap();
     }
@@ -79,7 +80,7 @@ mod tests {
     fn long_paths_are_refused() {
         read([(1, 2), (1 << 20, 10)].into_iter().chain([(1, 0); 10])).unwrap();
         read([(1, 2), (1 << 20, 20)].into_iter().chain([(1, 0); 20])).unwrap_err();
-        // What is no tree the library refuses.
+        // The library rejects a list that is not a tree.
         read([(1, 0), (1, 0)]).unwrap();
     }
 }

@@ -2,7 +2,7 @@
 
 use sluicegate_s3select::dialect::ast::Expr;
 
-/// Appends the aggregate functions in `expr` that `found` does not have yet.
+/// Appends the aggregate functions in `expr` that `found` does not contain yet.
 pub(crate) fn aggregates_of(expr: &Expr, found: &mut Vec<Expr>) {
     if matches!(expr, Expr::Aggregate { .. }) {
         if !found.contains(expr) {

@@ -1,4 +1,4 @@
-//! `+ - * / %` and the sign, over whole batches.
+//! Computes `+ - * / %` and the sign for whole batches.
 
 use std::cell::{Cell, RefCell};
 
@@ -10,7 +10,7 @@ use sluicegate_s3select::dialect::ast::BinaryOp;
 use sluicegate_s3select::error::SelectError;
 use sluicegate_s3select::value::{Value, arithmetic as scalar};
 
-/// The representation of `left op right`.
+/// Returns the representation of `left op right`.
 pub(super) fn kind(left: Kind, right: Kind) -> Kind {
     use Kind::{Decimal, Float, Int};
     match (left, right) {
@@ -21,7 +21,7 @@ pub(super) fn kind(left: Kind, right: Kind) -> Kind {
     }
 }
 
-/// Computes `left op right` in the representation that [`kind`] promised.
+/// Computes `left op right` in the representation returned by [`kind`].
 pub(super) fn arithmetic(
     op: BinaryOp,
     left: &Vector,
@@ -31,7 +31,7 @@ pub(super) fn arithmetic(
     out: &mut Vector,
 ) -> Result<(), SelectError> {
     let Frame { rows, batch_rows, block } = frame;
-    // The values of a batch may all be of one type although nobody promised it.
+    // All values of a batch may have one type even if the compiler could not infer it.
     let kind = match kind {
         Kind::Dynamic => self::kind(kind_of(left), kind_of(right)),
         kind => kind,
@@ -66,7 +66,7 @@ pub(super) fn arithmetic(
     })
 }
 
-/// The representation of the numbers that a vector has.
+/// Returns the representation of the numbers in a vector.
 fn kind_of(vector: &Vector) -> Kind {
     match &vector.data {
         Data::Int(_) | Data::Constant(Value::Int(_)) => Kind::Int,
@@ -122,7 +122,7 @@ fn fill<T: Copy>(
     )
 }
 
-/// Computes `-x`, or `+x`, which only asks for a number.
+/// Computes `-x`, or `+x`, which only checks that x is a number.
 pub(super) fn sign(
     negate: bool,
     arg: &Vector,
@@ -148,7 +148,7 @@ pub(super) fn sign(
         let negated = scalar::negate(&value);
         out[row] = match (negate, negated) {
             (true, negated) => negated?,
-            // The least integer has no negative, but is a number.
+            // The least integer has no negative, but it is a number.
             (false, Err(error)) if error != scalar::overflow() => return Err(error),
             (false, _) => value,
         };

@@ -1,4 +1,4 @@
-//! BLOOM_CONTAINS over whole batches.
+//! Evaluates BLOOM_CONTAINS for whole batches.
 
 use crate::output::invalid_text;
 use crate::selection::Rows;
@@ -6,7 +6,7 @@ use crate::vector::{Data, Tag, Tags, Truth, Vector};
 use sluicegate_s3select::error::{SelectError, SelectErrorCode};
 use sluicegate_s3select::value::BloomFilter;
 
-/// Whether each row's value may have been put into the filter: NULL, if there is none.
+/// Tests whether each row's value may have been added to the filter. The result is NULL for a row without a value.
 pub(super) fn test(
     filter: &BloomFilter,
     arg: &Vector,

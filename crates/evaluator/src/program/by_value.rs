@@ -1,4 +1,4 @@
-//! Evaluates expressions of a column that a batch has by few values once for each value, not for each row.
+//! Evaluates expressions of a dictionary-coded column once for each value instead of for each row.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,10 +13,10 @@ use sluicegate_s3select::error::SelectError;
 
 /// The most bytes of results that are kept.
 const MAX_BYTES: usize = 16 << 20;
-/// How many values are evaluated at once.
+/// The number of values evaluated at once.
 const VALUES: usize = 4096;
 
-/// The column that an expression is computed from, of a batch that has it by few values.
+/// The dictionary-coded column that an expression is computed from.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct CodedColumn<'a> {
     column: usize,
@@ -25,7 +25,8 @@ pub(super) struct CodedColumn<'a> {
 }
 
 impl<'a> CodedColumn<'a> {
-    /// `None` if a node is a column itself, reads any other column, or has values of no type that is known.
+    /// Returns `None` if the node is a column itself, does not read exactly one column, or has values of unknown
+    /// type, or if the column is not coded.
     pub(super) fn of(node: &Node, batch: &'a dyn Columns) -> Option<Self> {
         let Reads::One(column) = node.reads else { return None };
         if node.kind == Kind::Dynamic || matches!(*node.op, Op::Column(_)) {
@@ -36,8 +37,8 @@ impl<'a> CodedColumn<'a> {
 }
 
 impl Program {
-    /// Rows among these that have all values of a node, if it is text of a column that the batch has by few
-    /// values: one for each.
+    /// Returns rows with all values of a node, one row for each value, if the node is text computed from one coded
+    /// column.
     pub(crate) fn distinct(
         &self,
         id: NodeId,
@@ -58,7 +59,7 @@ impl Program {
     }
 }
 
-/// What is known of expressions of the values of columns.
+/// The results of expressions for the values of coded columns.
 #[derive(Debug, Default)]
 pub(super) struct Results(HashMap<NodeId, OfColumn>);
 
@@ -69,19 +70,20 @@ struct OfColumn {
     result: ByValue,
 }
 
-/// The results of an expression.
+/// The state of an expression's results.
 #[derive(Debug)]
 enum ByValue {
-    /// Not evaluated for the values before it took as much work to evaluate it for rows: so much is left.
+    /// Not yet evaluated for the values, until evaluating rows has taken as much work. The number is the work left.
     Later(usize),
-    /// It fails for a value, which the rows at hand may not have; or there is no room.
+    /// Not available: the expression fails for some value, which the current rows may not have, or there is no room.
     Unknown,
-    /// One for each value.
+    /// One result for each value.
     Known(Vector),
 }
 
 impl Results {
-    /// Computes an expression for rows; says whether it could. If not, it is to be evaluated for them.
+    /// Computes an expression for rows from the results by value. Returns false if the caller must evaluate it for
+    /// the rows.
     pub(super) fn compute(
         &mut self,
         program: &Program,
@@ -94,7 +96,7 @@ impl Results {
         let CodedColumn { column, codes: Codes { values, distinct, codes }, .. } = of;
         let is_current = |of: &OfColumn| Arc::ptr_eq(&of.values, values);
         if !self.0.get(&id).is_some_and(is_current) {
-            // Those of a row group that was read before are of no use any more.
+            // The results of an earlier row group are no longer needed.
             self.0.retain(|_, of| of.column != column || is_current(of));
             let all =
                 (0..distinct).fold(0_usize, |all, value| all.saturating_add(work(values, value)));
@@ -130,7 +132,7 @@ impl OfColumn {
     }
 }
 
-/// What it takes to look at a value: its bytes, if it is text.
+/// Returns the work of processing a value: its number of bytes, if it is text.
 fn work(values: &Vector, value: usize) -> usize {
     match &values.data {
         Data::Text(spans, _) => 1 + spans[value].len(),
@@ -138,7 +140,7 @@ fn work(values: &Vector, value: usize) -> usize {
     }
 }
 
-/// The results of an expression for all values of its column; `None` if they take more room.
+/// Returns the results of an expression for all values of its column; `None` if they take more than `room` bytes.
 fn evaluate(
     program: &Program,
     id: NodeId,
@@ -174,7 +176,7 @@ fn evaluate(
     Ok(Some(results))
 }
 
-/// Values of a column as the rows of a batch, which has no other.
+/// A batch whose rows are the values of a column, and that has no other column.
 struct Values<'a>(CodedColumn<'a>);
 
 impl Columns for Values<'_> {
@@ -205,7 +207,7 @@ mod tests {
     use sluicegate_s3select::dialect::ast::{BinaryOp, Function};
     use sluicegate_s3select::value::Value;
 
-    /// `12 / a < 5` as the last node.
+    /// Builds a program with `12 / a < 5` as its last node.
     fn program() -> Program {
         let number = |value| (Op::Constant(Constant(Value::Int(value))), Kind::Int, Reads::Nothing);
         let column = Op::Column(ColumnRef { index: 0, name: "a".into() });
@@ -230,7 +232,7 @@ mod tests {
         Arc::new(vector)
     }
 
-    /// What is computed for rows, if it is.
+    /// Returns the results for rows, if they are computed by value.
     fn compute(results: &mut Results, values: &Arc<Vector>, codes: &[u32]) -> Option<Vec<Truth>> {
         let codes = Codes { values, distinct: 3, codes };
         let of = CodedColumn { column: 0, codes, is_utf8: true };
@@ -250,7 +252,7 @@ mod tests {
             compute(&mut results, &values, &[0, 2, 1, 2]),
             Some(vec![False, True, False, True])
         );
-        // Those of another row group are other values, and nothing is kept of the first ones.
+        // Another row group has other values, and no results of the first one are kept.
         let others = ints(&[4, 1, 1]);
         assert_eq!(compute(&mut results, &others, &[0, 1]), None);
         assert_eq!(Arc::strong_count(&values), 1);
@@ -265,7 +267,7 @@ mod tests {
         }
     }
 
-    /// CHAR_LENGTH, LOWER and CHAR_LENGTH(LOWER) of a column.
+    /// Builds a program with CHAR_LENGTH, LOWER and CHAR_LENGTH(LOWER) of a column.
     fn of_text() -> Program {
         let column = Op::Column(ColumnRef { index: 0, name: "a".into() });
         let lower = Op::Call { function: Function::Lower, args: vec![NodeId(0)] };
@@ -305,7 +307,7 @@ mod tests {
             let value = |row| out.value(row, &[]).unwrap();
             known.then(|| (0..codes.codes.len()).map(value).collect::<Vec<_>>())
         };
-        // A long text is as much work as many short ones.
+        // One long text is as much work as many short ones.
         assert_eq!(ask(1, &[1, 2, 1, 2]), None);
         let lengths = [Value::Int(1), Value::Int(1000), Value::Null];
         assert_eq!(ask(1, &[1, 0, 2]).unwrap(), lengths);

@@ -5,7 +5,7 @@ use sluicegate_s3select::dialect::ast::{DatePart, Function};
 use sluicegate_s3select::error::{SelectError, SelectErrorCode};
 use sluicegate_s3select::value::{Timestamp, TimestampPattern, Value, text};
 
-/// The names that the functions have in statements.
+/// Returns the name of a function in statements.
 pub(super) fn name(function: Function) -> &'static str {
     match function {
         Function::Coalesce => "COALESCE",
@@ -68,12 +68,12 @@ pub(super) fn call(function: Function, args: &[Value]) -> Result<Value, SelectEr
                 )
             })?)
         }
-        // The others are nodes of their own.
+        // The other functions are nodes of their own.
         _ => return Err(wrong(function, "an unexpected place")),
     })
 }
 
-/// DATE_ADD.
+/// Computes DATE_ADD.
 #[inline]
 pub(super) fn sum(
     part: DatePart,
@@ -84,7 +84,7 @@ pub(super) fn sum(
         .ok_or_else(|| wrong(Function::DateAdd(part), "a result beyond the years 1 to 9999"))
 }
 
-/// DATE_DIFF.
+/// Computes DATE_DIFF.
 #[inline]
 pub(super) fn difference(
     part: DatePart,
@@ -95,7 +95,7 @@ pub(super) fn difference(
         .ok_or_else(|| wrong(Function::DateDiff(part), "a part that has no difference"))
 }
 
-/// The argument of a function that takes whole numbers.
+/// Returns the argument of a function that takes whole numbers.
 pub(super) fn whole(function: Function, value: &Value) -> Result<i64, SelectError> {
     value.as_whole().ok_or_else(|| match value {
         Value::Int(_) | Value::Decimal(_) | Value::Float(_) => {

@@ -1,4 +1,4 @@
-//! CAST over whole batches.
+//! Evaluates CAST for whole batches.
 
 use super::digits;
 use super::room::{MAX_TEXT_BYTES, too_much_text};
@@ -9,7 +9,7 @@ use sluicegate_s3select::dialect::ast::Type;
 use sluicegate_s3select::error::SelectError;
 use sluicegate_s3select::value::{self, Decimal, Timestamp, Value, cast as scalar, decimal};
 
-/// The representation of a CAST.
+/// Returns the representation of a CAST's values.
 pub(super) fn kind(to: Type) -> Kind {
     match to {
         Type::Bool => Kind::Bool,
@@ -21,7 +21,7 @@ pub(super) fn kind(to: Type) -> Kind {
     }
 }
 
-/// CAST of text, in place; with `null_if_empty`, CAST(NULLIF(text, '') AS …).
+/// Casts text in place. With `null_if_empty`, computes CAST(NULLIF(text, '') AS …).
 pub(super) fn cast_text(
     spans: &[Span],
     text_heap: &Heap,
@@ -50,7 +50,7 @@ pub(super) fn cast_text(
             }
         }),
         Type::Decimal(shape) => {
-            // Without a shape a number has the places of its text, mostly those of the one before.
+            // Without a shape, a number has as many places as its text, mostly as many as the one before.
             let (precision, scale) = shape.unwrap_or((decimal::MAX_DIGITS as u8, 2));
             let limit = 10_i64.checked_pow(u32::from(precision)).unwrap_or(i64::MAX);
             let mut places = scale;
@@ -92,13 +92,13 @@ pub(super) fn cast_text(
     }
 }
 
-/// An integer that is not just a few digits.
+/// Parses an integer of any form, out of line.
 #[inline(never)]
 fn any_int(text: &[u8]) -> Result<i64, SelectError> {
     scalar::int_from_bytes(text)
 }
 
-/// A timestamp that is not just a date.
+/// Parses a timestamp of any form, out of line.
 #[inline(never)]
 fn any_timestamp(text: &[u8]) -> Result<Timestamp, SelectError> {
     scalar::timestamp_from_bytes(text)
@@ -154,7 +154,7 @@ impl Source<'_> {
     }
 }
 
-/// CAST of any vector.
+/// Casts a vector of any type.
 pub(super) fn cast(
     arg: &Vector,
     to: Type,
@@ -221,7 +221,7 @@ pub(super) fn cast(
     }
 }
 
-/// CAST of decimals to a shape, or none, without a detour through values.
+/// Casts decimals to a shape, or to none, without converting them to values.
 fn cast_decimal(
     decimals: &[Decimal],
     tags: &Tags,
@@ -243,7 +243,7 @@ fn cast_decimal(
         };
         out[row] = match shaped {
             Some(shaped) => shaped,
-            // Says what does not fit.
+            // The cast returns the error for a number that does not fit.
             None => match value::cast(&Value::Decimal(decimal), Type::Decimal(shape))? {
                 Value::Decimal(decimal) => decimal,
                 _ => return Err(invalid_text()),

@@ -1,4 +1,4 @@
-//! Picks values out of several vectors: CASE, COALESCE, NULLIF.
+//! Picks values from several vectors: CASE, COALESCE and NULLIF.
 
 use super::cast::push_text;
 use crate::output::invalid_text;
@@ -7,7 +7,7 @@ use crate::vector::{Data, Heap, Kind, Span, Tag, Truth, Vector};
 use sluicegate_s3select::error::SelectError;
 use sluicegate_s3select::value::{self, Value};
 
-/// The representation that can hold all of these; a constant without a value fits everywhere.
+/// Returns the representation that can hold all of these. A constant without a value fits everywhere.
 pub(super) fn common_kind(kinds: impl IntoIterator<Item = Option<Kind>>) -> Kind {
     let mut kinds = kinds.into_iter().flatten();
     let Some(first) = kinds.next() else { return Kind::Dynamic };
@@ -91,7 +91,7 @@ impl<'a> Choice<'a> {
                     Ok(())
                 });
             }
-            // All that is left are constants without a value.
+            // Only constants without a value are left.
             _ => {
                 let tag = from.tag(0);
                 self.absent(tag, rows);
@@ -100,7 +100,7 @@ impl<'a> Choice<'a> {
         Ok(())
     }
 
-    /// Says that `rows` have no value.
+    /// Marks `rows` as having no value.
     pub(super) fn absent(&mut self, tag: Tag, rows: Rows<'_>) {
         let Vector { data, tags } = &mut *self.out;
         match data {
@@ -120,7 +120,7 @@ impl<'a> Choice<'a> {
     }
 }
 
-/// NULLIF(text, constant): the same texts, some of them NULL.
+/// Computes NULLIF(text, constant): the same texts, some of them NULL.
 pub(super) fn null_if_text(
     spans: &[Span],
     heap: &Heap,
@@ -138,7 +138,7 @@ pub(super) fn null_if_text(
     });
 }
 
-/// NULLIF of two values.
+/// Computes NULLIF of two values.
 pub(super) fn null_if(left: Value, right: &Value) -> Value {
     if value::is_same(&left, right) { Value::Null } else { left }
 }

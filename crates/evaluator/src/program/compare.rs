@@ -1,4 +1,4 @@
-//! Comparison operators over whole batches.
+//! Evaluates comparison operators for whole batches.
 
 use std::cell::Cell;
 use std::cmp::Ordering;
@@ -12,7 +12,7 @@ use sluicegate_s3select::dialect::ast::BinaryOp;
 use sluicegate_s3select::error::SelectError;
 use sluicegate_s3select::value::{self, Value};
 
-/// Compares row by row; UNKNOWN where a side has no value or the types do not compare.
+/// Compares row by row. The result is UNKNOWN if a side has no value or the types do not compare.
 pub(super) fn compare(
     op: BinaryOp,
     left: &Vector,
@@ -64,12 +64,12 @@ pub(super) fn compare(
     })
 }
 
-/// Compares two values.
+/// Compares two values with `op`.
 pub(super) fn compare_values(op: BinaryOp, left: &Value, right: &Value) -> Truth {
     value::compare(left, right).map_or(Truth::Null, |ordering| holds(op, ordering).into())
 }
 
-/// Whether `op` holds for operands of this order.
+/// Returns whether `op` holds for operands of this order.
 fn holds(op: BinaryOp, ordering: Ordering) -> bool {
     match op {
         BinaryOp::Eq => ordering.is_eq(),
@@ -108,7 +108,7 @@ fn fill<T: Copy>(
     out: &mut [Truth],
     test: impl Fn(T, T) -> bool,
 ) {
-    // Known to be as long as the loop over all rows is, it is written without a check for each.
+    // A slice known to be as long as the loop is written without a bounds check for each row.
     let out = match rows {
         Rows::All(n) => &mut out[..n],
         Rows::List(_) => out,

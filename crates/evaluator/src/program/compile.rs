@@ -1,4 +1,4 @@
-//! From expressions to programs.
+//! Compiles expressions to programs.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -18,20 +18,19 @@ use sluicegate_s3select::value::{BloomFilter, Decimal, LikePattern, Timestamp, T
 /// Compiles the expressions of one statement into one program.
 pub(crate) struct Compiler<'a> {
     program: Program,
-    /// Nodes by what they compute, so that nothing is computed twice.
+    /// Nodes by their operators, so that nothing is computed twice.
     known: HashMap<Arc<Op>, NodeId>,
-    /// Runs constant expressions.
+    /// Evaluates constant expressions.
     machine: Machine,
     schema: &'a mut dyn Schema,
     from: &'a From,
     now: Timestamp,
-    /// The aggregate functions, and the keys of GROUP BY, whose results are this program's columns, in
-    /// their order.
+    /// The aggregate functions and keys of GROUP BY, whose results are this program's columns, in their order.
     given: &'a [Expr],
 }
 
 impl<'a> Compiler<'a> {
-    /// `from` is the statement's FROM, `now` the value of UTCNOW().
+    /// Creates a compiler. `from` is the statement's FROM, and `now` the value of UTCNOW().
     pub(crate) fn new(schema: &'a mut dyn Schema, from: &'a From, now: Timestamp) -> Self {
         Self {
             program: Program::default(),
@@ -44,22 +43,22 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    /// The same for expressions over the results of aggregate functions, and of keys of GROUP BY.
+    /// Compiles expressions over the results of aggregate functions and keys of GROUP BY.
     pub(crate) fn over(self, given: &'a [Expr]) -> Self {
         Self { given, ..self }
     }
 
-    /// What was compiled so far.
+    /// Returns the program compiled so far.
     pub(crate) fn program(&self) -> &Program {
         &self.program
     }
 
-    /// The program of what was compiled.
+    /// Returns the compiled program.
     pub(crate) fn finish(self) -> Program {
         self.program
     }
 
-    /// All columns with their names, if `*` stands for them.
+    /// Returns all columns with their names, if `*` stands for them.
     pub(crate) fn all(&mut self) -> Result<Option<Vec<(String, NodeId)>>, SelectError> {
         let columns = self.schema.all()?;
         Ok(columns.map(|columns| {
@@ -156,7 +155,7 @@ impl<'a> Compiler<'a> {
         self.add(Op::Constant(Constant(value)), kind)
     }
 
-    /// The value of a node, if it is constant.
+    /// Returns the value of a node, if it is constant.
     fn constant_of(&self, id: NodeId) -> Option<&Value> {
         self.program.constant(id)
     }
@@ -174,7 +173,7 @@ impl<'a> Compiler<'a> {
         let reads = self.reads(&op);
         self.program.nodes.push(Node { op: Arc::clone(&op), kind, reads });
         if foldable && let Some(value) = self.fold(id) {
-            // A constant of this kind of its own, whatever its value: NULL included.
+            // The constant may have another kind, for example if it is NULL.
             self.program.nodes.pop();
             let constant = self.constant(value);
             self.known.insert(op, constant);
@@ -193,13 +192,13 @@ impl<'a> Compiler<'a> {
         reads.fold(Reads::Nothing, Reads::and)
     }
 
-    /// Computes a node whose operands are constant. One that fails stays as it is: it is an
-    /// error only if a row gets there.
+    /// Evaluates a node with constant operands. A node that fails remains, as it is only an error if a row is
+    /// evaluated there.
     fn fold(&mut self, id: NodeId) -> Option<Value> {
         let row = self.machine.start(1);
         let vector = self.machine.eval(&self.program, id, &row, &NoColumns);
         let value = vector.ok().and_then(|vector| vector.value(0, &[]));
-        // Another node will get this place.
+        // The next node takes the place of this one.
         self.machine.forget(id);
         value
     }
@@ -209,14 +208,14 @@ impl<'a> Compiler<'a> {
     }
 
     fn compare(&mut self, op: BinaryOp, left: NodeId, right: NodeId) -> NodeId {
-        // A constant goes to the right, where the loops look for it.
+        // Move a constant to the right, where the loops expect it.
         let (op, left, right) =
             if self.constant_of(left).is_some() && self.constant_of(right).is_none() {
                 (mirrored(op), right, left)
             } else {
                 (op, left, right)
             };
-        // Text compares with a number by the number's text; a constant's is known.
+        // Text compares with a number by the number's text, which is computed once for a constant.
         let right = match self.constant_of(right) {
             Some(number @ (Value::Int(_) | Value::Float(_) | Value::Decimal(_)))
                 if self.program.kind(left) == Kind::Text =>
@@ -290,7 +289,7 @@ impl<'a> Compiler<'a> {
         let mut seen = HashSet::new();
         for member in list {
             let member = match member {
-                // There may be very many literals, which are no nodes of the program.
+                // There may be very many literals, so they do not become nodes.
                 Expr::Literal(literal) => Ok(constant(literal)?),
                 _ => {
                     let id = self.compile(member)?;
@@ -300,7 +299,7 @@ impl<'a> Compiler<'a> {
             match member {
                 Ok(value) => constants.push(value),
                 Err(id) if seen.insert(id) => {
-                    // What is equal to a constant is not compared with what stands behind it.
+                    // A row that equals a constant is not compared with the expressions after it.
                     if !constants.is_empty() {
                         tests.push(self.among(arg, std::mem::take(&mut constants)));
                     }
@@ -315,14 +314,14 @@ impl<'a> Compiler<'a> {
         Ok(self.any(&tests))
     }
 
-    /// `arg IN (constants)`.
+    /// Adds `arg IN (constants)`.
     fn among(&mut self, arg: NodeId, constants: Vec<Value>) -> NodeId {
         let set = Derived(Set::new(&constants));
         let members = constants.into_iter().map(Constant).collect();
         self.add(Op::In { arg, members, set }, Kind::Bool)
     }
 
-    /// `a OR b OR …` as a balanced tree, however many there are.
+    /// Adds `a OR b OR …` as a balanced tree, however many tests there are.
     fn any(&mut self, tests: &[NodeId]) -> NodeId {
         match tests {
             [] => self.constant(Value::Bool(false)),
@@ -361,7 +360,8 @@ impl<'a> Compiler<'a> {
         Ok(self.add(Op::Case { branches: compiled, otherwise }, kind))
     }
 
-    /// The representation that a node asks for in a vector that it shares with others.
+    /// Returns the representation that a node requires of a vector with values of several nodes; `None` if any will
+    /// do.
     fn kind_for_choice(&self, id: NodeId) -> Option<Kind> {
         let without_value = self.constant_of(id).is_some_and(Value::is_null);
         (!without_value).then(|| self.program.kind(id))
@@ -463,7 +463,7 @@ fn kind_of(value: &Value) -> Kind {
     }
 }
 
-/// The operator with its sides exchanged.
+/// Returns the operator for swapped sides.
 fn mirrored(op: BinaryOp) -> BinaryOp {
     match op {
         BinaryOp::Lt => BinaryOp::Gt,
@@ -474,7 +474,7 @@ fn mirrored(op: BinaryOp) -> BinaryOp {
     }
 }
 
-/// The operands of an operator that only depends on them; `None` for a column.
+/// Returns the operands of an operator that depends only on them; `None` for a column.
 pub(super) fn operands(op: &Op) -> Option<Vec<NodeId>> {
     Some(match op {
         Op::Constant(_) => Vec::new(),

@@ -1,4 +1,4 @@
-//! The conditions of a filter on single columns, for skipping parts of an object by statistics.
+//! Extracts the conditions of a filter on single columns, for skipping parts of an object by statistics.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use super::{Constant, NodeId, Op, Program};
 use sluicegate_s3select::dialect::ast::BinaryOp;
 use sluicegate_s3select::value::Value;
 
-/// `column op value`, which must be TRUE for a row to be chosen.
+/// The condition `column op value`, which must be TRUE for a row to match.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Condition {
     /// The column's index in its reader.
@@ -17,8 +17,8 @@ pub(crate) struct Condition {
 }
 
 impl Program {
-    /// The comparisons of columns with constants that every chosen row meets. There are none if
-    /// the filter can fail: skipping a row must not hide its error.
+    /// Returns the comparisons of columns with constants that every matching row meets. There are none if the filter
+    /// can fail, because skipping a row must not hide its error.
     pub(crate) fn conditions(&self, filter: NodeId) -> Vec<Condition> {
         let mut conditions = Vec::new();
         if self.cannot_fail(filter) {
@@ -27,7 +27,7 @@ impl Program {
         conditions
     }
 
-    /// The columns that a node is computed from.
+    /// Returns the columns that a node is computed from.
     pub(crate) fn columns(&self, id: NodeId) -> BTreeSet<usize> {
         let mut columns = BTreeSet::new();
         let mut reached = vec![false; self.nodes.len()];
@@ -69,7 +69,7 @@ impl Program {
     fn cannot_fail(&self, id: NodeId) -> bool {
         match self.op(id) {
             Op::Constant(Constant(value)) => value.is_null() || matches!(value, Value::Bool(_)),
-            // As an operand a column cannot fail; as a condition it may not be a truth value.
+            // A column cannot fail as an operand, but as a condition it may not be a truth value.
             Op::Column(_) => self.kind(id) == crate::vector::Kind::Bool,
             Op::Compare { left, right, .. } => {
                 [left, right].into_iter().all(|id| self.is_simple(*id))

@@ -1,12 +1,12 @@
-//! Short numbers, eight bytes at a time.
+//! Parses short numbers, eight bytes at a time.
 //!
-//! A number is read together with the bytes before it in its heap, which are then masked: so no loop
-//! runs as often as the number has digits, which differs from row to row and is hard to predict. What is not
-//! plain digits is left to the scalar functions, which agree.
+//! A number is read together with the bytes before it in its heap, which are then masked. No loop depends on the
+//! number of digits, which differs from row to row and is hard to predict. Anything but plain digits is left to the
+//! scalar functions, which give the same results.
 
 use crate::vector::Span;
 
-/// A number of 1 to 8 digits.
+/// Parses a number of 1 to 8 digits.
 #[inline(always)]
 pub(super) fn int(heap: &[u8], span: Span) -> Option<i64> {
     if !(1..=8).contains(&span.len()) {
@@ -16,7 +16,8 @@ pub(super) fn int(heap: &[u8], span: Span) -> Option<i64> {
     is_digits(digits).then(|| number(digits).cast_signed())
 }
 
-/// A number with a point, all its `places` (1 to 7) behind it and up to 15 digits together, without the point.
+/// Parses a number with a point, `places` (1 to 7) digits after it and at most 15 digits in total. Returns its digits
+/// without the point.
 #[inline(always)]
 pub(super) fn fixed(heap: &[u8], span: Span, places: usize) -> Option<i64> {
     let length = span.len();
@@ -30,7 +31,7 @@ pub(super) fn fixed(heap: &[u8], span: Span, places: usize) -> Option<i64> {
     if low & (0xff << (56 - 8 * places)) != point {
         return None;
     }
-    // Digits before the point move to where it was.
+    // Move the digits before the point to its place.
     let high = if length > 8 { before(heap, end - 8)? } else { 0 };
     let low = low & fraction | (low << 8 | high >> 56) & !fraction;
     let digits = length - 1;
@@ -43,14 +44,14 @@ pub(super) fn fixed(heap: &[u8], span: Span, places: usize) -> Option<i64> {
         .then(|| (number(high) * 100_000_000 + number(low)).cast_signed())
 }
 
-/// The eight bytes before `end`, the last in the highest place; a digit is its value.
+/// Returns the eight bytes before `end` as digit values, the last in the highest place.
 #[inline(always)]
 fn before(heap: &[u8], end: usize) -> Option<u64> {
     let bytes = heap.get(end.checked_sub(8)?..end)?.first_chunk()?;
     Some(u64::from_le_bytes(*bytes) ^ 0x3030_3030_3030_3030)
 }
 
-/// Whether all bytes are 0 to 9.
+/// Returns whether all bytes are 0 to 9.
 #[inline(always)]
 fn is_digits(digits: u64) -> bool {
     // No carry leaves a byte that is below 128.
@@ -58,11 +59,11 @@ fn is_digits(digits: u64) -> bool {
     (beyond | digits) & 0x8080_8080_8080_8080 == 0
 }
 
-/// The number of eight digits, the first in the lowest place.
+/// Returns the number with these eight digits, the first in the lowest place.
 #[inline(always)]
 fn number(digits: u64) -> u64 {
     const PAIR: u64 = 0x0000_00ff_0000_00ff;
-    // Pairs, then the first and third with their weights, then the second and fourth.
+    // Combine pairs, then the first and third with their weights, then the second and fourth.
     let pairs = digits.wrapping_mul(10).wrapping_add(digits >> 8);
     let odd = (pairs & PAIR).wrapping_mul(100 + (1_000_000 << 32));
     let even = ((pairs >> 16) & PAIR).wrapping_mul(1 + (10_000 << 32));
@@ -98,7 +99,7 @@ mod tests {
                 prop_assert_eq!(i128::from(unscaled), decimal.unscaled());
                 prop_assert_eq!(places as i8, decimal.scale());
             }
-            // And nothing plain is left to them, unless the heap begins right before it.
+            // Every plain number is parsed here, unless too few bytes precede it in the heap.
             let plain = before.len() >= 16 && text.bytes().all(|byte| byte.is_ascii_digit());
             if plain && (1..=8).contains(&text.len()) {
                 prop_assert!(int(heap.as_bytes(), span).is_some());

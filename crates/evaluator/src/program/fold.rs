@@ -1,11 +1,11 @@
-//! Computes constant expressions once.
+//! Provides the batch for evaluating constant expressions once.
 
 use crate::batch::Columns;
 use crate::selection::Rows;
 use crate::vector::Vector;
 use sluicegate_s3select::error::SelectError;
 
-/// One row without columns: what a constant expression is evaluated on.
+/// A batch with one row and no columns.
 pub(super) struct NoColumns;
 
 impl Columns for NoColumns {

@@ -1,4 +1,4 @@
-//! LOWER, UPPER and the functions of timestamps over whole batches.
+//! Evaluates LOWER, UPPER and the functions of timestamps for whole batches.
 
 use super::call;
 use super::cast::push_text;
@@ -11,7 +11,7 @@ use sluicegate_s3select::dialect::ast::Function;
 use sluicegate_s3select::error::{SelectError, SelectErrorCode};
 use sluicegate_s3select::value::{Timestamp, TimestampPattern, Value, text};
 
-/// The representation of a function's values.
+/// Returns the representation of a function's values.
 pub(super) fn kind(function: Function) -> Kind {
     match function {
         Function::Lower | Function::Upper | Function::ToString => Kind::Text,
@@ -21,7 +21,7 @@ pub(super) fn kind(function: Function) -> Kind {
     }
 }
 
-/// Calls a function, in the representation that [`kind`] promises.
+/// Calls a function, in the representation returned by [`kind`].
 pub(super) fn call(
     function: Function,
     args: &[&Vector],
@@ -88,7 +88,7 @@ pub(super) fn call(
     by_row(function, args, frame, out)
 }
 
-/// A list of the arguments, of which each may be the same long text.
+/// Builds a list of the arguments, each of which may be the same long text.
 fn list(
     args: &[&Vector],
     Frame { rows, batch_rows, block }: Frame<'_>,
@@ -158,7 +158,7 @@ fn write_times(
     Frame { rows, batch_rows, .. }: Frame<'_>,
     out: &mut Vector,
 ) -> Result<(), SelectError> {
-    // It is an error only if there is a time to write.
+    // An invalid pattern is an error only if there is a time to write.
     let pattern = TimestampPattern::compile(pattern);
     let mut heap = Vec::new();
     let mut text = Vec::new();
@@ -178,7 +178,7 @@ fn write_times(
     Ok(())
 }
 
-/// Calls it for one row after the other.
+/// Calls a function for one row after the other.
 fn by_row(
     function: Function,
     args: &[&Vector],
@@ -243,7 +243,7 @@ fn by_row(
     }
 }
 
-/// The tag of a result that is none.
+/// Returns the tag of a result without a value.
 fn absent(value: &Value) -> Result<Tag, SelectError> {
     match tag_of(value) {
         Tag::Present => Err(SelectError::new(

@@ -1,4 +1,4 @@
-//! Recognises `CASE WHEN g = 'a' THEN x END`: a group's value.
+//! Recognizes `CASE WHEN g = 'a' THEN x END`: the value of one group.
 
 use super::{NodeId, Op, Program};
 use crate::vector::Kind;
@@ -8,16 +8,16 @@ use sluicegate_s3select::value::Value;
 /// A value that only the rows of one group have.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Grouped {
-    /// The expressions that distinguish groups, and their values in this one: texts or integers.
+    /// The expressions that distinguish groups, with their values in this group: texts or integers.
     pub(crate) key: Vec<(NodeId, Value)>,
     /// The value in the group's rows.
     pub(crate) value: NodeId,
-    /// Whether it is 0, and not NULL, in all other rows.
+    /// True if the value is 0, and not NULL, in all other rows.
     pub(crate) zero_elsewhere: bool,
 }
 
 impl Program {
-    /// The group that a node's values belong to, if it is such a CASE.
+    /// Returns the group that a node's values belong to, if the node is such a CASE.
     pub(crate) fn grouped(&self, id: NodeId) -> Option<Grouped> {
         let Op::Case { branches, otherwise } = self.op(id) else { return None };
         let [(condition, value)] = branches[..] else { return None };
@@ -28,8 +28,7 @@ impl Program {
         };
         let mut key = Vec::new();
         self.key_of(condition, &mut key)?;
-        // A second condition is evaluated only where the first holds, so evaluating it for every
-        // row must not fail.
+        // A second condition is evaluated only where the first holds, so evaluating it for every row must not fail.
         let columns = key.iter().all(|(node, _)| matches!(self.op(*node), Op::Column(_)));
         (key.len() == 1 || columns).then_some(Grouped { key, value, zero_elsewhere })
     }

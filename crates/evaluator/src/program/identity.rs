@@ -1,11 +1,11 @@
-//! Which operators are the same: those that compute the same from the same nodes.
+//! Equality of operators: equal ones compute the same from the same nodes.
 
 use std::hash::{Hash, Hasher};
 use std::mem::discriminant;
 
 use sluicegate_s3select::value::Value;
 
-/// What follows from the other parts of an operator, and so does not distinguish it.
+/// A part of an operator that follows from its other parts, and so does not distinguish it.
 #[derive(Debug)]
 pub(super) struct Derived<T>(pub(super) T);
 
@@ -21,8 +21,8 @@ impl<T> Hash for Derived<T> {
     fn hash<H: Hasher>(&self, _: &mut H) {}
 }
 
-/// A constant. It equals another if no operator can distinguish them: 0.0 is not -0.0, `1.0` is not
-/// `1.00`, and NaN is NaN.
+/// A constant. It equals another one if no operator can distinguish them: 0.0 differs from -0.0 and `1.0` from
+/// `1.00`, and a NaN equals itself.
 #[derive(Debug)]
 pub(super) struct Constant(pub(super) Value);
 

@@ -19,13 +19,13 @@ use sluicegate_s3select::value::{TrimSet, Value};
 pub(crate) struct Machine {
     slots: Vec<Slot>,
     lineage: Lineage,
-    /// The column that a fused CAST reads; kept for its memory.
+    /// The column that a fused CAST reads; reused memory.
     scratch: Vector,
-    /// Bytes of text that the slots hold.
+    /// The bytes of text in the slots.
     text_bytes: usize,
-    /// When to stop; asked before every operator.
+    /// The cancellation, checked before every operator.
     cancellation: Cancellation,
-    /// Expressions of columns that have few values.
+    /// The results of expressions of dictionary-coded columns.
     by_value: Results,
 }
 
@@ -41,34 +41,34 @@ enum Computed {
     #[default]
     Nowhere,
     For(SelectionId),
-    /// For every row of every batch: a constant.
+    /// Every row of every batch, for a constant.
     Always,
 }
 
-/// The values of nodes that were evaluated for the same rows. While they are borrowed, no other
-/// rows can be computed, whose values would overwrite those of the subexpressions they share.
+/// The values of nodes that were evaluated for the same rows. While they are borrowed, no other rows can be computed,
+/// whose values would overwrite those of shared subexpressions.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Values<'a>(&'a [Slot]);
 
 impl<'a> Values<'a> {
-    /// The values of one of the nodes.
+    /// Returns the values of one of the nodes.
     pub(crate) fn of(self, id: NodeId) -> &'a Vector {
         &self.0[id.index()].vector
     }
 }
 
 impl Machine {
-    /// Fails when told to stop.
+    /// Makes evaluations fail once `cancellation` takes effect.
     pub(crate) fn stop_with(&mut self, cancellation: Cancellation) {
         self.cancellation = cancellation;
     }
 
-    /// What it stops with.
+    /// Returns the cancellation.
     pub(crate) fn cancellation(&self) -> &Cancellation {
         &self.cancellation
     }
 
-    /// Begins a batch; returns the selection of all its rows.
+    /// Begins a batch and returns the selection of all its rows.
     pub(crate) fn start(&mut self, rows: usize) -> Selection {
         for slot in &mut self.slots {
             if !matches!(slot.computed, Computed::Always) {
@@ -78,12 +78,12 @@ impl Machine {
         self.lineage.start(rows)
     }
 
-    /// A selection of some of the rows of another.
+    /// Selects some of the rows of another selection.
     pub(crate) fn pick(&mut self, from: &Selection, rows: Vec<u32>) -> Selection {
         self.lineage.list(from, rows)
     }
 
-    /// The rows for which a condition is TRUE.
+    /// Returns the rows for which a condition is TRUE.
     pub(crate) fn filter(
         &mut self,
         program: &Program,
@@ -91,8 +91,8 @@ impl Machine {
         selection: &Selection,
         batch: &dyn Columns,
     ) -> Result<Selection, SelectError> {
-        // Of a conjunction, each part is only evaluated where none before it is FALSE, as AND does,
-        // but without going over all rows again for each of them.
+        // Each part of a conjunction is only evaluated where no part before it is FALSE, like AND does, but without
+        // scanning all rows again for each part.
         let (mut open, mut parts) = (selection.clone(), vec![condition]);
         let mut unknown = Vec::new();
         while let Some(part) = parts.pop() {
@@ -121,7 +121,7 @@ impl Machine {
         Ok(open)
     }
 
-    /// The values of a node for the given rows.
+    /// Returns the values of a node for the given rows.
     pub(crate) fn eval(
         &mut self,
         program: &Program,
@@ -133,7 +133,7 @@ impl Machine {
         Ok(self.vector(id))
     }
 
-    /// The values of some nodes, all for the same rows.
+    /// Returns the values of some nodes, all for the same rows.
     pub(crate) fn eval_all(
         &mut self,
         program: &Program,
@@ -147,13 +147,13 @@ impl Machine {
         Ok(Values(&self.slots))
     }
 
-    /// What a node was computed for last. Computing others for the same rows, or for some of them,
-    /// keeps it; computing them for any other rows does not, so this is only read before that.
+    /// Returns the last values computed for a node. They remain while nodes are computed for the same rows or some of
+    /// them, but not for any other rows.
     fn vector(&self, id: NodeId) -> &Vector {
         &self.slots[id.index()].vector
     }
 
-    /// The values of two operands.
+    /// Returns the values of two operands.
     fn pair(
         &mut self,
         program: &Program,
@@ -166,7 +166,7 @@ impl Machine {
         Ok((self.vector(left), self.vector(right)))
     }
 
-    /// Two selections of the rows of another, which has several.
+    /// Splits a selection of several rows in two.
     pub(crate) fn halves(&mut self, of: &Selection) -> [Selection; 2] {
         let mut first = Vec::with_capacity(of.rows().len());
         of.rows().for_each(|row| first.push(row as u32));
@@ -174,7 +174,7 @@ impl Machine {
         [self.pick(of, first), self.pick(of, second)]
     }
 
-    /// Forgets the text that nodes hold, so that others have room.
+    /// Drops the text that nodes hold, to make room for others.
     pub(crate) fn forget_text(&mut self) {
         for slot in self.slots.iter_mut().filter(|slot| slot.vector.text_bytes() > 0) {
             *slot = Slot::default();
@@ -182,20 +182,20 @@ impl Machine {
         self.text_bytes = 0;
     }
 
-    /// Forgets the text that nodes hold if there is little room for more.
+    /// Drops the text that nodes hold if there is little room for more.
     pub(crate) fn make_room(&mut self) {
         if self.text_bytes > MAX_TEXT_BYTES / 2 {
             self.forget_text();
         }
     }
 
-    /// Forgets the values of a node.
+    /// Drops the values of a node.
     pub(super) fn forget(&mut self, id: NodeId) {
         let slot = std::mem::take(&mut self.slots[id.index()]);
         self.text_bytes = self.text_bytes.saturating_sub(slot.vector.text_bytes());
     }
 
-    /// Computes a node for the given rows, unless it already was.
+    /// Computes a node for the given rows, unless that has been done.
     fn compute(
         &mut self,
         program: &Program,
@@ -423,7 +423,7 @@ impl Machine {
         }
     }
 
-    /// AND and OR: the right side is only evaluated where the left one does not decide.
+    /// Evaluates AND and OR. The right side is only evaluated where the left one does not decide.
     #[expect(clippy::too_many_arguments, reason = "all of `run`'s, and the operator's")]
     fn connect(
         &mut self,
@@ -446,7 +446,7 @@ impl Machine {
         let (left, right) = (self.vector(left), self.vector(right));
         open.rows().try_for_each(|row| {
             let (left, right) = (truth(left, row, block)?, truth(right, row, block)?);
-            // The left side is not decisive here: it is the neutral value or unknown.
+            // The left side does not decide here: it is the neutral value or unknown.
             out[row] = match (left, right) {
                 (_, right) if right == decisive => decisive,
                 (Truth::Null | Truth::Missing, _) | (_, Truth::Null | Truth::Missing) => {
@@ -458,7 +458,7 @@ impl Machine {
         })
     }
 
-    /// The rows for whose truth value `keep` holds.
+    /// Returns the rows for whose truth value `keep` holds.
     fn narrow(
         &mut self,
         condition: NodeId,
@@ -476,7 +476,7 @@ impl Machine {
     }
 }
 
-/// The truth value of a row.
+/// Returns the truth value of a row.
 pub(super) fn truth(vector: &Vector, row: usize, block: &[u8]) -> Result<Truth, SelectError> {
     if let Data::Bool(truths) = &vector.data {
         return Ok(truths[row]);

@@ -1,4 +1,4 @@
-//! IN with constants, found by hashing whatever their types are.
+//! Evaluates IN with constants by hashing, whatever their types.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,38 +8,38 @@ use crate::vector::{Data, Tag, Truth, Vector};
 use sluicegate_s3select::error::SelectError;
 use sluicegate_s3select::value::{Decimal, Value};
 
-/// The right side of IN. A value is in it if `=` holds for it and any member; it is not known not
-/// to be if any member does not compare with it.
+/// The right side of IN. A value is a member if it equals any member by `=`. If it equals none, and does not compare
+/// with some member, the result is unknown.
 #[derive(Debug, Default)]
 pub(crate) struct Set {
-    /// Numbers without a fraction that fit 64 bits, unless they are floats.
+    /// Numbers without a fraction that fit 64 bits, except floats.
     ints: HashSet<i64>,
-    /// All other numbers but floats, without zeros at their ends.
+    /// All other numbers except floats, without trailing zeros.
     decimals: HashSet<(i128, u8)>,
-    /// Floats; a number is compared with one as a float.
+    /// Floats; other numbers are compared with them as floats.
     floats: HashSet<u64>,
-    /// All numbers as floats, with which a float is compared.
+    /// All numbers as floats, for comparisons with floats.
     as_floats: HashSet<u64>,
-    /// The texts of all strings and numbers, with which text is compared, and whether it is that of a
+    /// The texts of all strings and numbers, for comparisons with text. The value is true if the text is that of a
     /// string.
     texts: HashMap<Box<[u8]>, bool>,
     any_string: bool,
     bools: [bool; 2],
     timestamps: HashSet<i128>,
-    /// Whether there are members of each class.
+    /// For each class, true if it has members.
     classes: [bool; 4],
-    /// Whether NULL or MISSING is among them, which compare with nothing.
+    /// True if NULL or MISSING is a member, which compare with nothing.
     has_null: bool,
 }
 
-/// Values that compare with each other.
+/// The classes of values that compare with each other.
 #[derive(Debug, Clone, Copy)]
 enum Class {
-    /// Numbers and text.
+    /// Numbers and text, which compare with each other.
     Scalar,
     Bool,
     Timestamp,
-    /// Lists and structs: these compare with nothing.
+    /// Lists and structs, which compare with nothing.
     Nested,
 }
 
@@ -91,7 +91,7 @@ impl Set {
         self.texts.entry(text.into()).or_insert(false);
     }
 
-    /// What IN is for a value of the class that equals no member.
+    /// Returns the result of IN for a value of this class that equals no member.
     fn outside(&self, class: Class) -> Truth {
         let others = self.classes.iter().enumerate().any(|(other, any)| {
             *any && (other != class as usize || matches!(class, Class::Nested))
@@ -99,7 +99,7 @@ impl Set {
         if self.has_null || others { Truth::Null } else { Truth::False }
     }
 
-    /// Whether each row's value is in the set.
+    /// Tests for each row whether its value is in the set.
     pub(super) fn test(
         &self,
         arg: &Vector,
@@ -166,7 +166,7 @@ impl Set {
         self.ints.contains(&int) || self.has_number(|| int as f64, &Value::Int(int))
     }
 
-    /// Whether a float, or a string, equals the number.
+    /// Returns whether a float or a string in the set equals the number.
     #[inline]
     fn has_number(&self, as_float: impl FnOnce() -> f64, number: &Value) -> bool {
         (!self.floats.is_empty() && self.floats.contains(&bits(as_float())))
@@ -184,7 +184,7 @@ impl Set {
 }
 
 impl Class {
-    /// `None` for a value that is none.
+    /// Returns the class of a value; `None` for NULL and MISSING.
     fn of(value: &Value) -> Option<Self> {
         Some(match value {
             Value::Missing | Value::Null => return None,
@@ -196,7 +196,7 @@ impl Class {
     }
 }
 
-/// The number as an integer if it is one, else without zeros at its end.
+/// Returns the number as an integer if it is one, and without trailing zeros otherwise.
 fn whole(decimal: Decimal) -> Result<i64, (i128, u8)> {
     let (digits, places) = decimal.without_zeros();
     match i64::try_from(digits) {
@@ -205,7 +205,7 @@ fn whole(decimal: Decimal) -> Result<i64, (i128, u8)> {
     }
 }
 
-/// The same for floats that are equal, and only for them.
+/// Returns bits that are the same for two floats exactly if these are equal.
 fn bits(float: f64) -> u64 {
     let canonical = match float {
         0.0 => 0.0,
@@ -255,7 +255,7 @@ mod tests {
         ]
     }
 
-    /// IN as it is defined.
+    /// Evaluates IN by its definition.
     fn within(value: &Value, members: &[Value]) -> Truth {
         let mut result = if value.is_null() { Truth::Null } else { Truth::False };
         for member in members {
@@ -287,7 +287,7 @@ mod tests {
             let mut vector = Vector::default();
             vector.values(n).0.clone_from_slice(&values);
             prop_assert_eq!(check(&vector), &expected[..]);
-            // The same as text and as integers, where they are.
+            // Test the same values as text and as integers, where possible.
             let mut heap = Vec::new();
             let (mut texts, mut ints) = (Vector::default(), Vector::default());
             for (span, value) in texts.texts(n, Heap::Block).iter_mut().zip(&values) {

@@ -1,9 +1,8 @@
-//! A statement as a program over batches.
+//! Represents a statement as a program over batches.
 //!
-//! An expression becomes a graph of [`Node`]s. Equal subexpressions are one node, constant ones are
-//! computed once, and the representation of every node's values is known in advance, so that common
-//! operators run as loops over plain arrays ([`machine`]). All others run row by row on [`Value`]s,
-//! with the same result.
+//! An expression becomes a graph of [`Node`]s. Equal subexpressions share a node, and constant ones are computed
+//! once. The representation of every node's values is known in advance, so that common operators run as loops over
+//! plain arrays ([`machine`]). All other operators run row by row on [`Value`]s, with the same result.
 
 mod aggregates;
 mod arithmetic;
@@ -51,7 +50,7 @@ impl NodeId {
     }
 }
 
-/// Operators, each after its operands.
+/// The nodes of a graph of operators, each node after its operands.
 #[derive(Debug, Default)]
 pub(crate) struct Program {
     nodes: Vec<Node>,
@@ -66,7 +65,7 @@ impl Program {
         &self.node(id).op
     }
 
-    /// The value of a node, if it is constant.
+    /// Returns the value of a node, if it is constant.
     fn constant(&self, id: NodeId) -> Option<&Value> {
         match self.op(id) {
             Op::Constant(Constant(value)) => Some(value),
@@ -74,7 +73,7 @@ impl Program {
         }
     }
 
-    /// The column that a node is, if it is one as it stands.
+    /// Returns the index of the column that a node consists of, if it is a plain column.
     pub(crate) fn column(&self, id: NodeId) -> Option<usize> {
         match self.op(id) {
             Op::Column(column) => Some(column.index),
@@ -82,7 +81,7 @@ impl Program {
         }
     }
 
-    /// The representation of a node's values.
+    /// Returns the representation of a node's values.
     pub(crate) fn kind(&self, id: NodeId) -> Kind {
         self.node(id).kind
     }
@@ -95,7 +94,7 @@ struct Node {
     reads: Reads,
 }
 
-/// Which columns a node is computed from, by their indexes in the reader.
+/// The columns that a node is computed from, by their indexes in the reader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Reads {
     Nothing,
@@ -113,7 +112,7 @@ impl Reads {
     }
 }
 
-/// What a node computes.
+/// The operation of a node.
 #[derive(Debug, PartialEq, Eq, Hash)]
 enum Op {
     Constant(Constant),
@@ -121,7 +120,7 @@ enum Op {
     /// CAST of a text column, straight from the object's bytes.
     CastColumn {
         column: ColumnRef,
-        /// CAST(NULLIF(column, '') AS …)
+        /// True for CAST(NULLIF(column, '') AS …).
         null_if_empty: bool,
         to: Type,
     },
@@ -148,7 +147,7 @@ enum Op {
         right: NodeId,
     },
     Negate(NodeId),
-    /// `+x`: x, if it is a number.
+    /// The operator `+x`: x, if it is a number.
     Plus(NodeId),
     /// IN with constants.
     In {
@@ -156,10 +155,10 @@ enum Op {
         members: Vec<Constant>,
         set: Derived<Set>,
     },
-    /// BLOOM_CONTAINS.
+    /// A call of BLOOM_CONTAINS.
     Bloom {
         arg: NodeId,
-        /// Bits, hash functions and seed, which are constant.
+        /// The bits, the number of hash functions and the seed, which are constant.
         parts: [NodeId; 3],
         filter: Derived<BloomFilter>,
     },
@@ -193,11 +192,11 @@ enum Op {
         side: TrimSide,
         text: NodeId,
         chars: Option<NodeId>,
-        /// Those to take away, if they are constant.
+        /// The characters to remove, if they are constant.
         set: Derived<Option<TrimSet>>,
     },
     CharLength(NodeId),
-    /// Any other function.
+    /// A call of any other function.
     Call {
         function: Function,
         args: Vec<NodeId>,

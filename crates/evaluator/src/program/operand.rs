@@ -37,7 +37,7 @@ impl<T: Copy> Operand<'_, T> {
     }
 }
 
-/// The tag of a result, given those of its operands: MISSING takes precedence over NULL.
+/// Returns the tag of a result from those of its operands: MISSING takes precedence over NULL.
 #[inline]
 pub(super) fn combine(left: Tag, right: Tag) -> Tag {
     match (left, right) {
@@ -47,7 +47,7 @@ pub(super) fn combine(left: Tag, right: Tag) -> Tag {
     }
 }
 
-/// Calls `present` with the values of every row that has both, `absent` with every other row.
+/// Calls `present` with the values of every row that has both, and `absent` with every other row.
 #[inline(always)]
 pub(super) fn zip<T: Copy, E>(
     rows: Rows<'_>,
@@ -92,7 +92,7 @@ pub(super) fn ints(vector: &Vector) -> Option<Operand<'_, i64>> {
     }
 }
 
-/// The vector's numbers as decimals, unless they are floats.
+/// Returns the vector's numbers as decimals, unless they are floats.
 pub(super) fn decimals(vector: &Vector) -> Option<Operand<'_, Decimal>> {
     match &vector.data {
         Data::Decimal(values) => Some(Operand::Column(Cow::Borrowed(values), &vector.tags)),
@@ -106,7 +106,7 @@ pub(super) fn decimals(vector: &Vector) -> Option<Operand<'_, Decimal>> {
     }
 }
 
-/// The vector's numbers as floats.
+/// Returns the vector's numbers as floats.
 pub(super) fn floats(vector: &Vector) -> Option<Operand<'_, f64>> {
     match &vector.data {
         Data::Float(values) => Some(Operand::Column(Cow::Borrowed(values), &vector.tags)),
@@ -133,7 +133,7 @@ pub(super) fn timestamps(vector: &Vector) -> Option<Operand<'_, Timestamp>> {
     }
 }
 
-/// Whether a vector's values, as far as there are any, are floats.
+/// Returns whether all values that a vector has are floats.
 pub(super) fn is_float(vector: &Vector) -> bool {
     matches!(vector.data, Data::Float(_) | Data::Constant(Value::Float(_)))
 }

@@ -1,4 +1,4 @@
-//! LIKE, SUBSTRING and CHAR_LENGTH over whole batches.
+//! Evaluates LIKE, SUBSTRING and CHAR_LENGTH for whole batches.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -14,7 +14,7 @@ use sluicegate_s3select::dialect::ast::{BinaryOp, Function};
 use sluicegate_s3select::error::{SelectError, SelectErrorCode};
 use sluicegate_s3select::value::{LikePattern, Value, text};
 
-/// What a function that wants text says to anything else.
+/// Returns the error of a function that requires text and received another value.
 pub(super) fn needs_text(function: &str, value: &Value) -> SelectError {
     SelectError::new(
         SelectErrorCode::IncorrectSqlFunctionArgumentType,
@@ -22,7 +22,7 @@ pub(super) fn needs_text(function: &str, value: &Value) -> SelectError {
     )
 }
 
-/// LIKE with a constant pattern.
+/// Evaluates LIKE with a constant pattern.
 pub(super) fn like(
     arg: &Vector,
     pattern: &LikePattern,
@@ -56,7 +56,7 @@ pub(super) fn like(
     cancellation.check()
 }
 
-/// LIKE with a pattern of its own for each row.
+/// Evaluates LIKE with a pattern for each row.
 pub(super) fn like_any(
     arg: &Vector,
     pattern: &Vector,
@@ -111,7 +111,7 @@ fn like_needs_text(value: &Value) -> SelectError {
     )
 }
 
-/// CHAR_LENGTH.
+/// Evaluates CHAR_LENGTH.
 pub(super) fn char_length(
     arg: &Vector,
     frame: Frame<'_>,
@@ -137,10 +137,10 @@ pub(super) fn char_length(
     })
 }
 
-/// A constant text that parts are taken of, ready for all batches.
+/// A constant text to take substrings of, prepared for all batches.
 pub(super) struct ConstantText {
     heap: Heap,
-    /// Where every byte is a character, positions need no counting.
+    /// True if every byte is a character, so that positions need no counting.
     ascii: bool,
     whole: Span,
 }
@@ -152,15 +152,15 @@ impl ConstantText {
     }
 }
 
-/// Without the text, which may be long and is an operand.
+/// Omits the text, which may be long and is an operand.
 impl std::fmt::Debug for ConstantText {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("ConstantText").finish_non_exhaustive()
     }
 }
 
-/// SUBSTRING. Of text in a heap, the result is only new spans; so a constant of 100 000 characters
-/// that is indexed by row (a Bloom filter's bits) costs no more than a short one.
+/// Evaluates SUBSTRING. For text in a heap, the result consists of new spans only. A constant of 100,000 characters
+/// that is indexed by row, such as a Bloom filter's bits, costs no more than a short one.
 pub(super) fn substring(
     arg: &Vector,
     constant: Option<&ConstantText>,
@@ -242,7 +242,7 @@ fn substring_values(
     Ok(())
 }
 
-/// `true` for the operators that [`super::compare`] knows.
+/// Returns whether [`super::compare`] implements the operator.
 pub(super) fn is_comparison(op: BinaryOp) -> bool {
     use BinaryOp::{Eq, Gt, GtEq, Lt, LtEq, NotEq};
     matches!(op, Eq | NotEq | Lt | LtEq | Gt | GtEq)

@@ -1,4 +1,4 @@
-//! TRIM over whole batches.
+//! Evaluates TRIM for whole batches.
 
 use super::cast::push_text;
 use super::operand::combine;
@@ -10,16 +10,16 @@ use sluicegate_s3select::dialect::ast::TrimSide;
 use sluicegate_s3select::error::SelectError;
 use sluicegate_s3select::value::{TrimSet, Value};
 
-/// Which characters are taken away.
+/// The characters to remove.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Chars<'a> {
-    /// The same of every row.
+    /// One set for every row.
     Constant(&'a TrimSet),
-    /// Those of the row's text.
+    /// A text for each row.
     Column(&'a Vector),
 }
 
-/// TRIM.
+/// Evaluates TRIM.
 pub(super) fn trim(
     side: TrimSide,
     text: &Vector,
@@ -34,7 +34,7 @@ pub(super) fn trim(
     trim_values(side, text, chars, frame, out)
 }
 
-/// The result is only new spans.
+/// Trims text in a heap. The result consists of new spans only.
 fn trim_texts(
     side: TrimSide,
     set: &TrimSet,
@@ -91,12 +91,12 @@ fn trim_values(
     Ok(())
 }
 
-/// The set of the last row that had one. Rows often have the same, which may be long.
+/// The set of the last row that had one. Consecutive rows often have the same set, which may be long.
 #[derive(Default)]
 struct Sets(Option<(String, TrimSet)>);
 
 impl Sets {
-    /// `None` if the characters, or the text of their row, are absent.
+    /// Returns the set of the characters; `None` if they or the text to trim are absent.
     fn of(&mut self, chars: &Value, text: Tag) -> Result<Option<&TrimSet>, SelectError> {
         let chars = match chars {
             Value::Null | Value::Missing => return Ok(None),

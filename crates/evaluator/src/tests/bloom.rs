@@ -1,4 +1,4 @@
-//! BLOOM_CONTAINS as its documentation describes it, computed bit by bit, and statements with it.
+//! Tests BLOOM_CONTAINS against its documentation, computed bit by bit.
 
 use sluicegate_s3select::dialect::Extras;
 use sluicegate_s3select::error::SelectErrorCode as Code;
@@ -7,7 +7,7 @@ use sluicegate_s3select::value::Value;
 
 use super::{check, check_error, request};
 
-/// Whether the filter of the first three arguments holds the fourth, which has a value.
+/// Returns whether the filter of the first three arguments contains the fourth, which must have a value.
 pub(super) fn contains(args: &[Value]) -> bool {
     let [Value::String(bits), Value::Int(hashes), Value::Int(seed), value] = args else {
         panic!("{args:?}")
@@ -19,7 +19,7 @@ pub(super) fn contains(args: &[Value]) -> bool {
         .all(|i| bits[(((a + i * b) % (1 << 32) * bits.len() as u128) >> 32) as usize])
 }
 
-/// The bits of a text in base64, those of each byte from the lowest on.
+/// Decodes base64 to bits, those of each byte from the lowest on.
 fn from_base64(text: &str) -> Vec<bool> {
     const DIGITS: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let digits = text.trim_end_matches('=').chars().map(|digit| DIGITS.find(digit).unwrap());
@@ -55,7 +55,7 @@ fn bytes_of(value: &Value) -> Vec<u8> {
     }
 }
 
-/// XXH64, as its specification has it.
+/// Computes XXH64 by its specification.
 fn xxh64(data: &[u8], seed: u64) -> u64 {
     const P: [u64; 5] = [
         0x9e37_79b1_85eb_ca87,
@@ -130,7 +130,7 @@ fn with_bloom(sql: &str) -> SelectRequest {
 
 #[test]
 fn values_of_every_kind_are_looked_up_and_nothing_is_unknown() {
-    // Full and empty filters.
+    // Test full and empty filters.
     for (bits, found) in [("////", "true"), ("AAAA", "false")] {
         for value in [
             "s._1",

@@ -1,4 +1,4 @@
-//! Evaluations are stopped from outside.
+//! Tests that evaluations stop when they are cancelled.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -44,7 +44,7 @@ fn a_statement_is_stopped_before_it_begins_with_the_reason() {
     }
 }
 
-/// Cancels as soon as it is given rows.
+/// A sink that cancels the evaluation at the first rows.
 struct Cancelling {
     cancellation: Cancellation,
     bytes: Vec<u8>,
@@ -72,7 +72,7 @@ fn a_statement_that_runs_is_stopped_at_the_next_batch_or_message() {
         let evaluation = prepare(&request(expression), &object, &cancellation);
         let mut sink = Cancelling { cancellation, bytes: Vec::new() };
         assert_eq!(evaluation.run(&mut sink).unwrap_err().code, Code::InternalError);
-        // The rows of a batch that were in the buffer follow.
+        // The rows of a batch that were in the buffer are still sent.
         assert!(sink.bytes.len() <= 2 * MAX_RECORDS_BYTES, "{}", sink.bytes.len());
     }
 }
@@ -105,10 +105,9 @@ fn an_operator_is_not_begun_when_it_is_time_to_stop() {
     assert_eq!(eval().unwrap_err().code, Code::InternalError);
 }
 
-/// Evaluates until a predicate was asked for the n-th time whether to stop; returns the result, and how often
-/// it was asked.
+/// Evaluates with a predicate that returns true from its `n`-th call on. Returns the result and the number of calls.
 fn stopped_when_asked(threads: usize, n: usize) -> (Result<Stats, SelectError>, usize) {
-    // Different conditions over a single batch of rows.
+    // Build different conditions over a single batch of rows.
     let terms: Vec<_> = (0..100).map(|n| format!("CAST(_1 AS INT) + {n} = -1")).collect();
     let sql = format!("SELECT COUNT(*) FROM S3Object WHERE {}", terms.join(" OR "));
     let asked = Arc::new(AtomicUsize::new(0));
@@ -124,12 +123,12 @@ fn stopped_when_asked(threads: usize, n: usize) -> (Result<Stats, SelectError>, 
 fn a_predicate_stops_an_evaluation_amid_a_batch() {
     let (done, asked) = stopped_when_asked(1, usize::MAX);
     assert!(done.is_ok());
-    // For every operator of the batch.
+    // The predicate is called for every operator of the batch.
     assert!(asked >= 300, "{asked}");
     for n in [1, 2, 50, 299] {
         let (stopped, asked) = stopped_when_asked(1, n);
         assert_eq!(stopped.unwrap_err().code, Code::InternalError);
-        // What it said once holds.
+        // After it returned true, the predicate is not called again.
         assert_eq!(asked, n);
     }
 }

@@ -1,4 +1,4 @@
-//! Compressed objects.
+//! Tests compressed objects.
 
 use std::io::Write;
 use std::sync::Arc;

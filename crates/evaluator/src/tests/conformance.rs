@@ -1,4 +1,4 @@
-//! The table of what S3 Select answers, put to this evaluator.
+//! Runs the table of S3 Select's answers against this evaluator.
 
 use sluicegate_conformance::table::{Case, Expected};
 

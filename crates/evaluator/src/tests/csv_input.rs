@@ -1,4 +1,4 @@
-//! The options of CSV input.
+//! Tests the options of CSV input.
 
 use proptest::prelude::*;
 
@@ -94,7 +94,7 @@ fn strict_fields_refuse_ragged_rows() {
             refused(&format!("{good}\"a,b\",\"c\"\"d\"{end}"), "2 fields");
             refused(&format!("x,y{end}"), "2 fields");
         }
-        // Wherever it lies in a block.
+        // Try every position in a block.
         for before in 0..200 {
             let good = format!("x,y,z\n{},,\n", "a".repeat(before));
             refused(&format!("{good}b,c\nd,e,f\n"), "2 fields");
@@ -199,7 +199,7 @@ fn records_cross_blocks() {
     check(&request(ALL), &object, &object);
 }
 
-/// What the `csv` crate makes of the same bytes, with every field quoted.
+/// Returns the records that the `csv` crate reads from the same bytes, with every field quoted.
 fn peer(options: &CsvInput, object: &[u8]) -> Vec<u8> {
     let mut reader = csv::ReaderBuilder::new()
         .has_headers(false)
@@ -244,7 +244,7 @@ proptest! {
         quoting: bool,
         comments: bool,
     ) {
-        // A comment that the object ends with is an empty record to the crate.
+        // The crate reads a comment at the end of the object as an empty record.
         let object = if comments { object + "\n" } else { object };
         let options = CsvInput {
             quote: quoting.then_some('"'),
@@ -253,7 +253,7 @@ proptest! {
             allow_quoted_record_delimiter: true,
             ..CsvInput::default()
         };
-        // Quotes and escapes that the answer cannot be confused about.
+        // Use quotes and escapes that make the answer unambiguous.
         let mut request = with_csv(ALL, |csv| *csv = options.clone());
         request.output = OutputSerialization::Csv(CsvOutput {
             quote_fields: QuoteFields::Always,
@@ -268,7 +268,7 @@ proptest! {
             Ok((answer, _)) => prop_assert_eq!(
                 String::from_utf8_lossy(&answer), String::from_utf8_lossy(&expected)
             ),
-            // The crate forgives a quote that is still open at the end; we say so.
+            // The crate accepts a quote that is still open at the end; the evaluator rejects it.
             Err(error) => prop_assert_eq!(error.code, Code::CSVUnescapedQuote),
         }
     }

@@ -1,4 +1,4 @@
-//! Expressions, aggregates and their errors, over CSV.
+//! Tests expressions, aggregates and their errors, over CSV.
 
 use super::{check, check_error, request, request_with_header};
 use sluicegate_s3select::error::SelectErrorCode as Code;

@@ -1,4 +1,4 @@
-//! Statements and rows made of a seed.
+//! Generates statements and rows from a seed.
 
 use sluicegate_s3select::dialect::ast::{
     Aggregate, BinaryOp, Expr, From, Function, IsTest, Literal, Projection, ProjectionItem, Query,
@@ -7,10 +7,10 @@ use sluicegate_s3select::dialect::ast::{
 
 use super::interpreter::Row;
 
-/// Makes expressions of a wanted type; the same seed makes the same ones.
+/// Generates expressions of a given type; the same seed gives the same ones.
 pub(super) struct Generator {
     state: u64,
-    /// What was made before, to be used again: items have subexpressions in common.
+    /// Earlier expressions, which are reused so that items share subexpressions.
     known: Vec<(Kind, Expr)>,
 }
 
@@ -24,7 +24,7 @@ pub(super) enum Kind {
     Timestamp,
 }
 
-/// A number of 38 digits, and of 38 places.
+/// Numbers of 38 digits: a whole one, and one with 38 decimal places.
 const NINES: &str = "99999999999999999999999999999999999999";
 const THIRD: &str = "0.33333333333333333333333333333333333333";
 
@@ -74,7 +74,7 @@ impl Generator {
         .to_owned()
     }
 
-    /// A field that many rows share.
+    /// Returns a field value that many rows share.
     fn group(&mut self) -> String {
         self.pick(&["a", "b", "c", "1", "2"]).to_owned()
     }
@@ -87,7 +87,7 @@ impl Generator {
         Box::new(self.expr(kind, depth))
     }
 
-    /// A column, most often guarded against values that do not convert.
+    /// Returns a column, in most cases guarded against values that do not convert.
     fn column_as(&mut self, kind: Kind) -> Expr {
         let column = Expr::column(1 + self.below(4) as usize);
         let cast = |expr: Expr, to| Expr::Cast { expr: Box::new(expr), to };
@@ -195,7 +195,7 @@ impl Generator {
         }
     }
 
-    /// An operator of the type's own.
+    /// Returns an operator specific to the type.
     fn own(&mut self, kind: Kind, d: u32) -> Expr {
         use BinaryOp::{
             Add, And, Divide, Eq, Gt, GtEq, Lt, LtEq, Modulo, Multiply, NotEq, Or, Subtract,
@@ -318,7 +318,7 @@ impl Generator {
         }
     }
 
-    /// What tells one group from the others: a text, an integer, or two texts.
+    /// Returns the condition of a group: on a text, an integer, or two texts.
     fn membership(&mut self) -> Expr {
         let [first, second] = [Expr::column(1), Expr::column(2)];
         match self.below(4) {
@@ -340,7 +340,7 @@ impl Generator {
         }
     }
 
-    /// An aggregate over all rows or over one group.
+    /// Returns an aggregate over all rows or over one group.
     fn aggregate(&mut self) -> Expr {
         use Aggregate::{Avg, Count, Max, Min, Sum};
         let function = self.pick(&[Avg, Count, Max, Min, Sum, Sum]);
@@ -358,7 +358,7 @@ impl Generator {
             let zero = numbers.contains(&kind) && self.below(3) == 0;
             let mut otherwise = zero.then(|| Box::new(Expr::int(0)));
             if matches!(function, Min | Max) && self.below(4) == 0 {
-                // Of any type, so that batches of rows may differ in theirs.
+                // Use any type, so that the types of batches may differ.
                 let kind = self.kind();
                 otherwise = Some(self.boxed(kind, 0));
             }
@@ -367,7 +367,7 @@ impl Generator {
         Expr::Aggregate { function, arg: Some(Box::new(arg)) }
     }
 
-    /// What GROUP BY names: most often a column that many rows share.
+    /// Returns the keys of GROUP BY, mostly columns whose values many rows share.
     fn keys(&mut self) -> Vec<Expr> {
         let key = |this: &mut Self| match this.below(3) {
             0 => {
@@ -380,7 +380,7 @@ impl Generator {
         (0..1 + self.below(3)).map(|_| key(self)).collect()
     }
 
-    /// An aggregate whose states over parts of the rows say what that over all of them does.
+    /// Returns an aggregate whose results over parts of the rows combine to the result over all of them.
     fn aggregate_of_group(&mut self) -> Expr {
         loop {
             let aggregate = self.aggregate();
@@ -390,7 +390,7 @@ impl Generator {
         }
     }
 
-    /// A statement over columns 1 to 4.
+    /// Returns a statement over columns 1 to 4.
     pub(super) fn query(&mut self) -> Query {
         let is_aggregate = self.below(2) == 0;
         let group_by = if self.below(3) == 0 { self.keys() } else { Vec::new() };
@@ -415,14 +415,14 @@ impl Generator {
         Query { projection, from, filter, group_by, limit }
     }
 
-    /// Rows of one to four fields.
+    /// Returns rows of one to four fields.
     pub(super) fn rows(&mut self) -> Vec<Row> {
         (0..self.below(24))
             .map(|_| {
                 let first = if self.below(3) > 0 { self.group() } else { self.field() };
                 let mut row = vec![first];
                 row.extend((0..self.below(4)).map(|_| self.field()));
-                // A record of one empty field is a blank line, which is no record.
+                // A record of one empty field would be a blank line, which is not a record.
                 if row.len() == 1 && row[0].is_empty() {
                     row.push(String::new());
                 }
@@ -432,7 +432,7 @@ impl Generator {
     }
 }
 
-/// An object of these rows: CSV, or JSON lines.
+/// Writes these rows as CSV, or as JSON lines.
 pub(super) fn object(rows: &[Row], json: bool) -> String {
     let line = |row: &Row| {
         if !json {

@@ -1,4 +1,4 @@
-//! Aggregates over groups that are found by one look-up per row.
+//! Tests aggregates over groups that are found by one look-up per row.
 
 use super::{check, request};
 

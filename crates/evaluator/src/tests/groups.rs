@@ -1,4 +1,4 @@
-//! GROUP BY, the extension.
+//! Tests GROUP BY, an extension of the dialect.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ fn json(expression: &str) -> SelectRequest {
     request
 }
 
-/// The answer with so many groups at most at a time.
+/// Returns the answer with at most `most` groups in memory.
 fn bounded(request: &SelectRequest, object: &str, most: usize) -> String {
     let source = Arc::new(object.as_bytes().to_vec());
     let mut answer = Answer::default();
@@ -29,7 +29,7 @@ fn bounded(request: &SelectRequest, object: &str, most: usize) -> String {
     String::from_utf8(answer.bytes).unwrap()
 }
 
-/// The fields of the rows of an answer in which nothing is quoted.
+/// Splits the rows of an answer without quotes into fields.
 fn lines_of(answer: &str) -> Vec<Vec<String>> {
     answer.lines().map(|line| line.split(',').map(str::to_owned).collect()).collect()
 }
@@ -72,11 +72,11 @@ fn groups_are_asked_for_and_made_of_plain_values() {
     let sql = "SELECT SUM(CAST(_2 AS INT)) FROM S3Object GROUP BY _1";
     let object = "a,9223372036854775807\nb,1\na,1\n";
     assert_eq!(run(&grouped(sql), object).unwrap_err().code, Code::IntegerOverflow);
-    // Apart, the parts of a sum do not overflow.
+    // The parts of the sum do not overflow.
     assert_eq!(bounded(&grouped(sql), object, 1), "9223372036854775807\n1\n1\n");
 }
 
-/// However few groups are kept at a time, the rows of a group add up to the same.
+/// The rows of a group add up to the same result, however few groups are kept in memory.
 #[test]
 fn parts_of_groups_make_the_groups() {
     let object: String =
@@ -102,7 +102,7 @@ fn parts_of_groups_make_the_groups() {
     }
 }
 
-/// Thousands of groups, of which the table must make room for more.
+/// Thousands of groups make the table grow.
 #[test]
 fn many_groups_are_told_apart() {
     let object: String = (0..40_000).map(|n| format!("{},{}\n", n % 20_000, n)).collect();
@@ -118,7 +118,7 @@ fn many_groups_are_told_apart() {
     assert_eq!(answer.lines().count(), 20_000);
 }
 
-/// Texts among the least and greatest values are bounded, too.
+/// Texts among the least and greatest values are limited too.
 #[test]
 fn long_texts_make_groups_come_early() {
     let long = "x".repeat(500_000);

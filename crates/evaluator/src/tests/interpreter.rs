@@ -1,5 +1,5 @@
-//! A plain interpreter: one row at a time, one value at a time, in the order in which the statement
-//! says it, and every item by itself.
+//! A simple interpreter that evaluates one row and one value at a time, in the order of the statement, and every item
+//! separately.
 
 use std::cmp::Ordering;
 
@@ -208,7 +208,7 @@ fn compare(op: BinaryOp, left: &Value, right: &Value) -> Value {
     }))
 }
 
-/// One aggregate over the values of its argument.
+/// Computes one aggregate over the values of its argument.
 fn aggregate(function: Aggregate, values: &[Value]) -> Result<Value> {
     let values: Vec<_> = values.iter().filter(|value| !value.is_null()).collect();
     Ok(match function {
@@ -232,7 +232,7 @@ fn least(values: &[&Value], wanted: Ordering) -> Result<Value> {
     Ok((*best).clone())
 }
 
-/// The answer, as CSV; of GROUP BY with so many groups at most at a time.
+/// Returns the answer as CSV. GROUP BY keeps at most `most` groups at a time.
 pub(super) fn interpret(query: &Query, rows: &[Row], most: usize) -> Result<Vec<u8>> {
     if !query.group_by.is_empty() {
         return groups(query, rows, most);
@@ -276,7 +276,7 @@ pub(super) fn interpret(query: &Query, rows: &[Row], most: usize) -> Result<Vec<
     Ok(writer.bytes().to_vec())
 }
 
-/// The keys of a group, and the values of each item's aggregate.
+/// The keys of a group, and the argument's values for each item's aggregate.
 type Group = (Vec<Value>, Vec<Vec<Value>>);
 
 fn groups(query: &Query, rows: &[Row], most: usize) -> Result<Vec<u8>> {
@@ -328,7 +328,7 @@ fn write_groups(
     groups: &[Group],
     answer: &mut Vec<u8>,
 ) -> Result<()> {
-    // First what may fail, of all groups.
+    // Compute the results of all groups first, because they may fail.
     let results = groups.iter().map(|(keys, seen)| {
         let results = items.iter().zip(seen).map(|(item, seen)| {
             match query.group_by.iter().position(|key| *key == item.expr) {

@@ -1,4 +1,4 @@
-//! Parquet whose values are long.
+//! Tests Parquet objects with long values.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ fn parquet(expression: &str) -> SelectRequest {
     request
 }
 
-/// Numbers, and texts of which each is repeated so often.
+/// Writes a column of numbers and one of texts, each of which is repeated `times` times.
 fn object(texts: usize, times: usize, length: usize, is_coded: bool) -> Vec<u8> {
     let text = |row: usize| format!("{:04}{}", row / times, "x".repeat(length - 4));
     let rows = texts * times;
@@ -28,7 +28,7 @@ fn object(texts: usize, times: usize, length: usize, is_coded: bool) -> Vec<u8> 
     write_parquet(&batch, properties.build())
 }
 
-/// However few rows a batch has of these, and whether all of a page are in one.
+/// Texts are read correctly however few rows a batch has, and whether or not a batch contains a whole page.
 #[test]
 fn long_texts_are_read_whatever_their_batches() {
     for (texts, times, is_coded) in [(60, 1, false), (60, 1, true), (3, 20, true), (20, 3, true)] {
@@ -39,7 +39,7 @@ fn long_texts_are_read_whatever_their_batches() {
         let all = rows("SELECT n, SUBSTRING(a, 1, 4), CHAR_LENGTH(UPPER(a)) FROM S3Object");
         let expected = (0..60).map(|row| format!("{row},{:04},400000\n", row / times));
         assert_eq!(all, expected.collect::<String>(), "{texts} {is_coded}");
-        // Some rows, for which pages are skipped, of a column that others choose.
+        // Some rows are selected by another column, so that pages of the text are skipped.
         let some = rows("SELECT SUBSTRING(a, 4, 1) FROM S3Object WHERE n = 17 OR n = 41");
         assert_eq!(some, [17, 41].map(|row| format!("{}\n", row / times % 10)).concat());
         assert_eq!(rows("SELECT COUNT(*) FROM S3Object WHERE a LIKE '%y%'"), "0\n");

@@ -1,11 +1,11 @@
-//! Statements that would hold many times the object in memory.
+//! Tests statements that could take a multiple of the object's size in memory.
 
 use super::{check, check_error, request, run};
 use sluicegate_s3select::dialect::Extras;
 use sluicegate_s3select::error::SelectErrorCode as Code;
 use sluicegate_s3select::request::{OutputSerialization, SelectRequest};
 
-/// `SELECT` of as many items, which are the texts for 1, 2, ….
+/// Builds a SELECT of `count` items, whose texts `item` returns for 1, 2, ….
 fn select(count: usize, item: impl Fn(usize) -> String, behind: &str) -> SelectRequest {
     let items: Vec<String> = (1..=count).map(item).collect();
     request(&format!("SELECT {} FROM S3Object {behind}", items.join(", ")))
@@ -15,7 +15,7 @@ fn upper(n: usize) -> String {
     format!("UPPER(SUBSTRING(_1, {n}))")
 }
 
-/// A record of 1 MB.
+/// Returns a record of 1 MB.
 fn long() -> String {
     format!("{}\n", "x".repeat(1_000_000))
 }
@@ -30,7 +30,7 @@ fn a_row_cannot_hold_many_long_texts_that_functions_make() {
     check_error(&terms(100), long(), Code::MaxOperatorsExceeded, "32 MiB");
 }
 
-/// All rows of a batch together would take a hundred times its text.
+/// All rows of a batch together would take a hundred times their text.
 #[test]
 fn texts_of_many_rows_are_made_for_fewer_at_a_time() {
     let row = |n| format!("{n},{}\n", "x".repeat(1000));
@@ -88,7 +88,7 @@ fn aggregates_hold_few_long_texts() {
     check_error(&select(20, found, ""), long(), Code::OverMaxRecordSize, "8 MiB");
     let lengths = |n| format!("CHAR_LENGTH(MIN(SUBSTRING(_1, {n})))");
     check(&select(3, lengths, ""), &long(), "1000000,999999,999998\n");
-    // In groups, too, and among the groups of CASEs.
+    // The same limits hold for groups and for groups of CASEs.
     let mut groups = select(100, found, "GROUP BY _2");
     groups.extras = Extras::ALL;
     check_error(&groups, long(), Code::OverMaxRecordSize, "64 MiB");

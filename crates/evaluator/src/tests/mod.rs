@@ -1,4 +1,4 @@
-//! Whole statements over whole objects.
+//! Tests whole statements over whole objects.
 
 mod bloom;
 mod cancellation;
@@ -37,12 +37,12 @@ use sluicegate_s3select::request::{
 };
 use sluicegate_s3select::value::Timestamp;
 
-/// Keeps an answer.
+/// A sink that keeps the answer.
 #[derive(Default)]
 pub(super) struct Answer {
     pub(super) bytes: Vec<u8>,
     pub(super) messages: usize,
-    /// Stop after this many messages.
+    /// The number of messages after which the sink breaks.
     pub(super) patience: Option<usize>,
 }
 
@@ -63,7 +63,7 @@ impl Sink for Answer {
     }
 }
 
-/// An object of these rows.
+/// Writes these rows to a Parquet object.
 pub(crate) fn write_parquet(batch: &RecordBatch, properties: WriterProperties) -> Vec<u8> {
     let mut object = Vec::new();
     let mut writer = ArrowWriter::try_new(&mut object, batch.schema(), Some(properties)).unwrap();
@@ -72,7 +72,7 @@ pub(crate) fn write_parquet(batch: &RecordBatch, properties: WriterProperties) -
     object
 }
 
-/// A request for CSV in and out with the service's defaults.
+/// Builds a request for CSV in and out with the service's defaults.
 pub(super) fn request(expression: &str) -> SelectRequest {
     SelectRequest {
         expression: expression.to_owned(),
@@ -99,7 +99,7 @@ pub(super) fn with_csv(expression: &str, change: impl FnOnce(&mut CsvInput)) -> 
     request
 }
 
-/// The answer, and what was counted.
+/// Returns the answer and the counts.
 pub(super) fn run(
     request: &SelectRequest,
     object: impl Into<Vec<u8>>,
@@ -184,7 +184,7 @@ fn a_gone_client_stops_the_work_also_where_there_are_no_rows() {
     }
 }
 
-/// A client that leaves at the first report, and how many it was given.
+/// A client that disconnects at the first report; counts the reports.
 struct Gone(usize);
 
 impl Sink for Gone {

@@ -1,5 +1,5 @@
-//! Arithmetic, comparison, casts and sums once more, over whole numbers of any size, so that what
-//! is checked with them is not checked with itself.
+//! Computes arithmetic, comparisons, casts and sums a second time over integers of any size, so that the evaluator's
+//! results are not checked with its own functions.
 
 use std::cmp::Ordering;
 
@@ -10,7 +10,7 @@ use sluicegate_s3select::value::{self, Decimal, Value};
 
 type Result<T> = std::result::Result<T, Code>;
 
-/// A fraction: numerator, and a denominator above 0.
+/// A fraction: the numerator and a denominator above 0.
 struct Fraction(BigInt, BigInt);
 
 fn power(exponent: i64) -> BigInt {
@@ -53,7 +53,7 @@ impl Fraction {
         Self(&self.0 * &other.1 * sign, &self.1 * &other.0 * sign)
     }
 
-    /// The number with so many places, rounded half to even.
+    /// Returns the digits of the number with `places` decimal places, rounded half to even.
     fn rounded(&self, places: i64) -> BigInt {
         let number = &self.0 * power(places);
         let (quotient, rest) = (&number / &self.1, &number % &self.1);
@@ -67,7 +67,7 @@ impl Fraction {
         }
     }
 
-    /// The decimal with at most so many places and 38 digits.
+    /// Returns the decimal with at most `most_places` places and 38 digits.
     fn decimal(&self, most_places: i64) -> Option<Decimal> {
         (0..=most_places.min(38)).rev().find_map(|places| {
             let digits = self.rounded(places);
@@ -75,7 +75,7 @@ impl Fraction {
         })
     }
 
-    /// The decimal with the fewest places, but not fewer than `least`, or the nearest.
+    /// Returns the exact decimal with the fewest places, at least `least`, or the nearest one if no decimal is exact.
     fn quotient(&self, least: i64) -> Option<Decimal> {
         let exact = (least..=38).find_map(|places| {
             let number = &self.0 * power(places);
@@ -106,7 +106,7 @@ fn is_number(value: &Value) -> bool {
     matches!(value, Value::Int(_) | Value::Float(_) | Value::Decimal(_))
 }
 
-/// `left op right` for one of `+ - * / %`.
+/// Computes `left op right` for one of `+ - * / %`.
 pub(super) fn arithmetic(op: BinaryOp, left: &Value, right: &Value) -> Result<Value> {
     if left == &Value::Missing || right == &Value::Missing {
         return Ok(Value::Missing);
@@ -155,7 +155,7 @@ pub(super) fn arithmetic(op: BinaryOp, left: &Value, right: &Value) -> Result<Va
     result.map(Value::Decimal).ok_or(Code::IntegerOverflow)
 }
 
-/// `-x`
+/// Computes `-x`.
 pub(super) fn negate(value: &Value) -> Result<Value> {
     match value {
         Value::Float(float) => Ok(Value::Float(-float)),
@@ -163,7 +163,7 @@ pub(super) fn negate(value: &Value) -> Result<Value> {
     }
 }
 
-/// The order of two values; `None` if they have none.
+/// Returns the order of two values; `None` if they do not compare.
 pub(super) fn compare(left: &Value, right: &Value) -> Option<Ordering> {
     match (left, right) {
         (Value::String(a), Value::String(b)) => Some(a.as_bytes().cmp(b.as_bytes())),
@@ -178,7 +178,7 @@ pub(super) fn compare(left: &Value, right: &Value) -> Option<Ordering> {
         _ if !is_number(left) || !is_number(right) => None,
         (Value::Float(_), _) | (_, Value::Float(_)) => {
             let (a, b) = (to_float(left), to_float(right));
-            // Zeros are equal; otherwise IEEE 754's total order, without the payloads of NaNs.
+            // Zeros are equal; other floats follow IEEE 754's total order, without the payloads of NaNs.
             let plain = |x: f64| match x {
                 x if x.is_nan() => f64::NAN.copysign(x),
                 0.0 => 0.0,
@@ -190,12 +190,12 @@ pub(super) fn compare(left: &Value, right: &Value) -> Option<Ordering> {
     }
 }
 
-/// The text of a value that is no timestamp, list or struct.
+/// Returns the text of a value that is not a timestamp, list or struct.
 fn text(value: &Value) -> String {
     match value {
         Value::Bool(truth) => truth.to_string(),
         Value::Int(int) => int.to_string(),
-        // Rust does not write the sign of NaN, which the answer's reader has to sort by.
+        // Rust does not write the sign of NaN, which readers of the answer sort by.
         Value::Float(float) if float.is_nan() && float.is_sign_negative() => "-NaN".to_owned(),
         Value::Float(float) => format!("{float:?}"),
         Value::String(text) => text.clone(),
@@ -212,7 +212,7 @@ fn text(value: &Value) -> String {
     }
 }
 
-/// CAST.
+/// Computes CAST.
 pub(super) fn cast(value: &Value, to: Type) -> Result<Value> {
     if value.is_null() {
         return Ok(value.clone());
@@ -238,7 +238,7 @@ pub(super) fn cast(value: &Value, to: Type) -> Result<Value> {
             return cast(&Value::Int((*truth).into()), to);
         }
         (Type::Int, Value::Float(float)) => {
-            // What Rust prints of a float without a fraction are all its digits.
+            // Rust prints all digits of a float without a fraction.
             format!("{:.0}", float.trunc()).parse().ok().map(Value::Int)
         }
         (Type::Int, Value::Decimal(_)) => {
@@ -248,7 +248,7 @@ pub(super) fn cast(value: &Value, to: Type) -> Result<Value> {
         (Type::Int, _) => trimmed.parse().ok().map(Value::Int),
         (Type::Float, Value::String(_)) => trimmed.parse().ok().map(Value::Float),
         (Type::Float, _) => Some(Value::Float(to_float(value))),
-        // The digits of a float are those it prints with an exponent.
+        // The digits of a float are those that Rust prints with an exponent.
         (Type::Decimal(shape), Value::Float(float)) => to_decimal(&format!("{float:e}"), shape),
         (Type::Decimal(shape), _) => to_decimal(trimmed, shape),
         _ => None,
@@ -269,7 +269,7 @@ fn to_decimal(text: &str, shape: Option<(u8, i8)>) -> Option<Value> {
     decimal.map(Value::Decimal)
 }
 
-/// Reads a number, and how many places it is written with.
+/// Parses a number, and returns the number of places it is written with.
 fn read(text: &str) -> Option<(Fraction, i64)> {
     let (mantissa, exponent) = match text.find(['e', 'E']) {
         Some(at) => (&text[..at], text[at + 1..].parse::<i64>().ok()?),
@@ -289,7 +289,7 @@ fn read(text: &str) -> Option<(Fraction, i64)> {
     })
 }
 
-/// SUM, or AVG, of values that are not NULL, of which there is at least one.
+/// Computes SUM or AVG of values that are not NULL, of which there must be at least one.
 pub(super) fn sum(values: &[&Value], average: bool) -> Result<Value> {
     let floats: Vec<_> = values.iter().filter(|value| matches!(value, Value::Float(_))).collect();
     let exact = || values.iter().filter(|value| !matches!(value, Value::Float(_)));

@@ -1,4 +1,4 @@
-//! Several threads answer what one does.
+//! Tests that several threads give the same answer as one.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,8 +19,8 @@ use sluicegate_s3select::value::Timestamp;
 
 type Outcome = (String, Result<Stats, (SelectErrorCode, String)>);
 
-/// The answer of one thread, and that of some over parts of so many bytes with so many for rows that
-/// wait for their turn.
+/// Returns the answer of one thread, and that of `threads` threads over parts of `part_bytes` bytes, with a budget
+/// for rows that wait for their turn.
 fn answers(
     request: &SelectRequest,
     object: &str,
@@ -156,7 +156,7 @@ fn a_gone_client_stops_all_threads() {
     assert_eq!((answer.messages, budget.taken()), (2, 0));
 }
 
-/// A client that reads nothing until somebody opens the gate, and then leaves.
+/// A client that reads nothing until the gate opens, and then disconnects.
 struct Stalled<'a> {
     gate: &'a RwLock<()>,
 }
@@ -181,7 +181,7 @@ fn answers_that_nobody_reads_share_a_budget_and_hold_up_no_other() {
         let source = Arc::clone(&object);
         Evaluation::prepare(&request("SELECT * FROM S3Object"), source).unwrap()
     };
-    // Less than a message for each queue, and more.
+    // The budget is less than a message for each queue, or more.
     for bytes in [0, 1 << 20, 16 << 20] {
         let budget = Arc::new(Budget::new(bytes));
         let gate = RwLock::new(());
@@ -195,7 +195,7 @@ fn answers_that_nobody_reads_share_a_budget_and_hold_up_no_other() {
                     assert!(finished.load(Ordering::Relaxed));
                 });
             }
-            // Each queue takes what it may, but for less than a message.
+            // Each queue takes its share up to less than a message.
             let shares = STALLED * THREADS;
             let share = bytes / (shares + 1);
             let least = (shares * share.saturating_sub(MAX_RECORDS_BYTES)).max(bytes.min(1));

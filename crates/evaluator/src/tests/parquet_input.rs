@@ -1,4 +1,4 @@
-//! Parquet objects.
+//! Tests Parquet objects.
 
 use std::sync::{Arc, Mutex};
 
@@ -132,7 +132,7 @@ fn errors() {
     check_error(&zipped, object, Code::InvalidRequestParameter, "");
 }
 
-/// 100 groups of 100 rows; `a` ascends, `b` has a NaN and a -NaN in every group.
+/// Returns 100 groups of 100 rows; `a` ascends, `b` has a NaN and a -NaN in every group.
 fn many_groups() -> Vec<u8> {
     let a: ArrayRef = Arc::new(Int64Array::from_iter_values(0..10_000));
     let b: ArrayRef =
@@ -173,19 +173,19 @@ fn only_the_chunks_needed_are_read() {
         scanned("SELECT a FROM S3Object WHERE a < 1 AND b < 5", "0\n"),
         chunk(0, 0) + chunk(0, 1)
     );
-    // NaN is greater than every number and -NaN less, whatever the statistics say.
+    // NaN is greater than every number and -NaN less, whatever the statistics contain.
     let all_of_b: u64 = (0..100).map(|group| chunk(group, 1)).sum();
     assert_eq!(scanned("SELECT COUNT(*) FROM S3Object WHERE b > 100000.0", "100\n"), all_of_b);
     assert_eq!(scanned("SELECT COUNT(*) FROM S3Object WHERE b < -1.0", "100\n"), all_of_b);
     assert_eq!(scanned("SELECT COUNT(*) FROM S3Object WHERE b = 1234.0", "1\n"), chunk(12, 1));
-    // A filter that can fail must see every row.
+    // A filter that can fail must be evaluated for every row.
     let (_, stats) =
         run(&parquet("SELECT a FROM S3Object WHERE a = 1 AND 10 / a = 10"), object.clone())
             .unwrap();
     assert_eq!(stats.bytes_scanned, all_of_a);
 }
 
-/// Pages of 10 rows in groups of 500.
+/// Sets pages of 10 rows in groups of 500.
 fn small_pages() -> WriterPropertiesBuilder {
     WriterProperties::builder()
         .set_max_row_group_row_count(Some(500))
@@ -193,7 +193,7 @@ fn small_pages() -> WriterPropertiesBuilder {
         .set_write_batch_size(10)
 }
 
-/// An object that remembers which of its bytes were read.
+/// An object that records which of its bytes were read.
 struct Watched {
     object: Vec<u8>,
     read: Mutex<Vec<bool>>,
@@ -331,8 +331,7 @@ fn every_encoding_is_read() {
     }
 }
 
-/// The library would count the booleans of these lists one by one.
-/// As most writers make them: without an index of pages, and compressed.
+/// Most writers make such pages: compressed, and without a page index.
 #[test]
 fn pages_that_nothing_locates_are_skipped() {
     let rows = 200;
@@ -360,7 +359,7 @@ fn pages_that_nothing_locates_are_skipped() {
 
 #[test]
 fn a_footer_of_many_columns_is_read_and_a_longer_one_refused_by_name() {
-    // More than the header of a page may have.
+    // The footer is longer than the header of a page may be.
     let names: Vec<String> = (0..6000).map(|n| format!("{n}{}", "x".repeat(1000))).collect();
     let one: ArrayRef = Arc::new(Int64Array::from(vec![1, 2]));
     let columns = names.iter().map(|name| (name.as_str(), one.clone())).collect();
@@ -389,7 +388,7 @@ fn headers_that_are_read_forever_are_refused() {
     object[4..4 + endless.len()].copy_from_slice(endless);
     let all = parquet("SELECT * FROM S3Object");
     check_error(&all, object, Code::ParquetParsingError, "no known type");
-    // The same in a text, where the library expects a struct.
+    // The same lists are hidden in a text, where the library expects a struct.
     let hidden = [b"\x68\x0e".as_slice(), endless].concat();
     let mut object = types();
     object[4..4 + hidden.len()].copy_from_slice(&hidden);

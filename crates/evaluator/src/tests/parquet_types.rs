@@ -1,4 +1,4 @@
-//! Types of Parquet that Arrow's writer does not write, or that have no type of their own in the dialect.
+//! Tests Parquet types that Arrow's writer does not write, or that have no type of their own in the dialect.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use super::{check_error, request, run};
 use sluicegate_s3select::error::SelectErrorCode as Code;
 use sluicegate_s3select::request::{InputFormat, OutputSerialization, SelectRequest};
 
-/// A value of a column, and whether the row begins with it.
+/// The values of a column, by physical type.
 enum Values {
     Int32(Vec<i32>),
     Int64(Vec<i64>),
@@ -21,7 +21,7 @@ enum Values {
     Fixed(Vec<Vec<u8>>),
 }
 
-/// An object of some columns, all of whose values are there. Each row has as many values as `per_row` says.
+/// Writes an object of some columns without NULL. Each row has `per_row` values in each column.
 fn write(schema: &str, columns: Vec<Values>, is_coded: bool, per_row: usize) -> Vec<u8> {
     let schema = Arc::new(parse_message_type(schema).unwrap());
     let properties = WriterProperties::builder()
@@ -82,7 +82,7 @@ fn check(object: &[u8], expression: &str, expected: &str) {
     assert_eq!(String::from_utf8(answer).unwrap(), expected, "{expression}");
 }
 
-/// A timestamp by its day since 1970-01-01 and the nanoseconds in it.
+/// Returns a timestamp from its day since 1970-01-01 and the nanoseconds in that day.
 fn int96(day: i32, nanos: u64) -> Int96 {
     let mut value = Int96::new();
     value.set_data(nanos as u32, (nanos >> 32) as u32, (day + 2_440_588) as u32);
@@ -108,7 +108,7 @@ fn timestamps_of_96_bits_are_read() {
     }
 }
 
-/// Rows before the first that is finer than a microsecond were read without its nanoseconds.
+/// Rows before the first timestamp finer than a microsecond are also read in nanoseconds.
 #[test]
 fn timestamps_of_96_bits_may_have_nanoseconds() {
     for is_coded in [false, true] {
@@ -118,7 +118,7 @@ fn timestamps_of_96_bits_may_have_nanoseconds() {
         let last = "1970-01-03T00:00:01.000000001Z\n";
         let filter = "WHERE s.t > CAST('1970-01-02T00:00:00.000001Z' AS TIMESTAMP)";
         check(&object, &format!("SELECT s.t FROM S3Object s {filter}"), last);
-        // Beside those, years are fewer.
+        // Nanoseconds allow fewer years.
         values.push(int96(2_932_896, 0));
         let object = write(TIMESTAMP, vec![Values::Int96(values)], is_coded, 1);
         let wanted = parquet("SELECT * FROM S3Object");
@@ -177,7 +177,7 @@ fn times_are_text() {
          23:59:59.999,23:59:59.999999,23:59:59.999999999\n\
          01:02:03.004,01:02:03.000004,01:02:03.000000004\n",
     );
-    // Their order is that of their texts.
+    // Times sort like their texts.
     check(&object, "SELECT s.b FROM S3Object s WHERE s.a > '02'", "23:59:59.999999\n");
     check(&object, "SELECT MIN(s.c) FROM S3Object s WHERE s.c > '00:1'", "01:02:03.000000004\n");
     let never = write(

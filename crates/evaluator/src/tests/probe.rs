@@ -1,4 +1,4 @@
-//! The questions of a probe, put to this evaluator and to stores that deviate.
+//! Runs the questions of a probe against this evaluator and against stores that deviate.
 
 use sluicegate_conformance::probe::{Facts, Question, Report, Verdict};
 use sluicegate_conformance::{NoAnswer, RawAnswer};
@@ -14,7 +14,7 @@ fn refused(code: &str, every_statement: bool) -> NoAnswer {
     NoAnswer::Refused { code: code.to_owned(), message: "x".to_owned(), every_statement }
 }
 
-/// What our own evaluator answers.
+/// Answers a question with this evaluator.
 fn own(question: &Question) -> Result<RawAnswer, NoAnswer> {
     run(&question.request(), question.sample.bytes())
         .map(|(records, _)| RawAnswer { records, ..RawAnswer::default() })
@@ -66,15 +66,14 @@ fn a_store_without_select_is_sent_nothing() {
     let refuse = |_: &Question| Err(refused("NotImplemented", true));
     let report = report(refuse, &Facts::default());
     assert!(!report.profile.has_select());
-    // Even where an error is the right answer, a store that refuses everything has no feature
-    // that anything could rest on.
+    // An error is the right answer to some questions, but a store that rejects everything supports no feature.
     assert!(report.profile.exactness.is_empty());
     assert!(report.count(Verdict::Wrong) == 0 && report.count(Verdict::Refused) > 50);
 }
 
 #[test]
 fn what_goes_wrong_is_not_trusted() {
-    // One store for each question that anything rests on: it answers that one wrongly.
+    // For each question that a feature rests on, test a store that answers it wrongly.
     let wrong = || Ok(RawAnswer { records: b"wrong\n".to_vec(), ..RawAnswer::default() });
     let right = report(own, &facts()).profile;
     for question in Question::all() {
@@ -84,7 +83,7 @@ fn what_goes_wrong_is_not_trusted() {
         };
         let report = report(deviating, &facts());
         assert_eq!(report.count(Verdict::Wrong), 1, "{}", question.feature);
-        // Not even one wrong answer is forgiven: what rested on this crate's semantics is gone.
+        // One wrong answer is enough to distrust everything that rested on this crate's semantics.
         assert!(report.profile.relies_on.is_empty(), "{}", question.feature);
         assert_ne!(report.profile, right, "{}", question.feature);
     }

@@ -1,7 +1,8 @@
-//! The evaluator against the plain interpreter, over random statements and rows: in one batch and in
-//! several, on one core and on several, of CSV, of JSON, where nothing is known of a value beforehand, and of
-//! Parquet, where columns may be stored as numbers of the values in a dictionary. The interpreter computes
-//! every item by itself, so items together are as each alone.
+//! Tests the evaluator against the simple interpreter, with random statements and rows.
+//!
+//! Statements run in one batch and in several, on one core and on several, over CSV, JSON and Parquet. Values in JSON
+//! have no types known in advance, and columns in Parquet may be dictionary-coded. The interpreter evaluates every
+//! item separately, so these tests also show that items do not affect one another.
 
 use arrow::array::{ArrayRef, RecordBatch, StringArray};
 use parquet::basic::Compression as Codec;
@@ -18,14 +19,14 @@ use sluicegate_s3select::request::{InputFormat, JsonType, SelectRequest};
 use sluicegate_s3select::value::Timestamp;
 use std::sync::Arc;
 
-/// How a statement is run.
+/// The way in which a statement is run.
 #[derive(Debug, Clone, Copy)]
 struct Way {
     format: Format,
     batch_rows: usize,
-    /// Threads and bytes of a part, if on several cores.
+    /// The number of threads and the size of a part in bytes, if on several cores.
     parts: Option<(usize, u64)>,
-    /// The most groups at a time.
+    /// The most groups in memory.
     groups: usize,
 }
 
@@ -85,11 +86,11 @@ proptest! {
         let text = |answer: Vec<u8>| String::from_utf8(answer).unwrap();
         let run = |object| evaluate(&request, object, way).map(text);
         if way.format == Format::Parquet {
-            // So that values occur again and again, which dictionaries are for.
+            // Repeat the rows, as dictionaries are for repeated values.
             rows = vec![rows; 4].concat();
             let [one, other] = [layout, Layout::default()].map(|layout| run(layout.object(&rows)));
             prop_assert_eq!(one, other, "{} over\n{:?}", request.expression, rows);
-            // The interpreter knows no NULL in a row.
+            // The interpreter supports no NULL in a row.
             rows.iter_mut().for_each(|row| row.resize(4, String::new()));
         }
         let object = match way.format {
@@ -97,8 +98,8 @@ proptest! {
             format => object(&rows, format == Format::Json).into_bytes(),
         };
         let (actual, expected) = (run(object), interpret(&query, &rows, way.groups).map(text));
-        // The interpreter compares values in MIN and MAX when it has seen all rows: of two errors it may
-        // come to the other one first.
+        // The interpreter compares values in MIN and MAX after all rows, so it may find another one of two errors
+        // first.
         let compares = Err(Code::InvalidDataType);
         if actual.is_err() && expected.is_err() && (actual == compares || expected == compares) {
             return Ok(());
@@ -107,12 +108,12 @@ proptest! {
     }
 }
 
-/// How a Parquet object is written.
+/// The properties of a Parquet object.
 #[derive(Debug, Clone, Copy, Default)]
 struct Layout {
     coded: bool,
     compressed: bool,
-    /// Whether an index says where its pages are.
+    /// True if the object has a page index.
     indexed: bool,
     newer: bool,
 }
@@ -127,7 +128,7 @@ fn layouts() -> impl Strategy<Value = Layout> {
 }
 
 impl Layout {
-    /// Four columns of texts, NULL where a row has no such field, in small row groups and pages.
+    /// Writes four columns of texts, with NULL if a row is shorter, in small row groups and pages.
     fn object(self, rows: &[Row]) -> Vec<u8> {
         let columns = (0..4).map(|at| {
             let texts: StringArray = rows.iter().map(|row| row.get(at)).collect();

@@ -1,4 +1,4 @@
-//! Scan ranges: every record belongs to the range that its first byte is in.
+//! Tests scan ranges: every record belongs to the range that its first byte is in.
 
 use std::sync::Arc;
 
@@ -81,7 +81,7 @@ fn only_the_range_is_counted() {
     assert_eq!((stats.bytes_scanned, stats.bytes_processed), (110, 110));
 }
 
-/// What a statement answers, and how it ends.
+/// Returns the answer of a statement, and its error if it fails.
 fn outcome(request: &SelectRequest, object: &str) -> (String, Result<(), Code>) {
     let (source, now) = (Arc::new(object.as_bytes().to_vec()), Timestamp::EPOCH);
     let mut answer = Answer::default();
@@ -90,7 +90,7 @@ fn outcome(request: &SelectRequest, object: &str) -> (String, Result<(), Code>) 
     (String::from_utf8(answer.bytes).unwrap(), result.map(drop).map_err(|error| error.code))
 }
 
-/// The ranges between cuts, over all of an object.
+/// Returns the ranges between cuts, which cover the whole object.
 fn between(mut cuts: Vec<u64>, object: &str) -> Vec<ScanRange> {
     cuts.extend([0, (object.len() as u64).max(1)]);
     cuts.sort_unstable();

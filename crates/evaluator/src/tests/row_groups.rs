@@ -1,4 +1,4 @@
-//! However a Parquet object's row groups are read, the answer is the same.
+//! Tests that the answer does not depend on how the row groups of a Parquet object are read.
 
 use std::sync::Arc;
 
@@ -74,13 +74,12 @@ proptest! {
         let (answer, stats) = run(statement, &object, 1);
         let (several, their_stats) = run(statement, &object, threads);
         prop_assert_eq!(&several, &answer);
-        // Whether the filter comes first depends on the row groups before, which each thread has of
-        // its own; so does what is read.
+        // Each thread decides by its own earlier row groups whether to filter first, so the bytes read may differ.
         prop_assert_eq!(their_stats.err(), stats.clone().err());
         if statement.contains("GROUP BY") {
             return Ok(());
         }
-        // With a limit, rows are filtered when all their columns were read, and on one thread.
+        // With a limit, rows are filtered after all their columns were read, and on one thread.
         let (limited, at_once) = run(&format!("{statement} LIMIT 1000000"), &object, threads);
         prop_assert_eq!(answer, limited);
         prop_assert_eq!(stats.err(), at_once.err());
@@ -93,7 +92,7 @@ fn columns_beside_the_filter_are_read_only_where_a_row_passes() {
         (0..20_000).map(|i| (i / 1000, format!("text {i} of some length"), Some(1))).collect();
     let object = write(&rows, 5000, 500);
     let scanned = |statement: &str| run(statement, &object, 1).1.unwrap().bytes_scanned;
-    // Not a condition of which statistics know.
+    // Statistics cannot decide this condition.
     let some = scanned("SELECT * FROM S3Object s WHERE s.k * 2 = 14");
     let all = scanned("SELECT * FROM S3Object s WHERE s.k * 2 < 1000");
     let filter = scanned("SELECT s.k FROM S3Object s");

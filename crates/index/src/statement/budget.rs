@@ -1,28 +1,29 @@
-//! How much may be read by indexes, before it is better to read the whole object.
+//! Decides when look-ups in an index cost more than a scan of the whole object.
 
-/// The most records that an index may lead to: a store holds 16 bytes of each twice.
+/// The most records that an index may lead to. A store holds 16 bytes of each record twice.
 pub const MAX_RECORDS: usize = 1_000_000;
 
-// What all that takes, in bytes of records that are scanned one after the other. Measured with COUNT(*) over
-// objects in memory with records of 16, 128 and 1040 bytes, of which 0.01 to 20 % are wanted, scattered or
-// not: a scan takes 0.055 ns a byte and 10 ns a record, a look-up 40 to 60 ns a record and 550 ns a place.
+// All costs are in bytes of records that are scanned in order. They were measured with COUNT(*) over objects in
+// memory with records of 16, 128 and 1,040 bytes, of which 0.01 to 20 % match, scattered or contiguous. A scan takes
+// 0.055 ns a byte and 10 ns a record; a look-up takes 40 to 60 ns a record and 550 ns a place.
 
-/// A record that is scanned, beside its bytes.
+/// The cost of a scanned record, beside its bytes.
 const SCANNED_BYTES: u64 = 180;
-/// A record that an index leads to, beside its bytes.
+/// The cost of a record that an index leads to, beside its bytes.
 const FOUND_BYTES: u64 = 1000;
-/// Beginning to read elsewhere: 10 000 in memory, more from a disk. With 16 KiB no look-up is begun that takes
-/// longer than a scan: at most 1.8 % of records of 128 bytes that are scattered, in 21 ms instead of 27.
+/// The cost of moving to another place in the object: 10,000 in memory, more on a disk. With 16 KiB, no look-up
+/// starts that takes longer than a scan. Of scattered records of 128 bytes, at most 1.8 % are looked up, in 21 ms
+/// instead of 27 ms.
 const SEEK_BYTES: u64 = 16 << 10;
 
-/// Records that indexes lead to.
+/// The records that indexes lead to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Found {
-    /// How many.
+    /// The number of records.
     pub records: u64,
-    /// In how many places of the object they are.
+    /// The number of separate places in the object where the records are.
     pub places: u64,
-    /// Their bytes.
+    /// The total size of the records in bytes.
     pub bytes: u64,
 }
 
@@ -32,15 +33,15 @@ impl Found {
         found.saturating_add(self.places.saturating_mul(SEEK_BYTES)).saturating_add(self.bytes)
     }
 
-    /// Whether an index is worth reading that leads to so many records by so many bytes, too: what may be
-    /// saved are these.
+    /// Returns whether another index is worth reading. It leads to `records` records and has `index_bytes` bytes to
+    /// read; at best, it saves reading all records found so far.
     #[must_use]
     pub fn is_worth_a_look(self, (records, index_bytes): (u64, u64)) -> bool {
         records.saturating_mul(FOUND_BYTES).saturating_add(index_bytes) < self.weight()
     }
 }
 
-/// How much may be read in all, before it is better to read all records.
+/// The cost that look-ups may still add before a scan of all records is cheaper.
 #[derive(Debug, Clone)]
 pub struct Budget {
     left: u64,
@@ -48,27 +49,27 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// What it takes to read so many records of an object, which have so many bytes.
+    /// Returns the budget that equals the cost of scanning `records` records with `bytes` bytes in total.
     #[must_use]
     pub fn instead_of(records: u64, bytes: u64) -> Self {
         let left = records.saturating_mul(SCANNED_BYTES).saturating_add(bytes);
         Self { left, index_bytes: 0 }
     }
 
-    /// Takes bytes of an index object, if there is as much left.
+    /// Takes bytes of an index object from the budget; returns `None` if too little is left.
     pub fn spend(&mut self, bytes: u64) -> Option<()> {
         self.left = self.left.checked_sub(bytes)?;
         self.index_bytes += bytes;
         Some(())
     }
 
-    /// Whether these records are worth reading.
+    /// Returns whether the budget allows reading these records.
     #[must_use]
     pub fn allows(&self, found: Found) -> bool {
         found.records <= MAX_RECORDS as u64 && found.weight() <= self.left
     }
 
-    /// Bytes of index objects that were taken.
+    /// Returns the number of index bytes taken so far.
     #[must_use]
     pub fn index_bytes(&self) -> u64 {
         self.index_bytes
@@ -91,7 +92,7 @@ mod tests {
         assert!(!budget.allows(found(u64::MAX / 100)));
     }
 
-    /// As was measured: which share of the records of an object is looked up.
+    /// The thresholds agree with the measured shares of records below which a look-up is faster.
     #[test]
     fn few_records_are_looked_up_and_many_only_if_they_lie_together() {
         for (width, scattered, together) in

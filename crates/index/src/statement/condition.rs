@@ -1,18 +1,19 @@
-//! From WHERE to ranges of keys.
+//! Turns a WHERE condition into ranges of keys.
 //!
-//! The conditions that AND connects are looked at from left to right. The evaluator does the same for
-//! each record and stops at the first that is FALSE. So a condition may be looked up if none before it
-//! can fail, whatever stands behind it: a record with another key makes it FALSE, so the record is not
-//! wanted, and nothing behind it is evaluated there. Records without a value are always looked up, as
-//! they need not make a condition FALSE. If a column is converted as it is, they even fail, as empty text is
-//! no number; then all of them are read: nothing is looked up behind that but in the same column.
+//! Conditions joined by AND are examined from left to right, in the order in which the evaluator stops at the first
+//! FALSE one. A condition can be looked up if no condition before it can fail. Conditions after it do not matter: it
+//! is FALSE for a record with any other key, so that record does not match and nothing after it is evaluated.
+//!
+//! Records without a value are always looked up, because the condition need not be FALSE for them. Converting a
+//! column without NULLIF even fails for them, as empty text is not a number. All such records must then be read, so
+//! later conditions are looked up only on the same column.
 //!
 //! | keys | conditions that are looked up |
 //! |---|---|
 //! | text | `_n`, `NULLIF(_n, '')` or `CAST(_n AS STRING)` compared with text by `=`, `<`, `<=`, `>`, `>=`, BETWEEN and IN |
 //! | whole numbers | `CAST(_n AS INT)`, also of `NULLIF(_n, '')`, compared likewise with whole numbers; the text of the column by `=` and IN with the text of whole numbers |
 //!
-//! and AND and OR of such conditions on one column.
+//! AND and OR of such conditions on one column are looked up too.
 
 use std::fmt;
 
@@ -25,18 +26,18 @@ use super::input::{Keys, Usable};
 use crate::key;
 use crate::span::{Span, Spans};
 
-/// What is looked up in an index.
+/// The keys to look up in one index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lookup {
-    /// Which of the indexes.
+    /// The position of the index in the list given to [`Conditions::new`].
     pub index: usize,
-    /// The keys.
+    /// The keys to look up, including that of NULL.
     pub spans: Spans,
 }
 
-/// Understands conditions on an object with indexes.
+/// Finds the look-ups for conditions on an object with indexes.
 pub struct Conditions<'a> {
-    /// The place of the column that a path names.
+    /// Returns the position of the column that a path names.
     position: &'a dyn Fn(&[PathStep]) -> Option<usize>,
     indexes: Vec<Usable>,
 }
@@ -47,34 +48,34 @@ impl fmt::Debug for Conditions<'_> {
     }
 }
 
-/// What is compared with constants.
+/// The side of a comparison that is an indexed column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Operand {
-    /// Which of the indexes is about it.
+    /// The position of the column's index.
     index: usize,
     keys: Keys,
-    /// Whether it was converted to a whole number.
+    /// True if the column is converted to a whole number.
     is_number: bool,
-    /// Whether it is NULL where the column is empty.
+    /// True if the operand is NULL where the column is empty.
     is_nullable: bool,
 }
 
 impl<'a> Conditions<'a> {
-    /// On an object with some indexes, in which a path names the column at a position.
+    /// Takes the indexes of an object and a function that returns the position of the column that a path names.
     #[must_use]
     pub fn new(position: &'a dyn Fn(&[PathStep]) -> Option<usize>, indexes: Vec<Usable>) -> Self {
         Self { position, indexes }
     }
 
-    /// What to look up for a WHERE: all of it, at most once for each index. A record that it leaves
-    /// out is not wanted.
+    /// Returns the look-ups for a WHERE condition, at most one for each index. Each of them covers every matching
+    /// record.
     #[must_use]
     pub fn lookups(&self, filter: &Expr) -> Vec<Lookup> {
         let mut lookups: Vec<Lookup> = Vec::new();
-        // The index of which all records without a value must be read.
+        // The index whose records without a value must all be read.
         let mut bound = None;
         let mut conjuncts = vec![filter];
-        // The next is the last.
+        // Conjuncts are popped in the order of the statement.
         while let Some(conjunct) = conjuncts.pop() {
             if let Expr::Binary { left, op: BinaryOp::And, right } = conjunct {
                 conjuncts.extend([&**right, &**left]);
@@ -104,7 +105,8 @@ impl<'a> Conditions<'a> {
         lookups
     }
 
-    /// A condition on one column that cannot fail: it is FALSE for all values but those with such keys.
+    /// Returns the look-up for a condition on one column that cannot fail and is FALSE for every value outside the
+    /// returned keys.
     fn looked_up(&self, condition: &Expr) -> Option<Lookup> {
         match condition {
             Expr::Binary { left, op: op @ (BinaryOp::And | BinaryOp::Or), right } => {
@@ -136,7 +138,7 @@ impl<'a> Conditions<'a> {
         }
     }
 
-    /// What a condition says something about, if it is a column that has an index.
+    /// Returns the operand if the expression is an indexed column, possibly converted.
     fn operand(&self, expr: &Expr) -> Option<Operand> {
         match expr {
             Expr::Path(path) => {
@@ -163,7 +165,7 @@ impl<'a> Conditions<'a> {
         }
     }
 
-    /// The indexes of columns that an expression converts also where they are empty.
+    /// Adds the indexes of columns that an expression converts even where they are empty.
     fn fails_where_empty(&self, expr: &Expr, found: &mut Vec<usize>) {
         if let Expr::Cast { to: Type::Int, .. } = expr
             && let Some(Operand { index, is_nullable: false, .. }) = self.operand(expr)
@@ -173,8 +175,8 @@ impl<'a> Conditions<'a> {
         expr.children().into_iter().for_each(|child| self.fails_where_empty(child, found));
     }
 
-    /// Whether a condition has a truth value for every record that the index was made of, unless
-    /// [`Self::fails_where_empty`] says where not.
+    /// Returns whether a condition has a truth value for every indexed record. Those reported by
+    /// [`Self::fails_where_empty`] are excepted.
     fn cannot_fail(&self, condition: &Expr) -> bool {
         match condition {
             Expr::Literal(Literal::Bool(_) | Literal::Null) => true,
@@ -199,18 +201,18 @@ impl<'a> Conditions<'a> {
         }
     }
 
-    /// Whether an expression has a value, or none, for every record.
+    /// Returns whether an expression evaluates to a value or NULL for every record.
     fn is_safe(&self, expr: &Expr) -> bool {
         match expr {
             Expr::Literal(_) => true,
             Expr::Unary { op: UnaryOp::Negate | UnaryOp::Plus, .. } => whole(expr).is_some(),
-            // Of what has an index, all values were read as numbers.
+            // All values of an indexed column were parsed as numbers.
             Expr::Cast { to: Type::Int, .. } => self.operand(expr).is_some(),
             _ => self.is_text(expr),
         }
     }
 
-    /// Whether an expression is the text of a column, or NULL.
+    /// Returns whether an expression is the text of a column, or NULL.
     fn is_text(&self, expr: &Expr) -> bool {
         match expr {
             Expr::Path(path) => (self.position)(path).is_some(),
@@ -228,7 +230,7 @@ fn lookup(operand: Operand, spans: Spans) -> Option<Lookup> {
     Some(Lookup { index: operand.index, spans })
 }
 
-/// The keys of values that compare so with a constant.
+/// Returns the keys of the values for which a comparison with a constant holds.
 fn compared(operand: Operand, op: BinaryOp, constant: &Expr) -> Option<Spans> {
     let key = key_of(operand, constant, op == BinaryOp::Eq)?;
     let span = match op {
@@ -242,14 +244,14 @@ fn compared(operand: Operand, op: BinaryOp, constant: &Expr) -> Option<Spans> {
     Some(span.into())
 }
 
-/// The key of a constant: values compare with it as their keys do with that, or are equal to it only
-/// if their keys are.
+/// Returns the key of a constant. Values compare with the constant as their keys do with the returned key; with
+/// `for_equality`, only equality has to agree.
 fn key_of(operand: Operand, constant: &Expr, for_equality: bool) -> Option<Vec<u8>> {
     let number = |number: i64| key::of_number(i128::from(number));
     match (operand.keys, constant) {
         (Keys::Text, Expr::Literal(Literal::String(text))) => Some(text.as_bytes().to_vec()),
         (Keys::Integers, _) if operand.is_number => whole(constant).map(number),
-        // Text is equal to a number that is written like it.
+        // A text equals an integer key only if it is a whole number.
         (Keys::Integers, Expr::Literal(Literal::String(text))) if for_equality => {
             parse_int(text.as_bytes()).map(number)
         }
@@ -258,7 +260,7 @@ fn key_of(operand: Operand, constant: &Expr, for_equality: bool) -> Option<Vec<u
     }
 }
 
-/// A constant that is a whole number.
+/// Returns the value of a constant that is a whole number.
 fn whole(constant: &Expr) -> Option<i64> {
     match constant {
         Expr::Literal(Literal::Int(number)) => Some(*number),
@@ -273,7 +275,7 @@ fn is_comparison(op: BinaryOp) -> bool {
     matches!(op, Eq | NotEq | Lt | LtEq | Gt | GtEq)
 }
 
-/// The comparison with its sides exchanged.
+/// Returns the comparison for swapped sides.
 fn mirrored(op: BinaryOp) -> BinaryOp {
     match op {
         BinaryOp::Lt => BinaryOp::Gt,
@@ -290,8 +292,8 @@ mod tests {
 
     use super::*;
 
-    /// Which of the numbers from 0 to 9 are looked up in column 1, and which texts of a to e in column
-    /// 2; the others have no index.
+    /// Returns the numbers from 0 to 9 looked up in column 1 and the texts from a to e looked up in column 2. Other
+    /// columns have no index.
     fn looked_up(condition: &str) -> (Option<Vec<i64>>, Option<String>) {
         let query = parse(&format!("SELECT * FROM S3Object s WHERE {condition}")).unwrap();
         let position = |path: &[PathStep]| {
@@ -334,7 +336,7 @@ mod tests {
         numbers("CAST(k AS INT) >= -3 AND CAST(k AS INT) < 1", Some(&[0]));
         numbers("CAST(k AS INT) = 1 OR CAST(k AS INT) = 3 OR k = '5'", Some(&[1, 3, 5]));
         numbers("CAST(k AS INT) = 1 AND CAST(k AS INT) = 2", Some(&[]));
-        // The text of a number.
+        // Text that is a number is looked up by its value.
         numbers("k = 4", Some(&[4]));
         numbers("k = '04'", Some(&[4]));
         numbers("k IN ('1', 2)", Some(&[1, 2]));
@@ -385,7 +387,7 @@ mod tests {
             "(NOT (x > 'a' OR x IN ('b')) AND k = 4) AND (t BETWEEN x AND 'z' AND t = 'b')";
         assert_eq!(looked_up(either), both);
         numbers("k = 4 AND CAST(x AS INT) = 1 AND t = 'b'", Some(&[4]));
-        // Where k is empty, that fails whatever t is.
+        // The condition fails where k is empty, whatever t is.
         numbers("CAST(k AS INT) > 3 AND t = 'b' AND CAST(k AS INT) < 5", Some(&[4]));
         numbers("CAST(k AS INT) != 3 AND t = 'b'", None);
         for fails in ["CAST(x AS INT) = 1", "CAST(k AS FLOAT) = 4", "x", "1", "LOWER(x) = 'a'"] {

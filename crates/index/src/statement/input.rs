@@ -1,53 +1,54 @@
-//! Which indexes are about an object as a request reads it.
+//! Selects the indexes that apply to an object as a request reads it.
 
 use sluicegate_s3select::request::{Compression, CsvInput, InputFormat, InputSerialization};
 
 use crate::layout::{FormatMessage, LinesMessage, TopMessage};
 
-/// The options of CSV, if records of an object that is read so, or of a part of it, can be looked up.
+/// Returns the CSV options if records of the object, or of a part of it, can be looked up.
 #[must_use]
 pub fn csv_of(input: &InputSerialization, is_part: bool) -> Option<&CsvInput> {
     let InputFormat::Csv(csv) = &input.format else { return None };
-    // The two do not go together, which whoever evaluates the statement will say.
+    // A ScanRange with quoted record delimiters is rejected by the evaluator, which reports the error.
     let refused = is_part && csv.allow_quoted_record_delimiter;
     (input.compression == Compression::None && !refused).then_some(csv)
 }
 
-/// An index that statements can be looked up in.
+/// An index that conditions can be looked up in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Usable {
-    /// The place of its column in a record.
+    /// The position of the indexed column in a record.
     pub column: usize,
-    /// What its keys stand for.
+    /// The kind of values that the keys encode.
     pub keys: Keys,
 }
 
-/// What keys stand for.
+/// The kind of values that keys encode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Keys {
-    /// Text, byte for byte.
+    /// Text, compared byte by byte.
     Text,
     /// Whole numbers of at most 64 bits.
     Integers,
 }
 
 impl Keys {
-    /// Of a column's type, as index objects call it, if statements compare such values as the keys do.
+    /// Returns the kind of keys for a column type as named in index objects. Types that statements compare in another
+    /// order than the keys have none.
     fn of_type(name: &str) -> Option<Self> {
         match name {
             "Utf8" => Some(Self::Text),
             "Int8" | "Int16" | "Int32" | "Int64" | "UInt8" | "UInt16" | "UInt32" => {
                 Some(Self::Integers)
             }
-            // Those beyond 63 bits are none in S3 Select.
+            // S3 Select has no integers beyond 63 bits.
             _ => None,
         }
     }
 }
 
 impl Usable {
-    /// An index, if it is about objects that are read as a request says, and those are read alike by
-    /// everybody.
+    /// Returns the index if its object is read as the request reads it and the format options leave no room for
+    /// another reading.
     #[must_use]
     pub fn of(top: &TopMessage, csv: &CsvInput) -> Option<Self> {
         let (format, lines) = (top.format.as_ref()?, top.lines.as_ref()?);
@@ -58,7 +59,7 @@ impl Usable {
     }
 }
 
-/// Whether a request reads the object as the index was made.
+/// Returns whether a request reads the object in the way it was indexed.
 fn reads_alike(format: &FormatMessage, lines: &LinesMessage, csv: &CsvInput) -> bool {
     const CSV: u32 = 0;
     let own = format.escape.is_some() || format.comment.is_some() || format.terminator.is_some();

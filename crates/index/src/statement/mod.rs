@@ -1,11 +1,11 @@
-//! Which statements of S3 Select a store answers by the indexes of an object: the rules that a server
-//! follows, and that an engine predicts it by.
+//! Decides which S3 Select statements a store answers with the indexes of an object. A server follows these rules,
+//! and an engine uses them to predict its answers.
 //!
-//! | file | holds |
+//! | file | contents |
 //! |---|---|
-//! | [`input`] | which indexes are about the object as a request reads it |
+//! | [`input`] | the indexes that apply to the object as a request reads it |
 //! | [`condition`] | from WHERE to ranges of keys |
-//! | [`budget`] | how much may be read before it is better to read the whole object |
+//! | [`budget`] | when a scan of the whole object is cheaper |
 
 pub mod budget;
 pub mod condition;

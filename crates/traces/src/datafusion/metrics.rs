@@ -1,17 +1,17 @@
-//! Metrics of an operator, as they are printed.
+//! Parses the printed metrics of an operator.
 
 use std::collections::BTreeMap;
 
 use crate::plan::amount;
 
-/// What the value of a metric is.
+/// The unit of a metric's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unit {
-    /// In text `1.20ms`, in JSON milliseconds.
+    /// A time: `1.20ms` in text, milliseconds in JSON.
     Time,
-    /// In text `9.34 M`, in thousands.
+    /// A count: `9.34 M` in text, in powers of 1,000.
     Count,
-    /// In text `6.9 MB`, by which 2²⁰ bytes are meant.
+    /// A size: `6.9 MB` in text, with MB for 2²⁰ bytes.
     Size,
 }
 
@@ -38,7 +38,7 @@ impl Metrics {
     ///
     /// # Errors
     ///
-    /// If `parse` does not find a number, or an absurd one; names the metric.
+    /// If `parse` finds no number, or one out of range. The error names the metric.
     pub(super) fn add(
         &mut self,
         name: &str,
@@ -53,11 +53,11 @@ impl Metrics {
     }
 }
 
-/// A value in text.
+/// Parses a value in text.
 ///
 /// # Errors
 ///
-/// If it is none of the unit.
+/// If it has no number with a suffix of the unit.
 pub(super) fn value(text: &str, unit: Unit) -> Result<f64, String> {
     match unit {
         Unit::Time => duration(text),
@@ -71,16 +71,16 @@ pub(super) fn value(text: &str, unit: Unit) -> Result<f64, String> {
     }
 }
 
-/// Seconds of `1.20ms`; 0 if they were not recorded.
+/// Parses a duration such as `1.20ms` to seconds; 0 if it was not recorded.
 ///
 /// # Errors
 ///
-/// If it is no duration.
+/// If it is not a duration.
 pub(super) fn duration(text: &str) -> Result<f64, String> {
     if text == "NOT RECORDED" {
         return Ok(0.0);
     }
-    // Either sign for micro; `s` is the end of all others.
+    // Both signs for micro occur; `s` is a suffix of all the others.
     let units = [("ns", 1e-9), ("µs", 1e-6), ("μs", 1e-6), ("ms", 1e-3), ("s", 1.0)];
     scaled(text, &units).and_then(amount)
 }

@@ -1,18 +1,18 @@
-//! What DataFusion prints for `EXPLAIN ANALYZE`: text, with or without `VERBOSE`, as it is or in the table
-//! that `datafusion-cli` draws, and the JSON of `EXPLAIN (ANALYZE, FORMAT pgjson)`.
+//! Reads DataFusion's output of `EXPLAIN ANALYZE`.
 //!
-//! The metrics mean other things in other operators, so which ones are taken matters:
+//! The output may be text, with or without `VERBOSE`, plain or in the table that `datafusion-cli` draws, or the JSON
+//! of `EXPLAIN (ANALYZE, FORMAT pgjson)`. Metrics have different meanings in different operators, so they are
+//! selected as follows:
 //!
-//! * The thread time of an operator is its `elapsed_compute`; that of a repartitioning also its
-//!   `repartition_time`.
-//! * That of a scan is the larger one of `elapsed_compute` and `time_elapsed_processing`: up to DataFusion
-//!   55, `elapsed_compute` of a Parquet scan leaves out its decoding. `time_elapsed_scanning_total` is not
-//!   taken: it includes the time of the operators above.
-//! * Times are those inside `poll`, so that waiting for a store is in none of them.
-//! * Bytes read are `bytes_scanned`, which a store sends more than where ranges are merged.
+//! * The thread time of an operator is its `elapsed_compute`. For a repartitioning, `repartition_time` is added.
+//! * The thread time of a scan is the larger one of `elapsed_compute` and `time_elapsed_processing`: up to DataFusion
+//!   55, `elapsed_compute` of a Parquet scan excludes decoding. `time_elapsed_scanning_total` is not used, because it
+//!   includes the time of the operators above.
+//! * Times are measured inside `poll`, so none of them includes waiting for a store.
+//! * Bytes read are `bytes_scanned`. A store sends more if ranges are merged.
 //!
-//! A stage ends below aggregates over input without an order, sorts and windows without a frame, and where a
-//! join takes its build side (its first input) or a value of a subquery is wanted.
+//! A stage ends below aggregates over unordered input, sorts, and windows without a frame. It also ends at the build
+//! side of a join (its first input), and at a subquery whose value is needed.
 
 mod metrics;
 mod pgjson;
@@ -30,11 +30,11 @@ use self::printed::Printed;
 use crate::plan::{Wall, stages};
 use crate::{Error, Import, Query, file};
 
-/// Reads what was printed of a query, which is called like the file.
+/// Reads the printed output for a query, which gets the name of the file.
 ///
 /// # Errors
 ///
-/// If it cannot be read, has no metrics, or a number is none or absurd; names the line or the field.
+/// If the file cannot be read, has no metrics, or has an invalid number. The error names the line or the field.
 pub fn read(path: &Path) -> Result<Import, Error> {
     let text = file::text(path)?;
     let at = |(line, message): (u64, String)| Error::line(path, line, message);

@@ -1,4 +1,4 @@
-//! Plans in the JSON that tools for PostgreSQL read.
+//! Reads plans in the JSON that tools for PostgreSQL read.
 
 use serde_json::Value;
 
@@ -11,9 +11,10 @@ use crate::json;
 ///
 /// # Errors
 ///
-/// If it is no such JSON, of `VERBOSE`, or a number is none or absurd; names the operator and the field.
+/// If it is not such JSON, was printed with `VERBOSE`, or has an invalid number. The error names the operator and the
+/// field.
 pub(super) fn plan(lines: &[Line<'_>]) -> Result<Node, String> {
-    // At its lines of the file, for errors to name these.
+    // Pad with empty lines, so that errors have the line numbers of the file.
     let above = lines.first().map_or(0, |(number, _)| number.saturating_sub(1));
     let mut text = "\n".repeat(usize::try_from(above).unwrap_or(0));
     let plan: Vec<_> = lines.iter().map(|(_, line)| *line).collect();
@@ -40,7 +41,7 @@ pub(super) fn plan(lines: &[Line<'_>]) -> Result<Node, String> {
     Ok(plan)
 }
 
-/// Reads an operator and its inputs; `number` counts them from 1, from the top.
+/// Reads an operator and its inputs. `number` counts operators from 1, from the top.
 fn node(value: &Value, number: &mut u64, has_metrics: &mut bool) -> Result<Node, String> {
     *number += 1;
     let place = *number;

@@ -1,14 +1,14 @@
-//! Operators of DataFusion as those of a plan.
+//! Converts operators of DataFusion to those of a plan.
 
 use super::metrics::Metrics;
 use crate::plan::{Input, Operator, Work};
 
-/// The deepest plan that is read, as in JSON.
+/// The deepest plan that is read, the same as for JSON.
 pub(super) const MOST_DEPTH: usize = 300;
-/// More partitions than any machine has cores for are none of our business.
+/// The most partitions; greater numbers are ignored, as no machine has so many cores.
 const MOST_PARTITIONS: f64 = 65_536.0;
 
-/// Operators that change no row.
+/// Operators that pass rows on unchanged.
 const HANDS_ON: [&str; 6] = [
     "CoalesceBatchesExec",
     "CoalescePartitionsExec",
@@ -17,16 +17,16 @@ const HANDS_ON: [&str; 6] = [
     "RepartitionExec",
     "SortPreservingMergeExec",
 ];
-/// Joins that take their first input before they look at the second.
+/// Joins that read their first input before the second.
 const BUILD: [&str; 4] =
     ["HashJoinExec", "NestedLoopJoinExec", "CrossJoinExec", "PiecewiseMergeJoinExec"];
 
-/// An operator as it is printed.
+/// An operator as printed.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Node {
-    /// `FilterExec`
+    /// The name, such as `FilterExec`.
     name: String,
-    /// `FilterExec: x@0 < 3`
+    /// The line without metrics, such as `FilterExec: x@0 < 3`.
     details: String,
     metrics: Metrics,
     pub(super) inputs: Vec<Node>,
@@ -38,7 +38,7 @@ impl Node {
         Self { name: name.to_owned(), details: details.to_owned(), metrics, inputs: Vec::new() }
     }
 
-    /// Whether it reads a table: data in memory has no metrics of files.
+    /// Returns whether the operator reads a table. Scans of data in memory have no file metrics and do not count.
     fn scans(&self) -> bool {
         let of_files = ["bytes_scanned", "time_elapsed_processing", "time_elapsed_scanning_total"];
         self.inputs.is_empty() && of_files.iter().any(|name| self.metrics.get(name).is_some())
@@ -53,7 +53,7 @@ impl Node {
         }
     }
 
-    /// Seconds that threads spent in it.
+    /// Returns the seconds that threads spent in the operator.
     fn seconds(&self) -> f64 {
         let of = |name: &str| self.metrics.get(name).unwrap_or_default();
         if self.scans() {
@@ -79,7 +79,7 @@ impl Node {
         }
     }
 
-    /// What a stage with it is called: `AggregateExec Partial`, the files of a scan.
+    /// Returns the operator's title in the name of a stage, such as `AggregateExec Partial`, or the files of a scan.
     fn title(&self) -> String {
         let of = |key: &str, end: &[char]| {
             let (_, rest) = self.details.split_once(key)?;
@@ -95,7 +95,7 @@ impl Node {
     }
 }
 
-/// The plan as operators.
+/// Converts the plan to operators.
 pub(super) fn operator(node: Node) -> Operator {
     let (work, seconds, gathers, title) =
         (node.work(), node.seconds(), node.gathers(), node.title());
@@ -120,14 +120,13 @@ pub(super) fn operator(node: Node) -> Operator {
     }
 }
 
-/// How many scans have no time of threads.
+/// Counts the scans without a thread time.
 pub(super) fn scans_without_time(node: &Node) -> usize {
     let own = usize::from(node.scans() && node.seconds() <= 0.0);
     own + node.inputs.iter().map(scans_without_time).sum::<usize>()
 }
 
-/// The most partitions that an operator names: DataFusion makes as many as there are cores, if it is not
-/// told otherwise.
+/// Returns the most partitions that an operator lists. By default, DataFusion makes as many as there are cores.
 pub(super) fn partitions(node: &Node) -> Option<f64> {
     let number = |key: &str| {
         let (_, rest) = node.details.split_once(key)?;

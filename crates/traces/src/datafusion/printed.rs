@@ -1,24 +1,24 @@
-//! The parts of what is printed: a plan with metrics and, if it is verbose, how long the query took.
+//! Splits printed output into a plan with metrics and, if it is verbose, the duration of the query.
 
 /// A line with its number, from 1.
 pub(super) type Line<'a> = (u64, &'a str);
 
-/// What JSON begins with.
+/// The first character of JSON output.
 const JSON: char = '[';
 const PLAN: &str = "Plan with Metrics";
 const DURATION: &str = "Duration";
 const LABELS: [&str; 4] = [PLAN, "Plan with Full Metrics", "Output Rows", DURATION];
 
-/// What was printed.
+/// The parts of printed output.
 #[derive(Debug, Default)]
 pub(super) struct Printed<'a> {
-    /// Lines of the plan.
+    /// The lines of the plan.
     pub(super) plan: Vec<Line<'a>>,
     pub(super) duration: Option<(u64, String)>,
 }
 
 impl<'a> Printed<'a> {
-    /// Whether the plan is JSON.
+    /// Returns whether the plan is JSON.
     pub(super) fn is_json(&self) -> bool {
         self.plan.first().is_some_and(|(_, line)| line.trim_start().starts_with(JSON))
     }
@@ -46,7 +46,7 @@ impl<'a> Printed<'a> {
         Ok(printed)
     }
 
-    /// Cells of two columns; the first one is empty where the other goes on.
+    /// Reads the cells of two columns. The first cell is empty if the second continues the one above.
     fn table(&mut self, lines: impl Iterator<Item = Line<'a>>, border: &str) {
         let Some(width) = border.get(1..).and_then(|it| it.find('+')) else { return };
         let mut label = "";
@@ -63,7 +63,7 @@ impl<'a> Printed<'a> {
         }
     }
 
-    /// Labels in lines of their own, or none and a plan.
+    /// Reads labels in lines of their own, or a plan without labels.
     fn bare(&mut self, lines: impl Iterator<Item = Line<'a>>) {
         let mut label = PLAN;
         for (number, line) in lines {
@@ -71,7 +71,7 @@ impl<'a> Printed<'a> {
             if let Some(known) = LABELS.into_iter().find(|it| *it == line) {
                 label = known;
             } else if line.is_empty() {
-                // What comes behind a plan is none of it.
+                // An empty line ends the plan.
                 if label != PLAN || !self.plan.is_empty() {
                     label = "";
                 }

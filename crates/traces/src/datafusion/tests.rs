@@ -28,8 +28,8 @@ fn written(text: &[u8]) -> Result<Import, Error> {
     read(&path)
 }
 
-/// Microseconds of threads, of scans and of filters; bytes read, and handed on by scans, filters and
-/// projections; what it waits for.
+/// Microseconds of threads, scans and filters; bytes read; bytes that scans, filters and projections pass on; the
+/// stages that it waits for.
 type Row<'a> = ([f64; 3], f64, f64, &'a [u64]);
 
 #[track_caller]
@@ -45,8 +45,8 @@ fn check(stages: &[Stage], expected: &[Row<'_>]) {
     }
 }
 
-/// A join of a fact table with two dimensions, by EXPLAIN ANALYZE VERBOSE of DataFusion 55. The numbers are
-/// sums of those in the file, added by hand.
+/// A join of a fact table with two dimensions, from EXPLAIN ANALYZE VERBOSE of DataFusion 55. The numbers are sums of
+/// those in the file, added by hand.
 #[test]
 fn a_star_join_has_the_numbers_of_its_metrics() {
     let query = only(STAR);
@@ -65,13 +65,13 @@ fn a_star_join_has_the_numbers_of_its_metrics() {
     );
     let name = "AggregateExec Partial ← HashJoinExec ← FilterExec ← store_sales.parquet";
     assert_eq!(stages[2].name, name);
-    // The Duration.
+    // The makespan is the printed duration.
     let walls: Vec<_> = stages.iter().map(|it| it.wall_seconds).collect();
     let makespan = schedule(&query.graph, &walls, Slots::Unlimited).makespan;
     assert!((makespan - 0.008_093_184).abs() < 1e-12, "{makespan}");
 }
 
-/// Another run of it, by EXPLAIN (ANALYZE, FORMAT pgjson), which has no duration.
+/// Another run of that join, from EXPLAIN (ANALYZE, FORMAT pgjson), which has no duration.
 #[test]
 fn json_has_the_numbers_of_its_metrics() {
     let query = only(STAR_JSON);
@@ -86,7 +86,7 @@ fn json_has_the_numbers_of_its_metrics() {
         ],
     );
     assert_eq!((stages.len(), query.cores), (6, Some(2.0)));
-    // By two cores.
+    // The thread time is divided by two cores.
     assert!((stages[2].wall_seconds * 1e6 - 14_333.227_5).abs() < 1e-6);
 }
 
@@ -94,17 +94,17 @@ fn json_has_the_numbers_of_its_metrics() {
 fn subqueries_run_beside_each_other() {
     let query = only(BUCKETS);
     let stages = query.graph.stages();
-    // Each an aggregate in parts and its end, the last one with a projection on top.
+    // Each subquery is a partial and a final aggregate, the last one with a projection on top.
     let after = |id: u64| stages.iter().find(|it| it.id == id).unwrap().after.as_slice();
     let all: Vec<_> = (0..stages.len() as u64).map(after).collect();
     let expected: [&[u64]; 8] = [&[], &[0], &[], &[2], &[], &[4], &[5], &[1, 3, 6]];
     assert_eq!(all, expected);
-    // 10.15, 14.57 and 2.80 ms of 31.974 ms.
+    // The scans took 10.15, 14.57 and 2.80 ms of 31.974 ms.
     let scan: f64 = query.graph.stages().iter().map(|it| it.scan_seconds).sum();
     assert!((scan - 0.027_52).abs() < 1e-12, "{scan}");
 }
 
-/// As Python's `DataFrame` and `datafusion-cli` draw it.
+/// The table is in the style of Python's `DataFrame` and of `datafusion-cli`.
 #[test]
 fn a_table_is_read_like_the_plan_in_it() {
     let query = only(BRANDS);
@@ -124,7 +124,7 @@ fn a_table_is_read_like_the_plan_in_it() {
     }
 }
 
-/// Draws what was printed as a table.
+/// Draws printed output as a table.
 fn table(text: &str) -> String {
     let mut rows = vec![("plan_type", "plan")];
     let mut label = "Plan with Metrics";
@@ -218,7 +218,7 @@ fn what_cannot_be_read_is_named_with_its_place() {
     );
     let deep = "{\"Node Type\":\"FooExec\",\"Plans\":[".repeat(400) + &"]}".repeat(400);
     refused(&format!("[{{\"Plan\":{deep}}}]"), "levels deep, but at most 600");
-    // Sums may be absurd where numbers are not.
+    // Sums may be out of range although each number is valid.
     let most = "AExec, metrics=[elapsed_compute=1e18s]";
     refused(&format!("{most}\n  {most}"), "stage 0, `wall_seconds` is 2e18");
 }
@@ -234,7 +234,7 @@ fn deep_plans_are_read() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
-    /// Whatever is in a file, reading it ends, with a query or an error.
+    /// Reading any file ends with a query or an error.
     #[test]
     fn hostile_plans_are_refused_or_read(
         name in proptest::sample::select(vec![STAR_JSON, BUCKETS, BRANDS]),

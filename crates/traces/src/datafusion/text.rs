@@ -1,22 +1,22 @@
-//! Plans as indented lines: `FilterExec: x@0 < 3, metrics=[output_rows=2, elapsed_compute=1.20ms]`, also those that
-//! `sluice sql` draws branches to.
+//! Reads plans as indented lines: `FilterExec: x@0 < 3, metrics=[output_rows=2, elapsed_compute=1.20ms]`. Lines may
+//! have branches in front, as drawn by `sluice sql`.
 
 use super::metrics::{Metrics, value};
 use super::plan::{MOST_DEPTH, Node};
 use super::printed::Line;
 
-/// What an indent consists of.
+/// The characters of an indent.
 const BRANCHES: [char; 4] = [' ', '│', '├', '└'];
 const METRICS: &str = ", metrics=[";
-/// Spaces for each level.
+/// The number of characters for each level.
 const INDENT: usize = 2;
 
 /// Reads a plan.
 ///
 /// # Errors
 ///
-/// The first line that is no operator with metrics, under none, or has a metric that cannot be; with its
-/// number.
+/// The number of the first line that is not an operator with metrics, is not below an operator, or has an invalid
+/// metric.
 pub(super) fn plan(lines: &[Line<'_>]) -> Result<Node, (u64, String)> {
     // The operators from the root to the last one.
     let mut open: Vec<Node> = Vec::new();
@@ -43,7 +43,7 @@ pub(super) fn plan(lines: &[Line<'_>]) -> Result<Node, (u64, String)> {
     open.pop().ok_or_else(|| (1, "has no plan".to_owned()))
 }
 
-/// Puts operators at a depth and below into what they are inputs of.
+/// Moves operators at this depth and below into the inputs of the operators above them.
 fn close(open: &mut Vec<Node>, depth: usize) {
     while open.len() > depth {
         let Some(node) = open.pop() else { return };

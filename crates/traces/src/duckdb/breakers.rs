@@ -1,10 +1,10 @@
-//! Which operators of DuckDB end a pipeline (`Sink`s of its physical plans).
+//! Classifies DuckDB's operators by whether they end a pipeline (`Sink`s of its physical plans).
 
 use serde_json::Value;
 
 use crate::plan::{Input, Operator, Work};
 
-/// Operators that take all of their input before they give a row.
+/// Operators that consume their whole input before they return a row.
 const GATHER: [&str; 12] = [
     "HASH_GROUP_BY",
     "PERFECT_HASH_GROUP_BY",
@@ -20,7 +20,7 @@ const GATHER: [&str; 12] = [
     "DISTINCT",
 ];
 
-/// Joins that take their second input before they look at the first.
+/// Joins that read their second input before the first.
 const BUILD: [&str; 6] = [
     "HASH_JOIN",
     "CROSS_PRODUCT",
@@ -30,14 +30,14 @@ const BUILD: [&str; 6] = [
     "POSITIONAL_JOIN",
 ];
 
-/// Joins that sort both of their inputs.
+/// Joins that sort both inputs.
 const SORT_BOTH: [&str; 2] = ["IE_JOIN", "ASOF_JOIN"];
 
-/// Functions in place of a table that read nothing from storage.
+/// Table functions that read nothing from storage.
 const NO_STORAGE: [&str; 6] =
     ["RANGE", "GENERATE_SERIES", "REPEAT", "UNNEST", "PANDAS_SCAN", "ARROW_SCAN"];
 
-/// What an operator without inputs does, by its type and `extra_info`.
+/// Classifies an operator without inputs, by its type and `extra_info`.
 pub(super) fn work(kind: &str, info: &Value) -> Work {
     match kind {
         "TABLE_SCAN" => {
@@ -54,7 +54,7 @@ pub(super) fn gathers(kind: &str) -> bool {
     GATHER.contains(&kind)
 }
 
-/// The inputs of an operator, as it takes their rows.
+/// Returns the inputs of an operator, with the way it reads them.
 pub(super) fn inputs(kind: &str, info: &Value, children: Vec<Operator>) -> Vec<Input> {
     if kind.ends_with("_DELIM_JOIN") {
         return delim_join(info, children);
@@ -77,8 +77,8 @@ pub(super) fn inputs(kind: &str, info: &Value, children: Vec<Operator>) -> Vec<I
     children.map(input).collect()
 }
 
-/// A delim join keeps the rows of its first input; its last one finds the distinct values among them, which
-/// the scans in the join between them read.
+/// Returns the inputs of a delim join. It keeps the rows of its first input. Its last input finds the distinct values
+/// among them, which the scans in the inner join read.
 fn delim_join(info: &Value, children: Vec<Operator>) -> Vec<Input> {
     let mut children = children.into_iter();
     let index = index(info, "Delim Index");
@@ -99,7 +99,7 @@ fn delim_join(info: &Value, children: Vec<Operator>) -> Vec<Input> {
     inputs
 }
 
-/// The rows that an operator reads of another part of the plan.
+/// Returns the label of the rows in another part of the plan that an operator reads.
 pub(super) fn takes(kind: &str, info: &Value) -> Option<String> {
     match kind {
         "CTE_SCAN" => index(info, "CTE Index").map(cte),

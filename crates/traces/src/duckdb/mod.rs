@@ -1,12 +1,12 @@
-//! JSON profiles of DuckDB 1.1 and later, and of 2.0: `PRAGMA enable_profiling = 'json'` with
-//! `profiling_output`, or the answer of `EXPLAIN (ANALYZE, FORMAT json)`.
+//! Reads JSON profiles of DuckDB 1.1 and later, and of 2.0: `PRAGMA enable_profiling = 'json'` with
+//! `profiling_output`, or the output of `EXPLAIN (ANALYZE, FORMAT json)`.
 //!
-//! * The thread time of an operator is its `operator_timing` (2.0: `timing`), over all threads. Scans block
-//!   while they read, so it includes waiting for storage; it includes also the filters that they apply.
-//! * A stage ends below aggregates, sorts, top-N, windows and limits that gather, and where a join takes its
-//!   build side (its second input), a common table expression is materialised, or a delim join keeps its
-//!   rows. Merge joins sort both of their inputs.
-//! * A profile has no times of stages: see the notes of an import for what is taken in their place.
+//! * The thread time of an operator is its `operator_timing` (2.0: `timing`), over all threads. Scans block while
+//!   they read, so it includes waiting for storage. It also includes the filters that scans apply.
+//! * A stage ends below aggregates, sorts, top-N, windows and limits that gather. It also ends at the build side of a
+//!   join (its second input), where a common table expression is materialized, and where a delim join keeps its rows.
+//!   Merge joins sort both of their inputs.
+//! * A profile has no times of stages. The notes of an import list the values used instead.
 
 mod breakers;
 mod profile;
@@ -19,11 +19,11 @@ use self::profile::Profile;
 use crate::plan::{Wall, stages};
 use crate::{Error, Import, Query, file, json, name_of};
 
-/// Reads a profile. Its query is called as a comment in the first line of its text says, or like the file.
+/// Reads a profile. The query is named by a comment in the first line of its text, or by the file.
 ///
 /// # Errors
 ///
-/// If it cannot be read, is no profile, is one of DuckDB 1.0 or before, or its numbers cannot be.
+/// If the file cannot be read, is not a profile, is from DuckDB 1.0 or before, or has invalid numbers.
 pub fn read(path: &Path) -> Result<Import, Error> {
     let text = file::text(path)?;
     let failed = |message: String| Error::file(path, message);

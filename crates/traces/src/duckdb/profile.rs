@@ -1,11 +1,11 @@
-//! What a profile says, whichever version wrote it.
+//! Parses a profile of any version.
 
 use serde_json::Value;
 
 use super::breakers::{gathers, inputs, takes, work};
 use crate::plan::{Input, Operator, Work, amount};
 
-/// Keys that changed from version to version.
+/// The keys that differ between versions.
 struct Layout {
     kind: &'static str,
     seconds: &'static str,
@@ -17,25 +17,25 @@ const V1: Layout =
 const V2: Layout =
     Layout { kind: "type", seconds: "timing", result_bytes: "intermediate_size_bytes" };
 
-/// A query as a profile has it.
+/// The query in a profile.
 #[derive(Debug)]
 pub(super) struct Profile {
     pub(super) sql: String,
-    /// What it took by the clock; 0 if that is not known.
+    /// The wall time of the query in seconds; 0 if unknown.
     pub(super) seconds: f64,
-    /// Bytes that it read; 0 if that is not known.
+    /// The bytes that it read; 0 if unknown.
     read_bytes: f64,
-    /// Whether these are all, whatever they were read from.
+    /// True if `read_bytes` includes all bytes, whatever they were read from.
     counts_all: bool,
     pub(super) plan: Operator,
 }
 
 impl Profile {
-    /// Reads a profile.
+    /// Parses a profile.
     ///
     /// # Errors
     ///
-    /// If it is none, of a version that is not read, or a number is none or absurd; names the field.
+    /// If it is not a profile, is of an unsupported version, or has an invalid number. The error names the field.
     pub(super) fn of(value: &Value) -> Result<Self, String> {
         let (layout, roots) = layout(value)?;
         let [root] = roots.as_slice() else {
@@ -64,8 +64,8 @@ impl Profile {
         })
     }
 
-    /// Shares the bytes that were read among scans, by their time, if their own are not known. Returns what
-    /// was done, in words.
+    /// Divides the bytes read among scans by their time, if they have no counts of their own. Returns a description
+    /// of the result.
     pub(super) fn share_read_bytes(&mut self) -> String {
         let (mut known, mut seconds) = (0.0, 0.0);
         visit(&mut self.plan, &mut |scan| {
@@ -99,7 +99,7 @@ fn visit(operator: &mut Operator, change: &mut impl FnMut(&mut Operator)) {
     }
 }
 
-/// Finds out who wrote a profile, and its plans.
+/// Detects the version of a profile, and returns its plans.
 fn layout(value: &Value) -> Result<(Layout, Vec<&Value>), String> {
     let list = |key: &str| value.get(key).and_then(Value::as_array);
     let first_has = |key: &str| {
@@ -127,7 +127,7 @@ fn layout(value: &Value) -> Result<(Layout, Vec<&Value>), String> {
         .to_owned())
 }
 
-/// Reads an operator and its inputs; `number` counts them from 1, from the top.
+/// Reads an operator and its inputs. `number` counts operators from 1, from the top.
 fn operator(value: &Value, layout: &Layout, number: &mut u64) -> Result<Operator, String> {
     *number += 1;
     let place = *number;
@@ -170,7 +170,7 @@ fn operator(value: &Value, layout: &Layout, number: &mut u64) -> Result<Operator
     })
 }
 
-/// What an operator with inputs does.
+/// Classifies an operator with inputs.
 fn work_above(kind: &str) -> Work {
     match work(kind, &Value::Null) {
         Work::Scan => Work::Other,
@@ -178,7 +178,7 @@ fn work_above(kind: &str) -> Work {
     }
 }
 
-/// What it is called: of a scan, the table, file or function.
+/// Returns the title of an operator: for a scan, the table, file or function.
 fn title(kind: &str, work: Work, value: &Value) -> String {
     if work != Work::Scan {
         return kind.to_owned();
@@ -191,7 +191,8 @@ fn title(kind: &str, work: Work, value: &Value) -> String {
     name.unwrap_or(kind).to_owned()
 }
 
-/// The plan, with what shows its answer in its last stage: the time of that is none of a scan or filter.
+/// Removes the operators that output the answer from the plan. Their time counts in the last stage, but not for a
+/// scan or filter.
 fn without_frame(mut plan: Operator) -> Operator {
     let mut seconds = 0.0;
     while plan.work == Work::HandsOn && plan.inputs.len() == 1 {
@@ -217,7 +218,7 @@ fn without_frame(mut plan: Operator) -> Operator {
     }
 }
 
-/// A number that may not be there.
+/// Parses a number that may be missing.
 fn optional(value: &Value, name: &str) -> Result<f64, String> {
     match value {
         Value::Null => Ok(0.0),

@@ -16,8 +16,8 @@ fn only(name: &str) -> Query {
     import.queries.remove(0)
 }
 
-/// Seconds of threads, of scans and of filters; bytes that scans, filters and projections hand on; what it
-/// waits for.
+/// Seconds of threads, scans and filters; bytes that scans, filters and projections pass on; the stages that it waits
+/// for.
 type Row<'a> = ([f64; 3], f64, &'a [u64]);
 
 #[track_caller]
@@ -37,8 +37,8 @@ fn makespan(query: &Query) -> f64 {
     makespan
 }
 
-/// A join of a fact table with two dimensions, by DuckDB 2.0.0. The numbers are sums of `timing`s in the
-/// file, added by hand.
+/// A join of a fact table with two dimensions, by DuckDB 2.0.0. The numbers are sums of `timing`s in the file, added
+/// by hand.
 #[test]
 fn a_star_join_of_duckdb_2_has_the_numbers_of_its_profile() {
     let query = only("star.duckdb-2.0.0.json");
@@ -54,15 +54,15 @@ fn a_star_join_of_duckdb_2_has_the_numbers_of_its_profile() {
         ],
     );
     assert_eq!(stages[2].name, "HASH_GROUP_BY ← HASH_JOIN ← store_sales.parquet");
-    // `cpu_time` and `total_time` of the query.
+    // These are `cpu_time` and `total_time` of the query.
     assert!((query.graph.thread_seconds() - 0.013_000_134).abs() < 1e-12);
     assert!((makespan(&query) - 0.010_404_47).abs() < 1e-12);
-    // 9,508,071 bytes by the time of scans: 0.085457, 0.174741 and 10.746386 of 11.006584 ms.
+    // 9,508,071 bytes are divided by the time of scans: 0.085457, 0.174741 and 10.746386 of 11.006584 ms.
     assert_eq!(query.graph.read_bytes().0, 9_508_071);
     assert!((stages[2].read_bytes - 9_508_071.0 * 10.746_386 / 11.006_584).abs() < 1e-3);
 }
 
-/// The same query by DuckDB 1.4.2, whose profile has other names.
+/// Runs the same query on DuckDB 1.4.2, whose profile has other names.
 #[test]
 fn a_star_join_of_duckdb_1_has_the_numbers_of_its_profile() {
     let query = only("star.duckdb-1.4.2.json");
@@ -81,7 +81,7 @@ fn a_star_join_of_duckdb_1_has_the_numbers_of_its_profile() {
     assert!(notes[0].contains("does not say how many bytes were read; DuckDB 1"), "{notes:?}");
 }
 
-/// Three subqueries of one value wait for nothing; projections below their aggregates are of their scans.
+/// Three scalar subqueries wait for nothing. Projections below their aggregates belong to their scans.
 #[test]
 fn subqueries_run_beside_each_other() {
     let query = only("buckets.duckdb-2.0.0.json");
@@ -99,7 +99,7 @@ fn subqueries_run_beside_each_other() {
 fn expressions_and_kept_rows_are_read_behind_what_makes_them() {
     let query = only("cte.duckdb-2.0.0.json");
     let stages = query.graph.stages();
-    // Scan and group, the projection of its groups that is kept, build side, join and sort, the top.
+    // The stages are: scan and group, the kept projection of its groups, build side, join and sort, the top.
     let after: Vec<_> = stages.iter().map(|it| it.after.clone()).collect();
     assert_eq!(after, [vec![], vec![0], vec![1], vec![1, 2], vec![1, 3]]);
     assert_eq!(stages[2].name, "CTE_SCAN");
@@ -107,7 +107,7 @@ fn expressions_and_kept_rows_are_read_behind_what_makes_them() {
 
     let query = only("delim.duckdb-1.4.2.json");
     let stages = query.graph.stages();
-    // The rows that are kept, their distinct values, the build side of these, and all else.
+    // The stages are: the kept rows, their distinct values, the build side of these, and all else.
     let after: Vec<_> = stages.iter().map(|it| it.after.clone()).collect();
     assert_eq!(after, [vec![], vec![0], vec![1], vec![0, 1, 2]]);
     assert_eq!((stages[1].name.as_str(), stages[2].name.as_str()), ("HASH_GROUP_BY", "DELIM_SCAN"));
@@ -120,13 +120,13 @@ fn without_a_latency_stages_last_as_long_as_their_threads_worked() {
     let import = read(&fixture("window.duckdb-1.4.2.json")).unwrap();
     assert!(import.notes[1].contains("has no latency"), "{:?}", import.notes);
     let stages = import.queries[0].graph.stages();
-    // Group, window, top.
+    // The stages are: group, window, top.
     assert_eq!(stages.len(), 3);
     assert!(stages.iter().all(|it| it.wall_seconds == it.thread_seconds));
     assert!((stages[0].wall_seconds - 0.005_616_343).abs() < 1e-12, "{stages:?}");
 }
 
-/// The stages of a plan, of which each operator took a second for each letter of its name.
+/// Returns the stages of a plan in which each operator took a second for each letter of its name.
 fn stages_of(plan: &str) -> Vec<Stage> {
     let timed = plan
         .split('"')
@@ -144,7 +144,7 @@ fn stages_of(plan: &str) -> Vec<Stage> {
     read(&path).unwrap().queries.remove(0).graph.stages().to_vec()
 }
 
-/// What hands out the answer may take long, for a scan of many rows.
+/// The operator that outputs the answer may take long if a scan returns many rows.
 #[test]
 fn the_time_of_the_answer_is_none_of_a_scan() {
     let shows = r#"("EXPLAIN_ANALYZE"[("RESULT_COLLECTOR"[PLAN])])"#;
@@ -162,7 +162,7 @@ fn all_of_a_build_side_is_wanted_first() {
         let probe = [join.len() as f64 + 10.0, 10.0, 0.0];
         check(&stages_of(&plan), &[([16.0, 10.0, 6.0], 0.0, &[]), (probe, 0.0, &[0])]);
     }
-    // A placeholder never runs; one row without a table does.
+    // A placeholder never runs; a single row without a table does.
     let union = r#"("UNION"[("TABLE_SCAN"), ("DUMMY_SCAN")])"#;
     check(&stages_of(union), &[([25.0, 10.0, 0.0], 0.0, &[])]);
 }
@@ -216,7 +216,7 @@ fn what_cannot_be_read_is_named_with_its_place() {
         "`io.total_bytes_read` is -",
     );
     refused(old.replacen("\"latency\": ", "\"latency\": -", 1).as_bytes(), "`latency` is -");
-    // Sums may be absurd where numbers are not.
+    // Sums may be out of range although each number is valid.
     let most = "{\"type\": \"FILTER\", \"timing\": 1e18}";
     let union = format!(
         "{{\"operator\": [{{\"type\": \"UNION\", \"timing\": 1e18, \"children\": [{most}]}}]}}"
@@ -244,7 +244,7 @@ fn deep_plans_are_read() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
-    /// Whatever is in a file, reading it ends, with a query or an error.
+    /// Reading any file ends with a query or an error.
     #[test]
     fn hostile_profiles_are_refused_or_read(
         name in proptest::sample::select(vec![

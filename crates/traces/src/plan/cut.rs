@@ -1,9 +1,9 @@
-//! A plan cut into stages.
+//! Cuts a plan into stages.
 //!
-//! The rules are those by which this project cuts its own plans: a stage ends where an operator takes all
-//! of its input before it gives a row, and where one wants all of an input before it looks at another. The
-//! rest of a plan streams, and is one stage with what it streams into. Stages wait for those whose rows they
-//! take, and for no others: profiles do not say when operators began.
+//! The rules are those by which this project cuts its own plans. A stage ends where an operator consumes its whole
+//! input before it returns a row, and where an operator needs all of one input before it reads another. The rest of a
+//! plan streams, and belongs to the stage that it streams into. Stages wait for those whose rows they read, and for
+//! no others, because profiles do not contain the times at which operators began.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use sluicegate_costmodel::storage::Stage;
 
 use super::{Input, Operator, Work};
 
-/// The stages of a plan, each behind those that it waits for; without their times by the clock.
+/// Returns the stages of a plan without wall times, each after the stages that it waits for.
 pub(crate) fn stages(plan: &Operator) -> Vec<Stage> {
     let mut stages = Stages::default();
     stages.add(plan, None);
@@ -21,22 +21,22 @@ pub(crate) fn stages(plan: &Operator) -> Vec<Stage> {
 #[derive(Default)]
 struct Stages<'a> {
     stages: Vec<Stage>,
-    /// The stages whose rows are read elsewhere.
+    /// The stages whose rows are read elsewhere in the plan, by label.
     labels: BTreeMap<&'a str, u64>,
 }
 
-/// A stage that is being put together.
+/// A stage under construction.
 #[derive(Default)]
 struct Open<'a> {
     stage: Stage,
-    /// What it does, the last operator first.
+    /// The titles of its operators, last operator first.
     titles: Vec<&'a str>,
-    /// What it reads.
+    /// The titles of its scans.
     subjects: Vec<&'a str>,
 }
 
 impl<'a> Stages<'a> {
-    /// Adds the stage that ends with an operator, behind all that it waits for.
+    /// Adds the stage that ends with an operator, after all stages that it waits for. Returns its id.
     fn add(&mut self, top: &'a Operator, label: Option<&'a str>) -> u64 {
         let mut open = Open::default();
         self.walk(top, true, &mut open);
@@ -57,9 +57,8 @@ impl<'a> Stages<'a> {
         id
     }
 
-    /// Adds an operator to its stage, and what it takes rows from to that or to others. `hands_out` says
-    /// that its rows go to something else than a filter or projection. Returns whether its rows are those
-    /// of a scan.
+    /// Adds an operator and its inputs to the stage or to other stages. `hands_out` is true if its rows do not go to
+    /// a filter or projection. Returns whether its rows are those of a scan.
     fn walk(&mut self, operator: &'a Operator, hands_out: bool, open: &mut Open<'a>) -> bool {
         let is_of_a_scan = is_of_a_scan(operator);
         let stage = &mut open.stage;
@@ -88,7 +87,7 @@ impl<'a> Stages<'a> {
                 self.walk(&input.operator, !is_of_a_scan, open);
             }
         }
-        // Behind its inputs: a label is given before the operators that take it are reached.
+        // Look the label up after adding the inputs, which may define it.
         let taken = operator.takes.as_deref().and_then(|label| self.labels.get(label));
         open.stage.after.extend(taken);
         is_of_a_scan
@@ -99,7 +98,7 @@ fn ends(input: &Input) -> bool {
     input.first || input.operator.gathers
 }
 
-/// Whether an operator reads a table, or does nothing but filter, project or hand on what one reads.
+/// Returns whether an operator reads a table, or only filters, projects or passes on the rows of one that does.
 fn is_of_a_scan(operator: &Operator) -> bool {
     let mut operator = operator;
     loop {
@@ -158,7 +157,7 @@ mod tests {
         assert_eq!((build.filter_project_seconds, build.result_bytes), (0.25, 0.25));
         assert_eq!((probe.thread_seconds, probe.scan_seconds), (13.625, 4.0));
         assert_eq!((probe.filter_project_seconds, probe.read_bytes), (0.5, 40.0));
-        // A filter of groups is none of a scan's rows.
+        // A filter of groups does not filter a scan's rows.
         assert_eq!((top.thread_seconds, top.filter_project_seconds), (0.25, 0.0));
         assert_eq!((&*build.after, &*probe.after, &*top.after), (&[][..], &[0][..], &[1][..]));
         assert_eq!(stages_of_one(&operator(Work::HandsOn, 1.0, Vec::new())), "HandsOn");

@@ -1,4 +1,4 @@
-//! Plans of engines that run pipelines, as what their operators did.
+//! Plans of engines that run pipelines, with the measured work of their operators.
 
 mod cut;
 mod wall;
@@ -6,70 +6,70 @@ mod wall;
 pub(crate) use self::cut::stages;
 pub(crate) use self::wall::Wall;
 
-/// More seconds or bytes are a mistake (as in [`sluicegate_costmodel::storage::StageGraph`]).
+/// The most seconds or bytes; more are an error (as in [`sluicegate_costmodel::storage::StageGraph`]).
 const MOST: f64 = 1e18;
 
-/// What an operator is to the model of stages.
+/// The class of an operator in the model of stages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Work {
-    /// Reads a table.
+    /// A scan of a table.
     Scan,
-    /// A filter or projection: of the rows of a scan, if nothing else is between them.
+    /// A filter or projection. It counts for a scan if no other operator is in between.
     FilterProject,
-    /// Hands on the rows that it is given.
+    /// An operator that passes its rows on unchanged.
     HandsOn,
-    /// Anything else.
+    /// Any other operator.
     Other,
 }
 
 /// An operator of a plan that has run.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Operator {
-    /// What it is called.
+    /// The title of the operator.
     pub(crate) title: String,
-    /// Whether a stage is called by it only if there is nothing else in it.
+    /// True if the operator appears in a stage's name only if the stage has no other.
     pub(crate) is_minor: bool,
     pub(crate) work: Work,
-    /// Seconds that threads spent in it, without its inputs, over all threads.
+    /// The seconds that all threads spent in it, without its inputs.
     pub(crate) seconds: f64,
-    /// Bytes that it read from storage.
+    /// The bytes that it read from storage.
     pub(crate) read_bytes: f64,
-    /// Bytes of its rows.
+    /// The bytes of the rows it returned.
     pub(crate) result_bytes: f64,
-    /// Whether it takes all of its input before it gives its first row.
+    /// True if it consumes its whole input before it returns its first row.
     pub(crate) gathers: bool,
     pub(crate) inputs: Vec<Input>,
-    /// The rows of another part of the plan that it reads, by their label.
+    /// The label of the rows in another part of the plan that it reads.
     pub(crate) takes: Option<String>,
 }
 
-/// What an operator takes rows from.
+/// An input of an operator.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Input {
     pub(crate) operator: Operator,
-    /// Whether the operator wants all of it before it looks at other inputs.
+    /// True if the operator needs all of it before it reads other inputs.
     pub(crate) first: bool,
-    /// By which label operators elsewhere read its rows.
+    /// The label by which operators elsewhere read its rows.
     pub(crate) label: Option<String>,
 }
 
 impl Input {
-    /// An input whose rows are taken one by one.
+    /// Creates an input whose rows are read one by one.
     pub(crate) fn streamed(operator: Operator) -> Self {
         Self { operator, first: false, label: None }
     }
 
-    /// An input that is wanted before others.
+    /// Creates an input that is needed before others.
     pub(crate) fn first(operator: Operator) -> Self {
         Self { operator, first: true, label: None }
     }
 }
 
-/// A number of seconds or bytes.
+/// Checks a number of seconds or bytes.
 ///
 /// # Errors
 ///
-/// If it is negative, beyond 1e18 or none.
+/// If it is negative, beyond 1e18 or not a number.
 pub(crate) fn amount(number: f64) -> Result<f64, String> {
     if (0.0..=MOST).contains(&number) {
         return Ok(number);

@@ -1,19 +1,19 @@
-//! Times of stages by the clock, where a profile has none.
+//! Estimates the wall times of stages for profiles without them.
 
 use sluicegate_costmodel::storage::Stage;
 
-/// What is known of the time that a query took by the clock.
+/// The known part of a query's wall time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Wall {
-    /// All of it. A stage takes its part of it: its thread time, by that of the longest chain of stages.
-    /// Measured as a chain of such stages, the query takes what it took.
+    /// The wall time of the whole query. A stage takes its share by thread time, relative to the longest chain of
+    /// stages, so that this chain takes the query's wall time.
     Seconds(f64),
-    /// Nothing but on how many cores it ran: a stage takes its thread time divided by them.
+    /// Only the number of cores is known. A stage takes its thread time divided by the cores.
     Cores(f64),
 }
 
 impl Wall {
-    /// Says of each stage what it took. Stages come behind those that they wait for.
+    /// Sets the wall time of each stage. Stages must come after those that they wait for.
     pub(crate) fn share(self, stages: &mut [Stage]) {
         match self {
             Self::Cores(cores) => {
@@ -35,7 +35,7 @@ impl Wall {
     }
 }
 
-/// The thread time of the longest chain of stages.
+/// Returns the thread time of the longest chain of stages.
 fn longest(stages: &[Stage]) -> f64 {
     let mut ends: Vec<f64> = Vec::with_capacity(stages.len());
     for stage in stages {
@@ -73,7 +73,7 @@ mod tests {
         assert_eq!(walls(Wall::Seconds(4.0), seconds.clone()), [0.5, 1.0, 2.0, 1.5]);
         assert_eq!(walls(Wall::Cores(2.0), seconds), [0.5, 1.0, 2.0, 1.5]);
         assert_eq!(walls(Wall::Seconds(4.0), diamond([0.0; 4])), [0.0, 0.0, 0.0, 4.0]);
-        // A quotient of the two numbers would be infinite.
+        // The quotient of the two numbers would be infinite.
         assert_eq!(walls(Wall::Seconds(1e18), diamond([5e-324, 0.0, 0.0, 0.0]))[0], 1e18);
     }
 }

@@ -1,4 +1,4 @@
-//! The events of a log that are read; all others are passed over.
+//! The events of a log that are read; all others are skipped.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::plan::PlanInfo;
 use crate::json::{bound, deep};
 
-/// An event.
+/// An event of a log.
 #[derive(Debug)]
 pub(super) enum Event {
     LogStart(LogStart),
@@ -31,7 +31,7 @@ struct Tag<'a> {
 }
 
 impl Event {
-    /// Reads a line.
+    /// Parses a line to an event.
     pub(super) fn parse(line: &[u8]) -> Result<Self, String> {
         let text = |error: serde_json::Error| format!("is no event of Spark: {error}");
         let tag: Tag<'_> = serde_json::from_slice(line).map_err(text)?;
@@ -96,7 +96,7 @@ struct Properties {
 }
 
 impl JobStart {
-    /// The query that it belongs to.
+    /// Returns the number of the query that the job belongs to.
     pub(super) fn execution(&self) -> Option<u64> {
         let properties = self.properties.as_ref()?;
         properties.execution.as_ref().or(properties.root.as_ref())?.parse().ok()
@@ -113,7 +113,7 @@ pub(super) struct StageInfo {
     pub(super) parents: Vec<u64>,
     #[serde(rename = "RDD Info", default)]
     rdds: Vec<Rdd>,
-    /// In milliseconds since 1970.
+    /// The time in milliseconds since 1970.
     #[serde(rename = "Completion Time")]
     pub(super) completed: Option<u64>,
 }
@@ -125,7 +125,7 @@ struct Rdd {
 }
 
 impl StageInfo {
-    /// What it computes: stages of different jobs with the same one compute the same.
+    /// Identifies the result of the stage: stages of different jobs with the same number compute the same result.
     pub(super) fn computes(&self) -> Option<u64> {
         self.rdds.iter().map(|rdd| rdd.id).max()
     }
@@ -170,7 +170,7 @@ struct Accumulable {
 }
 
 impl TaskInfo {
-    /// What it added to metrics of SQL: the metric's number and the amount.
+    /// Returns the SQL metrics that the task added to: the metric's number and the amount.
     pub(super) fn sql_updates(&self) -> impl Iterator<Item = (u64, f64)> {
         let of_sql = self.accumulables.iter().filter(|it| it.metadata.as_deref() == Some("sql"));
         of_sql.filter_map(|it| {
@@ -186,7 +186,7 @@ impl TaskInfo {
 
 #[derive(Debug, Deserialize)]
 pub(super) struct TaskMetrics {
-    /// In milliseconds.
+    /// The run time in milliseconds.
     #[serde(rename = "Executor Run Time")]
     pub(super) run: u64,
     #[serde(rename = "Result Size", default)]
@@ -210,12 +210,12 @@ struct ShuffleMetrics {
 }
 
 impl TaskMetrics {
-    /// Bytes read from storage.
+    /// Returns the bytes read from storage.
     pub(super) fn read(&self) -> u64 {
         self.input.as_ref().map_or(0, |it| it.bytes)
     }
 
-    /// Bytes written for the next stage.
+    /// Returns the bytes written for the next stage.
     pub(super) fn shuffled(&self) -> u64 {
         self.shuffle.as_ref().map_or(0, |it| it.bytes)
     }

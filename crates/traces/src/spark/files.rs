@@ -1,4 +1,4 @@
-//! The files of a log.
+//! Finds and opens the files of a log.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, ErrorKind};
@@ -14,11 +14,11 @@ pub(super) struct Part {
     pub(super) path: PathBuf,
 }
 
-/// The files of a log in order: the file itself, or those of a folder of rolled ones.
+/// Returns the files of a log in order: the file itself, or the rolled files in a folder.
 ///
 /// # Errors
 ///
-/// If there is no such file or folder, or nothing of a log in the folder.
+/// If there is no such file or folder, or no file of a log in the folder.
 pub(super) fn parts(path: &Path) -> Result<Vec<Part>, Error> {
     let failed = |error| Error::open(path, error);
     let metadata = fs::metadata(path).map_err(failed)?;
@@ -35,7 +35,7 @@ pub(super) fn parts(path: &Path) -> Result<Vec<Part>, Error> {
         }
     }
     rolled.sort();
-    // A compacted file has what is left of all before it.
+    // A compacted file replaces all files before it.
     let compact = rolled.iter().filter(|it| it.1).map(|it| it.0).max();
     rolled.retain(|it| Some((it.0, it.1)) >= compact.map(|number| (number, true)));
     if rolled.is_empty() {
@@ -45,17 +45,17 @@ pub(super) fn parts(path: &Path) -> Result<Vec<Part>, Error> {
     Ok(rolled.into_iter().map(|(_, _, path)| Part { path }).collect())
 }
 
-/// `events_12_app.zstd` → 12
+/// Returns the number in a file's name: `events_12_app.zstd` → 12.
 fn number(name: &str) -> Option<u64> {
     name.strip_prefix("events_")?.split('_').next()?.parse().ok()
 }
 
 impl Part {
-    /// Its text.
+    /// Opens the file and decompresses its text.
     ///
     /// # Errors
     ///
-    /// If it cannot be opened, or is compressed in a way that Spark does not use.
+    /// If it cannot be opened, or has a compression that Spark does not use.
     pub(super) fn open(&self) -> Result<Box<dyn BufRead>, Error> {
         let failed = |error| Error::open(&self.path, error);
         let file = File::open(&self.path).map_err(failed)?;

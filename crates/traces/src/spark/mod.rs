@@ -1,21 +1,22 @@
-//! Event logs of Apache Spark (`spark.eventLog.enabled`), of versions 3 and 4.
+//! Reads event logs of Apache Spark (`spark.eventLog.enabled`), versions 3 and 4.
 //!
-//! A log is a file, or a folder of rolled ones, as it is or compressed with one of Spark's codecs (zstd, lz4,
-//! snappy, lzf). Spark writes it while it runs, so its end may be missing.
+//! A log is a file or a folder of rolled files, uncompressed or compressed with one of Spark's codecs (zstd, lz4,
+//! snappy, lzf). Spark writes it while it runs, so its end may be missing. The measurements of a stage are derived as
+//! follows:
 //!
-//! * A stage takes, by the clock, from the launch of its first task to its completion: what Spark's pages
-//!   call its duration. If it ran again because what it had written was lost, what ran in between does not
-//!   count.
-//! * Its thread time is the run time of its tasks (`Executor Run Time`), which includes waiting for storage.
-//!   Tasks that failed or ran twice count, and so do all attempts of a stage.
-//! * Its scan time is the SQL metric `scan time` of its tasks, which only scans of columns have (Parquet,
-//!   ORC). Filters and projections have no time of their own. Where generated code does nothing else, and its
-//!   rows go to a broadcast or to the answer, its `duration` less that of the scans is theirs, or the scans',
-//!   if these have none. Elsewhere they count as the rest: the clock of generated code also runs while
-//!   others work for its rows, such as joins, or the writing of a shuffle or a file.
-//! * Bytes that come out of Spark's own cache are not read from storage.
-//! * It waits for its parents, and for the broadcasts and subqueries that its plan reads. A parent that
-//!   was skipped because its output was there stands for the stage that wrote that output.
+//! * The wall time spans from the launch of its first task to its completion, which Spark's pages call its duration.
+//!   If a stage ran again because its output was lost, the time between the attempts does not count.
+//! * The thread time is the run time of its tasks (`Executor Run Time`), which includes waiting for storage. Failed
+//!   and speculative tasks count, and so do all attempts of a stage.
+//! * The scan time is the SQL metric `scan time` of its tasks, which only columnar scans have (Parquet, ORC).
+//! * Filters and projections have no time of their own. Generated code that only scans, filters and projects, and
+//!   whose rows go to a broadcast or to the answer, has a `duration`. The duration less the scan time counts for
+//!   filters and projections, or for the scans if these have no time. Otherwise that time counts as the rest: the
+//!   clock of generated code also runs while other operators process its rows, such as joins, or the writing of a
+//!   shuffle or a file.
+//! * Bytes from Spark's own cache do not count as read from storage.
+//! * A stage waits for its parents, and for the broadcasts and subqueries that its plan reads. A parent that was
+//!   skipped because its output existed is replaced by the stage that wrote that output.
 
 mod compression;
 mod events;

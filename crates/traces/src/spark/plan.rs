@@ -1,10 +1,10 @@
-//! The plan of a query, cut where rows go from stage to stage.
+//! Cuts the plan of a query where rows go from stage to stage.
 
 use std::collections::BTreeSet;
 
 use serde::Deserialize;
 
-/// An operator as a log has it, with its inputs and subqueries.
+/// An operator as logged, with its inputs and subqueries.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct PlanInfo {
@@ -25,24 +25,24 @@ struct MetricInfo {
     metric_type: String,
 }
 
-/// A time that tasks add to.
+/// A time metric that tasks add to.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Timer {
     pub(super) metric: u64,
-    /// What one of it is in seconds.
+    /// The length of one unit of the metric in seconds.
     pub(super) unit: f64,
 }
 
-/// Operators without an exchange between them: they run in one stage.
+/// Operators without an exchange between them, which run in one stage.
 #[derive(Debug, Default)]
 pub(super) struct Fragment {
-    /// Metrics that its tasks add to.
+    /// The metrics that its tasks add to.
     pub(super) metrics: BTreeSet<u64>,
     pub(super) scans: Vec<Scan>,
-    /// Metrics of scans of what was cached before.
+    /// The metrics of scans of cached data.
     pub(super) cached: BTreeSet<u64>,
     pub(super) codes: Vec<Code>,
-    /// Fragments whose rows it needs, as places.
+    /// The positions of the fragments whose rows it needs.
     pub(super) needs: Vec<usize>,
 }
 
@@ -50,21 +50,21 @@ pub(super) struct Fragment {
 #[derive(Debug)]
 pub(super) struct Scan {
     pub(super) metrics: BTreeSet<u64>,
-    /// Its own time, which only scans of columns have.
+    /// The scan's own time, which only columnar scans have.
     pub(super) time: Option<Timer>,
 }
 
-/// Generated code that scans, filters and projects, and does nothing else.
+/// Generated code that only scans, filters and projects.
 #[derive(Debug)]
 pub(super) struct Code {
     pub(super) time: Timer,
-    /// Of the scans in it.
+    /// The times of the scans in it.
     pub(super) scans: Vec<Timer>,
-    /// Whether these are all of its scans.
+    /// True if `scans` has the times of all its scans.
     pub(super) knows_scans: bool,
 }
 
-/// The fragments of a plan; the first one gives the answer.
+/// Returns the fragments of a plan. The first one returns the answer.
 pub(super) fn fragments(plan: &PlanInfo) -> Vec<Fragment> {
     let mut fragments = vec![Fragment::default()];
     add(plan, "", 0, &mut fragments);
@@ -79,7 +79,7 @@ fn add(plan: &PlanInfo, above: &str, place: usize, fragments: &mut Vec<Fragment>
         fragments.push(Fragment::default());
         next
     } else {
-        // An exchange has metrics of those who write and those who read.
+        // An exchange has metrics of its writers and its readers, so they identify neither.
         fragments[place].metrics.extend(metrics.clone());
         place
     };
@@ -104,8 +104,8 @@ fn add(plan: &PlanInfo, above: &str, place: usize, fragments: &mut Vec<Fragment>
     }
 }
 
-/// Whether what is above generated code hardly works for its rows. The code's clock runs from its start to
-/// its last row, so that joins, sorts, and writing a shuffle, a file or a cache are in its time.
+/// Returns whether the operator above generated code does little work for its rows. The code's clock runs from its
+/// start to its last row, so it includes joins, sorts, and writing a shuffle, a file or a cache.
 fn takes_rows_as_they_are(above: &str) -> bool {
     above.is_empty()
         || matches!(above, "AdaptiveSparkPlan" | "BroadcastExchange" | "ResultQueryStage")
@@ -128,8 +128,8 @@ fn timer(plan: &PlanInfo, name: &str) -> Option<Timer> {
     Some(Timer { metric: metric.accumulator_id, unit })
 }
 
-/// The scans under an operator, with their times, if there is nothing else than filters and projections and
-/// at least one scan.
+/// Returns the times of the scans under an operator. Returns `None` if there is any operator other than filters and
+/// projections, or no scan.
 fn only_filters(plan: &PlanInfo) -> Option<Vec<Option<Timer>>> {
     let name = plan.node_name.as_str();
     if is_scan(name) {

@@ -1,4 +1,4 @@
-//! Events put together to queries.
+//! Assembles events to queries.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -17,11 +17,11 @@ const MOST_NAME: usize = 80;
 /// The major versions whose logs are read.
 const VERSIONS: [&str; 2] = ["3", "4"];
 
-/// What a log has said so far.
+/// The content of a log so far.
 #[derive(Debug, Default)]
 pub(super) struct Log {
     version: Option<String>,
-    /// Whether an application has begun.
+    /// True if an application has started.
     has_begun: bool,
     executors: Executors,
     executions: BTreeMap<u64, Execution>,
@@ -32,7 +32,7 @@ pub(super) struct Log {
 struct Execution {
     description: String,
     plan: PlanInfo,
-    /// Of its jobs, skipped ones included.
+    /// The stages of its jobs, including skipped ones.
     stages: BTreeSet<u64>,
     ended: bool,
     error: Option<String>,
@@ -43,8 +43,8 @@ impl Log {
     ///
     /// # Errors
     ///
-    /// If the log is of an unknown version, does not say its version first, is of several
-    /// applications, or has too many stages.
+    /// If the log is of an unknown version, does not start with its version, has several applications, or has too
+    /// many stages.
     pub(super) fn add(&mut self, event: Event) -> Result<(), String> {
         if let Event::LogStart(start) = event {
             let major = start.version.split('.').next().unwrap_or_default();
@@ -61,7 +61,7 @@ impl Log {
         match event {
             Event::LogStart(_) | Event::Other => {}
             Event::ApplicationStart if self.has_begun => {
-                // Their stages have the same numbers.
+                // Stages of different applications have the same numbers.
                 return Err("begins another application: give each log for itself".to_owned());
             }
             Event::ApplicationStart => self.has_begun = true,
@@ -104,11 +104,11 @@ impl Log {
         Ok(())
     }
 
-    /// The queries that ran to their end and had stages.
+    /// Returns the queries that ran to their end and had stages.
     ///
     /// # Errors
     ///
-    /// If the numbers of one cannot be.
+    /// If the numbers of a query are invalid.
     pub(super) fn queries(
         &self,
         path: &Path,
@@ -149,12 +149,12 @@ impl Log {
     }
 }
 
-/// The cores of executors, which come and go.
+/// The cores of executors, which may be added and removed.
 #[derive(Debug, Default)]
 struct Executors {
     cores: BTreeMap<String, u32>,
     now: u64,
-    /// The most at once.
+    /// The most cores at any time.
     most: u64,
 }
 
@@ -171,7 +171,7 @@ impl Executors {
     }
 }
 
-/// What a query is called: its number, and how its description begins, which may be all of a statement.
+/// Returns the name of a query: its number, and the start of its description, which may be a whole statement.
 fn name(id: u64, description: &str) -> String {
     let words: Vec<_> = description.split_whitespace().collect();
     let words = name_of(description).unwrap_or_else(|| words.join(" "));

@@ -1,4 +1,4 @@
-//! What tasks did, as stages of a query.
+//! Turns the work of tasks into the stages of a query.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +7,7 @@ use sluicegate_costmodel::storage::Stage;
 use super::events::{StageInfo, TaskEnd};
 use super::plan::{Fragment, PlanInfo, Timer, fragments};
 
-/// A stage, as far as it has run; all of its attempts together.
+/// The work of a stage so far, over all its attempts.
 #[derive(Debug, Default)]
 pub(super) struct Ran {
     parents: Vec<u64>,
@@ -20,13 +20,13 @@ pub(super) struct Ran {
     updates: BTreeMap<u64, f64>,
 }
 
-/// When a stage ran: again if what it wrote was lost. In milliseconds since 1970.
+/// The times of an attempt of a stage, in milliseconds since 1970. A stage runs again if its output was lost.
 #[derive(Debug, Default)]
 struct Attempt {
     launched: Option<u64>,
-    /// When its last task was over.
+    /// The time at which its last task ended.
     finished: Option<u64>,
-    /// When it was over itself: tasks that ran twice may still be going on.
+    /// The time at which the attempt itself completed. Speculative tasks may still run afterwards.
     completed: Option<u64>,
 }
 
@@ -58,12 +58,13 @@ impl Ran {
         }
     }
 
-    /// When its last attempt began: behind the last one of what it waits for.
+    /// Returns the time at which the last attempt began, after the last attempts of the stages it waits for.
     fn launched(&self) -> Option<u64> {
         self.attempts.values().filter_map(|it| it.launched).max()
     }
 
-    /// For how many milliseconds an attempt was running: what ran between two of them has its own time.
+    /// Returns the milliseconds in which an attempt was running. The time between two attempts belongs to other
+    /// stages.
     fn wall(&self) -> u64 {
         let span = |it: &Attempt| Some((it.launched?, it.completed.or(it.finished)?));
         let mut spans: Vec<_> = self.attempts.values().filter_map(span).collect();
@@ -90,11 +91,11 @@ impl Ran {
 #[derive(Debug)]
 pub(super) struct Stages {
     pub(super) stages: Vec<Stage>,
-    /// Whether one read a table in a scan without a time of its own.
+    /// True if a stage read a table in a scan without a time of its own.
     pub(super) has_untimed_scans: bool,
 }
 
-/// Puts together the stages of a query: of `ids`, those of `all` that have run, by its plan.
+/// Assembles the stages of a query: those of `ids` that have run, with the help of its plan.
 pub(super) fn stages(ids: &BTreeSet<u64>, all: &BTreeMap<u64, Ran>, plan: &PlanInfo) -> Stages {
     let ran: BTreeMap<u64, &Ran> = ids
         .iter()
@@ -110,7 +111,7 @@ pub(super) fn stages(ids: &BTreeSet<u64>, all: &BTreeMap<u64, Ran>, plan: &PlanI
             after.entry(*id).or_default().extend(&needed);
         }
     }
-    // What a stage waits for began before it: whatever the log says, there is no circle.
+    // Wait only for stages that began before, so that no log can produce a cycle.
     let began = |id: u64| (ran.get(&id).and_then(|it| it.launched()), id);
     let mut has_untimed_scans = false;
     let stage = |(id, stage): (&u64, &&Ran)| {
@@ -128,11 +129,11 @@ pub(super) fn stages(ids: &BTreeSet<u64>, all: &BTreeMap<u64, Ran>, plan: &PlanI
     Stages { stages: ran.iter().map(stage).collect(), has_untimed_scans }
 }
 
-/// Which stages ran which fragments.
+/// Records which stages ran which fragments.
 struct Places {
-    /// By the fragment.
+    /// For each fragment, its stages.
     stages: Vec<BTreeSet<u64>>,
-    /// By the stage.
+    /// For each stage, its fragments.
     fragments: BTreeMap<u64, BTreeSet<usize>>,
 }
 
@@ -155,7 +156,8 @@ impl Places {
         places
     }
 
-    /// The stages of the fragments that one needs; of one that no stage ran for, those that it needs.
+    /// Returns the stages of the fragments that one needs. A fragment without a stage is replaced by those that it
+    /// needs.
     fn needed(&self, fragments: &[Fragment], place: usize) -> BTreeSet<u64> {
         let mut needed = BTreeSet::new();
         let mut open = fragments[place].needs.clone();
@@ -169,7 +171,8 @@ impl Places {
     }
 }
 
-/// The stages that ran for the parents of each one: themselves, or those that computed the same before.
+/// Returns for each stage the stages that ran for its parents: the parents themselves, or earlier stages with the
+/// same result.
 fn parents(ran: &BTreeMap<u64, &Ran>, all: &BTreeMap<u64, Ran>) -> BTreeMap<u64, BTreeSet<u64>> {
     let mut computed: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
     for (id, stage) in ran {
@@ -199,11 +202,11 @@ fn parents(ran: &BTreeMap<u64, &Ran>, all: &BTreeMap<u64, Ran>) -> BTreeMap<u64,
     ran.iter().map(|(id, stage)| (*id, of_one(stage))).collect()
 }
 
-/// A stage with the numbers of its tasks, by the fragments that it ran.
+/// Returns a stage with the measurements of its tasks, by the fragments that it ran.
 fn measured(id: u64, stage: &Ran, after: Vec<u64>, fragments: &[&Fragment]) -> Stage {
     let thread_seconds = stage.run as f64 / 1e3;
     let (mut scan_seconds, mut filter_seconds) = (0.0, 0.0);
-    // What is reused stands in a plan more than once.
+    // A reused operator occurs in a plan more than once.
     let mut counted = BTreeSet::new();
     let scans = fragments.iter().flat_map(|it| &it.scans);
     for timer in scans.filter_map(|it| it.time.as_ref()) {
@@ -221,7 +224,7 @@ fn measured(id: u64, stage: &Ran, after: Vec<u64>, fragments: &[&Fragment]) -> S
     // Metrics are rounded to milliseconds, and some begin before the task runs.
     let scan_seconds = scan_seconds.min(thread_seconds);
     let result = if stage.shuffled > 0 { stage.shuffled } else { stage.result };
-    // Spark counts what comes out of its cache as read, too.
+    // Spark also counts bytes from its cache as read.
     let scans = fragments.iter().flat_map(|it| &it.scans).any(|it| stage.touches(&it.metrics));
     let is_cached = !scans && fragments.iter().any(|it| stage.touches(&it.cached));
     let read = if is_cached { 0 } else { stage.read };
@@ -253,7 +256,7 @@ mod tests {
         json!({"nodeName": name, "metrics": metrics, "children": children})
     }
 
-    /// Code that scans and filters.
+    /// Returns the plan of code that scans and filters.
     fn code(scan: &[(&str, u64)]) -> Value {
         let filter = node("Filter", &[], &[node("Scan", scan, &[])]);
         node("WholeStageCodegen (1)", &[("duration", 11)], &[filter])
@@ -261,7 +264,7 @@ mod tests {
 
     const TIMED: [(&str, u64); 2] = [("scan time", 10), ("number of output rows", 12)];
 
-    /// The stages of a plan, of which each ran one task of 100 ms that read 500 bytes and added to metrics.
+    /// Returns the stages of a plan. Each stage ran one task of 100 ms that read 500 bytes and added to metrics.
     fn ran(plan: Value, updates: &[&[(u64, u64)]]) -> Stages {
         let mut all: BTreeMap<u64, Ran> = BTreeMap::new();
         for (id, updates) in (0..).zip(updates) {
@@ -334,8 +337,7 @@ mod tests {
         check(&found.stages[1], 0.0, 0.0, 0.0);
     }
 
-    /// An executor was lost with what a stage had written: it ran again, in part while stragglers of that
-    /// ran, too.
+    /// An executor was lost with the output of a stage, which ran again, partly at the same time as its stragglers.
     #[test]
     fn what_runs_between_attempts_is_not_in_their_time() {
         let mut stage = Ran::default();
@@ -355,8 +357,7 @@ mod tests {
         assert_eq!(wall(&stage), 0.31);
     }
 
-    /// What was lost is written by a stage with a number of its own, behind the first attempt of what
-    /// reads it.
+    /// The lost output is written by a stage with another number, after the first attempt of the stage that reads it.
     #[test]
     fn the_last_attempt_waits_for_what_is_written_again() {
         let mut all: BTreeMap<u64, Ran> = BTreeMap::new();

@@ -17,8 +17,7 @@ fn only(name: &str) -> crate::Query {
     import.queries.remove(0)
 }
 
-/// In the order of their numbers: seconds by the clock, of threads, of scans and of filters; bytes read;
-/// what they wait for.
+/// The number; seconds by the clock, of threads, scans and filters; bytes read; the stages that it waits for.
 type Row<'a> = (u64, [f64; 4], f64, &'a [u64]);
 
 fn check(stages: &[Stage], expected: &[Row<'_>]) {
@@ -38,10 +37,9 @@ fn check(stages: &[Stage], expected: &[Row<'_>]) {
     }
 }
 
-/// A join of a fact table with two broadcast dimensions, written by PySpark 3.5.3. The numbers are those
-/// that Spark's own REST interface gave of the application: `firstTaskLaunchedTime` to `completionTime`,
-/// `executorRunTime`, the nodes' `scan time` and `duration`, `inputBytes`. Adaptive execution skipped stage
-/// 6, which is stage 5 again.
+/// A join of a fact table with two broadcast dimensions, written by PySpark 3.5.3. The numbers are those that Spark's
+/// own REST interface returned for the application: `firstTaskLaunchedTime` to `completionTime`, `executorRunTime`,
+/// the nodes' `scan time` and `duration`, `inputBytes`. Adaptive execution skipped stage 6, which repeats stage 5.
 #[test]
 fn a_star_join_has_the_numbers_of_sparks_pages() {
     let query = only("star-3.5.3.jsonl");
@@ -59,7 +57,7 @@ fn a_star_join_has_the_numbers_of_sparks_pages() {
     assert!((query.graph.scan_ratio() - ratio).abs() < 1e-9);
 }
 
-/// The same query in PySpark 4.0.1, whose log is a folder, compressed.
+/// Runs the same query on PySpark 4.0.1, whose log is a compressed folder.
 #[test]
 fn a_star_join_of_spark_4_has_the_numbers_of_its_pages() {
     let query = only("eventlog_v2_star-4.0.1");
@@ -74,7 +72,7 @@ fn a_star_join_of_spark_4_has_the_numbers_of_its_pages() {
     );
 }
 
-/// Subqueries of one value, each with a shuffle, compressed with zstd.
+/// Scalar subqueries, each with a shuffle, compressed with zstd.
 #[test]
 fn subqueries_have_the_numbers_of_sparks_pages() {
     let query = only("buckets-3.5.3.jsonl.zst");
@@ -95,14 +93,14 @@ fn subqueries_have_the_numbers_of_sparks_pages() {
             assert!((one - other).abs() < 1e-9, "{found:?}");
         }
     }
-    // Stages 6, 8 and 10 were skipped: they are 3, 4 and 5 again.
+    // Stages 6, 8 and 10 were skipped, as they repeat stages 3, 4 and 5.
     for (id, before) in [(7, 3), (9, 4), (11, 5)] {
         assert!(stage(id).after.contains(&before), "{:?}", stage(id));
     }
     assert_eq!(stage(12).after, [7, 9, 11]);
 }
 
-/// Tasks that ran twice may end behind their stage.
+/// Speculative tasks may end after their stage.
 #[test]
 fn a_stage_is_over_when_spark_says_so() {
     let star = String::from_utf8(star()).unwrap();
@@ -112,7 +110,7 @@ fn a_stage_is_over_when_spark_says_so() {
     let late = late.replace("\"Metadata\":\"sql\"", "\"Metadata\":\"\"");
     let (_folder, path) = written(format!("{star}{late}\n").as_bytes());
     assert_eq!(read(&path).unwrap().queries, [only("star-3.5.3.jsonl")]);
-    // Of a stage whose completion is not in the log, the last task says it.
+    // If the completion of a stage is not in the log, its last task ends it.
     let cut = star.replace("SparkListenerStageCompleted", "x");
     let (_folder, path) = written(cut.as_bytes());
     let walls = |query: &crate::Query| -> Vec<_> {
@@ -124,7 +122,7 @@ fn a_stage_is_over_when_spark_says_so() {
     }
 }
 
-/// Executors that are lost and replaced are not there at once.
+/// Executors that are lost and replaced do not count at the same time.
 #[test]
 fn cores_are_the_most_at_once() {
     let mut text = String::from_utf8(star()).unwrap();
@@ -152,7 +150,7 @@ fn a_description_may_be_a_whole_statement() {
     assert_eq!(name(&"é".repeat(500)), format!("3: {}…", "é".repeat(77)));
 }
 
-/// Jobs of long loops name all stages that were skipped.
+/// Jobs of long loops list all skipped stages.
 #[test]
 fn long_chains_of_skipped_stages_are_followed() {
     let star = String::from_utf8(star()).unwrap();
@@ -172,8 +170,8 @@ fn long_chains_of_skipped_stages_are_followed() {
     assert!(last.after.contains(&3), "{last:?}");
 }
 
-/// A join and a sort, written by PySpark and compressed with Spark's codecs; events that are not read were left
-/// out. The numbers are sums over the tasks of the logs, which another program decompressed.
+/// A join and a sort, written by PySpark and compressed with Spark's codecs; unread events were removed. The numbers
+/// are sums over the tasks of the logs, which another program decompressed.
 #[test]
 fn logs_are_read_however_spark_compressed_them() {
     let check = |name: &str, seconds: [[f64; 4]; 6], read: [f64; 3]| {
@@ -225,7 +223,7 @@ fn logs_are_read_however_spark_compressed_them() {
     );
 }
 
-/// A log that is still being written ends anywhere, however it is compressed.
+/// A log that is still being written may end anywhere, whatever its compression.
 #[test]
 fn compressed_logs_can_end_anywhere() {
     for name in ["join-4.0.1.lz4", "join-4.0.1.snappy", "join-3.5.3.lzf"] {
@@ -265,16 +263,16 @@ fn star() -> Vec<u8> {
 #[test]
 fn a_log_can_end_anywhere() {
     let star = star();
-    // In the midst of the last line but after the query's end.
+    // Cut within the last line, but after the query's end.
     let (_folder, path) = written(&star[..star.len() - 10]);
     let import = read(&path).unwrap();
     assert_eq!(import.queries.len(), 1);
     assert!(import.notes[0].contains("ends in the middle of line"), "{:?}", import.notes);
-    // Before the query's end.
+    // Cut before the query's end.
     let (_folder, path) = written(&star[..star.len() * 9 / 10]);
     let error = read(&path).unwrap_err().to_string();
     assert!(error.contains("has no SQL query that ran to its end"), "{error}");
-    // A compressed one.
+    // Cut a compressed log.
     let whole = zstd::encode_all(star.as_slice(), 3).unwrap();
     let (_folder, path) = written(&whole[..whole.len() / 2]);
     assert!(read(&path).is_err());
@@ -345,7 +343,7 @@ fn deep_plans_are_read() {
         }
         lines.join("\n") + "\n"
     };
-    /// Closes the wrappers where the wrapped plan ends.
+    /// Closes the wrappers at the end of the wrapped plan.
     fn close(line: &str) -> String {
         let start = line.find("{\"nodeName\":\"AdaptiveSparkPlan\"").unwrap();
         let mut level = 0_usize;
@@ -370,7 +368,7 @@ fn deep_plans_are_read() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Whatever is in a file, reading it ends, with queries or an error.
+    /// Reading any file ends with queries or an error.
     #[test]
     fn hostile_logs_are_refused_or_read(
         changes in proptest::collection::vec((any::<proptest::sample::Index>(), any::<u8>()), 1..20),

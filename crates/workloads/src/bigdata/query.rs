@@ -1,12 +1,11 @@
-//! The seven queries.
+//! The seven queries of Cheetah's evaluation.
 
 use std::borrow::Cow;
 
-/// The queries of Cheetah's evaluation in order, 1 to 7: filter, DISTINCT, SKYLINE, TOP N,
-/// GROUP BY, JOIN, HAVING.
+/// The queries of Cheetah's evaluation in order, 1 to 7: filter, DISTINCT, SKYLINE, TOP N, GROUP BY, JOIN, HAVING.
 ///
-/// Each is one statement without a semicolon. The paper's text lost their exact wording; these fit
-/// its prose.
+/// Each is one statement without a semicolon. The paper does not preserve their exact wording; these match its
+/// description.
 pub const QUERIES: [&str; 7] = [
     include_str!("queries/q1.sql"),
     include_str!("queries/q2.sql"),
@@ -17,14 +16,14 @@ pub const QUERIES: [&str; 7] = [
     include_str!("queries/q7.sql"),
 ];
 
-/// The query of this number, 1 to 7.
+/// Returns the query with this number, 1 to 7.
 #[must_use]
 pub fn query(number: usize) -> Option<&'static str> {
     QUERIES.get(number.checked_sub(1)?).copied()
 }
 
-/// The query of this number for data of this scale factor. Only query 7 has a parameter that
-/// depends on it: the revenue of a language, 1 000 000 × scale.
+/// Returns the query with this number for data of this scale factor. Only query 7 has a parameter that depends on it:
+/// the revenue of a language, 1,000,000 × scale.
 #[must_use]
 pub fn query_at_scale(number: usize, scale: f64) -> Option<Cow<'static, str>> {
     let text = query(number)?;

@@ -1,4 +1,4 @@
-//! The pages.
+//! Generates the table of pages.
 
 use std::sync::Arc;
 
@@ -8,15 +8,15 @@ use arrow::error::ArrowError;
 
 use crate::random::{Random, scatter};
 
-/// What separates the random numbers of this table from those of the other.
+/// The number that separates this table's random numbers from those of the other table.
 const STREAM: u64 = 1;
-/// Least rank of a page, and the shape of the Pareto distribution.
+/// The least rank of a page, and the shape of the Pareto distribution.
 const LEAST_RANK: f64 = 10.0;
 const SHAPE: f64 = 1.5;
-/// How far a page is from its place: a few per cent.
+/// The most that a page is away from its place, as a fraction of the table.
 const DISORDER: f64 = 0.05;
 
-/// The address of page `number`. No two pages share one: its first letters spell a bijection of the
+/// Writes the address of page `number`. No two pages share an address: its first letters spell a bijection of the
 /// number.
 pub(super) fn url(seed: u64, number: u64, text: &mut String) {
     let mut random = Random::new(seed, STREAM << 8, number);
@@ -35,7 +35,7 @@ pub(super) fn url(seed: u64, number: u64, text: &mut String) {
     }
 }
 
-/// Rank and average duration of page `number` of `rows`.
+/// Returns the rank and average duration of page `number` of `rows`.
 fn page(seed: u64, number: u64, rows: u64) -> (i32, i32) {
     let mut random = Random::new(seed, STREAM, number);
     let shift = 1.0 + DISORDER * (2.0 * random.unit() - 1.0);
@@ -44,7 +44,7 @@ fn page(seed: u64, number: u64, rows: u64) -> (i32, i32) {
     (rank as i32, 1 + random.below(100) as i32)
 }
 
-/// The rows of these numbers.
+/// Generates the rows with these numbers.
 pub(super) fn batch(
     schema: SchemaRef,
     seed: u64,

@@ -23,7 +23,7 @@ pub enum Table {
     Uservisits,
 }
 
-/// What the random numbers of the benchmark start from; 42 unless told.
+/// The seed of the benchmark's random numbers; the default is 42.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Seed(pub u64);
 
@@ -34,7 +34,7 @@ impl Default for Seed {
 }
 
 impl Table {
-    /// Both, by name.
+    /// Both tables, by name.
     pub const ALL: [Self; 2] = [Self::Rankings, Self::Uservisits];
 }
 
@@ -52,8 +52,8 @@ impl DataTable for Table {
         }
     }
 
-    /// Integers are `Int32`, dates `Date32`, money `Decimal128(9, 6)`, text `Utf8View`. None is
-    /// nullable.
+    /// Returns the columns: integers are `Int32`, dates `Date32`, money `Decimal128(9, 6)` and text `Utf8View`. None
+    /// is nullable.
     fn schema(self) -> SchemaRef {
         let revenue = DataType::Decimal128(REVENUE_PRECISION, REVENUE_SCALE);
         let columns = match self {
@@ -107,7 +107,7 @@ impl fmt::Display for Table {
     }
 }
 
-/// A name that is no table of the Big Data benchmark.
+/// The error for a name that is not a table of the Big Data benchmark.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is no table of the Big Data benchmark: they are rankings and uservisits")]
 pub struct UnknownTable(String);

@@ -24,7 +24,7 @@ fn strings<'a>(batch: &'a RecordBatch, column: &str) -> Vec<&'a str> {
     (0..column.len()).map(|row| column.value(row)).collect()
 }
 
-/// The bytes of all objects of a request, by path.
+/// Returns the bytes of all objects of a request, by path.
 fn objects(request: &Generate) -> Vec<(String, bytes::Bytes)> {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     runtime.block_on(async {
@@ -72,7 +72,7 @@ fn pages_have_addresses_of_their_own_and_are_nearly_sorted() {
         let greatest = ranks[start + 2 * tenth..start + 3 * tenth].iter().max().unwrap();
         assert!(least >= greatest, "{least} before {greatest}");
     }
-    // A Pareto variable: one in 31.6 above 100.
+    // A Pareto variable: one in 31.6 is above 100.
     let above = ranks.iter().filter(|rank| **rank >= 100).count() as f64 / ranks.len() as f64;
     assert!((0.028..0.036).contains(&above), "{above}");
 }
@@ -99,7 +99,7 @@ fn visits_are_skewed_and_some_go_nowhere() {
     assert!((490_000.0..510_000.0).contains(&mean), "{mean}");
 }
 
-/// One visitor has one address and one locale.
+/// Each visitor has one address and one locale.
 #[test]
 fn an_address_has_one_locale() {
     let visits = table(Table::Uservisits, 0.001, 7);

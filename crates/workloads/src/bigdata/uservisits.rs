@@ -1,4 +1,4 @@
-//! The visits.
+//! Generates the table of visits.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -16,21 +16,21 @@ use crate::random::{Random, scatter};
 
 const STREAM: u64 = 2;
 const VISITOR_STREAM: u64 = 3;
-/// Days from 1970-01-01 to 2012-12-31.
+/// The days from 1970-01-01 to 2012-12-31.
 const DAYS: u64 = 15_706;
-/// Visits for each visitor, on average.
+/// The average number of visits for each visitor.
 const VISITS_PER_VISITOR: u64 = 8;
-/// Mean revenue of a visit, in millionths of a dollar.
+/// The mean revenue of a visit, in millionths of a dollar.
 const MEAN_REVENUE: f64 = 500_000.0;
-/// The greatest value of `DECIMAL(9, 6)`, which no scale comes near.
+/// The greatest value of `DECIMAL(9, 6)` in millionths, which no scale comes near.
 const MOST_REVENUE: f64 = 999_999_999.0;
-/// Mean duration of a visit.
+/// The mean duration of a visit.
 const MEAN_DURATION: f64 = 30.0;
-/// How skewed visits are over pages and visitors: see [`Random::power_law`].
+/// The skew of visits over pages, followed by that over visitors; see [`Random::power_law`].
 const POWER: i32 = 5;
 const VISITOR_POWER: i32 = 2;
 
-/// The visits of these numbers, of `rows` visits to `pages` pages.
+/// Generates the visits with these numbers, of `rows` visits to `pages` pages.
 pub(super) fn batch(
     schema: SchemaRef,
     seed: u64,
@@ -53,7 +53,7 @@ pub(super) fn batch(
         let _ = write!(text, "{}.{b}.{c}.{d}", a.max(1));
         ips.append_value(&text);
         let page = random.power_law(pages, POWER);
-        // Pages beyond the last are not in the other table.
+        // Pages after the last one are not in the other table.
         let unknown = random.below(10) == 0;
         url(seed, if unknown { pages + page } else { page }, &mut text);
         urls.append_value(&text);

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use crate::random::{Random, Zipf};
 
-/// Browsers with their share of a user agent's text; `{}` is the platform, `{v}` the version.
+/// User agents by browser: `{}` is the platform, and `{v}` the version.
 const BROWSERS: [&str; 5] = [
     "Mozilla/5.0 ({}) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/{v}.0 Safari/537.36",
     "Mozilla/5.0 ({}; rv:{v}.0) Gecko/20100101 Firefox/{v}.0",
@@ -28,7 +28,7 @@ const PLATFORMS: [&str; 12] = [
 ];
 const VERSIONS: usize = 30;
 
-/// Country and language of visitors, the commonest first.
+/// The countries and languages of visitors, the commonest first.
 pub(super) const LOCALES: [(&str, &str); 40] = [
     ("USA", "en-US"),
     ("CHN", "zh-CN"),
@@ -77,7 +77,7 @@ const ONSETS: [&str; 16] =
 const RIMES: [&str; 10] = ["a", "e", "i", "o", "u", "an", "er", "in", "ol", "us"];
 const WORDS: usize = 5000;
 
-/// The lists, and how often each entry is drawn.
+/// The lists, and the frequency of each entry.
 #[derive(Debug)]
 pub(super) struct Vocabulary {
     agents: (Vec<String>, Zipf),
@@ -85,7 +85,7 @@ pub(super) struct Vocabulary {
     words: (Vec<String>, Zipf),
 }
 
-/// The vocabulary: the same for all seeds, as browsers and languages are.
+/// The vocabulary, which is the same for all seeds, as browsers and languages are.
 pub(super) static VOCABULARY: LazyLock<Vocabulary> = LazyLock::new(|| {
     let agents = user_agents();
     let words: Vec<String> = (0..WORDS).map(word).collect();
@@ -110,7 +110,7 @@ impl Vocabulary {
     }
 }
 
-/// 1800 user agents, in an order that mixes browsers, platforms and versions.
+/// Returns 1800 user agents, in an order that mixes browsers, platforms and versions.
 fn user_agents() -> Vec<String> {
     let mut agents: Vec<String> = Vec::with_capacity(BROWSERS.len() * PLATFORMS.len() * VERSIONS);
     for version in 0..VERSIONS {
@@ -130,7 +130,7 @@ fn user_agents() -> Vec<String> {
     agents
 }
 
-/// Syllables that spell a number.
+/// Spells a number in syllables.
 fn word(number: usize) -> String {
     let mut text = String::new();
     let mut rest = number + 1;

@@ -1,4 +1,4 @@
-//! Tables streamed into a bucket.
+//! Streams generated tables into a bucket.
 
 use std::num::NonZeroUsize;
 
@@ -12,29 +12,29 @@ use crate::Error;
 use crate::table::{DataTable, Share};
 use crate::upload::upload;
 
-/// How the objects are encoded.
+/// The encoding of the objects.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Format {
-    /// Comma-separated, quoted where needed, UTF-8, lines ending in `\n`.
+    /// Comma-separated text in UTF-8, quoted where needed, with lines ending in `\n`.
     Csv {
-        /// Whether each object starts with a line of column names.
+        /// True if each object starts with a line of column names.
         header: bool,
     },
-    /// Parquet.
+    /// Parquet with the given row groups and compression.
     Parquet {
-        /// Rows per row group. A row group is held in memory while it is encoded.
+        /// The rows per row group. A row group is held in memory while it is encoded.
         row_group_rows: NonZeroUsize,
-        /// Compression of the pages.
+        /// The compression of the pages.
         compression: Compression,
     },
 }
 
-/// Compression of Parquet pages.
+/// The compression of Parquet pages.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum Compression {
-    /// None.
+    /// No compression of pages.
     None,
-    /// Snappy, what most writers use.
+    /// Snappy, which most writers use.
     #[default]
     Snappy,
     /// Zstandard at its default level.
@@ -42,21 +42,21 @@ pub enum Compression {
 }
 
 impl Format {
-    /// CSV with a header line.
+    /// Returns CSV with a header line.
     #[must_use]
     pub const fn csv() -> Self {
         Self::Csv { header: true }
     }
 
-    /// Parquet with Snappy and 122 880 rows per row group: several groups per object already at
-    /// small scale, so that there is something to skip.
+    /// Returns Parquet with Snappy and 122,880 rows per row group. Objects then have several groups already at small
+    /// scale, so that queries can skip some.
     #[must_use]
     pub const fn parquet() -> Self {
         let row_group_rows = NonZeroUsize::MIN.saturating_add(122_879);
         Self::Parquet { row_group_rows, compression: Compression::Snappy }
     }
 
-    /// The name of the folder, and the extension of the objects.
+    /// Returns the name of the folder and the extension of the objects.
     #[must_use]
     pub const fn name(&self) -> &'static str {
         match self {
@@ -66,29 +66,28 @@ impl Format {
     }
 }
 
-/// What to generate: tables of one data set.
+/// A request to generate tables of one data set.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Generate<T: DataTable> {
-    /// Scale factor, [`DataTable::LEAST_SCALE`] to 100 000. The data set says how much 1 is.
+    /// The scale factor, from [`DataTable::LEAST_SCALE`] to 100,000. The data set defines the size at 1.
     pub scale: f64,
     /// The seed of the random numbers.
     pub seed: T::Seed,
-    /// Which tables.
+    /// The tables to generate.
     pub tables: Vec<T>,
-    /// How to encode them.
+    /// The encoding of the objects.
     pub format: Format,
-    /// Objects per table, at most 10 000. Tables of fixed size are one object, and no object is
-    /// empty.
+    /// The number of objects per table, at most 10,000. Tables of fixed size are one object, and no object is empty.
     pub objects_per_table: NonZeroUsize,
-    /// Folder for all objects; by default the data set's name.
+    /// The folder for all objects; by default the data set's name.
     pub prefix: Path,
-    /// Objects generated at once, a thread each. Memory is about 40 MiB per thread, for Parquet
+    /// The number of objects generated at once, with one thread each. Memory is about 40 MiB per thread, for Parquet
     /// plus a row group, and for TPC-H 300 MB once for its pool of text.
     pub threads: NonZeroUsize,
 }
 
 impl<T: DataTable> Default for Generate<T> {
-    /// All tables at scale factor 1 as CSV, one object each, on all cores.
+    /// Requests all tables at scale factor 1 as CSV, one object each, on all cores.
     fn default() -> Self {
         Self {
             scale: 1.0,
@@ -103,7 +102,7 @@ impl<T: DataTable> Default for Generate<T> {
 }
 
 impl<T: DataTable> Generate<T> {
-    /// The folder of a table's objects: `tpch/sf0.1/csv/lineitem`.
+    /// Returns the folder of a table's objects: `tpch/sf0.1/csv/lineitem`.
     #[must_use]
     pub fn folder(&self, table: T) -> Path {
         self.prefix
@@ -113,7 +112,7 @@ impl<T: DataTable> Generate<T> {
             .join(table.name())
     }
 
-    /// The objects of a table, in the order of their rows: `lineitem.00.csv`, `lineitem.01.csv`, ….
+    /// Returns the objects of a table, in the order of their rows: `lineitem.00.csv`, `lineitem.01.csv`, ….
     #[must_use]
     pub fn objects(&self, table: T) -> Vec<Path> {
         let folder = self.folder(table);
@@ -126,10 +125,10 @@ impl<T: DataTable> Generate<T> {
             .collect()
     }
 
-    /// About how many bytes the objects take together.
+    /// Returns the approximate size of all objects together in bytes.
     #[must_use]
     pub fn about_bytes(&self) -> f64 {
-        /// Of the same rows as CSV.
+        /// The size of Parquet relative to the same rows as CSV.
         const PARQUET: f64 = 0.35;
         let rows =
             |tables: &[T]| tables.iter().map(|table| table.rows(self.scale) as f64).sum::<f64>();
@@ -157,46 +156,45 @@ impl<T: DataTable> Generate<T> {
 /// A part of an object that was uploaded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Advance<T> {
-    /// The table it belongs to.
+    /// The table that the object belongs to.
     pub table: T,
-    /// Rows since the last call for this object.
+    /// The number of rows since the last call for this object.
     pub rows: u64,
-    /// Bytes since the last call for this object.
+    /// The number of bytes since the last call for this object.
     pub bytes: u64,
 }
 
 /// An object that was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WrittenObject<T> {
-    /// Its table.
+    /// The table that the object belongs to.
     pub table: T,
-    /// Where it is.
+    /// The path in the store.
     pub path: Path,
-    /// Its rows.
+    /// The number of rows.
     pub rows: u64,
-    /// Its size in bytes.
+    /// The size in bytes.
     pub bytes: u64,
 }
 
-/// Generates tables into a store and returns what was written, by path.
+/// Generates tables into a store and returns the written objects, by path.
 ///
-/// The same request always writes the same bytes, and the rows of a table do not depend on the
-/// number of its objects. Rows are generated on blocking threads of the runtime, `threads` objects
-/// at a time; an object is uploaded while it is generated, and appears when it is whole. `progress`
-/// is called for every part that arrived.
+/// The same request always writes the same bytes, and the rows of a table do not depend on the number of its objects.
+/// Rows are generated on blocking threads of the runtime, `threads` objects at a time. An object is uploaded while it
+/// is generated, and appears when it is complete. `progress` is called for every part that has arrived.
 ///
-/// Dropping the future stops the threads at their next part and aborts the uploads in the
-/// background; finished objects stay. Running the same request again writes the rest.
+/// Dropping the future stops the threads at their next part and aborts the uploads in the background; finished
+/// objects remain. Running the same request again writes the rest.
 ///
 /// # Errors
 ///
-/// Nothing is written if the request is out of range, or if a table's folder holds an object that
-/// is not part of the request ([`Error::Occupied`]): it would be read as rows of the table.
-/// Otherwise the first error of the store or the generator; the other objects are abandoned.
+/// Nothing is written if the request is out of range, or if a table's folder contains an object that is not part of
+/// the request ([`Error::Occupied`]): it would be read as rows of the table. Otherwise, the first error of the store
+/// or the generator is returned, and the other objects are abandoned.
 ///
 /// # Panics
 ///
-/// Outside a tokio runtime, as all of tokio does.
+/// Outside a tokio runtime, like all of tokio.
 pub async fn generate<T: DataTable>(
     request: &Generate<T>,
     store: &dyn ObjectStore,
@@ -209,7 +207,7 @@ pub async fn generate<T: DataTable>(
     for &table in &tables {
         refuse_strangers(request, table, store).await?;
     }
-    // Large tables first, so that no thread is left alone with one at the end.
+    // Start with large tables, so that no thread is left alone with one at the end.
     tables.sort_by_key(|&table| std::cmp::Reverse(table.rows(request.scale)));
     let mut written = Vec::new();
     let mut running = FuturesUnordered::new();

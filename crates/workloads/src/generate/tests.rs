@@ -30,7 +30,7 @@ fn run<T>(future: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(future)
 }
 
-/// The objects of a request by table, each table's in order.
+/// Returns the objects of a request by table, each table's in order.
 fn objects(request: &Generate) -> BTreeMap<Table, Vec<Bytes>> {
     run(async {
         let store = InMemory::new();
@@ -57,7 +57,7 @@ fn read_csv(schema: &SchemaRef, bytes: &[u8], header: bool) -> RecordBatch {
     concat_batches(schema, &reader.map(Result::unwrap).collect::<Vec<_>>()).unwrap()
 }
 
-/// Reads Parquet and brings it to the table's types: a file says text, not how Arrow holds it.
+/// Reads Parquet and casts it to the table's types, as a file does not store the Arrow types of text.
 fn read_parquet(schema: &SchemaRef, bytes: Bytes) -> RecordBatch {
     let reader = ParquetRecordBatchReaderBuilder::try_new(bytes).unwrap().build().unwrap();
     let batches: Vec<_> = reader
@@ -71,14 +71,14 @@ fn read_parquet(schema: &SchemaRef, bytes: Bytes) -> RecordBatch {
     concat_batches(schema, &batches).unwrap()
 }
 
-/// What the generator itself says the rows are.
+/// Returns the rows directly from the generator.
 fn expected(table: Table, scale: f64) -> RecordBatch {
     let share = Share::whole(table, scale, ());
     let batches: Vec<_> = Table::batches(share).map(Result::unwrap).collect();
     concat_batches(&table.schema(), &batches).unwrap()
 }
 
-/// Text with commas is quoted, so a reader finds every value where it belongs.
+/// Text with commas is quoted, so a reader finds every value in its column.
 #[test]
 fn csv_holds_the_rows() {
     for (table, objects) in objects(&request(0.01, &Table::ALL, Format::csv(), 1)) {
@@ -112,7 +112,7 @@ fn row_groups_have_the_size_asked_for() {
     assert_eq!(rows, [400, 400, 400, 300]);
 }
 
-/// `dbgen` makes 60 175 lines at scale factor 0.01.
+/// `dbgen` makes 60,175 lines at scale factor 0.01.
 #[test]
 fn tables_have_their_rows() {
     let rows = |table: Table| expected(table, 0.01).num_rows() as u64;
@@ -210,14 +210,14 @@ fn a_folder_gets_the_files_and_no_others() {
     });
 }
 
-/// Fewer objects than last time would leave the old ones in the table, with rows twice.
+/// Fewer objects than in the previous run would leave old ones in the table, with duplicate rows.
 #[test]
 fn objects_in_the_way_are_named_and_nothing_is_written() {
     run(async {
         let store = InMemory::new();
         let three = request(0.001, &[Table::Part], headless(), 3);
         generate(&three, &store, &|_| ()).await.unwrap();
-        // The same again is welcome.
+        // The same request may run again.
         generate(&three, &store, &|_| ()).await.unwrap();
         let two = request(0.001, &[Table::Nation, Table::Part], headless(), 2);
         let error = generate(&two, &store, &|_| ()).await.unwrap_err();
@@ -230,7 +230,7 @@ fn objects_in_the_way_are_named_and_nothing_is_written() {
     });
 }
 
-/// Callers may move the work to a task of their own.
+/// Callers may run the future in a task of their own.
 #[test]
 fn the_future_can_be_sent_to_another_thread() {
     fn check(_: impl Send) {}
@@ -253,7 +253,7 @@ fn requests_out_of_range_are_refused() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
 
-    /// However many objects, the table is the same.
+    /// The table does not depend on the number of objects.
     #[test]
     fn objects_together_are_the_table(count in 2usize..12, thousandths in 1u32..4) {
         let scale = f64::from(thousandths) / 1000.0;

@@ -1,28 +1,28 @@
-//! The ten items.
+//! The ten items of the figure.
 
 use crate::tpch;
 
-/// What an item of the figure measures: the operator whose strategies the paper compares in it.
+/// The operator whose strategies the paper compares in an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Operator {
-    /// Rows that pass a condition.
+    /// Selects the rows that pass a condition.
     Filter,
-    /// Aggregates of all rows.
+    /// Aggregates all rows.
     Aggregate,
-    /// Aggregates of groups.
+    /// Aggregates groups of rows.
     GroupBy,
-    /// The best rows.
+    /// Selects the best rows.
     TopK,
-    /// Rows of two and more tables with the same keys.
+    /// Combines rows of two and more tables with the same keys.
     Join,
 }
 
 /// An item of the figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Item {
-    /// Its label.
+    /// The label in the figure.
     pub name: &'static str,
-    /// What it measures.
+    /// The operator that the item measures.
     pub operator: Operator,
     /// One statement without a semicolon.
     pub sql: &'static str,
@@ -30,9 +30,9 @@ pub struct Item {
 
 /// The items in the order of the figure.
 ///
-/// The paper gives no text for the first four; these are what the authors' code runs, at the
-/// selectivity, the skew, the K and the bound that the figure has. Where rows tie, ours says which
-/// comes first. The filter has no index to use. The queries of TPC-H have the authors' parameters.
+/// The paper gives no text for the first four. These are the statements in the authors' code, with the selectivity,
+/// the skew, the K and the bound of the figure. The statements here define an order for ties. The filter has no index
+/// to use. The queries of TPC-H have the authors' parameters.
 pub const ITEMS: [Item; 10] = [
     Item { name: "Filter", operator: Operator::Filter, sql: include_str!("queries/filter.sql") },
     Item {
@@ -79,7 +79,7 @@ mod tests {
         }
     }
 
-    /// Word for word TPC-H's, but for numbers, dates and names in quotes.
+    /// The wording is that of TPC-H, except for numbers, dates and names in quotes.
     #[test]
     fn queries_differ_from_tpch_in_parameters_only() {
         let words = |text: &str| {

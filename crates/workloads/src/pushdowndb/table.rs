@@ -1,4 +1,4 @@
-//! The table of the group-by.
+//! Generates the table of the group-by.
 
 use std::fmt;
 use std::ops::Range;
@@ -15,15 +15,15 @@ use crate::numbered::NumberedRows;
 use crate::random::{Random, Zipf};
 use crate::table::{DataTable, Share};
 
-/// Digits of a value, and how many of them are after the point.
+/// The number of digits of a value, followed by how many of them are after the point.
 const PRECISION: u8 = 11;
 const SCALE: i8 = 10;
-/// Columns of values.
+/// The number of columns with values.
 const VALUES: usize = 10;
-/// What separates the random numbers of this table from those of others.
+/// The number that separates this table's random numbers from those of others.
 const STREAM: u64 = 4;
 
-/// The groups of the columns g0 to g9, and how skewed their sizes are: the `k`-th largest has a weight
+/// The number of groups of the columns g0 to g9, and the skew of their sizes: the `k`-th largest group has a weight
 /// of `1 / k^theta`. The paper does not describe g3 and g6.
 const GROUPS: [(usize, f64); 10] = [
     (100, 0.0),
@@ -44,8 +44,7 @@ static DISTRIBUTIONS: LazyLock<[Zipf; GROUPS.len()]> =
 /// A table of the paper's micro-benchmarks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Table {
-    /// Ten columns of groups, whose sizes follow Zipf's law, and ten of values: 6.4 million rows per
-    /// scale factor.
+    /// Ten columns of groups, whose sizes follow Zipf's law, and ten of values: 6.4 million rows per scale factor.
     Skewed,
 }
 
@@ -61,7 +60,7 @@ impl DataTable for Table {
         }
     }
 
-    /// Groups g0 to g9 are `Int32`, counted from 0, the largest first; values f0 to f9 are
+    /// Returns the columns. Groups g0 to g9 are `Int32`, counted from 0, the largest first; values f0 to f9 are
     /// `Decimal128(11, 10)`, uniform between 0 and 1. None is nullable.
     fn schema(self) -> SchemaRef {
         let groups = (0..GROUPS.len()).map(|at| (format!("g{at}"), DataType::Int32));
@@ -85,7 +84,7 @@ impl DataTable for Table {
     }
 }
 
-/// The rows of these numbers.
+/// Generates the rows with these numbers.
 fn batch(schema: SchemaRef, seed: u64, numbers: Range<u64>) -> Result<RecordBatch, ArrowError> {
     let mut groups: [Vec<i32>; GROUPS.len()] = Default::default();
     let mut values: [Vec<i128>; VALUES] = Default::default();
@@ -93,7 +92,7 @@ fn batch(schema: SchemaRef, seed: u64, numbers: Range<u64>) -> Result<RecordBatc
     for number in numbers {
         let mut random = Random::new(seed, STREAM, number);
         for (column, distribution) in groups.iter_mut().zip(&*DISTRIBUTIONS) {
-            // At most 10 000.
+            // The group number is at most 10,000.
             column.push(distribution.draw(&mut random) as i32);
         }
         for column in &mut values {
@@ -117,7 +116,7 @@ impl fmt::Display for Table {
     }
 }
 
-/// A name that is no table of the paper.
+/// The error for a name that is not a table of the paper.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is no table of PushdownDB's own: there is skewed")]
 pub struct UnknownTable(String);
@@ -159,7 +158,7 @@ mod tests {
             }
             counts.into_iter().map(|count| f64::from(count) / 64_000.0).collect::<Vec<_>>()
         };
-        // The paper: with θ = 1.3 the four largest groups have 59 % of the rows.
+        // In the paper, the four largest groups have 59 % of the rows with θ = 1.3.
         let g5: f64 = shares("g5")[..4].iter().sum();
         assert!((0.575..0.595).contains(&g5), "{g5}");
         let g0 = shares("g0");

@@ -1,15 +1,15 @@
-//! The 99 queries.
+//! The 99 queries of TPC-DS.
 
 /// The queries in order, 1 to 99.
 ///
-/// Each is one statement without a semicolon, with the specification's validation parameters and
-/// row limits. Where this is not so:
+/// Each is one statement without a semicolon, with the specification's validation parameters and row limits. There
+/// are these exceptions:
 ///
-/// * Of queries 14, 23, 24 and 39, which are two statements each, it is the first.
-/// * Query 8's list of 400 postal codes is one of codes that the generated addresses have.
-/// * Columns that would have no name, or the name of another, have one.
-/// * Ratios of integers are multiplied by 1.0 first (queries 21, 34, 73, 78 and 83): SQL does not say
-///   whether a quotient of integers is one.
+/// * Queries 14, 23, 24 and 39 have two statements each, of which this is the first.
+/// * Query 8's list of 400 postal codes has codes that occur in the generated addresses.
+/// * Columns without a name, or with the name of another column, get one.
+/// * Ratios of integers are multiplied by 1.0 first (queries 21, 34, 73, 78 and 83): SQL does not define whether a
+///   quotient of integers is an integer.
 /// * Addition of days to a date is addition of an interval.
 pub const QUERIES: [&str; 99] = [
     include_str!("queries/q01.sql"),
@@ -113,7 +113,7 @@ pub const QUERIES: [&str; 99] = [
     include_str!("queries/q99.sql"),
 ];
 
-/// The query of this number, 1 to 99.
+/// Returns the query with this number, 1 to 99.
 #[must_use]
 pub fn query(number: usize) -> Option<&'static str> {
     QUERIES.get(number.checked_sub(1)?).copied()

@@ -1,4 +1,4 @@
-//! One object's share of a table, row by row.
+//! Generates one object's share of a table, row by row.
 
 use arrow::array::RecordBatchIterator;
 use arrow::datatypes::SchemaRef;
@@ -15,7 +15,7 @@ use tpcdsgen_arrow::{
 use super::table::Table;
 use crate::table::Share;
 
-/// The columns of a table, from its generator.
+/// Returns the columns of a table, from its generator.
 pub(super) fn schema(table: Table) -> SchemaRef {
     match table {
         Table::CallCenter => CallCenterArrow::schema_ref(),
@@ -45,7 +45,7 @@ pub(super) fn schema(table: Table) -> SchemaRef {
     }
 }
 
-/// The table in `dsdgen`.
+/// Returns the table in `dsdgen`.
 const fn source(table: Table) -> Source {
     match table {
         Table::CallCenter => Source::CallCenter,
@@ -75,7 +75,7 @@ const fn source(table: Table) -> Source {
     }
 }
 
-/// How many rows `dsdgen` counts: of sales and returns, the orders.
+/// Returns the number of rows that `dsdgen` counts, which are orders for sales and returns.
 pub(super) fn source_rows(table: Table, scale: f64) -> u64 {
     let source = match source(table) {
         Source::CatalogReturns => Source::CatalogSales,
@@ -86,10 +86,10 @@ pub(super) fn source_rows(table: Table, scale: f64) -> u64 {
     Scaling::new(scale).get_row_count(source)
 }
 
-/// The rows as batches of a few thousand.
+/// Returns the rows as batches of a few thousand.
 pub(super) fn batches(share: &Share<Table>) -> Box<dyn RecordBatchReader + Send> {
     let rows = u128::from(source_rows(share.table, share.scale));
-    // At most the number of rows.
+    // The quotient is at most the number of rows.
     let bound = |index: u32| (rows * u128::from(index) / u128::from(share.count.max(1))) as u64;
     let (first, last) = (bound(share.index) + 1, bound(share.index + 1));
     let session = match SessionBuilder::new().with_scale_factor(share.scale).build() {

@@ -12,58 +12,58 @@ use crate::table::{DataTable, Share};
 /// A table of TPC-DS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Table {
-    /// Call centres, with their history.
+    /// Call centers, with their history.
     CallCenter,
-    /// Pages of catalogues.
+    /// The pages of catalogs.
     CatalogPage,
-    /// Lines of catalogue orders that came back: about 144 000 per scale factor.
+    /// Lines of catalog orders that were returned: about 144,000 per scale factor.
     CatalogReturns,
-    /// Lines of catalogue orders: about 1.44 million per scale factor.
+    /// Lines of catalog orders: about 1.44 million per scale factor.
     CatalogSales,
-    /// Customers: 100 000 at scale factor 1.
+    /// Customers: 100,000 at scale factor 1.
     Customer,
-    /// Addresses of customers: 50 000 at scale factor 1.
+    /// Addresses of customers: 50,000 at scale factor 1.
     CustomerAddress,
-    /// All combinations of what is known of people: 1 920 800 rows at every scale.
+    /// All combinations of the known attributes of people: 1,920,800 rows at every scale.
     CustomerDemographics,
-    /// The days from 1900 to 2100: 73 049 rows at every scale.
+    /// The days from 1900 to 2100: 73,049 rows at every scale.
     DateDim,
-    /// All combinations of what is known of households: 7200 rows at every scale.
+    /// All combinations of the known attributes of households: 7,200 rows at every scale.
     HouseholdDemographics,
-    /// 20 bands of income at every scale.
+    /// Twenty bands of income at every scale.
     IncomeBand,
-    /// What each warehouse had of each item, week by week: 11.7 million rows at scale factor 1.
+    /// The stock of each item in each warehouse, week by week: 11.7 million rows at scale factor 1.
     Inventory,
-    /// Items, with their history: 18 000 rows at scale factor 1.
+    /// Items, with their history: 18,000 rows at scale factor 1.
     Item,
-    /// Promotions.
+    /// Promotions of items: 300 rows at scale factor 1.
     Promotion,
-    /// 75 reasons of a return at every scale.
+    /// Reasons for returns: 35 rows at scale factor 1, and 75 at 100,000.
     Reason,
-    /// 20 ways to ship at every scale.
+    /// Twenty ways to ship at every scale.
     ShipMode,
     /// Stores, with their history.
     Store,
-    /// Lines of tickets that came back: about 288 000 per scale factor.
+    /// Lines of store tickets that were returned: about 288,000 per scale factor.
     StoreReturns,
-    /// Lines of tickets: about 2.88 million per scale factor.
+    /// Lines of store tickets: about 2.88 million per scale factor.
     StoreSales,
-    /// The seconds of a day: 86 400 rows at every scale.
+    /// The seconds of a day: 86,400 rows at every scale.
     TimeDim,
-    /// Warehouses.
+    /// The warehouses of the retailer.
     Warehouse,
     /// Pages of the web sites, with their history.
     WebPage,
-    /// Lines of web orders that came back: about 72 000 per scale factor.
+    /// Lines of web orders that were returned: about 72,000 per scale factor.
     WebReturns,
-    /// Lines of web orders: about 719 000 per scale factor.
+    /// Lines of web orders: about 719,000 per scale factor.
     WebSales,
     /// Web sites, with their history.
     WebSite,
 }
 
 impl Table {
-    /// All 24, by name.
+    /// All 24 tables, by name.
     pub const ALL: [Self; 24] = [
         Self::CallCenter,
         Self::CatalogPage,
@@ -91,7 +91,7 @@ impl Table {
         Self::WebSite,
     ];
 
-    /// The name in the queries.
+    /// Returns the table's name in the queries.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -122,21 +122,21 @@ impl Table {
         }
     }
 
-    /// The columns: keys are `Int32`, except numbers of tickets and orders, which are `Int64`; other
-    /// integers are `Int32`, money `Decimal128(7, 2)` (a promotion's cost `Decimal128(15, 2)`), tax rates
-    /// and offsets `Decimal128(5, 2)`, dates `Date32`, text `Utf8View`. Nearly all are nullable.
+    /// Returns the columns. Keys are `Int32`, except numbers of tickets and orders, which are `Int64`. Other integers
+    /// are `Int32`, money `Decimal128(7, 2)` (a promotion's cost `Decimal128(15, 2)`), tax rates and offsets
+    /// `Decimal128(5, 2)`, dates `Date32` and text `Utf8View`. Nearly all are nullable.
     #[must_use]
     pub fn schema(self) -> SchemaRef {
         rows::schema(self)
     }
 
-    /// The rows at a scale factor: exact, except for sales and returns, whose orders have random
-    /// numbers of lines.
+    /// Returns the number of rows at a scale factor. It is exact, except for sales and returns, whose orders have
+    /// random numbers of lines.
     #[must_use]
     pub fn rows(self, scale: f64) -> u64 {
         let source_rows = rows::source_rows(self, scale);
         match self {
-            // 8 to 16 lines, or 4 to 14, of which one in ten comes back.
+            // Orders have 8 to 16 lines, or 4 to 14, of which one in ten is returned.
             Self::StoreSales | Self::WebSales => source_rows * 12,
             Self::CatalogSales => source_rows * 9,
             Self::StoreReturns | Self::WebReturns => source_rows * 12 / 10,
@@ -174,9 +174,9 @@ impl DataTable for Table {
             | Self::Customer
             | Self::CustomerAddress
             | Self::Inventory => source_rows,
-            // An order has no return with probability 0.3 to 0.4, a hundred orders never.
+            // An order has no return with probability 0.3 to 0.4; a hundred orders always have one.
             Self::CatalogReturns | Self::StoreReturns | Self::WebReturns => source_rows / 100,
-            // Of fixed size, or small.
+            // Tables of fixed size, and small ones.
             _ => 1,
         }
     }
@@ -192,7 +192,7 @@ impl fmt::Display for Table {
     }
 }
 
-/// A name that is not a table of TPC-DS.
+/// The error for a name that is not a table of TPC-DS.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is no TPC-DS table: they are {names}", names = names())]
 pub struct UnknownTable(String);

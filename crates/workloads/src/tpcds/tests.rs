@@ -11,7 +11,7 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use super::*;
 use crate::{DataTable, Format, Share, generate};
 
-/// Smaller tables, and those of fixed size that take no second.
+/// Returns smaller tables, and those of fixed size that take less than a second.
 fn quick() -> Vec<Table> {
     let slow = [Table::CustomerDemographics];
     Table::ALL.into_iter().filter(|table| !slow.contains(table)).collect()
@@ -22,7 +22,7 @@ fn rows_of(share: Share<Table>) -> RecordBatch {
     concat_batches(&share.table.schema(), &batches).unwrap()
 }
 
-/// What was generated, by table, in the order of the objects.
+/// Returns the generated objects by table, in order.
 fn written(format: Format, objects: usize) -> Vec<(Table, Vec<Bytes>)> {
     let request = Generate {
         scale: 0.01,
@@ -60,7 +60,7 @@ fn tables_are_found_by_name() {
     assert!(Table::ALL.is_sorted_by_key(|table| table.name()));
 }
 
-/// The row counts that the specification has for scale factor 1 (clause 3.2.2).
+/// The specification lists the numbers of rows for scale factor 1 (clause 3.2.2).
 #[test]
 fn tables_have_the_rows_of_the_specification() {
     let expected = [
@@ -85,7 +85,7 @@ fn tables_have_the_rows_of_the_specification() {
     for (table, rows) in expected {
         assert_eq!(table.rows(1.0), rows, "{table}");
     }
-    // Nearly: their orders have random numbers of lines.
+    // These are approximate, because orders have random numbers of lines.
     let nearly = [
         (Table::CatalogReturns, 144_067),
         (Table::CatalogSales, 1_441_548),
@@ -111,7 +111,7 @@ fn tables_have_the_rows_they_announce() {
     }
 }
 
-/// However many objects, the table is the same, and none is empty.
+/// The table does not depend on the number of objects, none of which is empty.
 #[test]
 fn objects_together_are_the_table() {
     for table in quick() {
@@ -125,7 +125,7 @@ fn objects_together_are_the_table() {
     }
 }
 
-/// A NULL is written as nothing, and no text is empty, so a reader sees what was generated.
+/// A NULL is written as nothing, and no text is empty, so a reader finds the generated values.
 #[test]
 fn csv_holds_the_rows() {
     for (table, objects) in written(Format::csv(), 3) {
@@ -169,8 +169,8 @@ fn columns_are_declared_with_their_types() {
     );
 }
 
-/// The shares of the rows that query 76 takes at scale factor 1, in per cent: 4.50, 0.03 and 0.50 in
-/// the evaluation of computational storage (ICPE 2020), of 10 TB.
+/// The shares of the rows that query 76 selects at scale factor 1, in percent. In the evaluation of computational
+/// storage (ICPE 2020), with 10 TB, they are 4.50, 0.03 and 0.50.
 #[test]
 fn query_76_takes_the_shares_of_the_paper() {
     let filters = [

@@ -3,13 +3,13 @@
 /// The published answer of a query at scale factor 1, as text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
-    /// Names of the columns, as printed (some are cut).
+    /// The names of the columns, as printed (some are cut).
     pub columns: Vec<&'static str>,
-    /// The rows, in the query's order, padding removed.
+    /// The rows, in the query's order, without padding.
     pub rows: Vec<Vec<&'static str>>,
 }
 
-/// The published answer of the query of this number, 1 to 22.
+/// Returns the published answer of the query with this number, 1 to 22.
 #[must_use]
 pub fn answer(number: usize) -> Option<Answer> {
     let text = tpchgen::q_and_a::answers_sf1::answer(i32::try_from(number).ok()?)?;
@@ -19,8 +19,8 @@ pub fn answer(number: usize) -> Option<Answer> {
 }
 
 impl Answer {
-    /// Whether a value agrees with a published one: the same text, or the same number to within one
-    /// unit of the last digit that is printed. An integer must be the same integer.
+    /// Returns whether a value agrees with a published one: it is the same text, or the same number to within one
+    /// unit of the last printed digit. Integers must be equal.
     ///
     /// ```
     /// use sluicegate_workloads::tpch::Answer;
@@ -43,7 +43,7 @@ impl Answer {
         if decimals == 0 {
             return expected == number;
         }
-        // A little more than the unit itself, for the error of reading decimals as binary.
+        // Allow slightly more than the unit, for the error of reading decimals as binary.
         let unit = 0.1f64.powi(decimals as i32);
         (expected - number).abs() <= unit + 4.0 * f64::EPSILON * expected.abs()
     }

@@ -1,14 +1,13 @@
-//! The 22 queries.
+//! The 22 queries of TPC-H.
 
 use std::borrow::Cow;
 
 /// The queries in order, 1 to 22.
 ///
-/// Each is one statement without a semicolon, with the specification's validation parameters and
-/// row limits. Where the specification's wording is not portable SQL it is rewritten: query 15's view
-/// is a common table expression, query 1's interval has no leading precision, and query 6's
-/// `0.06 - 0.01` and `0.06 + 0.01` are the numbers they stand for, which binary floating point would
-/// miss.
+/// Each is one statement without a semicolon, with the specification's validation parameters and row limits. Wording
+/// of the specification that is not portable SQL is rewritten. Query 15's view is a common table expression, and
+/// query 1's interval has no leading precision. Query 6's `0.06 - 0.01` and `0.06 + 0.01` are replaced by their exact
+/// values, which binary floating point would miss.
 pub const QUERIES: [&str; 22] = [
     include_str!("queries/q01.sql"),
     include_str!("queries/q02.sql"),
@@ -34,14 +33,14 @@ pub const QUERIES: [&str; 22] = [
     include_str!("queries/q22.sql"),
 ];
 
-/// The query of this number, 1 to 22.
+/// Returns the query with this number, 1 to 22.
 #[must_use]
 pub fn query(number: usize) -> Option<&'static str> {
     QUERIES.get(number.checked_sub(1)?).copied()
 }
 
-/// The query of this number for data of this scale factor. Only query 11 has a parameter that
-/// depends on it: the fraction 0.0001 / scale.
+/// Returns the query with this number for data of this scale factor. Only query 11 has a parameter that depends on
+/// it: the fraction 0.0001 / scale.
 #[must_use]
 pub fn query_at_scale(number: usize, scale: f64) -> Option<Cow<'static, str>> {
     let text = query(number)?;
@@ -65,14 +64,14 @@ mod tests {
         }
     }
 
-    /// Word for word the specification's, as `tpchgen` has it, around its placeholders.
+    /// The wording is that of the specification, as in `tpchgen`, around its placeholders.
     #[test]
     fn the_wording_is_the_specifications() {
         let one_line = |text: &str| {
             let text = text.replace("l_extendedprice*", "l_extendedprice *").replace(';', "");
             text.split_whitespace().collect::<Vec<_>>().join(" ")
         };
-        // Restated on purpose: see `QUERIES`.
+        // These are rewritten on purpose: see `QUERIES`.
         for number in (1..=22).filter(|number| ![1, 6, 15].contains(number)) {
             let template = tpchgen::q_and_a::queries::query(number as i32).unwrap();
             let template = one_line(template);

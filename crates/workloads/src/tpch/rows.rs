@@ -1,4 +1,4 @@
-//! One object's share of a table, row by row.
+//! Generates one object's share of a table, row by row.
 
 use std::io::{self, Write};
 
@@ -19,13 +19,13 @@ use super::table::Table;
 use crate::table::Share;
 use crate::upload::PartWriter;
 
-/// The part of a table, counted from 1, and the number of parts, as `dbgen` has them.
+/// Returns the part of a table, counted from 1, and the number of parts, in the terms of `dbgen`.
 fn part(share: &Share<Table>) -> (i32, i32) {
-    // Both are at most 10 000.
+    // Both are at most 10,000.
     (share.index as i32 + 1, share.count as i32)
 }
 
-/// Writes the rows as CSV. Text that may hold a comma is quoted, lines end in `\n`.
+/// Writes the rows as CSV. Text that may contain a comma is quoted, and lines end in `\n`.
 pub(super) fn write_csv(
     share: &Share<Table>,
     header: bool,
@@ -56,7 +56,7 @@ pub(super) fn write_csv(
     Ok(())
 }
 
-/// The rows as batches of a few thousand.
+/// Returns the rows as batches of a few thousand.
 pub(super) fn batches(share: &Share<Table>) -> Box<dyn RecordBatchReader + Send> {
     let ((index, count), scale) = (part(share), share.scale);
     match share.table {

@@ -18,26 +18,26 @@ use crate::upload::PartWriter;
 /// A table of TPC-H.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Table {
-    /// Customers: 150 000 rows per scale factor.
+    /// Customers: 150,000 rows per scale factor.
     Customer,
     /// Lines of orders: about 6 million rows per scale factor, two thirds of all bytes.
     Lineitem,
-    /// 25 nations at every scale.
+    /// Nations: 25 rows at every scale.
     Nation,
     /// Orders: 1.5 million rows per scale factor.
     Orders,
-    /// Parts: 200 000 rows per scale factor.
+    /// Parts: 200,000 rows per scale factor.
     Part,
-    /// Which supplier offers which part: 800 000 rows per scale factor.
+    /// Parts offered by each supplier: 800,000 rows per scale factor.
     Partsupp,
-    /// 5 regions at every scale.
+    /// Regions: 5 rows at every scale.
     Region,
-    /// Suppliers: 10 000 rows per scale factor.
+    /// Suppliers: 10,000 rows per scale factor.
     Supplier,
 }
 
 impl Table {
-    /// All eight, by name.
+    /// All eight tables, by name.
     pub const ALL: [Self; 8] = [
         Self::Customer,
         Self::Lineitem,
@@ -49,7 +49,7 @@ impl Table {
         Self::Supplier,
     ];
 
-    /// The name in the queries.
+    /// Returns the table's name in the queries.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -64,8 +64,8 @@ impl Table {
         }
     }
 
-    /// The columns: keys are `Int64`, other integers `Int32`, money and quantities
-    /// `Decimal128(15, 2)`, dates `Date32`, text `Utf8View`. None is nullable.
+    /// Returns the columns: keys are `Int64`, other integers `Int32`, money and quantities `Decimal128(15, 2)`, dates
+    /// `Date32` and text `Utf8View`. None is nullable.
     #[must_use]
     pub fn schema(self) -> SchemaRef {
         match self {
@@ -80,7 +80,8 @@ impl Table {
         }
     }
 
-    /// The rows at a scale factor: exact, except for `lineitem`, where it is within a few per mille.
+    /// Returns the number of rows at a scale factor. It is exact, except for `lineitem`, where it is within a few per
+    /// mille.
     #[must_use]
     pub fn rows(self, scale: f64) -> u64 {
         let per_scale = match self {
@@ -89,7 +90,7 @@ impl Table {
             Self::Customer => 150_000.0,
             Self::Lineitem => 6_001_215.0,
             Self::Orders => 1_500_000.0,
-            // Four suppliers for each part.
+            // Each part has four suppliers.
             Self::Partsupp => return Self::Part.rows(scale) * 4,
             Self::Part => 200_000.0,
             Self::Supplier => 10_000.0,
@@ -141,7 +142,7 @@ impl fmt::Display for Table {
     }
 }
 
-/// A name that is not a table of TPC-H.
+/// The error for a name that is not a table of TPC-H.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{0}` is no TPC-H table: they are customer, lineitem, nation, orders, part, partsupp, region \

@@ -1,7 +1,7 @@
-//! Objects that are produced by a blocking writer and uploaded while they grow.
+//! Uploads objects while a blocking writer produces them.
 //!
-//! Memory is bounded by a few parts per object, whatever the object's size, and an object appears
-//! whole or not at all.
+//! Memory is limited to a few parts per object, whatever the object's size, and an object appears complete or not at
+//! all.
 
 use std::io::{self, Write};
 use std::sync::LazyLock;
@@ -16,11 +16,11 @@ use tokio::sync::{mpsc, watch};
 
 use crate::Error;
 
-/// Parts of one object that are uploaded at once.
+/// The number of parts of one object that are uploaded at once.
 const PARTS_IN_FLIGHT: usize = 2;
 
-/// The size of the `index`-th part of an object. S3 takes no part but the last below 5 MiB and no
-/// more than 10 000 of them, so parts grow slowly: 10 000 make 8 TiB.
+/// Returns the size of the `index`-th part of an object in bytes. S3 accepts no part but the last below 5 MiB and at
+/// most 10,000 parts. Parts therefore grow slowly, so that 10,000 make 8 TiB.
 fn part_bytes(index: usize) -> usize {
     (8 << 20) << (index / 1000).min(9)
 }
@@ -29,13 +29,13 @@ fn part_bytes(index: usize) -> usize {
 #[derive(Debug)]
 struct Part {
     bytes: Bytes,
-    /// Rows written since the part before.
+    /// The number of rows written since the previous part.
     rows: u64,
-    /// Nothing follows, and nothing went wrong before: the object may appear.
+    /// True if this is the last part and no error occurred, so that the object may appear.
     last: bool,
 }
 
-/// Where a table writes an object's bytes; they are uploaded part by part.
+/// The writer of an object's bytes, which are uploaded part by part.
 #[derive(Debug)]
 pub struct PartWriter {
     buffer: BytesMut,
@@ -54,14 +54,14 @@ impl PartWriter {
         self.rows += rows;
     }
 
-    /// Waits until there is room. Fails if the upload was given up.
+    /// Sends a part, and waits until there is room. Fails if the upload was abandoned.
     fn send(&mut self, bytes: Bytes, last: bool) -> io::Result<()> {
         self.parts_sent += 1;
         let part = Part { bytes, rows: std::mem::take(&mut self.rows), last };
         self.parts.blocking_send(part).map_err(|_| io::ErrorKind::BrokenPipe.into())
     }
 
-    /// Sends what is left as the last part.
+    /// Sends the remaining bytes as the last part.
     fn finish(mut self) -> io::Result<()> {
         let rest = self.buffer.split().freeze();
         self.send(rest, true)
@@ -87,11 +87,11 @@ impl Write for PartWriter {
     }
 }
 
-/// An upload that has begun and is not complete. The store may hold parts of it, and bill for them,
-/// so it is aborted: when dropped, in the background, for which [`aborted`] waits.
+/// An upload that has begun and is not complete. The store may keep parts of it, and charge for them, so it is
+/// aborted in the background when dropped. [`aborted`] waits for that.
 struct Unfinished(Option<Box<dyn MultipartUpload>>, Option<Open>);
 
-/// Uploads of this process that have begun and are neither complete nor aborted.
+/// The number of uploads of this process that have begun and are neither complete nor aborted.
 static OPEN: LazyLock<watch::Sender<u64>> = LazyLock::new(|| watch::Sender::new(0));
 
 /// Counts an upload as long as it is open.
@@ -111,17 +111,17 @@ impl Drop for Open {
     }
 }
 
-/// Waits until no upload of this process is open: those whose [`generate`](crate::generate) was dropped are
-/// then aborted.
+/// Waits until no upload of this process is open. Uploads whose [`generate`](crate::generate) was dropped are then
+/// aborted.
 pub async fn aborted() {
     let mut open = OPEN.subscribe();
-    // It fails only without a sender, and there is one as long as the process lives.
+    // It fails only without a sender, and the sender lives as long as the process.
     drop(open.wait_for(|open| *open == 0).await);
 }
 
 impl Unfinished {
-    /// Aborts and waits for it. A failed abort leaves parts to the bucket's lifecycle rules; the
-    /// error that led here is the one to report.
+    /// Aborts the upload and waits for that. A failed abort leaves parts to the bucket's lifecycle rules; the
+    /// original error is the one to report.
     async fn abort(&mut self) {
         if let Some(mut upload) = self.0.take() {
             drop(upload.abort().await);
@@ -132,7 +132,7 @@ impl Unfinished {
 impl Drop for Unfinished {
     fn drop(&mut self) {
         if let (Some(mut upload), Ok(runtime)) = (self.0.take(), Handle::try_current()) {
-            // Detached on purpose: whoever dropped us does not wait.
+            // The abort is detached on purpose, as the caller that dropped the upload does not wait.
             let open = self.1.take();
             drop(runtime.spawn(async move {
                 drop(upload.abort().await);
@@ -142,7 +142,7 @@ impl Drop for Unfinished {
     }
 }
 
-/// Uploads what `write` writes on a blocking thread. `on_part` is called with the rows and bytes of each
+/// Uploads the bytes that `write` produces on a blocking thread. `on_part` is called with the rows and bytes of each
 /// part that has arrived. Returns their totals.
 pub(crate) async fn upload(
     store: &dyn ObjectStore,
@@ -159,7 +159,7 @@ pub(crate) async fn upload(
     let mut unfinished = Unfinished(None, Some(Open::begin()));
     match send(store, path, parts, &mut unfinished, on_part).await {
         Ok(Some(totals)) => Ok(totals),
-        // The writer stopped before the last part, and knows why.
+        // The writer stopped before the last part, and its error gives the reason.
         Ok(None) => {
             unfinished.abort().await;
             let source = match writer.await {
@@ -176,7 +176,7 @@ pub(crate) async fn upload(
     }
 }
 
-/// Sends parts until the last one, and makes the object appear. None if there is no last one.
+/// Sends parts until the last one, and completes the object. Returns `None` if there is no last part.
 async fn send(
     store: &dyn ObjectStore,
     path: &Path,

@@ -10,7 +10,7 @@ use object_store::{
     PutPayload, PutResult, UploadPart,
 };
 
-/// What happened to the uploads of a store.
+/// Counts the events of a store's uploads.
 #[derive(Debug, Default)]
 struct Uploads {
     parts: AtomicU64,
@@ -18,7 +18,7 @@ struct Uploads {
     aborted: AtomicU64,
 }
 
-/// A store in memory that counts, and fails or hangs on a part if asked to.
+/// A store in memory that counts, and fails or hangs at a given part.
 #[derive(Debug)]
 struct Watched {
     inner: InMemory,
@@ -132,7 +132,7 @@ impl ObjectStore for Watched {
 
 const MIB: usize = 1 << 20;
 
-/// Bytes that differ from part to part.
+/// Returns bytes that differ from part to part.
 fn content(size: usize) -> Vec<u8> {
     (0..size).map(|index| (index / 1000) as u8).collect()
 }
@@ -234,7 +234,7 @@ async fn a_dropped_upload_is_aborted() {
     };
     let path = Path::from("a");
     let mut running = Box::pin(upload(&store, &path, endless, |_, _| ()));
-    // Until the second part hangs.
+    // Wait until the second part hangs.
     while store.uploads.parts.load(Ordering::SeqCst) < 2 {
         let step = tokio::time::sleep(Duration::from_millis(1));
         tokio::select! {

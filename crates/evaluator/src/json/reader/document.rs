@@ -1,4 +1,4 @@
-//! Values that may span lines, in memory as a whole or, if they are long, row by row.
+//! Reads values that may span lines, in memory as a whole or, if they are long, row by row.
 
 use super::super::descent::{Descent, Event};
 use super::super::objects::Found;
@@ -9,7 +9,7 @@ use sluicegate_s3select::dialect::ast::PathStep;
 use sluicegate_s3select::error::SelectError;
 
 impl JsonReader {
-    /// Goes on, to the next value, or row of a long one, at most.
+    /// Reads on, at most to the next value or to the next row of a long value.
     pub(super) fn step_document(&mut self) -> Result<Step, SelectError> {
         if let Some(descent) = self.descent.take() {
             return self.step_descent(descent);
@@ -60,7 +60,7 @@ impl JsonReader {
                 self.begin(self.next);
                 Err(self.explain(problem))
             }
-            // Its rows may be smaller.
+            // The rows of the value may be smaller.
             Err(Problem::TooLarge(_)) => self.descend(),
             Ok(_) if parser.position() > self.max_document_bytes => self.descend(),
             Ok(value) => {
@@ -87,8 +87,8 @@ impl JsonReader {
         self.block.len() - self.next <= self.max_document_bytes
     }
 
-    /// Whether the rows of the value at `next` can be read one by one, as those of a long one are,
-    /// although it is short: no name that FROM goes through can be repeated.
+    /// Returns whether a short value can be read row by row like a long one, because no name in the path of FROM is
+    /// repeated in it. The object is found if so.
     fn leads_down(&mut self) -> Found {
         let by_name = |step: &&PathStep| matches!(step, PathStep::Field(_));
         let names = self.from.iter().take_while(by_name).count();
@@ -112,7 +112,7 @@ impl JsonReader {
         Found::Object(limit)
     }
 
-    /// Begins to go through a value that is too long to be in memory.
+    /// Begins to read a value row by row.
     fn descend(&mut self) -> Result<Step, SelectError> {
         self.begin(self.next);
         if self.from.is_empty() {
@@ -134,7 +134,7 @@ impl JsonReader {
                     self.descent = Some(descent);
                     return Ok(Step::Fields);
                 }
-                // Not to be told by what is parsed of it.
+                // Parsing the part read so far would not show whether the row is an object.
                 Found::Incomplete if !self.complete && self.block.len() - self.next <= most => {
                     self.descent = Some(descent);
                     return Ok(Step::NeedsBytes);

@@ -1,4 +1,4 @@
-//! One value a line.
+//! Reads one value a line.
 
 use super::super::objects::Found;
 use super::super::parser::{Parser, Problem, first_byte};
@@ -6,7 +6,7 @@ use super::{JsonReader, MAX_LINE_BYTES, Step};
 use sluicegate_s3select::error::{SelectError, SelectErrorCode};
 
 impl JsonReader {
-    /// Goes on, to the next line at most.
+    /// Reads on, at most to the end of the next line.
     pub(super) fn step_line(&mut self) -> Result<Step, SelectError> {
         if !self.seeking {
             self.index();
@@ -20,7 +20,7 @@ impl JsonReader {
         let length = match newline {
             Some(mark) => mark,
             None if self.complete => rest.len(),
-            // What is skipped may be as long as it likes.
+            // A skipped line may be of any length.
             None if self.seeking => {
                 self.next = self.block.len();
                 return Ok(Step::NeedsBytes);

@@ -26,109 +26,110 @@ use sluicegate_s3select::error::{SelectError, SelectErrorCode};
 use sluicegate_s3select::request::{Compression, JsonType};
 use sluicegate_s3select::value::Value;
 
-/// Bytes read at a time, at least.
+/// The least number of bytes read at a time.
 const BLOCK_BYTES: usize = 256 * 1024;
 
-/// The longest line.
+/// The longest line, in bytes.
 const MAX_LINE_BYTES: usize = 1 << 20;
 
-/// The longest value that spans lines and is in memory as a whole. In a longer one, this is how long
-/// a row may be that FROM leads to.
+/// The longest value in bytes that may span lines and is kept in memory as a whole. In a longer value, this is the
+/// longest row that FROM leads to.
 const MAX_DOCUMENT_BYTES: usize = 8 << 20;
 
-/// The most rows of a batch that are whole values, which take more memory than text does.
+/// The most rows of a batch that are whole values, which take more memory than text.
 const MAX_VALUES: usize = 1024;
 
-/// A batch ends when it has used up so many bytes.
+/// The number of bytes of the object after which a batch ends.
 const BATCH_BYTES: u64 = 1 << 20;
 
-/// How many bytes of memory arrays and objects may take as values.
+/// The memory that arrays and objects may take as values, in bytes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Room {
-    /// A batch ends when all of its rows take so much. An object with fields that take more is made into a
-    /// value itself, whose parts all columns share.
+    /// The memory of all rows at which a batch ends. An object whose fields take more is parsed as a whole, so that
+    /// all columns share its parts.
     pub(super) batch: usize,
-    /// What one row may take without asking; who needs more asks for four times as much, and reads it again.
+    /// The memory that one row may take without a reservation. A row that needs more reserves four times as much and
+    /// is read again.
     pub(super) free: usize,
-    /// What one row may take at most.
+    /// The most memory that one row may take.
     pub(super) row: usize,
 }
 
 const ROOM: Room = Room { batch: 8 << 20, free: 8 << 20, row: 128 << 20 };
-/// The least that is asked for.
+/// The smallest reservation, in bytes.
 const MORE_ROOM: usize = 1 << 20;
 
-/// A batch-wise reader of one JSON object, or of the lines that start in a range of it.
+/// Reads one JSON object, or the lines that start in a range of it, in batches.
 pub(crate) struct JsonReader {
     layout: JsonType,
     input: Input,
-    /// The bytes at hand.
+    /// The buffered bytes of the object.
     block: Block,
-    /// Offset of the block in the (decompressed) object.
+    /// The offset of the block in the (decompressed) object.
     block_offset: u64,
-    /// Where the next value starts in the block.
+    /// The position in the block where the next value starts.
     next: usize,
-    /// Whether nothing follows the block.
+    /// True if the object ends with the block.
     complete: bool,
     range: ByteRange,
-    /// Whether values are counted from the object's start.
+    /// True if values are counted from the object's start.
     numbered: bool,
     max_rows: usize,
-    /// Whether a line's start is still looked for: a range may begin inside of one.
+    /// True while the start of the first line is unknown, because a range may begin inside a line.
     seeking: bool,
-    /// The path of FROM behind S3Object[*].
+    /// The path of FROM after S3Object[*].
     from: Vec<PathStep>,
-    /// The names that FROM goes through first.
+    /// The leading names in the path of FROM.
     names: Vec<Objects>,
     /// The paths of the columns.
     paths: Vec<Vec<PathStep>>,
     columns: Vec<Column>,
-    /// Whether all of a row is wanted, or what the paths lead to.
+    /// True if whole rows are read, and not only the paths.
     whole_rows: bool,
-    /// How rows are read without making values, if the statement wants only fields of them; and the
-    /// bitmaps of the block.
+    /// Finds fields without parsing rows, if the statement reads only fields; `structure` holds the bitmaps of the
+    /// block.
     objects: Option<Objects>,
     structure: Structure,
-    /// Whether the bitmaps are those of this block.
+    /// True if the bitmaps describe the current block.
     is_indexed: bool,
-    /// Where in a long value the next row is looked for.
+    /// The position in a long value from which on the next row is searched.
     descent: Option<Descent>,
     max_document_bytes: usize,
-    /// Rows of the value read last that are not yet in a batch, what they take, and where it is.
+    /// The rows of the last value that are not yet in a batch, with their memory and the position of the value.
     waiting: std::vec::IntoIter<Value>,
     waiting_bytes: usize,
     place: Place,
     room: Room,
-    /// Who waits for room, and that of a large value in the batch or among the waiting rows.
+    /// The memory budget, and the room reserved for a large value in the batch or among the waiting rows.
     memory: held::Reader,
     held: Option<Held>,
     batch: Batch,
-    /// What is wrong behind the rows of the batch.
+    /// An error after the rows of the batch.
     pending: Option<SelectError>,
     finished: bool,
-    /// The offset up to which values were wanted.
+    /// The offset up to which values were requested.
     wanted_to: u64,
 }
 
-/// What one step through an object comes to.
+/// The result of one step through an object.
 enum Step {
-    /// A value, which FROM has yet to go through, and what it takes.
+    /// A value before FROM is applied, and its memory in bytes.
     Value(Value, usize),
-    /// What FROM leads to, and what it takes.
+    /// A row that FROM leads to, and its memory in bytes.
     Row(Value, usize),
     /// A row whose fields were found.
     Fields,
-    /// What follows is not yet in the block.
+    /// The next value is not yet in the block.
     NeedsBytes,
-    /// What follows takes more memory than is free.
+    /// The next value takes more memory than is reserved.
     NeedsRoom,
-    /// Bytes that hold no value, or not yet a whole one.
+    /// Bytes without a complete value.
     Skipped,
     End,
 }
 
 impl JsonReader {
-    /// Opens an object.
+    /// Opens an object without reading from it.
     pub(crate) fn open(
         source: &Arc<dyn ObjectSource>,
         layout: JsonType,
@@ -136,7 +137,7 @@ impl JsonReader {
         range: ByteRange,
         from: &From,
     ) -> (Self, JsonSchema) {
-        // The line that begins exactly with the range is told by the line break before it.
+        // A line that begins exactly with the range is recognized by the line break before it.
         let seeking = range.start > 0;
         let offset = range.start.saturating_sub(1);
         let reader = Self {
@@ -174,11 +175,10 @@ impl JsonReader {
         (reader, JsonSchema::new(from))
     }
 
-    /// Tells what will be read, before the first batch: the columns resolved, and, for `*`, whole
-    /// rows.
+    /// Sets the columns to read, before the first batch: those resolved in the schema or, for `*`, whole rows.
     pub(crate) fn read_only(self, schema: JsonSchema, whole_rows: bool) -> Self {
         let paths = schema.paths;
-        // In a line FROM may lead to several rows, which are values.
+        // In a line, FROM may lead to several rows, which must be values.
         let by_fields = !whole_rows && (self.from.is_empty() || self.layout == JsonType::Document);
         let objects = by_fields.then(|| Objects::new(&paths)).flatten();
         let (objects, roots) = objects.unzip();
@@ -196,25 +196,25 @@ impl JsonReader {
         Self { whole_rows, names, columns, paths, objects, batch, ..self }
     }
 
-    /// Has only values of so many bytes in memory as a whole.
+    /// Limits the size of values that are kept in memory as a whole.
     #[cfg(test)]
     pub(super) fn with_max_document_bytes(self, max_document_bytes: usize) -> Self {
         Self { max_document_bytes, ..self }
     }
 
-    /// Makes values in other room.
+    /// Sets other memory limits.
     #[cfg(test)]
     pub(super) fn with_room(self, room: Room) -> Self {
         Self { room, ..self }
     }
 
-    /// Makes every row into a value.
+    /// Parses every row as a value.
     #[cfg(test)]
     pub(super) fn by_value(self) -> Self {
         Self { objects: None, ..self }
     }
 
-    /// How many rows of the batch are values.
+    /// Returns the number of rows of the batch that are values.
     #[cfg(test)]
     pub(super) fn values(&self) -> usize {
         self.batch.values()
@@ -224,18 +224,17 @@ impl JsonReader {
         Filter::new(&self.from, (!self.whole_rows).then_some(self.paths.as_slice()))
     }
 
-    /// Has at most so many rows in a batch.
+    /// Limits the rows of a batch.
     pub(crate) fn with_max_rows(self, max_rows: usize) -> Self {
         Self { max_rows, ..self }
     }
 
-    /// Holds memory together with the other parts of its object, so that none waits for another.
+    /// Shares the memory reservations of the other parts of this object, so that none of them waits for another.
     pub(crate) fn sharing(self, memory: held::Reader) -> Self {
         Self { memory, ..self }
     }
 
-    /// Counts on from the values of the parts before this one; `numbered` says whether those began
-    /// with the object.
+    /// Continues counting after the values of earlier parts. `numbered` is true if those began with the object.
     pub(crate) fn counting_from(mut self, values_before: u64, numbered: bool) -> Self {
         self.place.number = values_before;
         Self { numbered, ..self }
@@ -245,7 +244,7 @@ impl JsonReader {
         self.block_offset + self.next as u64
     }
 
-    /// Reads on, at least as much as is left of the block.
+    /// Reads more, at least as many bytes as are left in the block.
     fn read_more(&mut self) -> Result<(), SelectError> {
         self.block.consume(self.next);
         self.block_offset += self.next as u64;
@@ -256,14 +255,14 @@ impl JsonReader {
         self.complete = read < wanted;
         self.is_indexed = false;
         if self.block_offset == 0 && left == 0 && self.block.starts_with(BYTE_ORDER_MARK) {
-            // As DataFusion's reader does, so that the answers agree.
+            // DataFusion's reader rejects the mark too, so the answers agree.
             let what = "the object begins with a byte order mark, which is no part of JSON";
             return Err(self.error(0, SelectErrorCode::JSONParsingError, what));
         }
         Ok(())
     }
 
-    /// Goes on, to the next value at most.
+    /// Reads on, at most to the next value.
     fn step(&mut self) -> Result<Step, SelectError> {
         match self.layout {
             JsonType::Lines => self.step_line(),
@@ -271,13 +270,12 @@ impl JsonReader {
         }
     }
 
-    /// Describes the block, from a value's start on, if values need not be made.
+    /// Describes the block from the start of a value on, unless rows must be parsed.
     fn index(&mut self) {
         if self.is_indexed || self.objects.is_none() {
             return;
         }
-        // Where the block begins in the middle of a value, what stands before `next` may be of a
-        // string.
+        // The bitmaps must begin outside of strings, so drop the bytes before the value.
         self.block.consume(self.next);
         self.block_offset += self.next as u64;
         self.next = 0;
@@ -285,7 +283,7 @@ impl JsonReader {
         self.is_indexed = true;
     }
 
-    /// Looks for the fields of the object at `start`, or behind spaces there.
+    /// Searches for the fields of the object at `start`, or after spaces there.
     fn find(&mut self, start: usize, limit: usize) -> Found {
         let Self { objects: Some(objects), structure, block, batch, .. } = self else {
             return Found::Unusual;
@@ -293,7 +291,7 @@ impl JsonReader {
         if !self.is_indexed || start > structure.doubtful() {
             return Found::Unusual;
         }
-        // What ends with a doubtful line feed holds it.
+        // A line that ends with a doubtful line feed contains an open string.
         let is_line = self.layout == JsonType::Lines;
         if is_line && limit >= structure.doubtful() {
             return Found::Unusual;
@@ -305,13 +303,13 @@ impl JsonReader {
         objects.find(block, structure, start, limit, batch.fields())
     }
 
-    /// Whether the object that was found last can be a row of fields: they take little.
+    /// Returns whether the fields of the last object found take little enough memory to stay unparsed.
     fn may_be_fields(&self) -> bool {
         let bytes = self.objects.as_ref().map_or(0, Objects::value_bytes);
         bytes <= self.room.batch
     }
 
-    /// What the next value may take.
+    /// Returns the memory that the next value may take.
     fn room(&self) -> usize {
         match &self.held {
             Some(held) if self.batch.rows() == 0 => held.bytes() as usize,
@@ -319,7 +317,7 @@ impl JsonReader {
         }
     }
 
-    /// Whether a value that was too large may be read with more room.
+    /// Returns whether a value that was too large may be read with more room.
     fn may_have_room(&self, problem: &Problem) -> bool {
         matches!(problem, Problem::TooLarge(_)) && self.room() < self.room.row
     }
@@ -332,13 +330,13 @@ impl JsonReader {
         Ok(())
     }
 
-    /// A value starts here in the block.
+    /// Begins a value at this position in the block.
     fn begin(&mut self, start: usize) {
         let start = self.block_offset + start as u64;
         self.place = Place { number: self.place.number + 1, start, end: start };
     }
 
-    /// What is wrong with the value that begins at `next`.
+    /// Returns the error for the value that begins at `next`.
     #[cold]
     fn explain(&self, problem: Problem) -> SelectError {
         let (at, code, what) = problem.explain();
@@ -361,7 +359,7 @@ impl JsonReader {
         )
     }
 
-    /// Fills the batch; it stays empty in a long stretch without values.
+    /// Fills the batch, which stays empty after a long stretch without values.
     fn collect(&mut self) -> Result<(), SelectError> {
         let start = self.offset();
         if self.waiting.len() == 0 {
@@ -443,7 +441,7 @@ impl Columns for JsonReader {
     }
 
     fn is_utf8(&self) -> bool {
-        // What was made into values was checked.
+        // The parser has checked the text of values.
         !self.is_indexed || self.structure.is_ascii()
     }
 

@@ -1,5 +1,7 @@
-//! `LZ4BlockOutputStream` of lz4-java: for each block a magic word, a token, its size compressed and not, and
-//! a checksum of what is in it. A block without anything ends a stream; another stream may follow.
+//! Reads the format of lz4-java's `LZ4BlockOutputStream`.
+//!
+//! Each block has a magic word, a token, its compressed and uncompressed size, and a checksum of its content. An
+//! empty block ends a stream; another stream may follow.
 
 use std::io::{self, BufRead};
 
@@ -9,14 +11,14 @@ use super::{MOST_BLOCK, Source, at_most, damage};
 
 pub(super) const MAGIC: &[u8] = b"LZ4Block";
 
-/// The upper half of a token: how a block is stored.
+/// The upper half of a token: the way a block is stored.
 const RAW: u8 = 0x10;
 const LZ4: u8 = 0x20;
-/// The lower half says how large blocks are: 2¹⁰ bytes, and twice that for each step.
+/// The lower half of a token gives the size of blocks: 2¹⁰ bytes, doubled for each step.
 const SMALLEST_LOG: u8 = 10;
 
 const SEED: u32 = 0x9747_B28C;
-/// The library drops the uppermost bits of a checksum.
+/// The library drops the highest bits of a checksum.
 const CHECKSUM_BITS: u32 = 0x0FFF_FFFF;
 
 pub(super) fn block<R: BufRead>(source: &mut Source<R>, block: &mut Vec<u8>) -> io::Result<()> {

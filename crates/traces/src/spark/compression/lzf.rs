@@ -1,8 +1,8 @@
-//! `LZFOutputStream` of compress-lzf: for each block a magic word, whether it is compressed, and its size
-//! compressed and not. There are no checksums.
+//! Reads the format of compress-lzf's `LZFOutputStream`.
 //!
-//! The format is that of LibLZF, for which there is no library that is still kept: runs of bytes, and
-//! copies of what is up to 8 KiB before them.
+//! Each block has a magic word, a flag for compression, and its compressed and uncompressed size. There are no
+//! checksums. The format is that of LibLZF, for which there is no maintained library: runs of bytes, and copies from
+//! up to 8 KiB before.
 
 use std::io::{self, BufRead};
 
@@ -12,11 +12,11 @@ pub(super) const MAGIC: &[u8] = b"ZV";
 
 const RAW: u8 = 0;
 const COMPRESSED: u8 = 1;
-/// Below this, a control byte is the length of a run, less one.
+/// A lower control byte is the length of a run, less one.
 const FIRST_COPY: u8 = 32;
-/// In the upper three bits of a control byte: the length of a copy goes on in the next byte.
+/// If the upper three bits of a control byte have this value, the length of a copy continues in the next byte.
 const LONG: usize = 7;
-/// The shortest copy that is written; its length is written less this, and one.
+/// The number to add to a stored length for the length of the copy.
 const COPY_LESS: usize = 2;
 
 pub(super) fn block<R: BufRead>(source: &mut Source<R>, block: &mut Vec<u8>) -> io::Result<()> {
@@ -41,8 +41,7 @@ pub(super) fn block<R: BufRead>(source: &mut Source<R>, block: &mut Vec<u8>) -> 
     Ok(())
 }
 
-/// Decompresses a block; none if it ends in the midst of something, is larger than it says, or copies from
-/// before its beginning.
+/// Decompresses a block. Returns `None` if it ends too early, is larger than `size`, or copies from before its start.
 fn decompress(compressed: &[u8], size: usize, block: &mut Vec<u8>) -> Option<()> {
     let mut rest = compressed;
     let mut next = |length: usize| rest.split_off(..length);
@@ -57,7 +56,7 @@ fn decompress(compressed: &[u8], size: usize, block: &mut Vec<u8>) -> Option<()>
             let high = usize::from(control & 0x1F) << 8;
             let back = high + usize::from(*next(1)?.first()?) + 1;
             let from = block.len().checked_sub(back)?;
-            // What is copied may be what it copies to: it is repeated.
+            // The source and the target of a copy may overlap, which repeats bytes.
             for at in from..from + length + COPY_LESS {
                 block.push(*block.get(at)?);
             }
@@ -84,10 +83,10 @@ mod tests {
     fn runs_and_copies_are_read() {
         check(&[], 0, Some(b""));
         check(&[2, b'a', b'b', b'c'], 3, Some(b"abc"));
-        // Five bytes from two before; seven and two and one, from one before.
+        // Copy five bytes from two before, and ten bytes (7 + 1 + 2) from one before.
         check(&[1, b'a', b'b', 0x60, 1], 7, Some(b"abababa"));
         check(&[0, b'a', 0xE0, 1, 0], 11, Some(b"aaaaaaaaaaa"));
-        // From before its beginning, larger than it says, ends too early.
+        // These copy from before the start, are larger than declared, or end too early.
         check(&[0, b'a', 0x20, 1], 9, None);
         check(&[2, b'a', b'b', b'c'], 2, None);
         check(&[2, b'a', b'b'], 3, None);

@@ -1,7 +1,7 @@
-//! Logs as Spark compresses them (`spark.eventLog.compress`, `spark.eventLog.compression.codec`).
+//! Decompresses logs (`spark.eventLog.compress`, `spark.eventLog.compression.codec`).
 //!
-//! The first bytes of a file say with what. Zstandard has frames of its own. The others are streams of small
-//! blocks, in frames of Java libraries: a module each.
+//! The first bytes of a file identify the codec. Zstandard has its own frames. The other codecs are streams of small
+//! blocks in frames of Java libraries, each with a module.
 
 mod lz4;
 mod lzf;
@@ -9,17 +9,17 @@ mod snappy;
 
 use std::io::{self, BufRead, BufReader, ErrorKind, Read};
 
-/// The largest block, compressed or not: the most of LZ4's frame. Spark's blocks have 32 or 64 KiB if it is
-/// not told otherwise.
+/// The largest block in bytes, compressed or not, which is the limit of LZ4's frame. Spark's blocks have 32 or 64 KiB
+/// by default.
 const MOST_BLOCK: usize = 32 << 20;
 const ZSTD: &[u8] = &[0x28, 0xB5, 0x2F, 0xFD];
 const GZIP: &[u8] = &[0x1F, 0x8B];
 
-/// The text of a log.
+/// Returns a reader of a log's text.
 ///
 /// # Errors
 ///
-/// If the first bytes cannot be read, or are of something that Spark does not compress with.
+/// If the first bytes cannot be read, or are those of a compression that Spark does not use.
 pub(super) fn text(mut reader: impl BufRead + 'static) -> io::Result<Box<dyn BufRead>> {
     let start = reader.fill_buf()?;
     if start.starts_with(ZSTD) {
@@ -41,16 +41,16 @@ pub(super) fn text(mut reader: impl BufRead + 'static) -> io::Result<Box<dyn Buf
     Ok(Box::new(reader))
 }
 
-/// Reads the next block into an empty buffer, which stays empty if there is nothing in it.
+/// Reads the next block into an empty buffer, which stays empty for an empty block.
 type ReadBlock<R> = fn(&mut Source<R>, &mut Vec<u8>) -> io::Result<()>;
 
-/// What is in a stream of blocks.
+/// Reads the content of a stream of blocks.
 struct Blocks<R> {
     source: Source<R>,
     read: ReadBlock<R>,
     codec: &'static str,
     block: Vec<u8>,
-    /// How much of the block was taken.
+    /// The number of bytes consumed from the block.
     taken: usize,
 }
 
@@ -62,7 +62,7 @@ impl<R: BufRead> Blocks<R> {
 }
 
 impl<R: BufRead> BufRead for Blocks<R> {
-    /// What was not taken of a block, or the next one.
+    /// Returns the rest of a block, or the next one.
     ///
     /// # Errors
     ///
@@ -73,7 +73,7 @@ impl<R: BufRead> BufRead for Blocks<R> {
             self.block.clear();
             self.taken = 0;
             (self.read)(&mut self.source, &mut self.block).map_err(|error| {
-                // What is left of a block that is damaged is none of the text.
+                // Nothing of a damaged block belongs to the text.
                 self.block.clear();
                 if error.kind() == ErrorKind::InvalidData {
                     return damage(format!(
@@ -100,7 +100,7 @@ impl<R: BufRead> Read for Blocks<R> {
     }
 }
 
-/// A file, and how far it was read.
+/// A file, with the number of bytes read from it.
 struct Source<R> {
     reader: R,
     offset: u64,
@@ -112,7 +112,7 @@ impl<R: BufRead> Source<R> {
         Ok(self.reader.fill_buf()?.is_empty())
     }
 
-    /// As many bytes as a header has.
+    /// Reads a fixed number of bytes, as in a header.
     fn array<const N: usize>(&mut self) -> io::Result<[u8; N]> {
         let mut bytes = [0; N];
         self.reader.read_exact(&mut bytes)?;
@@ -120,7 +120,7 @@ impl<R: BufRead> Source<R> {
         Ok(bytes)
     }
 
-    /// As many bytes as a header says that there are; no more room is taken than there are.
+    /// Reads a number of bytes that a header declares. Memory is only allocated for bytes that exist.
     fn bytes(&mut self, length: usize) -> io::Result<&[u8]> {
         self.bytes.clear();
         let length = at_most(length)? as u64;
@@ -133,7 +133,7 @@ impl<R: BufRead> Source<R> {
     }
 }
 
-/// The size of a block, if it is one.
+/// Checks the size of a block.
 fn at_most(length: usize) -> io::Result<usize> {
     if length > MOST_BLOCK {
         return Err(damage(format!("has {length} bytes, but at most {MOST_BLOCK} can be")));
@@ -141,7 +141,7 @@ fn at_most(length: usize) -> io::Result<usize> {
     Ok(length)
 }
 
-/// An error about what a file says.
+/// Returns an error about the content of a file.
 fn damage(message: impl Into<String>) -> io::Error {
     io::Error::new(ErrorKind::InvalidData, message.into())
 }

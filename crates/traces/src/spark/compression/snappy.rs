@@ -1,12 +1,14 @@
-//! `SnappyOutputStream` of snappy-java: a header, and for each block its compressed size. Blocks say their
-//! size themselves; there are no checksums. Streams may follow each other, each with its header.
+//! Reads the format of snappy-java's `SnappyOutputStream`.
+//!
+//! A stream has a header, and each block has its compressed size. The blocks contain their uncompressed size; there
+//! are no checksums. Streams may follow one another, each with its header.
 
 use std::io::{self, BufRead};
 
 use super::{Source, at_most, damage};
 
 pub(super) const MAGIC: &[u8] = &[0x82, b'S', b'N', b'A', b'P', b'P', b'Y', 0];
-/// The only version so far, of streams and of what can read them.
+/// The only version so far, of the format and of its compatible readers.
 const VERSION: u32 = 1;
 
 pub(super) fn block<R: BufRead>(source: &mut Source<R>, block: &mut Vec<u8>) -> io::Result<()> {
@@ -22,7 +24,7 @@ pub(super) fn block<R: BufRead>(source: &mut Source<R>, block: &mut Vec<u8>) -> 
     Ok(())
 }
 
-/// What is left of a header.
+/// Reads the rest of a header.
 fn header<R: BufRead>(source: &mut Source<R>) -> io::Result<()> {
     let rest: [u8; 4] = source.array()?;
     if !MAGIC.ends_with(&rest) {

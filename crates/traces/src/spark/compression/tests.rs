@@ -7,7 +7,7 @@ use super::*;
 
 const CODECS: [&str; 3] = ["LZ4", "Snappy", "LZF"];
 
-/// A stream of blocks as Spark writes it; LZF is not compressed.
+/// Writes a stream of blocks like Spark. LZF is not compressed.
 fn compressed(codec: &str, text: &[u8], block: usize) -> Vec<u8> {
     let mut bytes = Vec::new();
     if codec == "Snappy" {
@@ -53,7 +53,7 @@ fn lz4_block(bytes: &mut Vec<u8>, token: u8, packed: &[u8], block: &[u8]) {
     bytes.extend(packed);
 }
 
-/// What is in a stream up to where it ends or cannot be read.
+/// Reads a stream up to its end or to an error.
 fn read(bytes: Vec<u8>) -> (Vec<u8>, io::Result<()>) {
     let mut found = Vec::new();
     let result = text(Cursor::new(bytes)).and_then(|mut reader| reader.read_to_end(&mut found));
@@ -74,7 +74,7 @@ fn streams_may_follow_each_other() {
 fn damaged_blocks_are_named_with_their_place() {
     #[track_caller]
     fn check(codec: &str, change: impl Fn(&mut Vec<u8>), expected: &str) {
-        // The first block of each is as long as is said here.
+        // The expected messages depend on the length of this text, which is the first block.
         let text = b"to be or not to be or not to be or not to be";
         let mut bytes = compressed(codec, text, 100);
         change(&mut bytes);
@@ -141,7 +141,7 @@ proptest! {
         let (found, result) = read(bytes.clone());
         prop_assert!(result.is_ok() && found == text);
         let keeps = keeps.index(bytes.len());
-        // Less is not known to be compressed.
+        // A shorter start is not recognized as compressed.
         prop_assume!(keeps >= 8);
         bytes.truncate(keeps);
         let (found, result) = read(bytes);
@@ -152,7 +152,7 @@ proptest! {
         }
     }
 
-    /// Whatever was done to a stream, what comes of it is bounded, and LZ4's checksums find it.
+    /// The result of a damaged stream is limited, and LZ4's checksums detect the damage.
     #[test]
     fn damage_is_found_or_harmless(
         codec in proptest::sample::select(&CODECS[..]),
