@@ -50,149 +50,72 @@
 //!
 //! Modules that are not documented here are public for the project's own tests and may change.
 
-mod alias_in_where;
-mod beginnings;
-mod bounded_texts;
-pub mod browse;
-mod bucket_names;
-mod builder;
-mod calls;
-mod carried;
 #[doc(hidden)]
-pub mod catalog;
-mod changed_rows;
-mod checked;
-mod checksum;
-pub mod choice;
-pub mod codec;
-mod column_names;
-mod conditional_writes;
-pub mod config;
-mod contents;
-mod copied;
-mod copied_columns;
-mod copy_options;
-pub mod counters;
-mod csv_dialect;
-mod csv_options;
+mod catalog;
+mod context;
+mod estimate;
+mod pushdown;
+mod store;
+mod text;
+pub use self::catalog::external_tables;
 #[doc(hidden)]
-pub mod datasource;
-mod declared_headers;
-mod declared_names;
-mod declared_twice;
-mod decompressed;
-mod direct;
-mod dropped_clauses;
-mod endpoint;
-mod endpoint_builder;
-pub mod endpoints;
+pub use self::catalog::formats as catalog;
+pub use self::catalog::table_functions;
+#[doc(hidden)]
+pub use self::catalog::url_tables;
+pub use self::context::choice;
+pub use self::context::config;
+pub use self::context::counters;
+pub use self::context::notes;
+pub use self::context::sql_types;
+pub use self::context::timeline;
+pub use self::engine::browse;
+pub use self::engine::codec;
+pub use self::engine::explain;
+pub use self::engine::model_tables;
+pub use self::engine::parts;
+pub use self::engine::picture;
+pub use self::engine::query;
+pub use self::engine::session;
+pub use self::engine::stages;
+#[doc(hidden)]
+pub use self::estimate::profile;
+pub use self::estimate::statistics;
+#[doc(hidden)]
+pub use self::operators as physical_plan;
+#[doc(hidden)]
+pub use self::operators::sampling;
+#[doc(hidden)]
+pub use self::operators::skyline;
+#[doc(hidden)]
+pub use self::operators::switch;
+#[doc(hidden)]
+pub use self::scan as datasource;
+pub use self::store::endpoints;
+#[doc(hidden)]
+pub use self::store::metrics;
+pub use self::store::registry as store;
+pub use self::store::staging;
 mod engine;
-mod error;
-pub mod explain;
-pub mod external_tables;
-mod file_names;
-mod files_table;
-mod foreign_statements;
-mod from_first;
-mod function_synonyms;
-mod grouped_aggregates;
 pub mod guards;
-mod hardware;
-mod idle_timeout;
 pub mod index;
-mod interval_units;
-mod json_columns;
-mod json_layout;
-mod json_order;
-mod late_keys;
-mod layered;
-mod listed;
-mod listing;
-mod local;
-mod locations;
-mod merged_columns;
-#[doc(hidden)]
-pub mod metrics;
-mod misanswer;
-mod mismatched_types;
-mod missing;
-mod mistyped_queries;
-pub mod model_tables;
-mod named_columns;
-mod nesting;
-mod not_null;
-pub mod notes;
-mod number_literals;
-mod object_names;
-mod one_version;
+pub mod operators;
 #[doc(hidden)]
 pub mod optimizer;
-mod option_names;
-mod option_values;
-mod other_forms;
-mod outer_fields;
-mod panics;
-mod partitions;
-pub mod parts;
 #[doc(hidden)]
-pub mod physical_plan;
-pub mod picture;
-#[doc(hidden)]
-pub mod profile;
-pub mod query;
-mod query_counters;
-mod quoted_folders;
-mod ranges;
-mod readable_copy;
-mod sampled_schema;
-mod samples;
-#[doc(hidden)]
-pub mod sampling;
-pub mod session;
-mod settings_meant;
-mod short_times;
-mod show_columns;
-mod show_tables;
-mod silence;
-#[doc(hidden)]
-pub mod skyline;
-mod spellings;
-mod sql;
-pub mod sql_types;
-pub mod stages;
-pub mod staging;
-pub mod statistics;
-pub mod store;
-mod struct_fields;
-mod summarize;
-#[doc(hidden)]
-pub mod switch;
-mod table_columns;
-pub mod table_functions;
-pub mod timeline;
-mod type_of;
-mod united;
-mod unquoted_names;
-#[doc(hidden)]
-pub mod url_tables;
-mod uuid_text;
-mod why_refused;
-mod written_files;
-mod written_out;
-mod wrong_drop;
-mod xml_text;
+pub mod scan;
 
-pub use self::builder::EngineBuilder;
-pub use self::counters::Counted;
-pub use self::endpoint::Endpoint;
-pub use self::endpoint_builder::EndpointBuilder;
-pub use self::endpoints::Endpoints;
+pub use self::context::counters::Counted;
+pub use self::context::error::{Error, ErrorKind, Result, UserError};
 pub use self::engine::Engine;
-pub use self::error::{Error, ErrorKind, Result, UserError};
-pub use self::explain::{Estimate, Explanation};
-pub use self::one_version::Versions;
-pub use self::query::{Profile, Query};
-pub use self::session::with_pushdown;
+pub use self::engine::builder::EngineBuilder;
+pub use self::engine::explain::{Estimate, Explanation};
+pub use self::engine::query::{Profile, Query};
+pub use self::engine::session::with_pushdown;
+pub use self::store::endpoint::Endpoint;
+pub use self::store::endpoint_builder::EndpointBuilder;
+pub use self::store::endpoints::Endpoints;
+pub use self::store::one_version::Versions;
 // Callers need these types to set an engine up and to read its answers. The re-exports save them a dependency on the
 // crates below.
 pub use sluicegate_client::{ConnectOptions, Credentials};

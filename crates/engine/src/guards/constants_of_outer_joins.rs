@@ -11,7 +11,7 @@ use datafusion::physical_plan::joins::{HashJoinExec, NestedLoopJoinExec, SortMer
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 
 use super::{Answer, Case, Guard, PhysicalRule};
-use crate::physical_plan::ForgetfulExec;
+use crate::operators::ForgetfulExec;
 
 pub(super) const GUARD: Guard = Guard {
     title: "A condition `column = constant` below an outer join makes ORDER BY, GROUP BY and windows wrong",

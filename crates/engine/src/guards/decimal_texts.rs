@@ -13,7 +13,7 @@ use datafusion::scalar::ScalarValue;
 
 use super::exact::Number;
 use super::{Answer, Case, Guard};
-use crate::sql_types::sql_type;
+use crate::context::sql_types::sql_type;
 
 pub(super) const GUARD: Guard = Guard {
     title: "A text with an exponent is not cast to a decimal",

@@ -12,7 +12,7 @@ use datafusion::physical_plan::sorts::sort::SortExec;
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 
 use super::{Answer, Case, Guard, PhysicalRule};
-use crate::physical_plan::ForgetfulExec;
+use crate::operators::ForgetfulExec;
 
 pub(super) const GUARD: Guard = Guard {
     title: "ORDER BY two expressions of a column beside DISTINCT is refused (SanityCheckPlan)",

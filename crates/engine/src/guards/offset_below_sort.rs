@@ -23,7 +23,7 @@ use datafusion::physical_plan::{
 };
 
 use super::{Answer, Case, Guard, PhysicalRule, insert_around};
-use crate::physical_plan::without_expressions;
+use crate::guards::without_expressions;
 
 pub(super) const GUARD: Guard = Guard {
     title: "LIMIT … OFFSET below ORDER BY or a window loses rows",

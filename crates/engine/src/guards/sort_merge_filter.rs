@@ -12,7 +12,7 @@ use datafusion::physical_plan::joins::SortMergeJoinExec;
 use datafusion::physical_plan::joins::utils::JoinFilter;
 
 use super::{Answer, Case, Guard, PhysicalRule};
-use crate::physical_plan::ForgetfulExec;
+use crate::operators::ForgetfulExec;
 
 pub(super) const GUARD: Guard = Guard {
     title: "Outer joins with a condition fail if `prefer_hash_join` is off",

@@ -11,7 +11,7 @@ use datafusion::physical_plan::execution_plan::replace_children_if_necessary;
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties, InputOrderMode};
 
 use super::{Answer, Case, Guard, PhysicalRule};
-use crate::physical_plan::ForgetfulExec;
+use crate::operators::ForgetfulExec;
 
 pub(super) const GUARD: Guard = Guard {
     title: "ROLLUP, CUBE and GROUPING SETS of sorted rows give wrong groups",

@@ -18,12 +18,12 @@ use sluicegate_index::layout::{
 };
 use tokio::io::AsyncWriteExt;
 
-use super::format::{Format, TextReader};
 use super::key::Keys;
-use super::lines::Lines;
 use super::name::e_tag;
 use super::sort::{Sorted, Sorter};
-use crate::datasource::surrogate_pairs::mended;
+use crate::text::csv::lines::Lines;
+use crate::text::format::{Format, TextReader};
+use crate::text::json::surrogate_pairs::mended;
 
 /// The number of rows that are parsed at a time.
 const BATCH_ROWS: usize = 8192;

@@ -19,13 +19,13 @@ use sluicegate_costmodel::{Bytes, Objective, Phase, Requests, Steps, predict};
 use sluicegate_index::layout::TopMessage;
 use sluicegate_index::name::{Name, Tag};
 
-use super::format::Format;
 use super::key;
 use super::lookup::{IndexObject, OpenIndex};
 use super::name::{self, Place};
-use crate::config::{Scan, SluiceOptions};
-use crate::endpoint::Endpoint;
-use crate::endpoints::Endpoints;
+use crate::context::config::{Scan, SluiceOptions};
+use crate::store::endpoint::Endpoint;
+use crate::store::endpoints::Endpoints;
+use crate::text::format::Format;
 
 /// Under `auto`, indexes are listed if reading the table is predicted to take this many times as long as listing.
 const WORTH: f64 = 100.0;

@@ -15,7 +15,7 @@ use sluicegate_index::span::Spans;
 
 use super::cover::Cover;
 use super::name::e_tag;
-pub use crate::ranges::{PIECE_BYTES, REQUESTS, get};
+pub use crate::store::ranges::{PIECE_BYTES, REQUESTS, get};
 
 /// The least bytes that are read of an index object's end, so that mostly one request is enough.
 const TAIL_BYTES: u64 = 16 * 1024;

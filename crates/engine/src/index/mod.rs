@@ -37,23 +37,19 @@
 //!
 //! Otherwise the data object is read without an index. Rows that an index finds are filtered again.
 
+pub mod borders;
 pub mod cover;
 pub mod create;
-pub mod csv_text;
 pub mod estimate;
 pub mod filter;
-pub mod format;
 pub mod found;
-pub mod inside;
-pub mod json_records;
 pub mod key;
-pub mod lines;
-pub mod location;
 pub mod lookup;
-pub mod manage;
 pub mod name;
+pub mod one_file;
 pub mod reading;
-pub mod records;
+pub mod record_ranges;
 pub mod rows;
 pub mod scale;
+pub mod scan;
 pub mod sort;

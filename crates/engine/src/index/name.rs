@@ -16,8 +16,8 @@ use percent_encoding::percent_decode_str;
 use sluicegate_index::name::{FOLDER, Name, Tag};
 use url::Url;
 
-use super::location::IndexLocation;
-use crate::endpoints::bucket_of;
+use crate::context::index_location::IndexLocation;
+use crate::store::endpoints::bucket_of;
 
 /// The tag in names for a version of a data object; none if its store has no entity tags.
 #[must_use]

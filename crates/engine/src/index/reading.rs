@@ -2,7 +2,7 @@
 
 use sluicegate_costmodel::{Bytes, gap_among};
 
-use crate::ranges::PIECE_BYTES;
+use crate::store::ranges::PIECE_BYTES;
 
 /// The cost of a request and the size of requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -13,16 +13,17 @@ use datafusion::physical_plan::projection::ProjectionExec;
 use super::choose::{Asked, Plan};
 use super::key_paths::KeyPaths;
 use super::scan;
-use crate::choice::chooser::{Forced, Offer, Question, Way};
-use crate::choice::{Decision, Journal, Why};
-use crate::config::{self, Scan, SluiceOptions};
-use crate::datasource::partial_state::{OverScan, PartialStates};
-use crate::datasource::s3_scan::as_select_scan;
-use crate::datasource::statement::Statement;
-use crate::endpoint::Endpoint;
-use crate::explain::aggregate_in_sql;
-use crate::physical_plan::s3_aggregate::{S3AggregateExec, StateColumn, replace_scan};
-use crate::profile::{aggregate_demand, evaluated_here, of_aggregate};
+use crate::context::choice::{Decision, Journal, Why};
+use crate::context::config;
+use crate::context::config::{Scan, SluiceOptions};
+use crate::engine::explain::aggregate_in_sql;
+use crate::estimate::profile::{aggregate_demand, evaluated_here, of_aggregate};
+use crate::operators::partial_state::{OverScan, PartialStates};
+use crate::operators::s3_aggregate::{S3AggregateExec, StateColumn, replace_scan};
+use crate::pushdown::statement::Statement;
+use crate::scan::s3_scan::as_select_scan;
+use crate::store::chooser::{Forced, Offer, Question, Way};
+use crate::store::endpoint::Endpoint;
 
 /// The strategy that computes the aggregates in the store.
 const STORE: &str = "store";

@@ -11,9 +11,9 @@ use datafusion::physical_plan::execution_plan::replace_children_if_necessary;
 
 use super::key_paths::KeyPaths;
 use super::{aggregate, group_by, join, scan, top_k, turning};
-use crate::choice::Journal;
-use crate::choice::chooser::{Chooser, Question};
-use crate::endpoint::Endpoint;
+use crate::context::choice::Journal;
+use crate::store::chooser::{Chooser, Question};
+use crate::store::endpoint::Endpoint;
 
 /// A plan, as strategies build it.
 pub(super) type Plan = Arc<dyn ExecutionPlan>;

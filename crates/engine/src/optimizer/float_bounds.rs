@@ -8,7 +8,7 @@ use datafusion::common::tree_node::{TransformedResult, TreeNode};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::ExecutionPlan;
 
-use crate::datasource::float_bounds::distrust;
+use crate::pushdown::float_bounds::distrust;
 
 /// Stops scans of Parquet from skipping rows by conditions on floating-point columns.
 #[derive(Debug)]

@@ -12,15 +12,15 @@ use super::choose::{Asked, Plan};
 use super::join::expected_of_scan;
 use super::key_paths::KeyPaths;
 use super::scan;
-use crate::choice::chooser::{Forced, Offer, Question, Way};
-use crate::choice::{Decision, Journal, Why};
-use crate::config::{GroupBy, Scan, SluiceOptions};
-use crate::datasource::partial_state::OverScan;
-use crate::endpoint::Endpoint;
-use crate::explain::in_sql;
-use crate::physical_plan::s3_aggregate::replace_scan;
-use crate::physical_plan::s3_group_by::{Pushed, S3GroupByExec};
-use crate::profile::{GroupByDemand, evaluated_here, of_aggregate};
+use crate::context::choice::{Decision, Journal, Why};
+use crate::context::config::{GroupBy, Scan, SluiceOptions};
+use crate::engine::explain::in_sql;
+use crate::estimate::profile::{GroupByDemand, evaluated_here, of_aggregate};
+use crate::operators::partial_state::OverScan;
+use crate::operators::s3_aggregate::replace_scan;
+use crate::operators::s3_group_by::{Pushed, S3GroupByExec};
+use crate::store::chooser::{Forced, Offer, Question, Way};
+use crate::store::endpoint::Endpoint;
 
 /// The strategy that fetches the objects and groups locally.
 const SERVER: &str = "server";

@@ -13,21 +13,21 @@ use sluicegate_costmodel::{Bytes, Phase, Requests, Steps, gap};
 use sluicegate_s3select::byteranges::MAX_RANGES;
 
 use super::choose::Plan;
-use crate::choice::Why;
-use crate::choice::chooser::{Offer, Way};
-use crate::config::{Scan, SluiceOptions};
-use crate::datasource::indexed::{Asked, AskedColumn, IndexedSource};
-use crate::datasource::s3_scan::S3Scan;
-use crate::datasource::s3_select::S3SelectSource;
-use crate::endpoint::Endpoint;
+use crate::context::choice::Why;
+use crate::context::config::{Scan, SluiceOptions};
 use crate::index::estimate::{Selected, Shape, Together, best_together, selected};
 use crate::index::filter::{compares, spans_of};
-use crate::index::format::Format;
 use crate::index::found::FileIndexes;
 use crate::index::lookup::top_bytes;
 use crate::index::name::Place;
 use crate::index::reading::Reading;
-use crate::ranges::REQUESTS;
+use crate::index::scan::{Asked, AskedColumn, IndexedSource};
+use crate::scan::s3_scan::S3Scan;
+use crate::scan::s3_select::S3SelectSource;
+use crate::store::chooser::{Offer, Way};
+use crate::store::endpoint::Endpoint;
+use crate::store::ranges::REQUESTS;
+use crate::text::format::Format;
 
 /// The strategy in which an index leads to the records.
 pub(super) const INDEX: &str = "index";

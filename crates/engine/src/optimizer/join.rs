@@ -15,15 +15,15 @@ use super::key_paths::{Joined, KeyPaths};
 use super::scan::{fetched, filters_here, only_get, why_not};
 use super::select_scan::of_bucket;
 use super::turning::keep_open;
-use crate::choice::chooser::{Forced, Offer, Question, Way};
-use crate::choice::{Decision, Journal, Why};
-use crate::config::{Join, Scan, SluiceOptions};
-use crate::datasource::keys::ExpectedKeys;
-use crate::datasource::s3_scan::as_select_scan;
-use crate::datasource::s3_select::S3SelectSource;
-use crate::datasource::subject::subject;
-use crate::endpoints::resolve;
-use crate::profile::scan_demand;
+use crate::context::choice::{Decision, Journal, Why};
+use crate::context::config::{Join, Scan, SluiceOptions};
+use crate::estimate::profile::scan_demand;
+use crate::scan::keys::ExpectedKeys;
+use crate::scan::s3_scan::as_select_scan;
+use crate::scan::s3_select::S3SelectSource;
+use crate::scan::subject::subject;
+use crate::store::chooser::{Forced, Offer, Question, Way};
+use crate::store::endpoints::resolve;
 
 /// The strategy that fetches the table.
 const BASELINE: &str = "baseline";

@@ -11,10 +11,10 @@ use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::ExecutionPlan;
 
 use super::key_paths::KeyPaths;
-use crate::config::{Join, SluiceOptions};
-use crate::datasource::s3_scan::{S3Scan, as_select_scan};
-use crate::datasource::s3_select::S3SelectSource;
-use crate::physical_plan::s3_group_by::S3GroupByExec;
+use crate::context::config::{Join, SluiceOptions};
+use crate::operators::s3_group_by::S3GroupByExec;
+use crate::scan::s3_scan::{S3Scan, as_select_scan};
+use crate::scan::s3_select::S3SelectSource;
 
 /// Marks for Select scans, and group-bys in the store, which of their arriving filters are keys of a join and how
 /// many keys there would be without a filter on the build side. Scans may wait for such keys. If keys must not be

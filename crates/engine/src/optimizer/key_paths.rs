@@ -23,12 +23,12 @@ use datafusion::physical_plan::{ExecutionPlan, StatisticsArgs, StatisticsContext
 use super::choose::Plan;
 use super::clear_names::clear_columns;
 use super::equal_keys::on_the_build_side;
-use crate::choice::Why;
-use crate::config::{Join as Strategy, SluiceOptions};
-use crate::datasource::arriving::ArrivingKeys;
-use crate::datasource::s3_scan::{as_select_scan, as_turning_scan};
-use crate::profile::{kept_of_column, selectivity, table_rows};
-use crate::statistics::distinct_of;
+use crate::context::choice::Why;
+use crate::context::config::{Join as Strategy, SluiceOptions};
+use crate::estimate::profile::{kept_of_column, selectivity, table_rows};
+use crate::estimate::statistics::distinct_of;
+use crate::pushdown::arriving::ArrivingKeys;
+use crate::scan::s3_scan::{as_select_scan, as_turning_scan};
 
 /// The scans of a plan that are below joins, and the join keys that reach them on the probe side. A key takes the
 /// paths that DataFusion's own pushdown takes for a filter on it.

@@ -17,15 +17,15 @@ use datafusion::physical_optimizer::pruning::PruningPredicateBuilder;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::empty::EmptyExec;
 
-use crate::datasource::s3_scan::{S3Scan, as_select_scan};
-use crate::datasource::s3_select::S3SelectSource;
+use crate::scan::s3_scan::{S3Scan, as_select_scan};
+use crate::scan::s3_select::S3SelectSource;
 
 /// Removes the objects of a Select scan that its filter excludes by statistics from their own footers, as those of
 /// Parquet, so that they are not requested.
 ///
 /// Only exact bounds count. Statistics from a sample or ANALYZE TABLE are never used for this
-/// ([`statistics`](crate::statistics)), and neither are the bounds of floating-point columns, which do not cover NaN
-/// ([`distrust`](crate::datasource::float_bounds::distrust)).
+/// ([`statistics`](crate::estimate::statistics)), and neither are the bounds of floating-point columns, which do not cover NaN
+/// ([`distrust`](crate::pushdown::float_bounds::distrust)).
 #[derive(Debug)]
 pub struct PruneFiles;
 

@@ -10,13 +10,13 @@ use datafusion::datasource::source::DataSourceExec;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::ExecutionPlan;
 
-use crate::choice::Why;
-use crate::config::{Scan, SluiceOptions};
-use crate::datasource::named::NamedSource;
-use crate::datasource::s3_scan::S3Scan;
-use crate::datasource::s3_select::S3SelectSource;
-use crate::endpoint::Endpoint;
-use crate::endpoints::Endpoints;
+use crate::context::choice::Why;
+use crate::context::config::{Scan, SluiceOptions};
+use crate::scan::s3_scan::S3Scan;
+use crate::scan::s3_select::S3SelectSource;
+use crate::store::endpoint::Endpoint;
+use crate::store::endpoints::Endpoints;
+use crate::text::named::NamedSource;
 
 /// Replaces DataFusion's CSV, JSON and Parquet sources over the buckets of the session's endpoints by
 /// [`S3SelectSource`]s, so that filters are offered to them. [`Choose`](super::Choose) decides later whether they

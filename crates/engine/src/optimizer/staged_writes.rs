@@ -9,8 +9,8 @@ use datafusion::datasource::sink::DataSinkExec;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::ExecutionPlan;
 
-use crate::physical_plan::StagedWriteExec;
-use crate::staging::replaced::Replaced;
+use crate::operators::StagedWriteExec;
+use crate::store::staging::replaced::Replaced;
 
 /// Stages the writes of COPY and INSERT. Sinks that write no objects, such as a table in memory, are not affected.
 #[derive(Debug)]

@@ -10,12 +10,12 @@ use datafusion::datasource::source::DataSourceExec;
 use sluicegate_costmodel::{BytesPerSecond, ScanDemand};
 
 use super::choose::Plan;
-use crate::choice::Journal;
-use crate::config::{GroupBy, Join, Scan, SluiceOptions, TopK};
-use crate::datasource::s3_scan::{S3Scan, as_turning_scan};
-use crate::datasource::s3_select::S3SelectSource;
-use crate::datasource::turning::{Instead, Stakes, TurningSource};
-use crate::endpoint::Endpoint;
+use crate::context::choice::Journal;
+use crate::context::config::{GroupBy, Join, Scan, SluiceOptions, TopK};
+use crate::scan::s3_scan::{S3Scan, as_turning_scan};
+use crate::scan::s3_select::S3SelectSource;
+use crate::scan::turning::{Instead, Stakes, TurningSource};
+use crate::store::endpoint::Endpoint;
 
 /// Returns the plan with a scan that may turn to Select, if that is possible, the session forces nothing, and Select
 /// would be better on a slow link. The plan stays as it is if all files are opened at once, because open files are

@@ -13,7 +13,7 @@ use datafusion::sql::sqlparser::ast::{
 };
 
 use super::names::kept;
-use crate::column_names::is_same;
+use crate::context::column_names::is_same;
 
 /// Alias that marks the parentheses that were added.
 pub(super) const MARK: &str = "joined with merged columns";

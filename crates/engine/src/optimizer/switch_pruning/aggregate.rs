@@ -10,8 +10,8 @@ use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode};
 use datafusion::physical_plan::execution_plan::replace_children_if_necessary;
 
 use super::{Served, Unserved};
-use crate::switch::Key;
-use crate::switch::planner::Planner;
+use crate::operators::switch::Key;
+use crate::operators::switch::planner::Planner;
 
 /// Returns the lower half of a grouped aggregate whose upper half is `node`, if it has no grouping sets and no
 /// FILTER.

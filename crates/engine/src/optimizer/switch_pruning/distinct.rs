@@ -18,9 +18,9 @@ use sluicegate_pruning::algorithm::distinct::{Config, Policy, Width};
 
 use super::aggregate::{above, exact_or_fingerprint, lower_half};
 use super::{Knowledge, Served, Unserved, rewrite_workers};
-use crate::physical_plan::switch_prune::SwitchPruneExec;
-use crate::switch::planner::{Planner, narrow, reason, trusted_keys};
-use crate::switch::{Field, SwitchPlan};
+use crate::operators::switch::planner::{Planner, narrow, reason, trusted_keys};
+use crate::operators::switch::{Field, SwitchPlan};
+use crate::operators::switch_prune::SwitchPruneExec;
 
 /// Serves `node` if it is the upper half of an aggregate that has groups only.
 pub(super) fn rewrite(

@@ -29,9 +29,9 @@ use sluicegate_pruning::algorithm::filter::{Config, Formula, Leaf};
 use sluicegate_pruning::switch::Relation;
 
 use super::{Knowledge, Served, Unserved, pruned};
-use crate::choice::Why;
-use crate::switch::planner::{Planner, reason};
-use crate::switch::{Field, Flags, Order, SwitchPlan};
+use crate::context::choice::Why;
+use crate::operators::switch::planner::{Planner, reason};
+use crate::operators::switch::{Field, Flags, Order, SwitchPlan};
 
 /// Serves `node` if it is a filter over the rows of a scan.
 pub(super) fn rewrite(

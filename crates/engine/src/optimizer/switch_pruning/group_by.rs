@@ -18,9 +18,9 @@ use sluicegate_pruning::algorithm::group_by::{Config, Extreme};
 
 use super::aggregate::{ASSUMED_GROUP_ROWS, above, adds_up, exact_or_fingerprint, lower_half};
 use super::{Knowledge, Served, Unserved, rewrite_workers};
-use crate::physical_plan::switch_prune::SwitchPruneExec;
-use crate::switch::planner::{Planner, narrow, reason, trusted_keys};
-use crate::switch::{Field, Order};
+use crate::operators::switch::planner::{Planner, narrow, reason, trusted_keys};
+use crate::operators::switch::{Field, Order};
+use crate::operators::switch_prune::SwitchPruneExec;
 
 const EXTREMES: &str =
     "only groups with nothing but MIN and MAX, or with nothing but SUM and COUNT, can be pruned";

@@ -22,10 +22,10 @@ use sluicegate_pruning::algorithm::group_sum::plan::Goal;
 
 use super::aggregate::{ASSUMED_GROUP_ROWS, adds_up, lower_half};
 use super::{Knowledge, Served, Unserved, rewrite_workers};
-use crate::physical_plan::switch_drain::SwitchDrainExec;
-use crate::physical_plan::switch_prune::SwitchPruneExec;
-use crate::switch::planner::{Planner, narrow, reason};
-use crate::switch::{Amount, Field, Key};
+use crate::operators::switch::planner::{Planner, narrow, reason};
+use crate::operators::switch::{Amount, Field, Key};
+use crate::operators::switch_drain::SwitchDrainExec;
+use crate::operators::switch_prune::SwitchPruneExec;
 
 /// Serves `node` if it is the upper half of such an aggregate.
 pub(super) fn rewrite(

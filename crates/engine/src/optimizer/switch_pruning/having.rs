@@ -43,11 +43,11 @@ use sluicegate_pruning::switch::Relation;
 use super::aggregate::{above, lower_half};
 use super::filter::is_scanned;
 use super::{Knowledge, Served, Unserved, rewrite_workers};
-use crate::choice::Why;
-use crate::datasource::again::again;
-use crate::physical_plan::switch_prune::{Side, SwitchPruneExec};
-use crate::switch::planner::{Planner, narrow, reason};
-use crate::switch::{Amount, Field, Key, Order, SwitchPlan};
+use crate::context::choice::Why;
+use crate::operators::switch::planner::{Planner, narrow, reason};
+use crate::operators::switch::{Amount, Field, Key, Order, SwitchPlan};
+use crate::operators::switch_prune::{Side, SwitchPruneExec};
+use crate::scan::again::again;
 
 /// Serves `node` if it is such a filter over an aggregate.
 pub(super) fn rewrite(

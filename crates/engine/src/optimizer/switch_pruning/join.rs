@@ -24,10 +24,10 @@ use sluicegate_pruning::algorithm::join::{Kind, Passes, Shape, bloom, register_b
 use sluicegate_pruning::theory::bloom as theory;
 
 use super::{Knowledge, Served, Unserved, rewrite_workers};
-use crate::choice::Why;
-use crate::physical_plan::switch_prune::SwitchPruneExec;
-use crate::switch::planner::{Planner, narrow, reason};
-use crate::switch::{Field, Key, SwitchPlan};
+use crate::context::choice::Why;
+use crate::operators::switch::planner::{Planner, narrow, reason};
+use crate::operators::switch::{Field, Key, SwitchPlan};
+use crate::operators::switch_prune::SwitchPruneExec;
 
 /// Assumed share of probing rows with a match, for ranking configurations.
 const ASSUMED_MATCHING: f64 = 0.1;

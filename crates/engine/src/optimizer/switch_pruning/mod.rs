@@ -4,7 +4,7 @@
 //! much. Partial aggregates move above the switch with the rest, and the switch reduces rows instead. If the switch
 //! holds sums of the rows that it drops, [`SwitchDrainExec`] returns them at the end.
 //!
-//! [`SwitchDrainExec`]: crate::physical_plan::switch_drain::SwitchDrainExec
+//! [`SwitchDrainExec`]: crate::operators::switch_drain::SwitchDrainExec
 
 mod aggregate;
 mod distinct;
@@ -30,12 +30,12 @@ use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::recursive_query::RecursiveQueryExec;
 use datafusion::physical_plan::{ExecutionPlan, StatisticsArgs, StatisticsContext};
 
-use crate::choice::Why;
-use crate::config::SluiceOptions;
-use crate::physical_plan::switch::SwitchExec;
-use crate::physical_plan::switch_prune::SwitchPruneExec;
-use crate::switch::SwitchPlan;
-use crate::switch::planner::Planner;
+use crate::context::choice::Why;
+use crate::context::config::SluiceOptions;
+use crate::operators::switch::SwitchPlan;
+use crate::operators::switch::planner::Planner;
+use crate::operators::switch_exec::SwitchExec;
+use crate::operators::switch_prune::SwitchPruneExec;
 
 /// Puts [`SwitchPruneExec`] into plans, and [`SwitchExec`] above them, if the session has a switch.
 #[derive(Debug)]

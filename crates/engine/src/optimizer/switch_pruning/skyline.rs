@@ -24,9 +24,9 @@ use sluicegate_pruning::algorithm::skyline::plan::Goal;
 use sluicegate_pruning::algorithm::skyline::{Config, Score};
 
 use super::{Knowledge, Served, Unserved, pruned, rewrite_workers};
-use crate::skyline::NAME;
-use crate::switch::planner::{Planner, reason};
-use crate::switch::{Field, Order, SwitchPlan};
+use crate::operators::skyline::NAME;
+use crate::operators::switch::planner::{Planner, reason};
+use crate::operators::switch::{Field, Order, SwitchPlan};
 
 /// Serves `node` if it keeps a skyline.
 pub(super) fn rewrite(

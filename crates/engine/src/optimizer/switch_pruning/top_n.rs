@@ -17,8 +17,8 @@ use sluicegate_pruning::algorithm::catalog::Configured;
 use sluicegate_pruning::algorithm::top_n;
 
 use super::{Knowledge, Served, Unserved, pruned, rewrite_workers};
-use crate::switch::planner::{Planner, narrow, reason};
-use crate::switch::{Field, Order, SwitchPlan};
+use crate::operators::switch::planner::{Planner, narrow, reason};
+use crate::operators::switch::{Field, Order, SwitchPlan};
 
 /// Serves `node` if it is a sort with a limit.
 pub(super) fn rewrite(

@@ -1,0 +1,81 @@
+//! Matches declared columns to names in files: exactly, or ignoring case if that is unique.
+//!
+//! SQL converts a name without quotes to lower case, so `CREATE EXTERNAL TABLE t (Id INT)` declares `id`, and a file
+//! with `Id` would not have that column. CSV columns are found by position instead.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+use datafusion::catalog::Session;
+use datafusion::common::{DataFusionError, Result};
+use datafusion::datasource::file_format::FileFormat;
+use datafusion::datasource::listing::ListingTable;
+use object_store::{ObjectMeta, ObjectStore};
+
+use crate::catalog::formats::S3Format;
+use crate::context::column_names::is_same;
+use crate::{ErrorKind, UserError};
+
+/// The maximum number of objects that are inspected if the first lacks a declared column.
+const MOST: usize = 8;
+
+/// Maps names of columns in the files to declared names, if they differ. The files are those of a table that finds
+/// columns by name.
+///
+/// # Errors
+///
+/// If several columns match a declared name.
+pub(crate) async fn in_files(
+    state: &dyn Session,
+    table: &ListingTable,
+    objects: &[ObjectMeta],
+    declared: &[String],
+) -> Result<HashMap<String, String>> {
+    let Some(location) = table.table_paths().first() else { return Ok(HashMap::new()) };
+    let store = state.runtime_env().object_store(location)?;
+    let format = table.options().format.downcast_ref::<S3Format>();
+    let Some(format) = format else { return Ok(HashMap::new()) };
+    let mut there = BTreeSet::new();
+    let with_data = objects.iter().filter(|object| object.size > 0);
+    for object in with_data.take(MOST) {
+        let Some(looking) = format.looking_at(object) else { continue };
+        there.extend(names(state, &looking, &store, object).await);
+        if declared.iter().all(|name| there.contains(name)) {
+            return Ok(HashMap::new());
+        }
+    }
+    let mut called = HashMap::new();
+    for name in declared.iter().filter(|name| !there.contains(*name)) {
+        let meant: Vec<&String> =
+            there.iter().filter(|it| is_same(it, name) && !declared.contains(it)).collect();
+        match meant.as_slice() {
+            [] => {}
+            [one] => drop(called.insert((*one).clone(), name.clone())),
+            [one, other, ..] => return Err(ambiguous(name, one, other)),
+        }
+    }
+    Ok(called)
+}
+
+/// Returns the columns of an object; none if it cannot be read, which a later query reports.
+async fn names(
+    state: &dyn Session,
+    format: &S3Format,
+    store: &Arc<dyn ObjectStore>,
+    object: &ObjectMeta,
+) -> Vec<String> {
+    let read = format.infer_schema(state, store, std::slice::from_ref(object)).await;
+    let schema = read.ok();
+    let fields = schema.iter().flat_map(|schema| schema.fields().iter());
+    fields.map(|field| field.name().clone()).collect()
+}
+
+/// Returns the error for a name that matches two columns.
+pub(crate) fn ambiguous(name: &str, one: &str, other: &str) -> DataFusionError {
+    UserError {
+        kind: ErrorKind::Plan,
+        message: format!("`{name}` may be the column \"{one}\" or \"{other}\""),
+        hint: Some(format!("Write the one that is meant in quotes: \"{one}\".")),
+    }
+    .into()
+}

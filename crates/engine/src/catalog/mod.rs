@@ -1,0 +1,25 @@
+//! Tables: from URLs, CREATE EXTERNAL TABLE and table functions to listed, typed objects.
+//!
+//! 1. [`url_tables`]: tables named by a URL or path; [`external_tables`]: declared tables.
+//! 2. [`files_table`]: the table provider; [`listed`] and [`partitions`]: which objects and which folder columns it has.
+//! 3. [`table_functions`]: `read_csv`, `read_json`, `read_parquet`, `glob`.
+//!
+//! This folder knows formats and listings, not SQL statements.
+
+pub(crate) mod declared_headers;
+pub(crate) mod declared_names;
+pub mod external_tables;
+pub(crate) mod files_table;
+#[doc(hidden)]
+pub mod formats;
+pub(crate) mod listed;
+pub(crate) mod locations;
+pub(crate) mod option_names;
+pub(crate) mod option_values;
+pub(crate) mod partitions;
+pub(crate) mod quoted_folders;
+pub(crate) mod table_columns;
+pub mod table_functions;
+pub(crate) mod united;
+#[doc(hidden)]
+pub mod url_tables;

@@ -1,0 +1,147 @@
+//! Values that a type cannot hold, and texts that are not in the format of a type.
+
+use super::super::ErrorKind;
+use super::super::describe::Description;
+use super::description;
+
+const OTHER_FORMS: &str = "to_timestamp('31.01.2024 10:00', '%d.%m.%Y %H:%M') reads other forms";
+const TRY: &str = "If it is a value of a column, TRY_CAST(x AS …) gives NULL for it.";
+
+/// Rewords an error about a value. The name of the value's file, `…, in /data/t.csv`, is kept.
+pub(in crate::context::error) fn of_value(text: &str) -> Option<Description> {
+    let (text, place) = match text.rfind(", in ") {
+        Some(at) => text.split_at(at),
+        None => (text, ""),
+    };
+    let text = ["Parser error: ", "Invalid argument error: "]
+        .iter()
+        .find_map(|class| text.strip_prefix(class))
+        .unwrap_or(text);
+    let (message, hint) = decimal(text)
+        .or_else(|| interval(text))
+        .or_else(|| timestamp(text))
+        .or_else(|| date(text))
+        .or_else(|| format(text))?;
+    Some(description(ErrorKind::Data, message + place, hint))
+}
+
+/// Rewords `1234.57 is too large to store in a Decimal128 of precision 5. Max is 999.99`.
+fn decimal(text: &str) -> Option<(String, String)> {
+    let (number, rest) = text.split_once(" is too ")?;
+    let (_, rest) = rest.split_once(" to store in a Decimal")?;
+    let (_, rest) = rest.split_once(" of precision ")?;
+    let (precision, bound) = rest.split_once(". M")?;
+    let (_, bound) = bound.split_once(" is ")?;
+    let scale = bound.split_once('.').map_or(0, |(_, decimals)| decimals.len());
+    let wider: u8 = precision.parse::<u8>().ok()?.saturating_add(5).min(38);
+    Some((
+        format!("the number {number} has more digits than DECIMAL({precision},{scale})"),
+        format!(
+            "Take a wider type, such as DECIMAL({wider},{scale}); or TRY_CAST, which gives NULL."
+        ),
+    ))
+}
+
+/// Rewords `Invalid input syntax for type interval: "1 dya"`.
+fn interval(text: &str) -> Option<(String, String)> {
+    let rest = text.strip_prefix("Invalid input syntax for type interval: \"")?;
+    let value = rest.strip_suffix('"').unwrap_or(rest);
+    Some((
+        format!("the text '{value}' is no INTERVAL"),
+        "An interval is written as '1 day', '2 hours 30 minutes' or '1 year 2 months'.".to_owned(),
+    ))
+}
+
+/// Rewords `Error parsing timestamp from '31/01/2024': error parsing date`, with or without `using format
+/// '%d.%m.%Y'`.
+fn timestamp(text: &str) -> Option<(String, String)> {
+    let rest = text.strip_prefix("Error parsing timestamp from '")?;
+    if let Some((value, rest)) = rest.split_once("' using format '") {
+        let (format, reason) = rest.rsplit_once("': ")?;
+        return Some((
+            format!("the text '{value}' is not in the format '{format}': {reason}"),
+            "Formats are those of strftime: '%d.%m.%Y' is that of 31.01.2024.".to_owned(),
+        ));
+    }
+    let (value, _) = rest.rsplit_once("': ")?;
+    Some((
+        format!("the text '{value}' is no TIMESTAMP"),
+        format!("A time is written as '2024-01-31 10:00:00'; {OTHER_FORMS}. {TRY}"),
+    ))
+}
+
+/// Rewords `Unable to cast to Date32 for converting from i64 to i32 failed`, an error of to_date without the text.
+fn date(text: &str) -> Option<(String, String)> {
+    text.starts_with("Unable to cast to Date32 for converting ").then(|| {
+        (
+            "a text that to_date reads is no DATE".to_owned(),
+            "A date is written as '2024-01-31', and is a day of the calendar; to_date('31.01.2024', '%d.%m.%Y') reads \
+             other forms. If it is a value of a column, TRY_CAST(x AS DATE) gives NULL for it."
+                .to_owned(),
+        )
+    })
+}
+
+/// Rewords `Format error`, an error of to_char.
+fn format(text: &str) -> Option<(String, String)> {
+    (text == "Format error").then(|| {
+        (
+            "to_char cannot write a value in its format".to_owned(),
+            "Formats are those of strftime: '%Y-%m-%d %H:%M:%S'. Only a TIMESTAMP WITH TIME ZONE has a zone, %Z."
+                .to_owned(),
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_named_without_the_types_of_libraries() {
+        for (text, message, hint) in [
+            (
+                "Invalid argument error: 1234.57 is too large to store in a Decimal128 of precision 5. Max is 999.99",
+                "the number 1234.57 has more digits than DECIMAL(5,2)",
+                "DECIMAL(10,2)",
+            ),
+            (
+                "Invalid argument error: -12345 is too small to store in a Decimal128 of precision 4. Min is -9999, in t.csv",
+                "the number -12345 has more digits than DECIMAL(4,0), in t.csv",
+                "DECIMAL(9,0)",
+            ),
+            (
+                "Parser error: Invalid input syntax for type interval: \"1 dya\"",
+                "the text '1 dya' is no INTERVAL",
+                "'1 day'",
+            ),
+            (
+                "Parser error: Error parsing timestamp from '31/01/2024': error parsing date",
+                "the text '31/01/2024' is no TIMESTAMP",
+                "%d.%m.%Y",
+            ),
+            (
+                "Error parsing timestamp from '31.01.2024' using format '%Y': trailing input",
+                "the text '31.01.2024' is not in the format '%Y': trailing input",
+                "strftime",
+            ),
+            (
+                "Parser error: Unable to cast to Date32 for converting from i64 to i32 failed",
+                "a text that to_date reads is no DATE",
+                "calendar",
+            ),
+            (
+                "Format error, in /data/t.csv",
+                "to_char cannot write a value in its format, in /data/t.csv",
+                "strftime",
+            ),
+        ] {
+            let described = of_value(text).unwrap();
+            assert_eq!(described.message, message);
+            assert!(described.hint.unwrap().contains(hint), "{text}");
+        }
+        for other in ["something else", "a, in b", "5 is too large to fit"] {
+            assert!(of_value(other).is_none(), "{other}");
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! What every other folder uses: errors, settings, counters, notes and the journal of decisions.
+//!
+//! Read first:
+//! 1. [`error`]: `UserError { kind, message, hint }`, and how foreign errors are reworded.
+//! 2. [`config`]: the options of `SET sluice.…`; [`hardware`] and [`idle_timeout`] parse two of them.
+//! 3. [`counters`] and [`timeline`]: requests and bytes, counted where requests are sent.
+//! 4. [`choice`]: the journal of strategies and reasons that EXPLAIN prints; [`notes`]: remarks on a statement that succeeds.
+//!
+//! This folder imports no other folder of the engine.
+
+pub(crate) mod bucket_names;
+pub mod choice;
+pub(crate) mod column_names;
+pub mod config;
+pub(crate) mod config_extension;
+pub mod counters;
+pub(crate) mod error;
+pub(crate) mod expression;
+pub(crate) mod file_names;
+pub(crate) mod hardware;
+pub(crate) mod idle_timeout;
+pub mod index_location;
+pub(crate) mod layered;
+pub(crate) mod listing;
+pub(crate) mod metric_text;
+pub(crate) mod missing;
+pub mod notes;
+pub(crate) mod panics;
+pub(crate) mod partition_value;
+pub(crate) mod settings_meant;
+pub mod sql_types;
+pub(crate) mod switch_target;
+pub mod timeline;
+pub(crate) mod xml_text;

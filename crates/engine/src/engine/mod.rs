@@ -1,0 +1,394 @@
+//! SQL over S3 stores.
+
+pub mod analyze;
+pub mod browse;
+pub(crate) mod builder;
+pub mod codec;
+pub mod explain;
+pub mod index_statements;
+pub mod model_tables;
+pub mod parts;
+pub mod picture;
+pub mod query;
+pub mod session;
+pub(crate) mod sql;
+pub mod stages;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use arrow::array::RecordBatch;
+use datafusion::catalog::CatalogProviderList;
+use datafusion::dataframe::DataFrame;
+use datafusion::execution::SessionStateBuilder;
+use datafusion::execution::cache::cache_manager::CacheManager;
+use datafusion::execution::runtime_env::RuntimeEnv;
+use datafusion::logical_expr::{DdlStatement, LogicalPlan, LogicalPlanBuilder, Statement};
+use datafusion::prelude::SessionContext;
+use futures::stream::BoxStream;
+use futures::{StreamExt, TryStreamExt};
+
+use crate::catalog::listed::{PatternCaches, with_own_listings};
+use crate::catalog::option_values;
+use crate::catalog::url_tables::UrlTables;
+use crate::context::choice::Journal;
+use crate::context::config::SluiceOptions;
+use crate::context::counters::Counted;
+use crate::context::error::{Error, Result};
+use crate::context::notes::Notes;
+use crate::context::panics;
+use crate::engine::analyze::{Analysis, Analyze};
+use crate::engine::builder::EngineBuilder;
+use crate::engine::explain::Explanation;
+use crate::engine::query::Query;
+use crate::engine::session::with_pushdown;
+use crate::engine::sql::{copied_columns, late_keys, readable_copy};
+use crate::engine::{explain, sql};
+use crate::store::endpoint::Endpoint;
+use crate::store::endpoint_builder::EndpointBuilder;
+use crate::store::endpoints::Endpoints;
+use crate::store::one_version::Versions;
+use crate::store::query_counters::QueryCounters;
+use crate::store::registry::S3Stores;
+use crate::store::staging::Uploads;
+use crate::store::staging::appended::as_there;
+use crate::store::staging::replaced::Existing;
+use crate::text::csv::dialect::headers::KnownHeaders;
+use crate::text::json::layout::KnownLayouts;
+
+/// SQL over S3 stores: one, and those that are registered for buckets of their own.
+#[derive(Clone)]
+pub struct Engine {
+    pub(crate) context: SessionContext,
+    pub(crate) endpoint: Arc<Endpoint>,
+    pub(crate) endpoints: Endpoints,
+    pub(crate) notes: Arc<Notes>,
+    pub(crate) uploads: Arc<Uploads>,
+    pub(crate) stores: Arc<S3Stores>,
+    /// The catalogs, without the tables that are named by their URL.
+    pub(crate) catalogs: Arc<dyn CatalogProviderList>,
+    /// The bytes that the last ANALYZE TABLE has to read.
+    pub(crate) analyzing: Arc<AtomicU64>,
+}
+
+impl Engine {
+    /// Settings for a new engine.
+    #[must_use]
+    pub fn builder() -> EngineBuilder {
+        EngineBuilder::default()
+    }
+
+    /// Plans one statement: text → logical plan → physical plan. What comes back has not run,
+    /// except that DDL, SET and ANALYZE TABLE take effect.
+    ///
+    /// # Errors
+    ///
+    /// If the statement cannot be parsed or planned, or a table cannot be listed.
+    pub async fn query(&self, sql: &str) -> Result<DataFrame> {
+        Ok(self.plan(sql).await?.into_frame())
+    }
+
+    /// Plans one statement, as [`Engine::query`] does, and keeps what belongs to it: the counters of
+    /// its requests and its warnings.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Engine::query`].
+    pub async fn plan(&self, sql: &str) -> Result<Query> {
+        self.planned(sql, QueryCounters::default(), Journal::of_warnings()).await
+    }
+
+    /// The same, for a query that is to be shown when it has run: it keeps what was decided, and when
+    /// each of its requests was sent, for [`Query::profile`]. Start it with [`Query::start`].
+    ///
+    /// # Errors
+    ///
+    /// As for [`Engine::query`].
+    pub async fn profile(&self, sql: &str) -> Result<Query> {
+        self.planned(sql, QueryCounters::with_timeline(), Journal::default()).await
+    }
+
+    async fn planned(&self, sql: &str, counters: QueryCounters, journal: Journal) -> Result<Query> {
+        let counters = Arc::new(counters);
+        let planned = Box::pin(self.frame(sql, &counters, &journal));
+        match panics::caught("planning the query", planned).await {
+            Ok(frame) => Ok(Query::new(frame, counters, journal)),
+            Err(error) => Err(late_keys::told(&self.context, sql, error.into()).await),
+        }
+    }
+
+    async fn frame(
+        &self,
+        sql: &str,
+        counters: &Arc<QueryCounters>,
+        journal: &Journal,
+    ) -> datafusion::common::Result<DataFrame> {
+        let session = self.session_of(counters, journal)?;
+        if let Some(analyze) = Analyze::parse(sql)? {
+            let analysis = Box::pin(Analysis::prepare(&analyze, session.clone())).await?;
+            self.analyzing.store(analysis.work().1, Ordering::Relaxed);
+            return session.read_batch(Box::pin(analysis.run()).await?);
+        }
+        let (mut plan, existing) = Box::pin(sql::plan_of(&session.state(), sql)).await?;
+        if let LogicalPlan::Copy(copy) = &mut plan {
+            copied_columns::check(copy, session.state().config_options())?;
+            readable_copy::quote_text(copy);
+            let replaced = existing.at(copy, &session.state()).await?;
+            if existing == Existing::Kept {
+                as_there(copy, &session).await?;
+            }
+            let state = session.state_ref();
+            state.write().config_mut().options_mut().extensions.insert(replaced);
+        }
+        match plan {
+            LogicalPlan::Statement(Statement::ResetVariable(reset))
+                if SluiceOptions::has(&reset.variable) =>
+            {
+                // DataFusion resets no options but its own.
+                let state = self.context.state_ref();
+                let mut state = state.write();
+                let extensions = &mut state.config_mut().options_mut().extensions;
+                if let Some(options) = extensions.get_mut::<SluiceOptions>() {
+                    options.reset(&reset.variable)?;
+                }
+                Ok(DataFrame::new(session.state(), LogicalPlanBuilder::empty(false).build()?))
+            }
+            LogicalPlan::Statement(Statement::SetVariable(set)) => {
+                let (name, value) = (set.variable.clone(), set.value.clone());
+                option_values::check_setting(&name, &value)?;
+                let plan = LogicalPlan::Statement(Statement::SetVariable(set));
+                let done = self.context.execute_logical_plan(plan).await;
+                let done = done.map_err(|error| option_values::of_setting(&name, &value, error));
+                Ok(DataFrame::new(session.state(), done?.into_parts().1))
+            }
+            // These change the engine's session. EXECUTE finds a query there, which is this one.
+            LogicalPlan::Statement(_)
+            | LogicalPlan::Ddl(DdlStatement::CreateFunction(_) | DdlStatement::DropFunction(_)) => {
+                let (_, plan) = self.context.execute_logical_plan(plan).await?.into_parts();
+                Ok(DataFrame::new(session.state(), plan))
+            }
+            _ => session.execute_logical_plan(plan).await,
+        }
+    }
+
+    /// The session as one query sees it: the same catalogs, settings, memory and caches, but the
+    /// requests through its object stores are that query's, and so are the warnings of its plan,
+    /// and it lists what is there now.
+    pub(crate) fn session_of(
+        &self,
+        counters: &Arc<QueryCounters>,
+        journal: &Journal,
+    ) -> datafusion::common::Result<SessionContext> {
+        let options = SluiceOptions::of(self.context.state().config_options());
+        let idle_timeout = options.idle_timeout.get();
+        let runtime = self.runtime_of(counters, Arc::default(), idle_timeout)?;
+        let mut builder = SessionStateBuilder::new_from_existing(self.context.state())
+            .with_session_id(self.context.session_id())
+            .with_runtime_env(Arc::new(runtime));
+        let mut config = builder.config().take().unwrap_or_default();
+        journal.keep(config.options_mut());
+        let builder = builder.with_config(config.with_extension(Arc::clone(counters)));
+        Ok(UrlTables::enable(builder, &self.catalogs))
+    }
+
+    /// A session for a part of a plan that was made elsewhere, as DataFusion's own with this engine's stores,
+    /// functions, memory and caches. What it asks of the stores counts in `counters`, and it reads the objects
+    /// in `versions`, to which [`note_versions`](crate::engine::parts::note_versions) adds those of the plan before it runs.
+    ///
+    /// # Errors
+    ///
+    /// If DataFusion lacks the rule that ours stand by.
+    pub fn session_of_part(
+        &self,
+        builder: SessionStateBuilder,
+        counters: &Arc<QueryCounters>,
+        versions: Arc<Versions>,
+    ) -> datafusion::common::Result<SessionStateBuilder> {
+        let mut builder = with_pushdown(builder, &self.endpoints)?;
+        let config = builder.config().take().unwrap_or_default();
+        let idle_timeout = SluiceOptions::of(config.options()).idle_timeout.get();
+        let config = config
+            .with_extension(Arc::clone(counters))
+            .with_extension(Arc::clone(&self.notes))
+            .with_extension(Arc::<KnownHeaders>::default())
+            .with_extension(Arc::<KnownLayouts>::default())
+            .with_extension(Arc::<PatternCaches>::default());
+        let runtime = self.runtime_of(counters, versions, idle_timeout)?;
+        Ok(builder.with_config(config).with_runtime_env(Arc::new(runtime)))
+    }
+
+    /// The engine's runtime, through whose stores a query's requests count as its own.
+    fn runtime_of(
+        &self,
+        counters: &Arc<QueryCounters>,
+        versions: Arc<Versions>,
+        idle_timeout: Option<Duration>,
+    ) -> datafusion::common::Result<RuntimeEnv> {
+        let shared = self.context.runtime_env();
+        let stores = self.stores.counted_by(Arc::clone(counters), versions, idle_timeout);
+        Ok(RuntimeEnv {
+            object_store_registry: Arc::new(stores),
+            cache_manager: listing_anew(&shared)?,
+            ..RuntimeEnv::clone(&shared)
+        })
+    }
+
+    /// Runs a statement to its end and returns all of its rows.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Engine::query`], and whatever goes wrong while it runs.
+    pub async fn collect(&self, sql: &str) -> Result<Vec<RecordBatch>> {
+        self.plan(sql).await?.collect().await
+    }
+
+    /// Runs a statement and returns its rows as they arrive. Dropping the stream ends the query.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Engine::query`]; what goes wrong while it runs is an item of the stream.
+    pub async fn stream(&self, sql: &str) -> Result<BoxStream<'static, Result<RecordBatch>>> {
+        let rows = self.plan(sql).await?.start().await?;
+        Ok(rows.map_err(Error::from).boxed())
+    }
+
+    /// What a statement would send to the stores, and the predicted numbers. Nothing runs and nothing
+    /// is defined, not even by `CREATE TABLE … AS SELECT`, whose query is explained; so are those
+    /// of INSERT, COPY and EXECUTE.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Engine::query`].
+    pub async fn explain(&self, sql: &str) -> Result<Explanation> {
+        match explain::explain(self, sql).await {
+            Ok(explanation) => Ok(explanation),
+            Err(error) => Err(late_keys::told(&self.context, sql, error).await),
+        }
+    }
+
+    /// Whether a statement only defines a name or sets an option, as `CREATE EXTERNAL TABLE`,
+    /// `CREATE VIEW`, `PREPARE`, `DROP` and `SET` do. Such a statement costs next to nothing, and
+    /// those after it may need it before they can be explained.
+    ///
+    /// # Errors
+    ///
+    /// If the statement cannot be parsed, or names something that does not exist.
+    pub async fn is_definition(&self, sql: &str) -> Result<bool> {
+        if Analyze::parse(sql)?.is_some() {
+            return Ok(false);
+        }
+        let statement = Box::pin(sql::logical_plan(&self.context.state(), sql)).await?;
+        Ok(explain::is_definition(&statement))
+    }
+
+    /// Whether a statement reads rows and does nothing else: it can run as often as one likes. INSERT, COPY,
+    /// CREATE TABLE AS and ANALYZE TABLE also write, and EXPLAIN does not give the rows of its query.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Engine::is_definition`].
+    pub async fn only_reads(&self, sql: &str) -> Result<bool> {
+        if Analyze::parse(sql)?.is_some() {
+            return Ok(false);
+        }
+        let statement = Box::pin(sql::logical_plan(&self.context.state(), sql)).await?;
+        Ok(explain::only_reads(&statement))
+    }
+
+    /// What was asked of all endpoints so far, by all queries; [`Query::counted`] is for one query.
+    #[must_use]
+    pub fn counted(&self) -> Counted {
+        self.endpoints.all().iter().map(|endpoint| endpoint.counters.read()).sum()
+    }
+
+    /// The bytes that the last ANALYZE TABLE has to read, or had; [`Engine::counted`] tells how many
+    /// it did read.
+    #[must_use]
+    pub fn analyzing(&self) -> u64 {
+        self.analyzing.load(Ordering::Relaxed)
+    }
+
+    /// What a user should know about the statements so far, such as objects that a table does not
+    /// read. Each note is returned once.
+    #[must_use]
+    pub fn take_notes(&self) -> Vec<String> {
+        self.notes.take()
+    }
+
+    /// Aborts what statements are writing, and waits until that is done; the statements fail. For
+    /// a process that is about to end. Those that had written everything and were about to make it visible
+    /// are waited for; returns how many they were.
+    pub async fn abort_writes(&self) -> usize {
+        self.uploads.abort_all().await
+    }
+
+    /// The DataFusion session.
+    #[must_use]
+    pub fn context(&self) -> &SessionContext {
+        &self.context
+    }
+
+    /// The store that serves every bucket that is not registered for another one.
+    #[must_use]
+    pub fn endpoint(&self) -> &Arc<Endpoint> {
+        &self.endpoint
+    }
+
+    /// All stores of the engine.
+    #[must_use]
+    pub fn endpoints(&self) -> &Endpoints {
+        &self.endpoints
+    }
+
+    /// Connects a further store, under a name of its own, for some buckets. From now on `s3://`
+    /// URLs of these buckets mean that store; nothing about it is sent to the engine's first one.
+    ///
+    /// A store of another kind is registered with DataFusion, by its URL:
+    /// `engine.context().register_object_store(…)`. It is read with GET.
+    ///
+    /// # Errors
+    ///
+    /// If the settings are unusable, there is an endpoint of this name, or one of the buckets was
+    /// registered before.
+    pub async fn register_endpoint(
+        &self,
+        name: impl Into<String>,
+        buckets: &[&str],
+        endpoint: EndpointBuilder,
+    ) -> Result<Arc<Endpoint>> {
+        let endpoint = Arc::new(endpoint.name(name).build().await?);
+        let buckets: Vec<String> = buckets.iter().map(|bucket| (*bucket).to_owned()).collect();
+        self.endpoints.register(Arc::clone(&endpoint), &buckets)?;
+        Ok(endpoint)
+    }
+
+    /// Takes the endpoint of another engine in the place of its own, such as one of a store that did not answer
+    /// before. Tables and settings stay; queries from now on ask the new one.
+    pub fn adopt_endpoint(&mut self, other: &Self) {
+        self.endpoints.replace(&self.endpoint.name, Arc::clone(&other.endpoint));
+        self.endpoint = Arc::clone(&other.endpoint);
+    }
+
+    /// The memory pool, the disk manager and the object stores.
+    #[must_use]
+    pub fn runtime_env(&self) -> Arc<RuntimeEnv> {
+        self.context.runtime_env()
+    }
+}
+
+/// The caches of a session with an empty one for listings, unless the user says with
+/// `datafusion.runtime.list_files_cache_ttl` how old a listing may be: DataFusion would otherwise
+/// never list a table again, and so never see that its objects have changed.
+fn listing_anew(runtime: &RuntimeEnv) -> datafusion::common::Result<Arc<CacheManager>> {
+    let caches = &runtime.cache_manager;
+    match caches.get_list_files_cache_ttl() {
+        Some(_) => Ok(Arc::clone(caches)),
+        None => with_own_listings(caches),
+    }
+}
+
+impl std::fmt::Debug for Engine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Engine").field("endpoint", &self.endpoint).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,528 @@
+//! Refuses clauses that the parser accepts, but DataFusion silently ignores or misinterprets.
+
+use std::ops::ControlFlow;
+
+use datafusion::common::Result;
+use datafusion::sql::parser::{CopyToSource, Statement};
+use datafusion::sql::sqlparser::ast::{
+    BinaryOperator, ColumnDef, ColumnOption, DuplicateTreatment, Expr, Function, FunctionArg,
+    FunctionArgExpr, FunctionArguments, GroupByExpr, JoinConstraint, JoinOperator, LockType,
+    OrderBy, OrderByKind, Query, Select, Statement as Sql, TableFactor, TableWithJoins,
+    UnaryOperator, Value, ValueWithSpan, Visit, Visitor,
+};
+
+use crate::context::error::{ErrorKind, UserError};
+use crate::engine::sql::foreign_statements::instead_of;
+
+/// Checks a statement.
+///
+/// # Errors
+///
+/// If it has such a clause, because its result would be that of another statement.
+pub(crate) fn check(statement: &Statement) -> Result<()> {
+    let found = match statement {
+        Statement::Statement(statement) => match (statement.as_ref(), instead_of(statement)) {
+            (_, Some((what, instead))) => refuse(&what, &instead),
+            (Sql::Update(update), None) if update.from.is_some() => refuse(
+                "UPDATE … FROM",
+                "Take the other table's values from a subquery: SET a = (SELECT …) WHERE id IN (SELECT …).",
+            ),
+            (Sql::Delete(delete), None) if delete.limit.is_some() => refuse(
+                "DELETE … LIMIT",
+                "Name the rows: DELETE FROM t WHERE id IN (SELECT id FROM t LIMIT 10).",
+            ),
+            (Sql::CreateTable(table), None) => match ignored(&table.columns) {
+                ControlFlow::Continue(()) => table.visit(&mut Dropped),
+                ignored => ignored,
+            },
+            (statement, None) => statement.visit(&mut Dropped),
+        },
+        Statement::CopyTo(_) => visit(statement, &mut Dropped),
+        Statement::Explain(explain) => match explain.statement.as_ref() {
+            Statement::Statement(inner) if is_definition(inner) => defines(),
+            Statement::CreateExternalTable(_) | Statement::Reset(_) => defines(),
+            inner => return check(inner),
+        },
+        Statement::CreateExternalTable(table) if !table.order_exprs.is_empty() => refuse(
+            "WITH ORDER",
+            "Leave it out: nothing checks that files are sorted as it says. ORDER BY sorts rows.",
+        ),
+        Statement::CreateExternalTable(table) => ignored(&table.columns),
+        Statement::Reset(_) => ControlFlow::Continue(()),
+    };
+    match found {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(told) => Err(told.into()),
+    }
+}
+
+/// Refuses columns that would be numbered or computed, or compared by a collation, in another system.
+fn ignored(columns: &[ColumnDef]) -> ControlFlow<UserError> {
+    for option in columns.iter().flat_map(|column| &column.options) {
+        match &option.option {
+            ColumnOption::Identity(_) | ColumnOption::Generated { generation_expr: None, .. } => {
+                return refuse(NUMBERED.0, NUMBERED.1);
+            }
+            ColumnOption::Generated { .. } => {
+                return refuse(
+                    "a column that is computed from others",
+                    "Compute it in a query, or name the query: CREATE VIEW v AS SELECT *, b * 2 AS a FROM t.",
+                );
+            }
+            ColumnOption::Collation(_) => {
+                return refuse(
+                    "COLLATE",
+                    "Texts are compared byte by byte; compare lower(a) to leave capitals out of account.",
+                );
+            }
+            ColumnOption::DialectSpecific(words) => {
+                let text: String =
+                    words.iter().map(|word| word.to_string().to_uppercase()).collect();
+                if text.contains("INCREMENT") {
+                    return refuse(NUMBERED.0, NUMBERED.1);
+                }
+            }
+            _ => {}
+        }
+    }
+    ControlFlow::Continue(())
+}
+
+const NUMBERED: (&str, &str) = (
+    "a column that numbers rows by itself",
+    "Number them in a query: row_number() OVER (ORDER BY …).",
+);
+
+/// Returns whether a statement defines or sets something, and has no physical plan.
+fn is_definition(statement: &Sql) -> bool {
+    matches!(
+        statement,
+        Sql::CreateTable(_)
+            | Sql::CreateView(_)
+            | Sql::Drop { .. }
+            | Sql::Set(_)
+            | Sql::Prepare { .. }
+            | Sql::Deallocate { .. }
+    )
+}
+
+fn defines() -> ControlFlow<UserError> {
+    refuse(
+        "EXPLAIN of a statement that defines or sets something",
+        "Explain a query: EXPLAIN SELECT ….",
+    )
+}
+
+/// Visits the queries of any statement.
+pub(crate) fn visit<V: Visitor>(statement: &Statement, visitor: &mut V) -> ControlFlow<V::Break> {
+    match statement {
+        Statement::Statement(statement) => statement.visit(visitor),
+        Statement::CopyTo(copy) => match &copy.source {
+            CopyToSource::Query(query) => query.visit(visitor),
+            CopyToSource::Relation(_) => ControlFlow::Continue(()),
+        },
+        Statement::Explain(explain) => visit(&explain.statement, visitor),
+        Statement::CreateExternalTable(_) | Statement::Reset(_) => ControlFlow::Continue(()),
+    }
+}
+
+/// Refuses a clause, with a hint on the alternative.
+fn refuse(clause: &str, instead: &str) -> ControlFlow<UserError> {
+    ControlFlow::Break(UserError {
+        kind: ErrorKind::Unsupported,
+        message: format!("{clause} is not supported"),
+        hint: Some(instead.to_owned()),
+    })
+}
+
+struct Dropped;
+
+impl Visitor for Dropped {
+    type Break = UserError;
+
+    fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<UserError> {
+        if let Some(told) = query.order_by.as_ref().and_then(ordering_constant) {
+            return ControlFlow::Break(told);
+        }
+        if let Some(fetch) = &query.fetch
+            && (fetch.with_ties || fetch.percent)
+        {
+            return match fetch.with_ties {
+                true => refuse(
+                    "FETCH … WITH TIES",
+                    "Rank the rows: SELECT * FROM t QUALIFY rank() OVER (ORDER BY id) <= 2.",
+                ),
+                false => refuse(
+                    "FETCH … PERCENT",
+                    "Rank the rows: SELECT * FROM t QUALIFY percent_rank() OVER (ORDER BY id) <= 0.1.",
+                ),
+            };
+        }
+        if query.format_clause.is_some() || query.settings.is_some() || query.for_clause.is_some() {
+            return refuse(
+                "FORMAT, SETTINGS and FOR after a query",
+                "Choose a format with --format, or COPY … STORED AS …; and settings with SET.",
+            );
+        }
+        let Some(lock) = query.locks.first() else { return ControlFlow::Continue(()) };
+        let clause = match lock.lock_type {
+            LockType::Update => "FOR UPDATE",
+            LockType::Share => "FOR SHARE",
+        };
+        refuse(clause, "Leave it out: objects are read as they are, and nothing is locked.")
+    }
+
+    fn pre_visit_select(&mut self, select: &Select) -> ControlFlow<UserError> {
+        if select.prewhere.is_some() {
+            return refuse("PREWHERE", "Write WHERE: it is pushed to the store.");
+        }
+        let sorted = [
+            (select.sort_by.is_empty(), "SORT BY"),
+            (select.cluster_by.is_empty(), "CLUSTER BY"),
+            (select.distribute_by.is_empty(), "DISTRIBUTE BY"),
+        ];
+        if let Some((_, clause)) = sorted.into_iter().find(|(is_empty, _)| !is_empty) {
+            return refuse(clause, "Write ORDER BY, which sorts all rows.");
+        }
+        if !select.connect_by.is_empty() {
+            return refuse("CONNECT BY", "Write WITH RECURSIVE … instead.");
+        }
+        if let GroupByExpr::Expressions(_, with) | GroupByExpr::All(with) = &select.group_by
+            && !with.is_empty()
+        {
+            return refuse(
+                "GROUP BY … WITH",
+                "Write GROUP BY ROLLUP (a, b), CUBE (a, b) or GROUPING SETS ((a, b), ()).",
+            );
+        }
+        if select.from.iter().any(is_positional) {
+            return refuse(
+                "POSITIONAL JOIN",
+                "Number the rows of both with row_number() OVER (), and join by the number.",
+            );
+        }
+        if select.from.iter().any(is_without_condition) {
+            return refuse(WITHOUT_CONDITION.0, WITHOUT_CONDITION.1);
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_table_factor(&mut self, table: &TableFactor) -> ControlFlow<UserError> {
+        match table {
+            TableFactor::Table { sample: Some(_), .. }
+            | TableFactor::Derived { sample: Some(_), .. } => {
+                refuse("TABLESAMPLE", "Take rows by chance: WHERE random() < 0.1.")
+            }
+            TableFactor::Table { partitions, .. } if !partitions.is_empty() => {
+                refuse("PARTITION (…)", "Name the folder's column instead: WHERE month = 3.")
+            }
+            TableFactor::Table { with_ordinality: true, .. }
+            | TableFactor::Function { with_ordinality: true, .. }
+            | TableFactor::UNNEST { with_ordinality: true, .. } => {
+                refuse("WITH ORDINALITY", "Number the rows with row_number() OVER ().")
+            }
+            TableFactor::Table { with_hints, .. } if !with_hints.is_empty() => {
+                refuse("a hint such as WITH (NOLOCK)", "Leave it out: nothing is locked.")
+            }
+            TableFactor::NestedJoin { table_with_joins, .. }
+                if is_without_condition(table_with_joins) =>
+            {
+                refuse(WITHOUT_CONDITION.0, WITHOUT_CONDITION.1)
+            }
+            TableFactor::Table { version: Some(_), .. } => {
+                refuse("a version of a table", "Objects are read as they are; name another object.")
+            }
+            _ => ControlFlow::Continue(()),
+        }
+    }
+
+    /// Refuses dates without quotes, which are differences of numbers that are compared with the days since 1970.
+    /// Refuses formats without `%`, which give the same text for every date. Also refuses intervals with a range of
+    /// units, texts with N, and `*` in aggregates.
+    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<UserError> {
+        match expr {
+            Expr::Interval(interval) if interval.last_field.is_some() => {
+                return refuse(
+                    "INTERVAL with a range of units, as in YEAR TO MONTH,",
+                    "Name each unit: INTERVAL '1 year 2 months'.",
+                );
+            }
+            Expr::Value(value) => {
+                if let Value::NationalStringLiteral(text) = &value.value {
+                    let text = text.replace('\'', "''");
+                    return refuse(
+                        "N before a text",
+                        &format!("Leave it out: '{text}'. All texts are Unicode."),
+                    );
+                }
+            }
+            _ => {}
+        }
+        if let Some(told) = star(expr) {
+            return ControlFlow::Break(told);
+        }
+        if let Expr::Function(call) = expr
+            && let Some(told) = format_of_others(call)
+        {
+            return ControlFlow::Break(told);
+        }
+        let date = match expr {
+            Expr::BinaryOp { left, op, right } if is_comparison(op) => date(left).or(date(right)),
+            Expr::Between { low, high, .. } => date(low).or(date(high)),
+            Expr::InList { list, .. } => list.iter().find_map(date),
+            _ => None,
+        };
+        let Some(date) = date else { return ControlFlow::Continue(()) };
+        ControlFlow::Break(UserError {
+            kind: ErrorKind::Plan,
+            message: format!("{date} without quotes is a difference of three numbers"),
+            hint: Some(format!(
+                "Write DATE '{date}'; put what is to be subtracted in parentheses."
+            )),
+        })
+    }
+}
+
+/// Returns the error for a text or a negative number in ORDER BY.
+fn ordering_constant(order: &OrderBy) -> Option<UserError> {
+    let OrderByKind::Expressions(keys) = &order.kind else { return None };
+    let told = |message, hint| UserError { kind: ErrorKind::Plan, message, hint: Some(hint) };
+    keys.iter().find_map(|key| match &key.expr {
+        Expr::Value(ValueWithSpan { value: Value::SingleQuotedString(text), .. }) => Some(told(
+            format!("ORDER BY '{text}' orders nothing: it is a text, and no column"),
+            format!("Write ORDER BY {text}, or ORDER BY \"{text}\"."),
+        )),
+        Expr::UnaryOp { op: UnaryOperator::Minus, expr } => match expr.as_ref() {
+            Expr::Value(ValueWithSpan { value: number @ Value::Number(..), .. }) => Some(told(
+                format!("ORDER BY -{number} orders nothing: it is the same number in each row"),
+                format!("Write ORDER BY {number} DESC for the column with that number, the greatest first."),
+            )),
+            _ => None,
+        },
+        _ => None,
+    })
+}
+
+/// Returns the error for `count(DISTINCT *)`, which would be 1, or for `*` as the argument of another aggregate.
+fn star(expr: &Expr) -> Option<UserError> {
+    let Expr::Function(function) = expr else { return None };
+    let FunctionArguments::List(list) = &function.args else { return None };
+    let star = list.args.iter().find(|argument| {
+        use FunctionArgExpr::{QualifiedWildcard, Wildcard};
+        matches!(argument, FunctionArg::Unnamed(Wildcard | QualifiedWildcard(_)))
+    })?;
+    let name = function.name.to_string();
+    let is_distinct = list.duplicate_treatment == Some(DuplicateTreatment::Distinct);
+    let hint = match name.to_lowercase().as_str() {
+        "count" if is_distinct => {
+            "Count the rows of SELECT DISTINCT: SELECT count(*) FROM (SELECT DISTINCT * FROM t)."
+        }
+        "sum" | "avg" | "min" | "max" | "stddev" | "median" => {
+            "Name the column that it is of; only count takes *."
+        }
+        _ => return None,
+    };
+    let distinct = if is_distinct { "DISTINCT " } else { "" };
+    Some(UserError {
+        kind: ErrorKind::Unsupported,
+        message: format!("{name}({distinct}{star}) is not supported"),
+        hint: Some(hint.to_owned()),
+    })
+}
+
+/// Returns whether the left table of a join has the alias `positional` without AS, because the parser takes the
+/// keyword of POSITIONAL JOIN for a name.
+fn is_positional(tables: &TableWithJoins) -> bool {
+    let joined = tables.joins.iter().map(|join| &join.relation);
+    let mut before_a_join =
+        std::iter::once(&tables.relation).chain(joined).take(tables.joins.len());
+    before_a_join.any(|table| match table {
+        TableFactor::Table { alias: Some(alias), .. }
+        | TableFactor::Derived { alias: Some(alias), .. } => {
+            !alias.explicit
+                && alias.name.quote_style.is_none()
+                && alias.name.value.eq_ignore_ascii_case("positional")
+        }
+        _ => false,
+    })
+}
+
+/// The name of a join that pairs every row with every other, although other systems require a condition; and the
+/// hint.
+const WITHOUT_CONDITION: (&str, &str) = (
+    "JOIN without ON or USING",
+    "Say which rows belong together: JOIN u ON t.id = u.id; or CROSS JOIN u for every pair of rows.",
+);
+
+/// Returns whether tables are joined without a condition. Table functions and lateral subqueries need none.
+fn is_without_condition(tables: &TableWithJoins) -> bool {
+    tables.joins.iter().any(|join| {
+        let is_inner = matches!(
+            join.join_operator,
+            JoinOperator::Join(JoinConstraint::None) | JoinOperator::Inner(JoinConstraint::None)
+        );
+        let makes_rows = matches!(
+            join.relation,
+            TableFactor::UNNEST { .. }
+                | TableFactor::Function { .. }
+                | TableFactor::Derived { lateral: true, .. }
+                | TableFactor::Table { args: Some(_), .. }
+        );
+        is_inner && !makes_rows
+    })
+}
+
+/// Functions that format or parse a date; some accept several formats.
+const FORMATTING: [&str; 9] = [
+    "to_char",
+    "date_format",
+    "to_date",
+    "to_timestamp",
+    "to_timestamp_seconds",
+    "to_timestamp_millis",
+    "to_timestamp_micros",
+    "to_timestamp_nanos",
+    "to_unixtime",
+];
+
+/// Format patterns of PostgreSQL and others, with those of strftime, the longer ones first.
+const PATTERNS: [(&str, &str); 16] = [
+    ("yyyy", "%Y"),
+    ("month", "%B"),
+    ("hh24", "%H"),
+    ("hh12", "%I"),
+    ("mon", "%b"),
+    ("day", "%A"),
+    ("ddd", "%j"),
+    ("yy", "%y"),
+    ("mm", "%m"),
+    ("dd", "%d"),
+    ("dy", "%a"),
+    ("hh", "%H"),
+    ("mi", "%M"),
+    ("ss", "%S"),
+    ("ms", "%3f"),
+    ("am", "%p"),
+];
+
+/// Returns the error for a format without any `%`, with an equivalent format.
+fn format_of_others(call: &Function) -> Option<UserError> {
+    let name = call.name.0.last()?.as_ident()?.value.to_ascii_lowercase();
+    let FunctionArguments::List(arguments) = &call.args else { return None };
+    let (true, [_, FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Value(format)))]) =
+        (FORMATTING.contains(&name.as_str()), arguments.args.as_slice())
+    else {
+        return None;
+    };
+    let Value::SingleQuotedString(format) = &format.value else { return None };
+    if format.contains('%') || format.is_empty() {
+        return None;
+    }
+    let (mut meant, mut rest) = (String::new(), format.as_str());
+    while let Some(first) = rest.chars().next() {
+        let known = PATTERNS.iter().find(|(theirs, _)| {
+            rest.get(..theirs.len()).is_some_and(|start| start.eq_ignore_ascii_case(theirs))
+        });
+        let (added, length) = match known {
+            Some((theirs, ours)) => (*ours, theirs.len()),
+            None => (&rest[..first.len_utf8()], first.len_utf8()),
+        };
+        meant.push_str(added);
+        rest = &rest[length..];
+    }
+    let meant = if meant.contains('%') { meant } else { "%Y-%m-%d".to_owned() };
+    Some(UserError {
+        kind: ErrorKind::Plan,
+        message: format!("the format '{format}' of {name} has no %"),
+        hint: Some(format!("Formats are those of strftime: '{meant}'.")),
+    })
+}
+
+fn is_comparison(op: &BinaryOperator) -> bool {
+    use BinaryOperator as Op;
+    matches!(op, Op::Eq | Op::NotEq | Op::Lt | Op::LtEq | Op::Gt | Op::GtEq)
+}
+
+/// Returns the date that subtracted numbers look like: the year, month and day.
+fn date(expr: &Expr) -> Option<String> {
+    let minus = |expr| match expr {
+        &Expr::BinaryOp { ref left, op: BinaryOperator::Minus, ref right } => Some((left, right)),
+        _ => None,
+    };
+    let digits = |expr: &Expr, length: usize| match expr {
+        Expr::Value(value) => match &value.value {
+            Value::Number(digits, _) if digits.len() == length => Some(digits.clone()),
+            _ => None,
+        },
+        _ => None,
+    };
+    let (before, day) = minus(expr)?;
+    let (year, month) = minus(before)?;
+    let (year, month, day) = (digits(year, 4)?, digits(month, 2)?, digits(day, 2)?);
+    let is_in =
+        |text: &str, most: u32| text.parse().is_ok_and(|number| (1..=most).contains(&number));
+    (is_in(&month, 12) && is_in(&day, 31)).then(|| format!("{year}-{month}-{day}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use datafusion::sql::parser::DFParser;
+
+    use super::*;
+
+    #[test]
+    fn what_would_be_left_out_is_refused() {
+        for (sql, name) in [
+            ("SELECT * FROM t TABLESAMPLE (10 PERCENT)", Some("TABLESAMPLE")),
+            (
+                "SELECT count(*) FROM (SELECT * FROM t TABLESAMPLE BERNOULLI (10)) u",
+                Some("TABLESAMPLE"),
+            ),
+            ("EXPLAIN SELECT * FROM t PREWHERE id < 5", Some("PREWHERE")),
+            ("COPY (SELECT * FROM t PARTITION (p0)) TO 'x.csv'", Some("PARTITION (…)")),
+            ("SELECT * FROM t WHERE id IN (SELECT id FROM u FOR SHARE)", Some("FOR SHARE")),
+            ("SELECT * FROM t FOR UPDATE OF t NOWAIT", Some("FOR UPDATE")),
+            ("SELECT count(DISTINCT *), count(*) FROM t", Some("count(DISTINCT *)")),
+            ("SELECT COUNT(DISTINCT t.*) FROM t", Some("COUNT(DISTINCT t.*)")),
+            ("SELECT sum(*) FROM t", Some("sum(*)")),
+            ("SELECT max(DISTINCT *) FROM t", Some("max(DISTINCT *)")),
+            ("DELETE FROM t LIMIT 1", Some("DELETE … LIMIT")),
+            ("SELECT a, sum(b) FROM t GROUP BY a WITH ROLLUP", Some("GROUP BY … WITH")),
+            ("SELECT * FROM t WITH ORDINALITY", Some("WITH ORDINALITY")),
+            (
+                "CREATE TABLE t (a INT GENERATED ALWAYS AS IDENTITY)",
+                Some("a column that numbers rows by itself"),
+            ),
+            ("SELECT * FROM t FORMAT JSON", Some("FORMAT, SETTINGS and FOR after a query")),
+            ("SELECT count(*), count(t.*), count(DISTINCT id) FROM t", None),
+            ("SELECT * FROM t WHERE id < 5", None),
+            ("SELECT sum(x) OVER (PARTITION BY y) FROM t", None),
+            ("SELECT * FROM t WHERE x > 2024-13-15 OR x < (2024-01)-15 OR x = 2024-1-5", None),
+            ("SELECT 2024-01-15, date '2024-01-15' < d FROM t", None),
+        ] {
+            let statement = DFParser::parse_sql(sql).unwrap().pop_front().unwrap();
+            let said = check(&statement).map_err(|error| error.to_string());
+            let expected = name.map(|name| format!("{name} is not supported"));
+            assert_eq!(
+                said.err().as_deref().map(|it| it.trim_start_matches("External error: ")),
+                expected.as_deref(),
+                "{sql}"
+            );
+        }
+    }
+
+    #[test]
+    fn dates_have_quotes() {
+        for condition in [
+            "day > 2024-01-15",
+            "2024-01-15 = day",
+            "day BETWEEN 2024-01-15 AND now()",
+            "NOT day IN ('2024-01-14', 2024-01-15)",
+        ] {
+            let sql = format!("SELECT * FROM t WHERE x AND {condition}");
+            let statement = DFParser::parse_sql(&sql).unwrap().pop_front().unwrap();
+            let said = check(&statement).unwrap_err().to_string();
+            assert!(said.contains("2024-01-15 without quotes"), "{sql}: {said}");
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! Statistics about the values of a table's objects: rows and NULLs, widths, distinct and frequent values,
+//! distribution and order.
+//!
+//! They come from ANALYZE TABLE, which reads whole objects ([`analyze`]), or from a sample of a few objects, taken
+//! when a table is first planned ([`sample`]). Both are stored per version of an object ([`known`]), in memory and,
+//! if the engine has a folder, in files. For Parquet objects the statistics come from footers ([`footers`]), which
+//! also contain the bytes of each column ([`stored`]).
+//!
+//! **Statistics only estimate.** A file may be damaged, old or forged, so no row and no object is left out because of
+//! statistics. DataFusion gets them as inexact ([`table`]). It does not get the least and greatest values, from which
+//! it might conclude that a column has only one value.
+
+pub mod collect;
+mod drawn;
+pub mod estimate;
+pub mod footers;
+pub mod known;
+pub mod message;
+pub mod sample;
+pub mod sketch;
+pub mod stored;
+pub mod summary;
+pub mod table;
+
+use std::fmt;
+
+use datafusion::common::ScalarValue;
+
+pub(crate) use self::drawn::distinct_of;
+use self::sketch::Sketch;
+
+/// The object that statistics are about, and the way in which it is read.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct About {
+    /// The store: its URL, or AWS and its region.
+    pub store: String,
+    /// URL of the object, as a user would write it.
+    pub url: String,
+    /// Tag of the options that its table reads it with.
+    pub format: String,
+}
+
+/// The source of statistics.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Origin {
+    /// A part of the object was read.
+    Sample,
+    /// ANALYZE TABLE read the whole object.
+    Analyze,
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Sample => "sample",
+            Self::Analyze => "ANALYZE",
+        })
+    }
+}
+
+/// Statistics of one version of an object.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ObjectStatistics {
+    /// The object, and how it is read.
+    pub about: About,
+    /// Entity tag of the object, without quotes.
+    pub e_tag: String,
+    /// Size of the object in bytes.
+    pub size: u64,
+    /// Source of the statistics.
+    pub origin: Origin,
+    /// Time of collection, in seconds since 1970, UTC.
+    pub taken: u64,
+    /// Number of rows; estimated from a sample.
+    pub rows: u64,
+    /// Number of rows that were read.
+    pub seen: u64,
+    /// Columns with statistics, which contain their position in the table.
+    pub columns: Vec<ColumnStatistics>,
+}
+
+impl ObjectStatistics {
+    /// Returns the statistics of a column of the table, if the name and type agree.
+    #[must_use]
+    pub fn column(
+        &self,
+        position: usize,
+        name: &str,
+        data_type: &str,
+    ) -> Option<&ColumnStatistics> {
+        let found = self.columns.iter().find(|column| column.position == position)?;
+        (found.name == name && found.data_type == data_type).then_some(found)
+    }
+}
+
+/// Statistics of a column of an object.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ColumnStatistics {
+    /// Index of the column among the columns of the objects.
+    pub position: usize,
+    /// Name of the column.
+    pub name: String,
+    /// Arrow's name for the column's type.
+    pub data_type: String,
+    /// Number of NULLs among the rows that were read.
+    pub nulls: u64,
+    /// Mean bytes of a value as text.
+    pub width: f64,
+    /// The least value; a long text is cut.
+    pub min: Option<ScalarValue>,
+    /// The greatest value; a long text is cut.
+    pub max: Option<ScalarValue>,
+    /// Sketch of the distinct values.
+    pub distinct: Sketch,
+    /// Bounds of a histogram of the values that are not heavy, from the least to the greatest. They split these
+    /// values into equal shares. Empty if all values are heavy.
+    pub bounds: Vec<ScalarValue>,
+    /// Frequent values with their share of the rows, most frequent first.
+    pub heavy: Vec<(ScalarValue, f64)>,
+    /// Share of the values that are not less than the value before.
+    pub ascending: f64,
+    /// Correlation of the order of rows and the order of values, from -1 to 1.
+    pub correlation: f64,
+}
+
+/// Correlation from which values are called clustered.
+const CLUSTERED: f64 = 0.5;
+
+impl ColumnStatistics {
+    /// Returns a word for the order of the rows.
+    #[must_use]
+    pub fn order(&self) -> &'static str {
+        match self.correlation {
+            _ if self.ascending >= 1.0 => "sorted",
+            it if it >= 0.99 => "nearly sorted",
+            it if it <= -0.99 => "descending",
+            it if it.abs() >= CLUSTERED => "clustered",
+            _ => "random",
+        }
+    }
+}

@@ -1,0 +1,342 @@
+//! The statement of a scan, and the shape of its answer.
+
+use std::sync::Arc;
+
+use arrow::datatypes::{DataType, FieldRef, Schema, SchemaRef};
+use sluicegate_s3select::dialect::Extras;
+use sluicegate_s3select::dialect::ast::{Expr, From, Projection, ProjectionItem, Query, Type};
+use sluicegate_s3select::request::{CsvOutput, OutputSerialization, ScanRange, SelectRequest};
+
+use sluicegate_s3select::profile::{EndpointProfile, Exactness, Operation, TypeClass};
+
+use super::format::TableFormat;
+use super::predicate::{ColumnStyle, Translator};
+use crate::text::json::rows::is_mixed;
+
+/// A statement with everything that is the same for all objects of a table.
+#[derive(Debug, Clone)]
+pub struct Statement {
+    /// The SQL of the statement.
+    pub query: Query,
+    /// The format of the answer.
+    pub output: OutputSerialization,
+    /// The columns of the answer.
+    pub answer: SchemaRef,
+    /// True if the answer is a single number, the row count of a scan without columns.
+    pub counts_rows: bool,
+}
+
+impl Statement {
+    /// A scan of some columns of a file schema, in that order; `None` if the values of a column cannot be sent as
+    /// text and read back unchanged.
+    #[must_use]
+    pub fn scan(
+        profile: &EndpointProfile,
+        format: &TableFormat,
+        schema: &Schema,
+        columns: &[usize],
+        filter: Option<Expr>,
+        limit: Option<usize>,
+    ) -> Option<Self> {
+        let translator = Translator::new(profile, format.style, schema);
+        if columns.is_empty() {
+            if translator.trust(Operation::CountRows, TypeClass::Int) != Exactness::Exact {
+                return None;
+            }
+            let field = arrow::datatypes::Field::new("count", DataType::Int64, false);
+            return Some(Self {
+                query: query(vec![item(Expr::count_star())], filter, None),
+                output: OutputSerialization::Csv(CsvOutput::default()),
+                answer: Arc::new(Schema::new(vec![field])),
+                counts_rows: true,
+            });
+        }
+        let answer = Arc::new(schema.project(columns).ok()?);
+        let sendable = |field: &FieldRef| is_sendable(format.style, &translator, field.data_type());
+        if !answer.fields().iter().all(sendable) {
+            return None;
+        }
+        let output = output(format.style, &answer);
+        // JSON has no NaN and no infinity, but their names can be read back from its strings.
+        let floats_as_text = format.style == ColumnStyle::Named
+            && matches!(output, OutputSerialization::Json { .. });
+        let items = columns.iter().zip(answer.fields()).map(|(index, field)| {
+            let column = translator.stored_column(*index)?;
+            if floats_as_text && class(field.data_type()) == TypeClass::Float {
+                let alias = Some(field.name().clone());
+                return Some(ProjectionItem { expr: column.cast(Type::String), alias });
+            }
+            Some(item(column))
+        });
+        let items = items.collect::<Option<Vec<_>>>()?;
+        let limit = limit.and_then(|limit| u64::try_from(limit).ok());
+        Some(Self { output, query: query(items, filter, limit), answer, counts_rows: false })
+    }
+
+    /// Aggregates over all rows that pass a filter. The answer is one row with these columns, which are called `_1`,
+    /// `_2`, …. A column that is not nullable is a count.
+    #[must_use]
+    pub fn aggregate(items: Vec<Expr>, filter: Option<Expr>, answer: SchemaRef) -> Self {
+        let is = |class_of: TypeClass| {
+            answer.fields().iter().map(move |field| class(field.data_type()) == class_of)
+        };
+        let text = is(TypeClass::String).any(|text| text);
+        // JSON has no NaN and no infinity, but their names can be read back from its strings.
+        let items = items
+            .into_iter()
+            .zip(is(TypeClass::Float))
+            .map(|(expr, float)| if text && float { expr.cast(Type::String) } else { expr });
+        Self::aggregate_as_sent(items.collect(), filter, answer)
+    }
+
+    /// Like [`Self::aggregate`], but the items are sent unchanged, without casts to text.
+    pub(crate) fn aggregate_as_sent(
+        items: Vec<Expr>,
+        filter: Option<Expr>,
+        answer: SchemaRef,
+    ) -> Self {
+        // The least text may be the empty one, which CSV cannot distinguish from NULL.
+        let text = answer.fields().iter().any(|it| class(it.data_type()) == TypeClass::String);
+        let output = if text { json() } else { OutputSerialization::Csv(CsvOutput::default()) };
+        let query = query(items.into_iter().map(item).collect(), filter, None);
+        Self { query, output, answer, counts_rows: false }
+    }
+
+    /// The groups of the rows that pass a filter, with their keys and then their aggregates, which are called `_1`,
+    /// `_2`, …. Without keys, all rows are one group. The answer may split a group into several rows.
+    #[must_use]
+    pub fn groups(
+        keys: Vec<GroupKey>,
+        aggregates: Vec<Expr>,
+        filter: Option<Expr>,
+        answer: SchemaRef,
+        as_json: bool,
+    ) -> Self {
+        let first = keys.len();
+        let of_key = |(number, key): (usize, &GroupKey)| ProjectionItem {
+            expr: key.sent.clone(),
+            // In CSV, columns keep their names.
+            alias: as_json.then(|| format!("_{}", number + 1)),
+        };
+        let mut items: Vec<_> = keys.iter().enumerate().map(of_key).collect();
+        for (aggregate, field) in aggregates.into_iter().zip(answer.fields().iter().skip(first)) {
+            // JSON has no NaN and no infinity, but their names can be read back from its strings.
+            let as_text = as_json && class(field.data_type()) == TypeClass::Float;
+            items.push(item(if as_text { aggregate.cast(Type::String) } else { aggregate }));
+        }
+        let output = if as_json { json() } else { csv() };
+        let mut query = query(items, filter, None);
+        query.group_by = keys.into_iter().map(|key| key.key).collect();
+        Self { query, output, answer, counts_rows: false }
+    }
+
+    /// The SQL text of the statement.
+    #[must_use]
+    pub fn sql(&self) -> String {
+        self.query.to_string()
+    }
+
+    /// The request for an object, or for the bytes `start .. end` of it.
+    #[must_use]
+    pub fn request(&self, format: &TableFormat, range: Option<(u64, u64)>) -> SelectRequest {
+        let start = range.map_or(0, |(start, _)| start);
+        SelectRequest {
+            expression: self.sql(),
+            input: format.input_at(start, range.is_none()),
+            output: self.output.clone(),
+            scan_range: range
+                .map(|(start, end)| ScanRange::Bounded { start, last: end.saturating_sub(1) }),
+            progress: false,
+            extras: Extras::of(&self.query),
+        }
+    }
+}
+
+/// A key of GROUP BY.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GroupKey {
+    /// The expression in GROUP BY.
+    pub key: Expr,
+    /// The expression in the SELECT list that returns the key.
+    pub sent: Expr,
+}
+
+fn item(expr: Expr) -> ProjectionItem {
+    ProjectionItem { expr, alias: None }
+}
+
+fn query(items: Vec<ProjectionItem>, filter: Option<Expr>, limit: Option<u64>) -> Query {
+    Query {
+        projection: Projection::Items(items),
+        from: From { path: Vec::new(), alias: Some("s".to_owned()) },
+        filter,
+        group_by: Vec::new(),
+        limit,
+    }
+}
+
+fn json() -> OutputSerialization {
+    OutputSerialization::Json { record_delimiter: "\n".to_owned() }
+}
+
+/// The output format: CSV, unless NULL and the empty string must be distinguished. Values of JSON objects are sent as
+/// JSON, so that the reader that would parse the object parses the answer.
+fn output(style: ColumnStyle, answer: &Schema) -> OutputSerialization {
+    let text = |data_type: &DataType| {
+        matches!(data_type, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
+    };
+    let has_text = answer.fields().iter().any(|field| text(field.data_type()));
+    if style == ColumnStyle::Member || (style == ColumnStyle::Named && has_text) {
+        return json();
+    }
+    csv()
+}
+
+fn csv() -> OutputSerialization {
+    OutputSerialization::Csv(CsvOutput::default())
+}
+
+/// The class of types that a store profile lists a data type under.
+pub(crate) fn class(data_type: &DataType) -> TypeClass {
+    match data_type {
+        DataType::Boolean => TypeClass::Bool,
+        DataType::Float16 | DataType::Float32 | DataType::Float64 => TypeClass::Float,
+        DataType::Decimal128(..) => TypeClass::Decimal,
+        DataType::Date32 => TypeClass::Date,
+        DataType::Timestamp(..) => TypeClass::Timestamp,
+        other if other.is_integer() => TypeClass::Int,
+        _ => TypeClass::String,
+    }
+}
+
+/// Returns true if every value of a type can be sent and read back unchanged.
+pub(crate) fn is_sendable(
+    style: ColumnStyle,
+    translator: &Translator<'_>,
+    data_type: &DataType,
+) -> bool {
+    is_text_safe(style, data_type) && is_trusted(translator, data_type)
+}
+
+/// Returns true if the store returns values of a type unchanged, including the values nested in others.
+fn is_trusted(translator: &Translator<'_>, data_type: &DataType) -> bool {
+    match data_type {
+        DataType::Struct(fields) => {
+            fields.iter().all(|field| is_trusted(translator, field.data_type()))
+        }
+        DataType::List(item)
+        | DataType::LargeList(item)
+        | DataType::ListView(item)
+        | DataType::FixedSizeList(item, _)
+        | DataType::Map(item, _) => is_trusted(translator, item.data_type()),
+        other => translator.trust(Operation::Project, class(other)) == Exactness::Exact,
+    }
+}
+
+/// Returns true if every value of a type can be sent as text and read back unchanged. A CSV field is text already,
+/// and a value from JSON is sent as JSON: the reader that would parse the object also parses the answer.
+fn is_text_safe(style: ColumnStyle, data_type: &DataType) -> bool {
+    match style {
+        ColumnStyle::Positional => !data_type.is_nested(),
+        // A store may write a number as a different text.
+        ColumnStyle::Member => !is_mixed(data_type),
+        ColumnStyle::Named => matches!(
+            data_type,
+            DataType::Boolean
+                | DataType::Int8
+                | DataType::Int16
+                | DataType::Int32
+                | DataType::Int64
+                | DataType::UInt8
+                | DataType::UInt16
+                | DataType::UInt32
+                | DataType::Float64
+                | DataType::Decimal128(..)
+                | DataType::Date32
+                | DataType::Utf8
+                | DataType::LargeUtf8
+                | DataType::Utf8View
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow::datatypes::Field;
+    use sluicegate_s3select::dialect::ast::Aggregate;
+    use sluicegate_s3select::request::{Compression, InputFormat, InputSerialization, JsonType};
+
+    use super::*;
+
+    fn schema() -> Schema {
+        Schema::new(vec![
+            Field::new("n", DataType::Int64, true),
+            Field::new("f", DataType::Float64, true),
+            Field::new("s", DataType::Utf8View, true),
+            Field::new("t", DataType::Time64(arrow::datatypes::TimeUnit::Microsecond), true),
+        ])
+    }
+
+    fn scan(format: InputFormat, style: ColumnStyle, columns: &[usize]) -> Option<Statement> {
+        let input = InputSerialization { format, compression: Compression::None };
+        let format = TableFormat { input, style };
+        let profile = EndpointProfile::sluice();
+        Statement::scan(&profile, &format, &schema(), columns, None, Some(3))
+    }
+
+    #[track_caller]
+    fn check(statement: Option<Statement>, sql: &str, is_json: bool) {
+        let statement = statement.unwrap();
+        assert_eq!(statement.sql(), sql);
+        assert_eq!(matches!(statement.output, OutputSerialization::Json { .. }), is_json);
+    }
+
+    #[test]
+    fn the_answer_tells_null_from_the_empty_text_where_the_object_does() {
+        let csv = || InputFormat::Csv(Default::default());
+        let positional = ColumnStyle::Positional;
+        check(scan(csv(), positional, &[0, 2]), "SELECT s._1, s._3 FROM S3Object s LIMIT 3", false);
+        let named = ColumnStyle::Named;
+        let sql = "SELECT s.\"n\", s.\"f\" FROM S3Object s LIMIT 3";
+        check(scan(InputFormat::Parquet, named, &[0, 1]), sql, false);
+        let sql = "SELECT CAST(s.\"f\" AS STRING) AS f, s.\"s\" FROM S3Object s LIMIT 3";
+        check(scan(InputFormat::Parquet, named, &[1, 2]), sql, true);
+        let json = InputFormat::Json(JsonType::Lines);
+        check(
+            scan(json, ColumnStyle::Member, &[0]),
+            "SELECT s.\"n\" FROM S3Object s LIMIT 3",
+            true,
+        );
+    }
+
+    #[test]
+    fn no_column_is_a_count() {
+        let csv = InputFormat::Csv(Default::default());
+        let none = scan(csv, ColumnStyle::Positional, &[]).unwrap();
+        assert!(none.counts_rows);
+        assert_eq!(none.sql(), "SELECT COUNT(*) FROM S3Object s");
+    }
+
+    #[test]
+    fn a_type_that_text_does_not_carry_is_not_sent() {
+        assert!(scan(InputFormat::Parquet, ColumnStyle::Named, &[3]).is_none());
+    }
+
+    #[test]
+    fn aggregates_of_text_come_as_json_with_floats_as_text() {
+        let aggregate =
+            |function, n: usize| Expr::Aggregate { function, arg: Some(Box::new(Expr::column(n))) };
+        let field = |of| Field::new("_", of, true);
+        let of = |types: Vec<DataType>| {
+            let items = (1..).zip(&types).map(|(n, _)| aggregate(Aggregate::Min, n)).collect();
+            let answer = Schema::new(types.into_iter().map(field).collect::<Vec<_>>());
+            Some(Statement::aggregate(items, None, Arc::new(answer)))
+        };
+        let (int, float, text) = (DataType::Int64, DataType::Float64, DataType::Utf8);
+        let sql = "SELECT MIN(s._1), MIN(s._2) FROM S3Object s";
+        check(of(vec![int.clone(), float.clone()]), sql, false);
+        check(of(vec![int, text.clone()]), sql, true);
+        let sql = "SELECT CAST(MIN(s._1) AS STRING), MIN(s._2) FROM S3Object s";
+        check(of(vec![float, text]), sql, true);
+    }
+}

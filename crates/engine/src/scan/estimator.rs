@@ -1,0 +1,58 @@
+//! Estimates that a scan needs while it runs.
+//!
+//! The estimates come from statistics and indexes, which lie above scans. So the session carries them.
+
+use std::fmt;
+use std::sync::Arc;
+
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::{Result, plan_datafusion_err};
+use datafusion::datasource::physical_plan::FileScanConfig;
+use sluicegate_costmodel::ScanDemand;
+
+use super::s3_select::S3SelectSource;
+use crate::context::config_extension::carried;
+
+/// Estimates the demand of a scan.
+pub trait ScanEstimator: fmt::Debug + Send + Sync {
+    /// What a Select scan of these files requests when they are opened.
+    fn open_demand(
+        &self,
+        config: &FileScanConfig,
+        source: &S3SelectSource,
+        options: &ConfigOptions,
+    ) -> ScanDemand;
+
+    /// The average bytes of a record of a scan's files.
+    fn record_bytes(&self, config: &FileScanConfig, source: &S3SelectSource) -> f64;
+}
+
+/// The estimator of a session, part of its configuration.
+#[derive(Debug, Clone)]
+pub struct SessionEstimator(Arc<dyn ScanEstimator>);
+
+impl SessionEstimator {
+    /// A session's estimator.
+    #[must_use]
+    pub fn new(estimator: Arc<dyn ScanEstimator>) -> Self {
+        Self(estimator)
+    }
+
+    /// The estimator of the session with these options.
+    ///
+    /// # Errors
+    ///
+    /// If the session has none.
+    pub fn of(options: &ConfigOptions) -> Result<&dyn ScanEstimator> {
+        let estimator = options.extensions.get::<Self>().map(|it| it.0.as_ref());
+        estimator.ok_or_else(|| {
+            plan_datafusion_err!("the session has no estimator; add it with `with_pushdown`")
+        })
+    }
+}
+
+carried!(
+    SessionEstimator,
+    "sluice_estimator",
+    "the estimator belongs to the session and cannot be SET ({})"
+);

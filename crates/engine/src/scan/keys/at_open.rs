@@ -1,0 +1,293 @@
+//! The keys of joins when files are opened: a scan waits for them once and decides about them once.
+//!
+//! Only filters of joins are waited for. A top-K or an aggregate above the scan waits for the scan itself, so waiting
+//! for its filter would deadlock.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use datafusion::common::Result;
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::runtime::SpawnedTask;
+use datafusion::datasource::listing::PartitionedFile;
+use datafusion::datasource::physical_plan::FileScanConfig;
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr::utils::{collect_columns, conjunction_opt};
+use datafusion::physical_plan::expressions::Literal;
+use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
+use sluicegate_costmodel::predict;
+use tokio::sync::Mutex;
+use tokio::time::Instant;
+
+use super::ask::{Asking, KeysByColumn};
+use super::counted::Countable;
+use super::decide::{Decided, counting_pays, decide};
+use super::extract::{ColumnKeys, Keys};
+use super::gone;
+use super::look::Looking;
+use super::ordered::OrderedKeys;
+use super::said::KeysSaid;
+use super::sent::Likely;
+use crate::context::choice::{Decision, Journal, Why};
+use crate::context::config::{Join, SluiceOptions};
+use crate::pushdown::arriving::PATIENCE;
+use crate::scan::estimator::SessionEstimator;
+use crate::scan::opener::FileSelect;
+use crate::scan::s3_select::{Filter, KeyFilter, S3SelectSource};
+use crate::scan::subject::subject;
+use crate::store::chooser::Forced;
+use crate::store::endpoint::Endpoint;
+use crate::store::metrics::NodeMetrics;
+
+/// With at least this many keys, a decision takes some milliseconds.
+const MANY_KEYS: usize = 8192;
+
+/// The keys of a scan at run time, shared by all its partitions or used by one.
+#[derive(Debug)]
+pub struct KeysAtOpen {
+    /// The time until which files wait for keys.
+    until: OnceLock<Instant>,
+    decided: Mutex<Option<Arc<Decided>>>,
+    said: Arc<KeysSaid>,
+}
+
+/// A scan that opens a file.
+#[derive(Debug, Clone, Copy)]
+pub struct Opening<'a> {
+    /// The source of the scan.
+    pub source: &'a S3SelectSource,
+    /// Sends the statements of the scan.
+    pub select: &'a FileSelect,
+    /// The files of the scan.
+    pub config: &'a Arc<FileScanConfig>,
+    /// Counts the requests of the scan.
+    pub metrics: &'a NodeMetrics,
+    /// The options of the session.
+    pub options: &'a Arc<ConfigOptions>,
+}
+
+impl KeysAtOpen {
+    /// Creates the state for a scan that is about to run; none if no keys of joins will arrive. The decisions are
+    /// added to `metrics` for EXPLAIN ANALYZE.
+    #[must_use]
+    pub fn of(source: &S3SelectSource, metrics: &ExecutionPlanMetricsSet) -> Option<Arc<Self>> {
+        if source.arriving().iter().all(|arriving| arriving.keys.is_none()) {
+            return None;
+        }
+        let said = KeysSaid::registered(metrics);
+        Some(Arc::new(Self { until: OnceLock::new(), decided: Mutex::new(None), said }))
+    }
+
+    /// The key filters of a file that is opened now. The file may be divided into parts with their own filters; the
+    /// result is empty if no row can match a key.
+    ///
+    /// # Errors
+    ///
+    /// If a condition cannot be evaluated locally.
+    pub async fn parts(
+        &self,
+        opening: Opening<'_>,
+        file: &PartitionedFile,
+    ) -> Result<Vec<(PartitionedFile, Vec<Filter>)>> {
+        let Opening { source, select, config, metrics, options } = opening;
+        let endpoint = &select.endpoint;
+        let decided = self.decided(source, endpoint, config, options).await?;
+        Ok(match decided.as_ref() {
+            Decided::NoRow => Vec::new(),
+            Decided::Nothing(_) => vec![(file.clone(), Vec::new())],
+            Decided::Ask(sent) => vec![(file.clone(), sent.filters.clone())],
+            Decided::ByPart(by_part) => {
+                let record = SessionEstimator::of(options)?.record_bytes(config, source);
+                let looking = Looking::new(source, select, metrics, record);
+                let asking = Asking::of(source, endpoint);
+                let asked = by_part.ask(asking, looking, file, &self.said).await?;
+                asked.into_iter().map(|(part, sent)| (part, sent.filters)).collect()
+            }
+        })
+    }
+
+    async fn decided(
+        &self,
+        source: &S3SelectSource,
+        endpoint: &Arc<Endpoint>,
+        config: &Arc<FileScanConfig>,
+        options: &Arc<ConfigOptions>,
+    ) -> Result<Arc<Decided>> {
+        let mut known = self.decided.lock().await;
+        if let Some(decided) = known.as_ref() {
+            return Ok(Arc::clone(decided));
+        }
+        let until = match self.until.get() {
+            Some(until) => *until,
+            None => {
+                let until = Instant::now() + patience(source, endpoint, config, options)?;
+                *self.until.get_or_init(|| until)
+            }
+        };
+        let mut all_final = true;
+        for arriving in source.arriving().iter().filter(|it| it.keys.is_some()) {
+            arriving.wait(until).await;
+            all_final &= arriving.is_final();
+        }
+        let (found, filters) = source.keys()?;
+        let decided = match found {
+            Keys::Any if filters.iter().any(|it| !it.now.is::<Literal>()) => {
+                Decided::Nothing("the store cannot be asked about keys of this type or expression")
+            }
+            Keys::Any => Decided::Nothing("the join does not say which keys it has"),
+            Keys::None => Decided::NoRow,
+            Keys::Of(keys) => {
+                let until =
+                    std::time::Instant::now() + patience(source, endpoint, config, options)?;
+                let most = SluiceOptions::of(options).join_keys;
+                let pays = |column, countable: &Countable| {
+                    let counted = (countable.about()?, countable.values());
+                    counting_pays(source, endpoint, config, options, column, counted)
+                };
+                let threads = options.execution.target_partitions;
+                let keys = all_keys(source, keys, &filters, pays, (threads, most, until)).await?;
+                decide_apart(source, endpoint, config, options, keys).await?
+            }
+        };
+        let decided = Arc::new(decided);
+        let (said, used) = match decided.as_ref() {
+            Decided::NoRow => ("no row has a key".to_owned(), true),
+            Decided::Nothing(_) if !all_final => ("nothing in time".to_owned(), false),
+            Decided::Nothing(why) => (format!("nothing: {why}"), false),
+            Decided::Ask(sent) => (sent.to_string(), !sent.columns.is_empty()),
+            Decided::ByPart(by_part) => (by_part.about(source), false),
+        };
+        self.said.say(&said, used);
+        if let Some(why) = unmet(&decided)
+            && SluiceOptions::of(options).join == Join::Bloom
+        {
+            note_unmet(config, options, why);
+        }
+        if all_final {
+            *known = Some(Arc::clone(&decided));
+        }
+        Ok(decided)
+    }
+}
+
+/// Decides about keys, on a blocking thread if they are many: a Bloom filter is built for each of some probabilities,
+/// which would block the task.
+async fn decide_apart(
+    source: &S3SelectSource,
+    endpoint: &Arc<Endpoint>,
+    config: &Arc<FileScanConfig>,
+    options: &Arc<ConfigOptions>,
+    keys: KeysByColumn,
+) -> Result<Decided> {
+    let listed = keys.values().filter_map(|keys| keys.values.as_ref());
+    if listed.map(|values| values.len()).sum::<usize>() < MANY_KEYS {
+        return decide(source, endpoint, config, options, keys);
+    }
+    let (source, endpoint) = (source.clone(), Arc::clone(endpoint));
+    let (config, options) = (Arc::clone(config), Arc::clone(options));
+    let decided =
+        SpawnedTask::spawn_blocking(move || decide(&source, &endpoint, &config, &options, keys));
+    decided.join_unwind().await.map_err(gone)?
+}
+
+/// The reason why a decision sends neither a list of keys nor a Bloom filter although there are keys; none if it
+/// sends one.
+fn unmet(decided: &Decided) -> Option<Why> {
+    match decided {
+        Decided::NoRow | Decided::ByPart(_) => None,
+        Decided::Nothing(why) => Some(Why::from(*why)),
+        Decided::Ask(sent)
+            if sent.columns.iter().any(|(_, it)| !matches!(it, Likely::Between { .. })) =>
+        {
+            None
+        }
+        Decided::Ask(sent) => {
+            sent.only_bounds
+                .iter()
+                .map(|(column, why)| Why::new(format!("only bounds on {column} are sent: {why}")))
+                .chain(sent.refused.iter().map(|(column, why)| {
+                    Why::new(format!("nothing is sent about {column}: {why}"))
+                }))
+                .next()
+        }
+    }
+}
+
+/// Records that the session forces keys to be sent, but they are not.
+fn note_unmet(config: &FileScanConfig, options: &ConfigOptions, why: Why) {
+    Journal::note(options, || {
+        let setting = format!("sluice.join = '{}'", Join::Bloom);
+        let unmet = Forced { setting, strategies: vec!["bloom"] }.unmet(&why);
+        let refused = Decision::refused("join", "bloom", subject(config), why);
+        Decision { unmet: Some(unmet), ..refused }
+    });
+}
+
+/// The keys that filters contain. Keys that are too many to be listed are counted out if `pays` returns true for
+/// their column. Counting uses at most `threads` threads, returns at most `most` keys and ends at `until`.
+async fn all_keys(
+    source: &S3SelectSource,
+    keys: BTreeMap<usize, ColumnKeys>,
+    about: &[KeyFilter],
+    pays: impl Fn(usize, &Countable) -> Result<bool>,
+    (threads, most, until): (usize, usize, std::time::Instant),
+) -> Result<KeysByColumn> {
+    let filters: Vec<_> =
+        about.iter().filter(|it| it.one_key).map(|it| Arc::clone(&it.now)).collect();
+    let mut all = KeysByColumn::new();
+    for (column, keys) in keys {
+        let countable = match keys.values {
+            Some(_) => None,
+            None => Countable::of(&filters, column, &keys, source.file_schema()),
+        };
+        let listed = keys.values.is_some();
+        let mut keys = OrderedKeys::from(keys);
+        if listed {
+            keys.filter = about_alone(about, column);
+        }
+        if let Some(countable) = countable
+            && pays(column, &countable)?
+        {
+            let filter = Arc::clone(countable.filter());
+            if let Some(values) = countable.counted(threads, most, until).await? {
+                (keys.values, keys.filter) = (Some(values), Some(filter));
+            }
+        }
+        all.insert(column, keys);
+    }
+    Ok(all)
+}
+
+/// A filter that only keys of a column pass; none if a filter on the column also depends on something else.
+fn about_alone(about: &[KeyFilter], column: usize) -> Option<Arc<dyn PhysicalExpr>> {
+    let mut alone = Vec::new();
+    for filter in about {
+        let columns = collect_columns(&filter.now);
+        if !columns.iter().any(|it| it.index() == column) {
+            continue;
+        }
+        if !filter.one_key || columns.len() > 1 {
+            return None;
+        }
+        alone.push(Arc::clone(&filter.now));
+    }
+    conjunction_opt(alone)
+}
+
+/// The time to wait for keys, and again to count them out. It is at most the predicted time of reading the table
+/// without keys, so that the loss is bounded if they do not pay off. If `sluice.join` forces keys, it is
+/// [`PATIENCE`].
+fn patience(
+    source: &S3SelectSource,
+    endpoint: &Endpoint,
+    config: &FileScanConfig,
+    options: &ConfigOptions,
+) -> Result<Duration> {
+    if SluiceOptions::of(options).join == Join::Bloom {
+        return Ok(PATIENCE);
+    }
+    let demand = SessionEstimator::of(options)?.open_demand(config, source, options);
+    let without = demand.select().unwrap_or_else(|| demand.get());
+    Ok(predict(&without.steps, &endpoint.hardware).total().min(PATIENCE))
+}

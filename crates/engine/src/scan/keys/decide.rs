@@ -1,0 +1,167 @@
+//! Decides which keys a scan sends, once they are known.
+
+use std::iter;
+use std::sync::Arc;
+
+use datafusion::common::Result;
+use datafusion::common::config::ConfigOptions;
+use datafusion::datasource::physical_plan::FileScanConfig;
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_plan::expressions::Column;
+use sluicegate_costmodel::{ScanDemand, Terms};
+
+use super::ask::{Asking, Form, KeysByColumn, Spans, ask};
+use super::by_part::{ByPart, Expected};
+use super::expected::ExpectedKeys;
+use super::look::look_bytes;
+use super::sent::Sent;
+use crate::context::config::{Join, SluiceOptions};
+use crate::estimate::profile::conditions;
+use crate::scan::estimator::SessionEstimator;
+use crate::scan::s3_select::S3SelectSource;
+use crate::store::chooser::{Chooser, Offer, Question, Way};
+use crate::store::endpoint::Endpoint;
+
+/// PushdownDB's false-positive rate, also used where a Bloom filter is forced.
+const PAPER_P: f64 = 0.01;
+
+/// The false-positive rates among which the predicted cost decides.
+const CHOICE_OF_P: [f64; 4] = [0.001, 0.01, 0.1, 0.5];
+
+/// The terms that the store evaluates per row to find on which side of a span a key is.
+const SIDES: u32 = 4;
+
+/// The decision of a scan about keys.
+#[derive(Debug, Clone)]
+pub enum Decided {
+    /// No row can match a key, so no statement is sent.
+    NoRow,
+    /// No condition is sent, for the reason given.
+    Nothing(&'static str),
+    /// The conditions for every part of a file.
+    Ask(Sent),
+    /// Each part of a file gets conditions on the keys that it may have.
+    ByPart(Arc<ByPart>),
+}
+
+/// Decides about some keys. If the session forces keys, all that is possible is sent; otherwise the choice with the
+/// best prediction, which may be nothing.
+///
+/// # Errors
+///
+/// If a condition cannot be evaluated locally.
+pub fn decide(
+    source: &S3SelectSource,
+    endpoint: &Endpoint,
+    config: &FileScanConfig,
+    options: &ConfigOptions,
+    keys: KeysByColumn,
+) -> Result<Decided> {
+    let keys = Arc::new(keys);
+    let asking = Asking::of(source, endpoint);
+    let by_part = |form, sent: &Sent| ByPart::of(&asking, &keys, form, sent, config);
+    if SluiceOptions::of(options).join == Join::Bloom {
+        let form = Form::Bloom(PAPER_P);
+        let sent = ask(&asking, &keys, form, &Spans::new())?;
+        return Ok(match by_part(form, &sent) {
+            Some((by_part, _)) => Decided::ByPart(Arc::new(by_part)),
+            None => Decided::Ask(sent),
+        });
+    }
+    let list = asking.lists_pay(&keys).then_some(Form::List);
+    let forms = iter::once(Form::Bounds).chain(list).chain(CHOICE_OF_P.map(Form::Bloom));
+    let mut whole = vec![Sent::default()];
+    let mut parts = Vec::new();
+    for form in forms {
+        // For lack of room, an earlier filter may be coarser than this one already.
+        let known = whole.last().filter(|sent| match form {
+            Form::Bloom(p) => sent.least_p().is_some_and(|sent| p <= sent),
+            Form::Bounds | Form::List => false,
+        });
+        if let Some(known) = known {
+            parts.extend(by_part(form, known));
+            continue;
+        }
+        let sent = ask(&asking, &keys, form, &Spans::new())?;
+        parts.extend(by_part(form, &sent));
+        if !sent.filters.is_empty() && whole.iter().all(|known| known.columns != sent.columns) {
+            whole.push(sent);
+        }
+    }
+    let estimator = SessionEstimator::of(options)?;
+    let demand = estimator.open_demand(config, source, options);
+    let whole = whole.into_iter().map(|sent| {
+        let conditions = sent.filters.iter().map(|filter| &filter.there.expr);
+        let share = sent.share(source.domain());
+        let (terms, constants) = self::conditions(conditions);
+        let demand = demand.with_keys(share, terms, constants);
+        let steps = demand.select().unwrap_or_else(|| demand.get()).steps;
+        let (strategy, build) = match sent.filters.is_empty() {
+            true => ("filtered", Decided::Nothing("it is not predicted to pay")),
+            false => ("bloom", Decided::Ask(sent)),
+        };
+        Way { strategy, offer: Ok(Offer { steps, statement: None, build }) }
+    });
+    let look = look_bytes(estimator.record_bytes(config, source));
+    let parts = parts.into_iter().map(|(by_part, Expected { sent, statements, looks })| {
+        let terms =
+            sent.columns.iter().map(|(_, likely)| likely.terms() + Terms::from(SIDES)).sum();
+        let listed: u64 = sent.columns.iter().map(|(_, likely)| likely.constants()).sum();
+        let constants = listed / (statements as u64).max(1);
+        let demand = demand.with_keys(sent.share(source.domain()), terms, constants);
+        let steps = demand.keys_by_part(statements as u64, (looks as u64, look));
+        let build = Decided::ByPart(Arc::new(by_part));
+        Way { strategy: "bloom", offer: Ok(Offer { steps, statement: None, build }) }
+    });
+    let question = Question {
+        operator: "join",
+        subject: String::new(),
+        ways: whole.chain(parts).collect(),
+        forced: None,
+        notes: Vec::new(),
+    };
+    let (decided, _) = Chooser::of(endpoint, options).choose(question)?;
+    Ok(decided)
+}
+
+/// Returns true if counting out the keys of a column is predicted to pay, with about `keys` keys among `values`
+/// values.
+///
+/// # Errors
+///
+/// Only if [`Chooser::choose`] fails, which does not happen because one choice is always possible.
+pub(super) fn counting_pays(
+    source: &S3SelectSource,
+    endpoint: &Endpoint,
+    config: &FileScanConfig,
+    options: &ConfigOptions,
+    column: usize,
+    (keys, values): (f64, f64),
+) -> Result<bool> {
+    let of: Arc<dyn PhysicalExpr> =
+        Arc::new(Column::new(source.file_schema().field(column).name(), column));
+    let domain = source.domain().filter(|_| source.takes_bloom(&of));
+    let (Some(domain), Join::Auto) = (domain, SluiceOptions::of(options).join) else {
+        return Ok(true);
+    };
+    let demand = SessionEstimator::of(options)?.open_demand(config, source, options);
+    let share = (keys / domain.max(1.0)).min(1.0);
+    let expected = ExpectedKeys::new(source, share, Some(keys), true);
+    let steps = |demand: ScanDemand| demand.select().unwrap_or_else(|| demand.get()).steps;
+    let way = |strategy, steps, build| Way {
+        strategy,
+        offer: Ok(Offer { steps, statement: None, build }),
+    };
+    let question = Question {
+        operator: "join",
+        subject: String::new(),
+        ways: vec![
+            way("filtered", steps(demand), false),
+            way("bloom", expected.counted(keys, values, steps(expected.of(demand))), true),
+        ],
+        forced: None,
+        notes: Vec::new(),
+    };
+    let (pays, _) = Chooser::of(endpoint, options).choose(question)?;
+    Ok(pays)
+}

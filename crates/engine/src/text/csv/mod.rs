@@ -1,0 +1,10 @@
+//! csv.
+
+pub(crate) mod dialect;
+pub mod lines;
+pub(crate) mod options;
+pub mod quotes;
+pub mod records;
+pub mod text;
+pub(crate) mod times;
+pub mod whole_records;

@@ -1,0 +1,127 @@
+//! Options of CSV that DataFusion does not have: `skip`, `encoding`, `decimal_separator`, `dateformat`,
+//! `timestampformat`, `nullstr` and `types`.
+//!
+//! The first two change the bytes ([`Recoding`]): such objects are decoded locally, so they are read whole and with
+//! GET. The others apply to values ([`Values`]). DataFusion's reader and the store return the columns as text, and
+//! the text is parsed afterwards (`typed`), so that every way of scanning gives the same values.
+
+mod encoding;
+mod recoding;
+mod sampled;
+mod typed;
+mod values;
+
+use std::collections::{BTreeMap, HashMap};
+
+use datafusion::catalog::Session;
+use datafusion::common::{DataFusionError, Result};
+
+use self::encoding::Encoding;
+pub(crate) use self::recoding::Recoding;
+pub(crate) use self::typed::{reads_text, table};
+pub(crate) use self::values::Values;
+use crate::context::error::{ErrorKind, UserError};
+
+/// The prefix of the options' names in CREATE EXTERNAL TABLE.
+const PREFIX: &str = "format.";
+
+/// The names of the options.
+pub(crate) const NAMES: [&str; 7] =
+    ["skip", "encoding", "decimal_separator", "dateformat", "timestampformat", "nullstr", "types"];
+
+/// The options of a table.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct CsvOptions {
+    /// The changes to the bytes.
+    pub(crate) recoding: Recoding,
+    /// The parsing of values.
+    pub(crate) values: Values,
+}
+
+/// The name of an option without its prefix, if it is one of ours.
+fn ours(name: &str) -> Option<&'static str> {
+    let lower = name.to_ascii_lowercase();
+    let bare = lower.strip_prefix(PREFIX).unwrap_or(&lower);
+    NAMES.into_iter().find(|known| *known == bare)
+}
+
+/// Returns true if an option is one of ours.
+pub(crate) fn is_ours(name: &str) -> bool {
+    ours(name).is_some()
+}
+
+impl CsvOptions {
+    /// Reads our options among others.
+    ///
+    /// # Errors
+    ///
+    /// If the value of one is invalid.
+    pub(crate) fn of<'a>(
+        state: &dyn Session,
+        options: impl IntoIterator<Item = (&'a String, &'a String)>,
+    ) -> Result<Self> {
+        let mut read = Self::default();
+        for (name, value) in options {
+            if let Some(name) = ours(name) {
+                read.set(state, name, value)?;
+            }
+        }
+        Ok(read)
+    }
+
+    fn set(&mut self, state: &dyn Session, name: &str, value: &str) -> Result<()> {
+        match name {
+            "skip" => {
+                let lines = value.trim().parse();
+                self.recoding.skip =
+                    lines.map_err(|_| wrong(name, value, "a whole number of lines"))?;
+            }
+            "encoding" => {
+                let named = Encoding::by_name(value);
+                let names = || format!("one of {}", Encoding::names());
+                self.recoding.encoding = named.ok_or_else(|| wrong(name, value, &names()))?;
+            }
+            _ => self.values.set(state, name, value)?,
+        }
+        Ok(())
+    }
+}
+
+/// Checks the value of an option, as far as that is possible without a session; none if the option is not one of
+/// ours.
+pub(crate) fn check(name: &str, value: &str) -> Option<Result<()>> {
+    let name = ours(name)?;
+    let checked = match name {
+        "skip" if value.trim().parse::<u64>().is_err() => {
+            Err(wrong(name, value, "a whole number of lines"))
+        }
+        "encoding" if Encoding::by_name(value).is_none() => {
+            Err(wrong(name, value, &format!("one of {}", Encoding::names())))
+        }
+        _ => values::check(name, value),
+    };
+    Some(checked)
+}
+
+/// The options that are not ours.
+pub(crate) fn others(options: &HashMap<String, String>) -> HashMap<String, String> {
+    let others = options.iter().filter(|(name, _)| !is_ours(name));
+    others.map(|(name, value)| (name.clone(), value.clone())).collect()
+}
+
+/// Divides options into ours and others.
+pub(crate) fn apart(
+    options: &BTreeMap<String, String>,
+) -> (BTreeMap<String, String>, BTreeMap<String, String>) {
+    let all = options.iter().map(|(name, value)| (name.clone(), value.clone()));
+    all.partition(|(name, _)| is_ours(name))
+}
+
+fn wrong(name: &str, value: &str, allowed: &str) -> DataFusionError {
+    UserError {
+        kind: ErrorKind::Setting,
+        message: format!("option `{name}` is '{}', but must be {allowed}", value.escape_debug()),
+        hint: None,
+    }
+    .into()
+}

@@ -1,0 +1,22 @@
+//! CSV and JSON as text: dialects, columns, record boundaries, and errors that name the line.
+//!
+//! - [`csv`]: dialect detection, options, record boundaries, quotes, dates.
+//! - [`json`]: columns, layout (lines, arrays, documents), record boundaries, rows.
+//! - Shared: [`sampled_schema`] (schema inference), [`merged_columns`] (one schema for several objects), [`decompressed`],
+//!   [`located_errors`], [`record_limit`].
+//!
+//! This folder reads byte streams. It does not know stores, plans or statistics.
+
+pub(crate) mod bad_records;
+pub(crate) mod beginnings;
+pub(crate) mod contents;
+pub(crate) mod csv;
+pub(crate) mod decompressed;
+pub mod format;
+pub(crate) mod json;
+pub(crate) mod merged_columns;
+pub mod named;
+pub(crate) mod record_limit;
+pub(crate) mod sampled_schema;
+pub(crate) mod samples;
+pub mod watched;
