@@ -18,7 +18,7 @@ use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::physical_plan::execution_plan::reset_plan_states;
 use datafusion::physical_plan::{ExecutionPlan, collect};
 use sluicegate_engine::Engine;
-use sluicegate_engine::physical_plan::switch_prune::SwitchPruneExec;
+use sluicegate_engine::operators::switch_prune::SwitchPruneExec;
 
 /// Each needs all of its rows: keys are unique, values ascend, everything matches.
 const QUERIES: [(&str, &str); 7] = [

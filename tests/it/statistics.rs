@@ -10,7 +10,7 @@ use datafusion::common::ScalarValue;
 use proptest::prelude::*;
 use sluicegate_engine::Engine;
 use sluicegate_engine::config::Scan;
-use sluicegate_engine::statistics::known::KnownStatistics;
+use sluicegate_engine::statistics::cache::KnownStatistics;
 use sluicegate_engine::statistics::sketch::Sketch;
 use sluicegate_engine::statistics::{ObjectStatistics, Origin};
 use sluicegate_s3select::profile::EndpointProfile;

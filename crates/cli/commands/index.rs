@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use sluicegate_costmodel::Bytes;
-use sluicegate_engine::index::manage::{Advance, Index, Indexes, Look, Missing, State};
-use sluicegate_engine::index::name::{column_of, is_about};
+use sluicegate_engine::index::location::{column_of, is_about};
+use sluicegate_engine::index_statements::{Advance, Index, Indexes, Look, Missing, State};
 use sluicegate_engine::{Engine, ErrorKind};
 use sluicegate_s3select::profile::EndpointProfile;
 use tokio::runtime::Handle;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::json;
 use sluicegate_engine::sql_types::readable;
 use sluicegate_engine::statistics::ObjectStatistics;
-use sluicegate_engine::statistics::known::KnownStatistics;
+use sluicegate_engine::statistics::cache::KnownStatistics;
 use sluicegate_engine::statistics::summary::Summary;
 
 use crate::args::{StatisticsCommand, StatisticsDropArgs, StatisticsListArgs, StatisticsShowArgs};

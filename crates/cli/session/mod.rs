@@ -15,7 +15,7 @@ use datafusion::execution::SendableRecordBatchStream;
 use datafusion::logical_expr::LogicalPlan;
 use futures::TryStreamExt;
 use sluicegate_costmodel::{Bytes, Dollars};
-use sluicegate_engine::statistics::analyze::is_analyze;
+use sluicegate_engine::analyze::is_analyze;
 use sluicegate_engine::{Engine, Query};
 use tokio::time::timeout;
 

@@ -17,7 +17,7 @@ use datafusion::physical_plan::{
 };
 use datafusion_distributed::NetworkBoundaryExt;
 use futures::TryStreamExt;
-use sluicegate_engine::parts;
+use sluicegate_engine::leaf_tasks;
 use sluicegate_engine::query::QueryCounters;
 use sluicegate_engine::{ErrorKind, UserError};
 
@@ -40,7 +40,7 @@ fn wrapped(plan: Arc<dyn ExecutionPlan>, telling: &Arc<Telling>) -> Result<Arc<d
     if plan.is_network_boundary() {
         return Ok(plan);
     }
-    if plan.children().is_empty() || parts::needs_its_scan(plan.as_ref()) {
+    if plan.children().is_empty() || leaf_tasks::needs_its_scan(plan.as_ref()) {
         return Ok(Arc::new(TellingExec::new(plan, telling)));
     }
     let children = plan.children().into_iter().cloned();

@@ -8,7 +8,7 @@ use datafusion::physical_expr::Distribution;
 use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
 use datafusion::physical_plan::sorts::sort_preserving_merge::SortPreservingMergeExec;
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
-use sluicegate_engine::parts;
+use sluicegate_engine::leaf_tasks;
 
 use crate::over;
 
@@ -21,7 +21,7 @@ use crate::over;
 /// If a node refuses its input.
 pub(crate) fn explicitly(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
     let said = plan.transform_up(|node| {
-        if parts::needs_its_scan(node.as_ref()) {
+        if leaf_tasks::needs_its_scan(node.as_ref()) {
             return Ok(Transformed::no(node));
         }
         let wanted = node.input_distribution_requirements().into_per_child();
@@ -74,7 +74,7 @@ fn is_divisible(plan: &Arc<dyn ExecutionPlan>) -> bool {
         return false;
     }
     match plan.children().as_slice() {
-        [] => parts::bytes(plan.as_ref()).is_some(),
+        [] => leaf_tasks::bytes(plan.as_ref()).is_some(),
         inputs => inputs.iter().any(|input| is_divisible(input)),
     }
 }

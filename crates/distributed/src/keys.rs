@@ -6,7 +6,7 @@ use std::sync::Arc;
 use datafusion::common::Result;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion_distributed::{DistributedLeafExec, NetworkBoundaryExt};
-use sluicegate_engine::parts;
+use sluicegate_engine::leaf_tasks;
 
 use crate::over;
 
@@ -48,24 +48,25 @@ fn known(
 ) -> Result<Arc<dyn ExecutionPlan>> {
     if let Some(leaf) = plan.downcast_ref::<DistributedLeafExec>() {
         let mut changed = None;
-        let variants = leaf.variants().iter().map(|variant| {
-            match parts::without_unknown_keys(variant, above) {
-                Some((variant, without)) => {
-                    changed = Some(without);
-                    variant
+        let variants =
+            leaf.variants().iter().map(|variant| {
+                match leaf_tasks::without_unknown_keys(variant, above) {
+                    Some((variant, without)) => {
+                        changed = Some(without);
+                        variant
+                    }
+                    None => Arc::clone(variant),
                 }
-                None => Arc::clone(variant),
-            }
-        });
+            });
         let variants: Vec<_> = variants.collect();
         let Some(without) = changed else { return Ok(plan) };
         *dropped += without;
-        let original = parts::without_unknown_keys(leaf.original(), above);
+        let original = leaf_tasks::without_unknown_keys(leaf.original(), above);
         let original = original.map_or_else(|| Arc::clone(leaf.original()), |(plan, _)| plan);
         return Ok(Arc::new(DistributedLeafExec::try_new(original, variants)?));
     }
     if plan.children().is_empty() {
-        return Ok(match parts::without_unknown_keys(&plan, above) {
+        return Ok(match leaf_tasks::without_unknown_keys(&plan, above) {
             Some((leaf, without)) => {
                 *dropped += without;
                 leaf

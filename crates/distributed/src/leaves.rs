@@ -9,7 +9,7 @@ use datafusion_distributed::{
     DesiredTaskCountEvent, DesiredTaskCountEventResponse, DesiredTaskCountHandler,
     DistributedConfig, DistributedLeafExec, ScaleUpLeafNodeEvent, ScaleUpLeafNodeEventResponse,
 };
-use sluicegate_engine::parts;
+use sluicegate_engine::leaf_tasks;
 
 /// Chooses the number of workers of a scan: one for each `distributed.file_scan_config_bytes_per_partition` bytes of
 /// its files.
@@ -21,12 +21,12 @@ impl DesiredTaskCountHandler for Tasks {
         &self,
         event: DesiredTaskCountEvent<'_>,
     ) -> Option<Result<DesiredTaskCountEventResponse>> {
-        if parts::in_one_process(event.plan.as_ref()) {
+        if leaf_tasks::in_one_process(event.plan.as_ref()) {
             return Some(Ok(DesiredTaskCountEventResponse::maximum(1)));
         }
-        let bytes = parts::bytes(event.plan.as_ref())?;
+        let bytes = leaf_tasks::bytes(event.plan.as_ref())?;
         let options = event.session_config.options();
-        let divided = parts::divide(event.plan, 2, 1, options);
+        let divided = leaf_tasks::divide(event.plan, 2, 1, options);
         Some(divided.and_then(|divided| {
             let Some(_) = divided else { return Ok(DesiredTaskCountEventResponse::maximum(1)) };
             let each = DistributedConfig::from_config_options(options)?;
@@ -44,7 +44,7 @@ pub(crate) fn of_leaf(
     config: &SessionConfig,
 ) -> Result<Option<Arc<dyn ExecutionPlan>>> {
     let partitions = config.target_partitions();
-    let parts = parts::divide(leaf, workers, partitions, config.options())?;
+    let parts = leaf_tasks::divide(leaf, workers, partitions, config.options())?;
     let leaf =
         parts.map(|parts| DistributedLeafExec::try_new(Arc::clone(leaf), parts)).transpose()?;
     Ok(leaf.map(|leaf| Arc::new(leaf) as Arc<dyn ExecutionPlan>))
@@ -55,7 +55,7 @@ pub(crate) fn parts_of_leaf(
     event: ScaleUpLeafNodeEvent<'_>,
 ) -> Option<Result<ScaleUpLeafNodeEventResponse>> {
     let ScaleUpLeafNodeEvent { plan, task_count, session_config } = event;
-    parts::bytes(plan.as_ref())?;
+    leaf_tasks::bytes(plan.as_ref())?;
     let divided = of_leaf(plan, task_count, session_config).and_then(|divided| match divided {
         Some(plan) => Ok(ScaleUpLeafNodeEventResponse::new(plan)),
         None if task_count == 1 => Ok(ScaleUpLeafNodeEventResponse::new(Arc::clone(plan))),

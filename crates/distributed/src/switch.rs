@@ -11,7 +11,7 @@ use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::prelude::SessionConfig;
 use datafusion_distributed::NetworkCoalesceExec;
-use sluicegate_engine::parts;
+use sluicegate_engine::leaf_tasks;
 
 use crate::gather::{is_single, together};
 use crate::leaves::of_leaf;
@@ -30,7 +30,7 @@ pub(crate) fn behind_workers(
     config: &SessionConfig,
 ) -> Result<Transformed<Arc<dyn ExecutionPlan>>> {
     plan.transform_up(|node| {
-        if workers < 2 || !parts::is_pruned_by_switch(node.as_ref()) {
+        if workers < 2 || !leaf_tasks::is_pruned_by_switch(node.as_ref()) {
             return Ok(Transformed::no(node));
         }
         // The boundary has as many partitions as all the workers' parts together.

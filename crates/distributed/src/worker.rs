@@ -13,7 +13,7 @@ use datafusion_distributed::{
 use futures::{Stream, StreamExt};
 use sluicegate_engine::codec::SluiceCodec;
 use sluicegate_engine::config::SluiceOptions;
-use sluicegate_engine::parts::note_versions;
+use sluicegate_engine::leaf_tasks::note_versions;
 use sluicegate_engine::query::QueryCounters;
 use sluicegate_engine::{Engine, Versions};
 use thiserror::Error;

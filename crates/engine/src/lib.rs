@@ -48,62 +48,39 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Modules that are not documented here are public for the project's own tests and may change.
+//! The source is in folders of which each uses only those before it: `context`, `text`, `pushdown`, `store`, `index`,
+//! `scan`, `estimate`, `operators`, `optimizer`, `catalog`, `engine`. Their `mod.rs` say what to read first.
 
-#[doc(hidden)]
 mod catalog;
 mod context;
-mod estimate;
-mod pushdown;
-mod store;
-mod text;
-pub use self::catalog::external_tables;
-#[doc(hidden)]
-pub use self::catalog::formats as catalog;
-pub use self::catalog::table_functions;
-#[doc(hidden)]
-pub use self::catalog::url_tables;
-pub use self::context::choice;
-pub use self::context::config;
-pub use self::context::counters;
-pub use self::context::notes;
-pub use self::context::sql_types;
-pub use self::context::timeline;
-pub use self::engine::browse;
-pub use self::engine::codec;
-pub use self::engine::explain;
-pub use self::engine::model_tables;
-pub use self::engine::parts;
-pub use self::engine::picture;
-pub use self::engine::query;
-pub use self::engine::session;
-pub use self::engine::stages;
-#[doc(hidden)]
-pub use self::estimate::profile;
-pub use self::estimate::statistics;
-#[doc(hidden)]
-pub use self::operators as physical_plan;
-#[doc(hidden)]
-pub use self::operators::sampling;
-#[doc(hidden)]
-pub use self::operators::skyline;
-#[doc(hidden)]
-pub use self::operators::switch;
-#[doc(hidden)]
-pub use self::scan as datasource;
-pub use self::store::endpoints;
-#[doc(hidden)]
-pub use self::store::metrics;
-pub use self::store::registry as store;
-pub use self::store::staging;
 mod engine;
-pub mod guards;
+mod estimate;
 pub mod index;
 pub mod operators;
+mod optimizer;
+mod pushdown;
+mod scan;
+mod store;
+mod text;
+
+pub use self::catalog::{external_tables, table_functions};
+pub use self::context::{choice, config, counters, notes, timeline};
+pub use self::engine::{
+    analyze, browse, codec, explain, index_statements, leaf_tasks, model_tables, plan_graph, query,
+    session, stages,
+};
+pub use self::estimate::statistics;
+pub use self::store::{endpoints, staging};
+
+/// Modules for the command, the tests and the benches of this workspace. They may change at any time.
 #[doc(hidden)]
-pub mod optimizer;
-#[doc(hidden)]
-pub mod scan;
+pub mod internals {
+    pub use crate::estimate::demand;
+    pub use crate::pushdown::predicate;
+    pub use crate::scan::{keys, s3_scan};
+    pub use crate::text::csv::text;
+    pub use crate::text::format;
+}
 
 pub use self::context::counters::Counted;
 pub use self::context::error::{Error, ErrorKind, Result, UserError};
@@ -115,11 +92,12 @@ pub use self::engine::session::with_pushdown;
 pub use self::store::endpoint::Endpoint;
 pub use self::store::endpoint_builder::EndpointBuilder;
 pub use self::store::endpoints::Endpoints;
-pub use self::store::one_version::Versions;
+pub use self::store::version_pinned_store::Versions;
 // Callers need these types to set an engine up and to read its answers. The re-exports save them a dependency on the
 // crates below.
 pub use sluicegate_client::{ConnectOptions, Credentials};
 pub use sluicegate_costmodel::{HardwareProfile, Objective, PriceBook};
+pub use sluicegate_guards::{self as guards, sql_types};
 pub use sluicegate_s3select::profile::EndpointProfile;
 
 /// The stack size of a thread that plans or runs queries, in bytes. It is large enough for every statement that is

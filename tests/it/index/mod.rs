@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sluicegate_engine::Engine;
-use sluicegate_engine::index::manage::{Index, Indexes, Look};
+use sluicegate_engine::index_statements::{Index, Indexes, Look};
 
 use crate::harness::{BUCKET, Store, rows};
 

@@ -1,9 +1,9 @@
 //! Indexes that are stale, damaged or of a former program: the answer is right without them.
 
 use sluicegate_engine::config::Scan;
-use sluicegate_engine::index::csv_text::CsvText;
-use sluicegate_engine::index::format::Format;
-use sluicegate_engine::index::manage::{Look, State};
+use sluicegate_engine::index_statements::{Look, State};
+use sluicegate_engine::internals::csv_text::CsvText;
+use sluicegate_engine::internals::format::Format;
 use sluicegate_index::layout::{Blocks, MAGIC, Place, TopMessage, entries};
 
 use super::{FEW, create, create_after, files, is_indexed, list, numbers, table_indexes};

@@ -2,7 +2,7 @@
 //! DataFusion over the same batches.
 
 use proptest::prelude::*;
-use sluicegate_engine::skyline::skyline;
+use sluicegate_engine::operators::skyline::skyline;
 use tokio::runtime::Runtime;
 
 use super::{Row, TINY, engine, partitions, register};

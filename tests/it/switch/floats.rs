@@ -1,7 +1,7 @@
 //! Floats in the order of DataFusion, which is IEEE 754's total order: -NaN, -∞, …, -0, 0, …, ∞, NaN.
 
 use proptest::prelude::*;
-use sluicegate_engine::skyline::skyline;
+use sluicegate_engine::operators::skyline::skyline;
 use tokio::runtime::Runtime;
 
 use super::answers::float;

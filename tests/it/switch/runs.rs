@@ -10,7 +10,7 @@ use datafusion::physical_plan::execution_plan::reset_plan_states;
 use datafusion::physical_plan::{ExecutionPlan, collect};
 use futures::{StreamExt, TryStreamExt};
 use sluicegate_engine::Engine;
-use sluicegate_engine::physical_plan::switch_prune::SwitchPruneExec;
+use sluicegate_engine::operators::switch_prune::SwitchPruneExec;
 
 use super::{counting, switch_lines};
 use crate::harness::{rows, text};

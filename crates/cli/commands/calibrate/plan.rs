@@ -3,7 +3,7 @@
 use sluicegate_costmodel::{
     Bytes, Format, HardwareProfile, RequestCounts, Requests, Rows, Scanned, Terms, Work, answered,
 };
-use sluicegate_engine::profile::{constants, items, terms};
+use sluicegate_engine::internals::demand::{constants, items, terms};
 use sluicegate_s3select::dialect::{Extras, parse_with};
 
 use super::data::{ANSWERED, COLUMNS, Data, GROUPS, Object, PARTS, SMALL_PARTS};

@@ -9,7 +9,7 @@ use datafusion::physical_plan::collect;
 use sluicegate_costmodel::{Bytes, Dollars};
 use sluicegate_engine::Engine;
 use sluicegate_engine::choice::Decision;
-use sluicegate_engine::datasource::keys::asked_about_keys;
+use sluicegate_engine::internals::keys::asked_about_keys;
 use sluicegate_server::Server;
 
 use crate::failure::Result;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use sluicegate_costmodel::Flow;
 use sluicegate_costmodel::uncertainty::{Interval, Sensitivity};
-use sluicegate_engine::switch::Switched;
+use sluicegate_engine::operators::switch::Switched;
 
 use super::modelled::{Case, Modelled, Operator, Way, total};
 use super::simulated::{Simulated, Simulation};

@@ -8,7 +8,7 @@ use sluicegate_costmodel::uncertainty::{
 use sluicegate_costmodel::what_if::{Axis, Sweep, WhatIf};
 use sluicegate_costmodel::{Alternative, Dollars, Objective, Scenario, SwitchDemand, Work, pareto};
 use sluicegate_engine::choice::Decision;
-use sluicegate_engine::switch::Switched;
+use sluicegate_engine::operators::switch::Switched;
 
 use super::simulated::{Simulated, Simulation};
 

@@ -3,7 +3,7 @@
 use sluicegate_costmodel::{Objective, Scenario, SwitchDemand, choose};
 use sluicegate_engine::Explanation;
 use sluicegate_engine::choice::{Decision, Verdict, Why};
-use sluicegate_engine::switch::Switched;
+use sluicegate_engine::operators::switch::Switched;
 
 /// The operator, as the engine calls it where it refuses one.
 pub(super) const SWITCH: &str = "switch";

@@ -5,7 +5,7 @@ use std::time::Duration;
 use sluicegate_costmodel::uncertainty::{Interval, Output};
 use sluicegate_costmodel::what_if::Axis;
 use sluicegate_costmodel::{ALIKE, Dollars, Flow, Objective, SwitchDemand};
-use sluicegate_engine::switch::Switched;
+use sluicegate_engine::operators::switch::Switched;
 
 use super::chart;
 use super::modelled::{Case, Modelled, Operator, Swept, at, strategies, total};

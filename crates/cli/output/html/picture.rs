@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use sluicegate_costmodel::{Bytes, Requests, Rows};
 use sluicegate_engine::choice::Decision;
-use sluicegate_engine::picture::{Flow, Operator, Picture, Place};
+use sluicegate_engine::plan_graph::{Flow, Operator, Picture, Place};
 
 use super::markup::Html;
 use super::rows::{Row, rows, tracks};

@@ -1,6 +1,6 @@
 //! Where the boxes of a picture stand.
 
-use sluicegate_engine::picture::{Picture, Place};
+use sluicegate_engine::plan_graph::{Picture, Place};
 
 /// A line of a picture, which reads from the top to the bottom.
 ///
@@ -55,7 +55,7 @@ pub(crate) fn tracks(rows: &[Row]) -> usize {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use sluicegate_engine::picture::Operator;
+    use sluicegate_engine::plan_graph::Operator;
 
     use super::*;
 

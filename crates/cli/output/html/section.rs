@@ -2,7 +2,7 @@
 
 use sluicegate_costmodel::{Cost, Work};
 use sluicegate_engine::choice::Decision;
-use sluicegate_engine::picture::Picture;
+use sluicegate_engine::plan_graph::Picture;
 use sluicegate_engine::timeline::Recorded;
 
 use super::bill::bill;

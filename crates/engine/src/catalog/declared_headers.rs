@@ -11,7 +11,7 @@ use object_store::ObjectMeta;
 use crate::catalog::external_tables::objects_read;
 use crate::catalog::formats::S3Format;
 use crate::context::notes::Notes;
-use crate::text::csv::dialect as csv_dialect;
+use crate::text::csv::dialect;
 use crate::text::csv::dialect::headers;
 
 /// Returns the declared columns without partition columns.
@@ -45,7 +45,7 @@ pub(crate) async fn without_header(
     let mut read = objects_read(state, table, location, &there);
     read.retain(|object| object.size > 0);
     read.truncate(1);
-    let Some(row) = csv_dialect::row_first(state, csv, &text, &read, &declared).await? else {
+    let Some(row) = dialect::row_first(state, csv, &text, &read, &declared).await? else {
         return Ok(None);
     };
     let notes = state.config().get_extension::<Notes>().unwrap_or_default();

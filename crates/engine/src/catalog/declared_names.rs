@@ -13,8 +13,8 @@ use datafusion::datasource::listing::ListingTable;
 use object_store::{ObjectMeta, ObjectStore};
 
 use crate::catalog::formats::S3Format;
-use crate::context::column_names::is_same;
 use crate::{ErrorKind, UserError};
+use sluicegate_guards::column_names::is_same;
 
 /// The maximum number of objects that are inspected if the first lacks a declared column.
 const MOST: usize = 8;

@@ -23,17 +23,17 @@ use crate::catalog::declared_headers::{check_headers, without_header};
 use crate::catalog::declared_names;
 use crate::catalog::files_table::FilesTable;
 use crate::catalog::formats::S3Format;
-use crate::catalog::listed::Listed;
+use crate::catalog::listing_filter::Listed;
 use crate::catalog::locations::{as_url, check_readable};
 use crate::catalog::partitions::{Partitions, inferred};
 use crate::catalog::table_columns::TableColumns;
 use crate::catalog::url_tables::{check_kinds, check_ways, of_bucket};
 use crate::context::file_names::{COMPRESSIONS, TABS};
 use crate::context::listing::{is_hidden, says_kind, with_subfolders};
-use crate::context::missing::nothing_at;
+use crate::context::not_found::nothing_at;
 use crate::context::notes::{Notes, some_of};
-use crate::index::found::Foreseen;
-use crate::text::csv::options as csv_options;
+use crate::index::discovery::Foreseen;
+use crate::text::csv::options;
 use crate::text::csv::options::Values;
 use crate::{ErrorKind, UserError};
 
@@ -107,7 +107,7 @@ impl TableProviderFactory for ExternalTables {
         let table = FilesTable::new(state, files, columns, indexes)?.listed(listed);
         let table = Arc::new(table.declared(is_declared));
         match text {
-            Some(text) => csv_options::table(table, &text.values, &text.columns),
+            Some(text) => options::table(table, &text.values, &text.columns),
             None => Ok(table),
         }
     }
@@ -241,7 +241,7 @@ pub(crate) fn as_text(
         None => return Ok(None),
     };
     let schema = table.schema();
-    let Some(text) = csv_options::reads_text(&values, &schema) else { return Ok(None) };
+    let Some(text) = options::reads_text(&values, &schema) else { return Ok(None) };
     let columns = schema.fields().iter().filter(|field| !partitions.has(field.name()));
     let columns: Vec<Arc<Field>> = columns.map(Arc::clone).collect();
     let columns = Schema::new_with_metadata(columns, schema.metadata().clone());

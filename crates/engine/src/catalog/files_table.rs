@@ -20,14 +20,14 @@ use futures::TryStreamExt;
 use object_store::ObjectMeta;
 
 use crate::catalog::formats::S3Format;
-use crate::catalog::listed::Listed;
+use crate::catalog::listing_filter::Listed;
 use crate::catalog::table_columns::TableColumns;
 use crate::context::notes::Notes;
-use crate::index::found::Foreseen;
-use crate::text::csv::dialect::expected::ExpectedHeader;
+use crate::index::discovery::Foreseen;
+use crate::text::csv::dialect::expected_header::ExpectedHeader;
 use crate::text::csv::dialect::headers::KnownHeaders;
 use crate::text::csv::times::SampledTypes;
-use crate::text::named::NamedSource;
+use crate::text::located_errors::NamedSource;
 
 /// A table of files. If the object at a location without a trailing `/` no longer exists, DataFusion takes the
 /// location for an empty folder and returns no rows; this table fails instead.

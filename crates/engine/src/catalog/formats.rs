@@ -32,12 +32,12 @@ use crate::estimate::footer_statistics::vouched;
 use crate::estimate::statistics::footers;
 use crate::estimate::statistics::footers::Budget;
 use crate::estimate::statistics::table;
-use crate::text::csv::dialect as csv_dialect;
-use crate::text::csv::options as csv_options;
+use crate::text::csv::dialect;
+use crate::text::csv::options;
 use crate::text::csv::options::{CsvOptions, Values};
-use crate::text::json::layout as json_layout;
+use crate::text::json::layout;
+use crate::text::located_errors::{NamedSource, TextLayout};
 use crate::text::merged_columns::MergedColumns;
-use crate::text::named::{NamedSource, TextLayout};
 use crate::text::sampled_schema;
 use crate::{ErrorKind, UserError};
 
@@ -92,14 +92,14 @@ impl FileFormatFactory for S3FormatFactory {
     ) -> Result<Arc<dyn FileFormat>> {
         let is_csv = self.extension == "csv";
         let (options, theirs) = match is_csv {
-            true => (CsvOptions::of(state, format_options)?, &csv_options::others(format_options)),
+            true => (CsvOptions::of(state, format_options)?, &options::others(format_options)),
             false => (CsvOptions::default(), format_options),
         };
         let created = self.inner.create(state, theirs);
         let format = created.map_err(|error| {
             option_values::check_all(self.extension, format_options).err().unwrap_or(error)
         })?;
-        csv_dialect::check_options(&format)?;
+        dialect::check_options(&format)?;
         Ok(self.wrap(format, options))
     }
 
@@ -164,7 +164,7 @@ impl FileFormat for S3Format {
         let look = move |sampled: Arc<dyn ObjectStore>| {
             let values = &self.csv.values;
             let look = async move {
-                csv_dialect::columns(state, inner, &sampled, store, objects, values).await
+                dialect::columns(state, inner, &sampled, store, objects, values).await
             };
             Box::pin(look) as BoxFuture<'_, Result<SchemaRef>>
         };
@@ -235,7 +235,7 @@ impl FileFormat for S3Format {
         };
         let conf = match self.inner.downcast_ref::<JsonFormat>() {
             Some(json) if json.is_newline_delimited() => {
-                NamedSource::wrap(&conf, json_layout::of_scan(state, &conf).await?)
+                NamedSource::wrap(&conf, layout::of_scan(state, &conf).await?)
             }
             Some(_) => NamedSource::wrap(&conf, TextLayout::JsonArray),
             None => conf,
@@ -259,7 +259,7 @@ impl FileFormat for S3Format {
                     .to_owned(),
                 hint: Some(format!(
                     "Leave them out, or write to a table of its own: {}.",
-                    csv_options::NAMES.join(", ")
+                    options::NAMES.join(", ")
                 )),
             }
             .into());

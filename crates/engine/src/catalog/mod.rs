@@ -9,17 +9,17 @@
 pub(crate) mod declared_headers;
 pub(crate) mod declared_names;
 pub mod external_tables;
+pub(crate) mod file_variants;
 pub(crate) mod files_table;
+pub(crate) mod folder_names;
 #[doc(hidden)]
 pub mod formats;
-pub(crate) mod listed;
+pub(crate) mod listing_filter;
 pub(crate) mod locations;
 pub(crate) mod option_names;
 pub(crate) mod option_values;
 pub(crate) mod partitions;
-pub(crate) mod quoted_folders;
 pub(crate) mod table_columns;
 pub mod table_functions;
-pub(crate) mod united;
 #[doc(hidden)]
 pub mod url_tables;

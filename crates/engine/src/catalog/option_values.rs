@@ -8,8 +8,8 @@ use datafusion::common::{DataFusionError, Result};
 
 use crate::catalog::option_names::in_options;
 use crate::context::error::are_similar;
-use crate::context::settings_meant;
-use crate::text::csv::options as csv_options;
+use crate::context::setting_suggestions;
+use crate::text::csv::options;
 use crate::{ErrorKind, UserError};
 
 /// The prefix of a format's options when a table is created or written.
@@ -31,7 +31,7 @@ fn file_type(format: &str) -> Option<ConfigFileType> {
 ///
 /// If it does not, or there is no such option. The error names the option and the allowed values.
 pub(crate) fn check(format: &str, (option, value): (&str, &str), typed: &str) -> Result<()> {
-    if let Some(checked) = csv_options::check(option, value).filter(|_| format == "csv") {
+    if let Some(checked) = options::check(option, value).filter(|_| format == "csv") {
         return checked;
     }
     let Some(file_type) = file_type(format) else { return Ok(()) };
@@ -42,7 +42,7 @@ pub(crate) fn check(format: &str, (option, value): (&str, &str), typed: &str) ->
     if is_unknown(&words) {
         let mut names: Vec<String> = options.entries().into_iter().map(|entry| entry.key).collect();
         if format == "csv" {
-            names.extend(csv_options::NAMES.iter().map(|name| format!("{PREFIX}{name}")));
+            names.extend(options::NAMES.iter().map(|name| format!("{PREFIX}{name}")));
         }
         names.sort_unstable();
         let message = format!("{} has no option `{typed}`", format.to_ascii_uppercase());
@@ -82,7 +82,7 @@ pub(crate) fn check_all(format: &str, options: &HashMap<String, String>) -> Resu
 pub(crate) fn of_setting(name: &str, value: &str, error: DataFusionError) -> DataFusionError {
     let words = words(&error);
     if is_unknown(&words) {
-        let hint = settings_meant::hint(name, "SET");
+        let hint = setting_suggestions::hint(name, "SET");
         return refused(format!("there is no setting `{name}`"), Some(hint));
     }
     // Our own errors already do so, or must not repeat the value.

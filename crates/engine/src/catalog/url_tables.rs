@@ -23,24 +23,24 @@ use object_store::{ObjectMeta, ObjectStoreExt};
 use url::Url;
 
 use crate::catalog::external_tables::{AsText, SUBFOLDERS, as_text, in_subfolders, without_bytes};
+use crate::catalog::file_variants;
+use crate::catalog::file_variants::{Part, Parts};
 use crate::catalog::files_table::FilesTable;
 use crate::catalog::formats::S3Format;
-use crate::catalog::listed::Listed;
+use crate::catalog::listing_filter::Listed;
 use crate::catalog::locations::{as_url, at_home, check_readable};
 use crate::catalog::partitions::inferred;
 use crate::catalog::table_columns::TableColumns;
 use crate::catalog::table_functions::{Call, GlobTable, Read};
-use crate::catalog::united;
-use crate::catalog::united::{Part, Parts};
 use crate::context::error::{ErrorKind, UserError};
 use crate::context::file_names::{COMPRESSIONS, TABS};
 use crate::context::listing::{is_hidden, with_subfolders};
-use crate::context::missing::{broken_link, nothing_at, unknown_format};
+use crate::context::not_found::{broken_link, nothing_at, unknown_format};
 use crate::context::notes::{Notes, some_of};
-use crate::index::found::Foreseen;
-use crate::text::csv::dialect as csv_dialect;
-use crate::text::csv::options as csv_options;
-use crate::text::json::columns as json_columns;
+use crate::index::discovery::Foreseen;
+use crate::text::csv::dialect;
+use crate::text::csv::options;
+use crate::text::json::columns;
 
 /// Makes a table of the objects that a URL names: one object, a prefix that ends in `/`, or a glob. The format and
 /// the compression follow from the objects' names; the schema is inferred.
@@ -143,7 +143,7 @@ impl UrlTables {
         {
             let notes = state.config().get_extension::<Notes>().unwrap_or_default();
             parts.unknown(url, objects.len()).into_iter().for_each(|note| notes.add(note));
-            return united::table(self, url, read, &parts.parts).await;
+            return file_variants::table(self, url, read, &parts.parts).await;
         }
         let mut objects = objects;
         objects.retain(|object| part.has(&object.location));
@@ -179,7 +179,7 @@ impl UrlTables {
         }
         let mut schema = None;
         if kind.format == "csv" && !sampled.is_empty() {
-            let told = csv_dialect::infer(&state, &store, &sampled, &kind.options).await?;
+            let told = dialect::infer(&state, &store, &sampled, &kind.options).await?;
             if let Some(said) = told.unusual {
                 notes.add(format!("{url} is read as its first records suggest: {said}"));
             }
@@ -204,9 +204,7 @@ impl UrlTables {
         let schema = match schema {
             Some(schema) => schema,
             None => match options.infer_schema(&state, &location).await {
-                Err(error)
-                    if json_columns::is_array(&error) && !kind.options.contains_key(LINES) =>
-                {
+                Err(error) if columns::is_array(&error) && !kind.options.contains_key(LINES) => {
                     kind.options.insert(LINES.to_owned(), "false".to_owned());
                     options.format = kind.create(&state)?;
                     options.infer_schema(&state, &location).await?
@@ -229,7 +227,7 @@ impl UrlTables {
         let columns = TableColumns::new(files.schema(), partitions, &HashMap::new());
         let files = Arc::new(FilesTable::new(&state, files, columns, foreseen)?.listed(listed));
         match text {
-            Some(AsText { values, columns, .. }) => csv_options::table(files, &values, &columns),
+            Some(AsText { values, columns, .. }) => options::table(files, &values, &columns),
             None => Ok(files),
         }
     }

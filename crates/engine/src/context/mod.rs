@@ -10,7 +10,6 @@
 
 pub(crate) mod bucket_names;
 pub mod choice;
-pub(crate) mod column_names;
 pub mod config;
 pub(crate) mod config_extension;
 pub mod counters;
@@ -20,15 +19,14 @@ pub(crate) mod file_names;
 pub(crate) mod hardware;
 pub(crate) mod idle_timeout;
 pub mod index_location;
-pub(crate) mod layered;
 pub(crate) mod listing;
-pub(crate) mod metric_text;
-pub(crate) mod missing;
+pub(crate) mod not_found;
 pub mod notes;
 pub(crate) mod panics;
 pub(crate) mod partition_value;
-pub(crate) mod settings_meant;
-pub mod sql_types;
+pub(crate) mod read_layer;
+pub(crate) mod setting_suggestions;
 pub(crate) mod switch_target;
+pub(crate) mod text_metric;
 pub mod timeline;
 pub(crate) mod xml_text;

@@ -21,8 +21,8 @@ use futures::{StreamExt, TryStreamExt};
 
 use crate::context::notes::Notes;
 use crate::engine::sql;
+use crate::estimate::statistics::cache::{KnownStatistics, Version};
 use crate::estimate::statistics::collect::{Collector, is_known};
-use crate::estimate::statistics::known::{KnownStatistics, Version};
 use crate::estimate::statistics::sample::now;
 use crate::estimate::statistics::summary::Summary;
 use crate::estimate::statistics::table::Objects;

@@ -16,7 +16,7 @@ use crate::catalog::url_tables::UrlTables;
 use crate::context::config::{Scan, SluiceOptions};
 use crate::context::notes::Notes;
 use crate::engine::session;
-use crate::estimate::statistics::known::KnownStatistics;
+use crate::estimate::statistics::cache::KnownStatistics;
 use crate::store::endpoint_builder::EndpointBuilder;
 use crate::store::endpoints::Endpoints;
 use crate::store::registry::S3Stores;

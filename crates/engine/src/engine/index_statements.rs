@@ -21,11 +21,11 @@ use crate::Engine;
 use crate::context::config::SluiceOptions;
 use crate::context::panics;
 use crate::index::create::{Column, Created, collect_text, upload};
-use crate::index::found::common_folder;
+use crate::index::discovery::common_folder;
 use crate::index::key;
+use crate::index::location;
+use crate::index::location::Place;
 use crate::index::lookup::{About, OpenIndex};
-use crate::index::name;
-use crate::index::name::Place;
 use crate::index::rows::collect_rows;
 use crate::index::sort::RUN_BYTES;
 use crate::scan::s3_scan::{as_index_scan, as_select_scan, as_turning_scan};
@@ -217,7 +217,7 @@ impl Indexes {
         let mut found = Vec::new();
         for object in there {
             let path = &object.location;
-            let (Some(data), Some(name)) = (self.place.data(path), name::parse(path)) else {
+            let (Some(data), Some(name)) = (self.place.data(path), location::parse(path)) else {
                 continue;
             };
             let state = match self.objects.get(&data).map(|data| self.state(&name, data)) {
@@ -235,12 +235,12 @@ impl Indexes {
             let is_gone = |index: &Index| !there.contains(&index.data);
             found.retain(|index| index.state != State::Orphan || is_gone(index));
         }
-        found.sort_by_cached_key(|index| (index.data.clone(), name::column_of(&index.name)));
+        found.sort_by_cached_key(|index| (index.data.clone(), location::column_of(&index.name)));
         Ok(found)
     }
 
     fn state(&self, name: &Name, data: &ObjectMeta) -> State {
-        if !name::version_of(data).is_some_and(|version| name.is_of_version(version)) {
+        if !location::version_of(data).is_some_and(|version| name.is_of_version(version)) {
             return State::Stale;
         }
         match self.column_of(name) {
@@ -259,7 +259,7 @@ impl Indexes {
     /// The column of an index object's name.
     fn column_of(&self, name: &Name) -> Option<Column> {
         let schema = self.scan.file_source().table_schema().file_schema();
-        let column = schema.fields().iter().find(|field| name::is_about(name, field.name()))?;
+        let column = schema.fields().iter().find(|field| location::is_about(name, field.name()))?;
         self.column(column.name()).ok()
     }
 
@@ -269,7 +269,7 @@ impl Indexes {
     ///
     /// If the store cannot list or read them.
     pub async fn missing(&self, column: &Column, look: Look) -> crate::Result<Missing> {
-        let about = |index: &Index| name::is_about(&index.name, column.name());
+        let about = |index: &Index| location::is_about(&index.name, column.name());
         let (mut fresh, mut damaged) = (Vec::new(), 0);
         for index in self.listed().await?.into_iter().filter(about) {
             match index.state {
@@ -316,8 +316,8 @@ impl Indexes {
             let former: Vec<Path> = former
                 .iter()
                 .filter(|index| {
-                    let same =
-                        index.data == object.location && name::is_about(&index.name, column.name());
+                    let same = index.data == object.location
+                        && location::is_about(&index.name, column.name());
                     same && matches!(index.state, State::Stale | State::FormerVersion)
                 })
                 .map(|index| index.object.location.clone())
@@ -346,7 +346,7 @@ impl Indexes {
         object: &ObjectMeta,
         advance: &Advance,
     ) -> Result<Created> {
-        let Some(version) = name::version_of(object) else {
+        let Some(version) = location::version_of(object) else {
             return exec_err!(
                 "the store gives it no entity tag, so that nobody could tell if it changes"
             );
@@ -356,8 +356,8 @@ impl Indexes {
         let registry = Arc::clone(&self.engine.runtime_env().object_store_registry);
         let stores = StagingStores::new(registry, Arc::clone(open.staging()));
         let to = stores.get_store(self.place.store.as_ref())?;
-        let name = name::name_of(column.name(), version, self.tag(column));
-        let path = name::within(&self.place.folder(&object.location), &name);
+        let name = location::name_of(column.name(), version, self.tag(column));
+        let path = location::within(&self.place.folder(&object.location), &name);
         let created = async {
             let advance = advance.as_ref();
             let collected = match self.format {

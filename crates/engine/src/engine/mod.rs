@@ -6,9 +6,9 @@ pub(crate) mod builder;
 pub mod codec;
 pub mod explain;
 pub mod index_statements;
+pub mod leaf_tasks;
 pub mod model_tables;
-pub mod parts;
-pub mod picture;
+pub mod plan_graph;
 pub mod query;
 pub mod session;
 pub(crate) mod sql;
@@ -28,7 +28,7 @@ use datafusion::prelude::SessionContext;
 use futures::stream::BoxStream;
 use futures::{StreamExt, TryStreamExt};
 
-use crate::catalog::listed::{PatternCaches, with_own_listings};
+use crate::catalog::listing_filter::{PatternCaches, with_own_listings};
 use crate::catalog::option_values;
 use crate::catalog::url_tables::UrlTables;
 use crate::context::choice::Journal;
@@ -42,17 +42,16 @@ use crate::engine::builder::EngineBuilder;
 use crate::engine::explain::Explanation;
 use crate::engine::query::Query;
 use crate::engine::session::with_pushdown;
-use crate::engine::sql::{copied_columns, late_keys, readable_copy};
-use crate::engine::{explain, sql};
+use crate::engine::sql::{copied_columns, copy_round_trip, undeclared_keys};
 use crate::store::endpoint::Endpoint;
 use crate::store::endpoint_builder::EndpointBuilder;
 use crate::store::endpoints::Endpoints;
-use crate::store::one_version::Versions;
 use crate::store::query_counters::QueryCounters;
 use crate::store::registry::S3Stores;
 use crate::store::staging::Uploads;
-use crate::store::staging::appended::as_there;
-use crate::store::staging::replaced::Existing;
+use crate::store::staging::append::as_there;
+use crate::store::staging::overwrite::Existing;
+use crate::store::version_pinned_store::Versions;
 use crate::text::csv::dialect::headers::KnownHeaders;
 use crate::text::json::layout::KnownLayouts;
 
@@ -113,7 +112,7 @@ impl Engine {
         let planned = Box::pin(self.frame(sql, &counters, &journal));
         match panics::caught("planning the query", planned).await {
             Ok(frame) => Ok(Query::new(frame, counters, journal)),
-            Err(error) => Err(late_keys::told(&self.context, sql, error.into()).await),
+            Err(error) => Err(undeclared_keys::told(&self.context, sql, error.into()).await),
         }
     }
 
@@ -132,7 +131,7 @@ impl Engine {
         let (mut plan, existing) = Box::pin(sql::plan_of(&session.state(), sql)).await?;
         if let LogicalPlan::Copy(copy) = &mut plan {
             copied_columns::check(copy, session.state().config_options())?;
-            readable_copy::quote_text(copy);
+            copy_round_trip::quote_text(copy);
             let replaced = existing.at(copy, &session.state()).await?;
             if existing == Existing::Kept {
                 as_there(copy, &session).await?;
@@ -193,7 +192,7 @@ impl Engine {
 
     /// A session for a part of a plan that was made elsewhere, as DataFusion's own with this engine's stores,
     /// functions, memory and caches. What it asks of the stores counts in `counters`, and it reads the objects
-    /// in `versions`, to which [`note_versions`](crate::engine::parts::note_versions) adds those of the plan before it runs.
+    /// in `versions`, to which [`note_versions`](crate::engine::leaf_tasks::note_versions) adds those of the plan before it runs.
     ///
     /// # Errors
     ///
@@ -262,7 +261,7 @@ impl Engine {
     pub async fn explain(&self, sql: &str) -> Result<Explanation> {
         match explain::explain(self, sql).await {
             Ok(explanation) => Ok(explanation),
-            Err(error) => Err(late_keys::told(&self.context, sql, error).await),
+            Err(error) => Err(undeclared_keys::told(&self.context, sql, error).await),
         }
     }
 

@@ -17,8 +17,8 @@ use crate::context::choice::{Decision, Journal};
 use crate::context::counters::Counted;
 use crate::context::panics;
 use crate::context::timeline::Recorded;
-use crate::engine::picture::Picture;
-use crate::engine::picture::scan::config;
+use crate::engine::plan_graph::Picture;
+use crate::engine::plan_graph::scan::config;
 pub use crate::store::query_counters::QueryCounters;
 
 /// A planned query with its own counters. Clones share the counters.

@@ -13,19 +13,19 @@ use crate::catalog::external_tables::{ExternalTables, KINDS};
 use crate::catalog::formats::S3FormatFactory;
 use crate::context::config::SluiceOptions;
 use crate::engine::explain::ExplainPlanner;
-use crate::engine::sql::short_times;
+use crate::engine::sql::bounded_texts::bounded;
 use crate::engine::sql::struct_fields;
-use crate::estimate::profile::ScanEstimates;
-use crate::estimate::statistics::known::KnownStatistics;
-use crate::guards::bounded_texts::bounded;
-use crate::guards::type_of::type_of;
-use crate::guards::uuid_text;
-use crate::guards::with_guards;
+use crate::engine::sql::times_without_seconds;
+use crate::engine::sql::type_of::type_of;
+use crate::engine::sql::uuid_text;
+use crate::estimate::demand::ScanEstimates;
+use crate::estimate::statistics::cache::KnownStatistics;
 use crate::operators::skyline::skyline;
 use crate::optimizer;
 use crate::scan::estimator::SessionEstimator;
 use crate::scan::keys::LISTED_KEYS;
 use crate::store::endpoints::Endpoints;
+use sluicegate_guards::with_guards;
 
 /// Adds the engine to a session that is being built: the endpoints, the options under `sluice`, the optimizer rules,
 /// the CSV and JSON formats with statistics, and the reasons in EXPLAIN.
@@ -95,7 +95,7 @@ pub fn with_pushdown(
     Ok(builder
         .with_config(config)
         .with_query_planner(planner)
-        .with_analyzer_rule(short_times::rule())
+        .with_analyzer_rule(times_without_seconds::rule())
         .with_analyzer_rule(uuid_text::rule())
         .with_physical_optimizer_rules(rules)
         .with_file_formats(formats))

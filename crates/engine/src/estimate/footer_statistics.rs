@@ -10,7 +10,7 @@ use datafusion::datasource::physical_plan::parquet::metadata::DFParquetMetadata;
 use object_store::{ObjectMeta, ObjectStore};
 use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
 
-use crate::estimate::statistics::known::KnownStatistics;
+use crate::estimate::statistics::cache::KnownStatistics;
 use crate::scan::stored_types::StoredTypes;
 
 /// Marks the statistics that DataFusion derived from a footer as inexact where the footer does not prove them.

@@ -5,8 +5,8 @@
 //!
 //! Operators hand over plain shapes; this folder does not know them.
 
-pub mod footer_statistics;
-pub mod index_inside;
 #[doc(hidden)]
-pub mod profile;
+pub mod demand;
+pub mod footer_statistics;
+pub mod server_index;
 pub mod statistics;

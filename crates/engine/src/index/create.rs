@@ -19,7 +19,7 @@ use sluicegate_index::layout::{
 use tokio::io::AsyncWriteExt;
 
 use super::key::Keys;
-use super::name::e_tag;
+use super::location::e_tag;
 use super::sort::{Sorted, Sorter};
 use crate::text::csv::lines::Lines;
 use crate::text::format::{Format, TextReader};

@@ -4,7 +4,7 @@ use sluicegate_index::layout::TopMessage;
 use sluicegate_index::span::{Span, Spans};
 
 use super::lookup::runs;
-use super::reading::Reading;
+use super::read_plan::Reading;
 use super::scale::Scale;
 
 /// The part of an object that a filter selects.

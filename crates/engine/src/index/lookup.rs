@@ -14,7 +14,7 @@ use sluicegate_index::layout::{self, AbsentMessage, LEAST_BYTES, MAGIC, Place, T
 use sluicegate_index::span::Spans;
 
 use super::cover::Cover;
-use super::name::e_tag;
+use super::location::e_tag;
 pub use crate::store::ranges::{PIECE_BYTES, REQUESTS, get};
 
 /// The least bytes that are read of an index object's end, so that mostly one request is enough.

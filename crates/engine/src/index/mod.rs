@@ -37,17 +37,17 @@
 //!
 //! Otherwise the data object is read without an index. Rows that an index finds are filtered again.
 
-pub mod borders;
 pub mod cover;
 pub mod create;
+pub mod discovery;
 pub mod estimate;
 pub mod filter;
-pub mod found;
 pub mod key;
+pub mod location;
 pub mod lookup;
-pub mod name;
 pub mod one_file;
-pub mod reading;
+pub mod read_plan;
+pub mod record_boundaries;
 pub mod record_ranges;
 pub mod rows;
 pub mod scale;

@@ -13,8 +13,8 @@ use object_store::{
     PutResult, Result,
 };
 
-use super::borders::{Borders, WithinRecord};
-use crate::store::many_ranges::{Fetch, batches};
+use super::record_boundaries::{Borders, WithinRecord};
+use crate::store::multi_range_get::{Fetch, batches};
 use crate::store::ranges::REQUESTS;
 
 /// A store of one object: the concatenation of some ranges of another object, which GETs fetch. With it, DataFusion's
@@ -149,7 +149,7 @@ mod tests {
     use object_store::memory::InMemory;
 
     use super::*;
-    use crate::store::many_ranges::{ManyRanges, RangesRead};
+    use crate::store::multi_range_get::{ManyRanges, RangesRead};
     use crate::store::ranges::PIECE_BYTES;
     use crate::text::format::Format;
 

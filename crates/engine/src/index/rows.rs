@@ -20,7 +20,7 @@ use sluicegate_index::ranges::coalesced;
 
 use super::create::{Collected, Collector, Column};
 use crate::index::one_file::one_file;
-use crate::store::pinned::pinned;
+use crate::store::conditional_reads::pinned;
 
 /// Reads a column of a Parquet object as the scan does, in the version that was listed, within a task. `advance` is
 /// called with numbers of bytes, which add up to the size of the object.

@@ -29,31 +29,31 @@ use sluicegate_index::layout::Place;
 use sluicegate_index::ranges::coalesced;
 use sluicegate_index::span::Spans;
 
-use super::borders::Borders;
 use super::one_file::one_file;
+use super::record_boundaries::Borders;
 use super::record_ranges::{RecordRanges, within_record};
 use crate::context::choice::Why;
 use crate::context::counters::Counters;
 use crate::context::notes::Notes;
-use crate::context::sql_types::sql_type;
+use crate::index::discovery::FileIndexes;
 use crate::index::estimate::{Selected, Shape, best_together, selected};
 use crate::index::filter::spans_of;
-use crate::index::found::FileIndexes;
 use crate::index::key;
 use crate::index::lookup::{About, IndexObject, OpenIndex};
-use crate::index::reading::Reading;
+use crate::index::read_plan::Reading;
 use crate::index::rows::selection;
 use crate::pushdown::float_bounds::distrusting;
 use crate::store::endpoints::Endpoints;
-use crate::store::many_ranges::{Fetch, ManyRanges, RangesRead};
+use crate::store::multi_range_get::{Fetch, ManyRanges, RangesRead};
 use crate::store::query_counters::QueryCounters;
 use crate::store::ranges::PIECE_BYTES;
 use crate::text::bad_records::with_place;
-use crate::text::csv::dialect::expected::ExpectedHeader;
-use crate::text::csv::times as csv_times;
+use crate::text::csv::dialect::expected_header::ExpectedHeader;
+use crate::text::csv::times;
 use crate::text::format::{Format, RecordSource};
 use crate::text::json::surrogate_pairs::mended;
-use crate::text::named::BATCH_SIZE;
+use crate::text::located_errors::BATCH_SIZE;
+use sluicegate_guards::sql_types::sql_type;
 
 /// The index look-up of a scan.
 #[derive(Debug, Clone)]
@@ -541,7 +541,7 @@ impl Shared {
             some = mended(some);
         }
         let (config, partition) = (&self.config, self.partition);
-        let opener = csv_times::opener(&source, some, config, partition, BATCH_SIZE)?;
+        let opener = times::opener(&source, some, config, partition, BATCH_SIZE)?;
         let rows = opener.open(file)?.await?;
         let columns = Arc::clone(source.table_schema().file_schema());
         Ok(rows.map_err(move |error: DataFusionError| with_place(error, &place, &columns)).boxed())

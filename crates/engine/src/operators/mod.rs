@@ -35,5 +35,3 @@ mod top_k_run;
 pub mod top_k_sample;
 
 pub use self::staged_write::StagedWriteExec;
-pub use crate::guards::forgetful::ForgetfulExec;
-pub(crate) use crate::guards::without_expressions::without_expressions;

@@ -31,7 +31,7 @@ use futures::stream::{self, StreamExt, TryStreamExt};
 use sluicegate_client::Error;
 
 use crate::context::config::SluiceOptions;
-use crate::estimate::profile::AggregateShape;
+use crate::estimate::demand::AggregateShape;
 use crate::pushdown::statement::Statement;
 use crate::scan::get::FileGet;
 use crate::scan::opener::{FileSelect, external, may_fall_back};

@@ -18,10 +18,10 @@ use super::explicit_nulls::with_nulls;
 use super::one_batch::with_a_batch;
 use super::partitioned_sink::with_folders;
 use crate::context::notes::some_of;
-use crate::guards::without_expressions;
 use crate::store::query_counters::QueryCounters;
 use crate::store::staging::outcome;
 use crate::store::staging::{CommitError, Replaced, StagingStores, Uploads};
+use sluicegate_guards::without_expressions;
 
 /// Runs a plan that writes files, such as that of COPY or INSERT, and stages its writes: see
 /// [`staging`](crate::store::staging). It returns the rows of its input after the commit. `bytes_written` counts the bytes

@@ -24,8 +24,8 @@ use futures::{Stream, StreamExt};
 
 use super::switch_prune::SwitchPruneExec;
 use super::switch_run::Execution;
-use crate::guards::without_expressions;
 use crate::operators::switch::SwitchPlan;
+use sluicegate_guards::without_expressions;
 
 /// Passes on the partial states of groups that its input computed from the rows that a switch forwarded. At the end
 /// it adds the states of the groups that the switch below holds for the rows that it dropped. This is the master's

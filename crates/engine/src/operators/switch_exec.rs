@@ -16,7 +16,7 @@ use datafusion::physical_plan::{
 
 use super::switch_prune::SwitchPruneExec;
 use super::switch_run::Execution;
-use crate::guards::without_expressions;
+use sluicegate_guards::without_expressions;
 
 /// Starts the switch: each execution of this node gives the
 /// [`SwitchPruneExec`](super::switch_prune::SwitchPruneExec)s below an empty switch, which they share.

@@ -10,7 +10,7 @@ use object_store::path::Path;
 use object_store::{Error, GetOptions, GetResult, ObjectStore};
 use url::Url;
 
-use crate::context::layered::{LayeredStores, ReadLayer};
+use crate::context::read_layer::{LayeredStores, ReadLayer};
 
 /// The entity tags that an execution has seen, by store and path.
 type Seen = Arc<Mutex<HashMap<(String, Path), String>>>;

@@ -27,7 +27,7 @@ use crate::operators::sampling::bound::{is_true, no_later, values};
 use crate::operators::sampling::exact::Exact;
 use crate::operators::sampling::key_scan::KeyScan;
 use crate::operators::sampling::plan::Sample;
-use crate::scan::over_output::over_output;
+use crate::scan::output_exprs::over_output;
 use crate::scan::s3_scan::{S3Scan, as_select_scan};
 use crate::scan::s3_select::S3SelectSource;
 use crate::store::metrics::TextMetric;

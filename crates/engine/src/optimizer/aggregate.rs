@@ -17,7 +17,7 @@ use crate::context::choice::{Decision, Journal, Why};
 use crate::context::config;
 use crate::context::config::{Scan, SluiceOptions};
 use crate::engine::explain::aggregate_in_sql;
-use crate::estimate::profile::{aggregate_demand, evaluated_here, of_aggregate};
+use crate::estimate::demand::{aggregate_demand, evaluated_here, of_aggregate};
 use crate::operators::partial_state::{OverScan, PartialStates};
 use crate::operators::s3_aggregate::{S3AggregateExec, StateColumn, replace_scan};
 use crate::pushdown::statement::Statement;

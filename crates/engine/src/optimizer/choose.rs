@@ -10,7 +10,7 @@ use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::execution_plan::replace_children_if_necessary;
 
 use super::key_paths::KeyPaths;
-use super::{aggregate, group_by, join, scan, top_k, turning};
+use super::{adaptive, aggregate, group_by, join, scan, top_k};
 use crate::context::choice::Journal;
 use crate::store::chooser::{Chooser, Question};
 use crate::store::endpoint::Endpoint;
@@ -68,7 +68,7 @@ fn choose(
     }
     if let Some(Asked { endpoint, question }) = asked {
         let (plan, mut decision) = Chooser::of(&endpoint, options).choose(question)?;
-        decision.notes.extend(turning::note(&plan, &endpoint, options));
+        decision.notes.extend(adaptive::note(&plan, &endpoint, options));
         Journal::note(options, || decision);
         return Ok(plan);
     }

@@ -24,7 +24,7 @@ use datafusion::physical_plan::{
 };
 
 use super::choose::Plan;
-use crate::guards::without_expressions;
+use sluicegate_guards::without_expressions;
 
 /// Returns the indexes of the columns whose names are unique.
 pub(super) fn clear_columns(schema: &Schema) -> HashSet<usize> {

@@ -15,7 +15,7 @@ use super::scan;
 use crate::context::choice::{Decision, Journal, Why};
 use crate::context::config::{GroupBy, Scan, SluiceOptions};
 use crate::engine::explain::in_sql;
-use crate::estimate::profile::{GroupByDemand, evaluated_here, of_aggregate};
+use crate::estimate::demand::{GroupByDemand, evaluated_here, of_aggregate};
 use crate::operators::partial_state::OverScan;
 use crate::operators::s3_aggregate::replace_scan;
 use crate::operators::s3_group_by::{Pushed, S3GroupByExec};

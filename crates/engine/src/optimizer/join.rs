@@ -9,15 +9,15 @@ use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_plan::expressions::Column;
 use datafusion::physical_plan::joins::{CrossJoinExec, NestedLoopJoinExec};
 
+use super::adaptive::keep_open;
 use super::choose::{Asked, Plan};
 use super::index::{INDEX, instead_of_select};
 use super::key_paths::{Joined, KeyPaths};
 use super::scan::{fetched, filters_here, only_get, why_not};
 use super::select_scan::of_bucket;
-use super::turning::keep_open;
 use crate::context::choice::{Decision, Journal, Why};
 use crate::context::config::{Join, Scan, SluiceOptions};
-use crate::estimate::profile::scan_demand;
+use crate::estimate::demand::scan_demand;
 use crate::scan::keys::ExpectedKeys;
 use crate::scan::s3_scan::as_select_scan;
 use crate::scan::s3_select::S3SelectSource;

@@ -25,9 +25,9 @@ use super::clear_names::clear_columns;
 use super::equal_keys::on_the_build_side;
 use crate::context::choice::Why;
 use crate::context::config::{Join as Strategy, SluiceOptions};
-use crate::estimate::profile::{kept_of_column, selectivity, table_rows};
+use crate::estimate::demand::{kept_of_column, selectivity, table_rows};
 use crate::estimate::statistics::distinct_of;
-use crate::pushdown::arriving::ArrivingKeys;
+use crate::pushdown::dynamic_filters::ArrivingKeys;
 use crate::scan::s3_scan::{as_select_scan, as_turning_scan};
 
 /// The scans of a plan that are below joins, and the join keys that reach them on the probe side. A key takes the

@@ -17,6 +17,7 @@
 //! is a strategy of scans. `turning.rs` keeps two strategies of a scan open until run time. No other rule replaces a
 //! plan by a cheaper one.
 
+mod adaptive;
 mod aggregate;
 mod choose;
 mod clear_names;
@@ -33,7 +34,6 @@ mod select_scan;
 mod staged_writes;
 mod switch_pruning;
 mod top_k;
-mod turning;
 
 use std::sync::Arc;
 

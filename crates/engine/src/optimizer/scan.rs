@@ -9,16 +9,16 @@ use datafusion::physical_expr::split_conjunction;
 use datafusion::physical_plan::filter::FilterExec;
 use sluicegate_s3select::profile::Exactness;
 
+use super::adaptive::keep_open;
 use super::choose::{Asked, Plan};
 use super::index::{INDEX, instead_of_get, instead_of_select};
 use super::join::expected_of_scan;
 use super::key_paths::KeyPaths;
 use super::select_scan::{of_bucket, propose};
-use super::turning::keep_open;
 use crate::context::choice::{Journal, Why};
 use crate::context::config::{GroupBy, Scan, SluiceOptions, TopK};
 use crate::engine::explain::in_sql;
-use crate::estimate::profile::{get_demand, inside, scan_demand};
+use crate::estimate::demand::{get_demand, inside, scan_demand};
 use crate::estimate::statistics::table::origin;
 use crate::scan::keys::ExpectedKeys;
 use crate::scan::s3_scan::as_select_scan;
@@ -27,7 +27,7 @@ use crate::scan::subject::subject;
 use crate::store::chooser::{Forced, Offer, Question, Way};
 use crate::store::endpoint::Endpoint;
 use crate::store::endpoints::resolve;
-use crate::text::named::NamedSource;
+use crate::text::located_errors::NamedSource;
 
 /// The strategy that fetches the objects.
 pub(super) const GET: &str = "get";

@@ -16,7 +16,7 @@ use crate::scan::s3_scan::S3Scan;
 use crate::scan::s3_select::S3SelectSource;
 use crate::store::endpoint::Endpoint;
 use crate::store::endpoints::Endpoints;
-use crate::text::named::NamedSource;
+use crate::text::located_errors::NamedSource;
 
 /// Replaces DataFusion's CSV, JSON and Parquet sources over the buckets of the session's endpoints by
 /// [`S3SelectSource`]s, so that filters are offered to them. [`Choose`](super::Choose) decides later whether they

@@ -10,7 +10,7 @@ use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::ExecutionPlan;
 
 use crate::operators::StagedWriteExec;
-use crate::store::staging::replaced::Replaced;
+use crate::store::staging::overwrite::Replaced;
 
 /// Stages the writes of COPY and INSERT. Sinks that write no objects, such as a table in memory, are not affected.
 #[derive(Debug)]

@@ -22,9 +22,8 @@ use super::key_paths::KeyPaths;
 use super::scan;
 use crate::context::choice::{Decision, Journal, Why};
 use crate::context::config::{Scan, SluiceOptions, TopK};
-use crate::context::sql_types::sql_type;
 use crate::engine::explain::{in_sql, key_in_sql};
-use crate::estimate::profile::{best_rows_demand, evaluated_here, top_k_demand};
+use crate::estimate::demand::{best_rows_demand, evaluated_here, top_k_demand};
 use crate::operators::sampling::Sampling;
 use crate::operators::sampling::bound::example;
 use crate::operators::top_k_sample::TopKSampleExec;
@@ -32,6 +31,7 @@ use crate::scan::s3_scan::{S3Scan, as_select_scan};
 use crate::scan::s3_select::S3SelectSource;
 use crate::store::chooser::{Forced, Offer, Question, Way};
 use crate::store::endpoint::Endpoint;
+use sluicegate_guards::sql_types::sql_type;
 
 /// The strategy that sorts fetched rows locally.
 const SERVER: &str = "server";

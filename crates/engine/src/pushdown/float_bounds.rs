@@ -11,7 +11,7 @@ use datafusion::physical_expr::utils::collect_columns;
 use datafusion::physical_expr::{PhysicalExpr, conjunction, split_conjunction};
 use datafusion::physical_plan::ExecutionPlan;
 
-use super::arriving::arrives;
+use super::dynamic_filters::arrives;
 
 /// Changes a Parquet scan so that it skips no row group, page or file by a condition on a floating-point column.
 /// Other nodes are returned unchanged.

@@ -10,7 +10,7 @@ use sluicegate_s3select::request::{
 };
 
 use super::predicate::ColumnStyle;
-use crate::text::named::{NamedSource, TextLayout};
+use crate::text::located_errors::{NamedSource, TextLayout};
 
 /// The format options of a Select request for the files of a table.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -7,7 +7,7 @@
 //!
 //! Nothing here sends a request.
 
-pub mod arriving;
+pub mod dynamic_filters;
 pub mod float_bounds;
 pub mod format;
 pub mod predicate;

@@ -26,11 +26,11 @@ use object_store::ObjectStore;
 
 use super::s3_scan::S3Scan;
 use crate::context::choice::Why;
-use crate::guards::{guarded, keep_casts};
 use crate::index::scan::{Asked, IndexedSource};
 use crate::pushdown::float_bounds::distrust;
-use crate::store::pinned::pinned;
-use crate::text::named::NamedSource;
+use crate::store::conditional_reads::pinned;
+use crate::text::located_errors::NamedSource;
+use sluicegate_guards::{guarded, keep_casts};
 
 /// The source that a Select scan replaced, and the columns that it reads.
 #[derive(Clone)]

@@ -27,7 +27,7 @@ use crate::pushdown::statement::Statement;
 use crate::store::endpoint::Endpoint;
 use crate::store::endpoints::bucket_of;
 use crate::store::metrics::{NodeMetrics, Tally};
-use crate::text::csv::dialect::expected::ExpectedHeader;
+use crate::text::csv::dialect::expected_header::ExpectedHeader;
 use crate::text::csv::times::SampledTypes;
 
 /// Sends statements to the files of a table.

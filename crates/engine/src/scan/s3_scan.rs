@@ -25,17 +25,17 @@ use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
 use datafusion::physical_plan::{DisplayFormatType, Partitioning, SortOrderPushdownResult};
 use object_store::ObjectStore;
 
+use super::adaptive::{BoundTurning, Pace, TurningSource};
 use super::keys::KeysAtOpen;
 use super::opener::S3SelectOpener;
 use super::s3_select::S3SelectSource;
-use super::turning::{BoundTurning, Pace, TurningSource};
 use crate::context::counters::Counters;
 use crate::index::scan::IndexedSource;
 use crate::store::endpoint::Endpoint;
 use crate::store::endpoints::resolve;
 use crate::store::metrics::NodeMetrics;
 use crate::store::query_counters::QueryCounters;
-use crate::text::named::conforming_opener;
+use crate::text::located_errors::conforming_opener;
 
 /// The files of a scan with an [`S3SelectSource`], an [`IndexedSource`] or a [`TurningSource`].
 ///

@@ -10,8 +10,8 @@ use datafusion::physical_expr::utils::{conjunction_opt, reassign_expr_columns};
 use sluicegate_s3select::profile::Exactness;
 
 use super::s3_select::Filter;
-use crate::guards::guarded;
 use crate::pushdown::statement::Statement;
+use sluicegate_guards::guarded;
 
 /// The statement for a file or a range of it, and the filters that are checked locally. It is made when the file is
 /// opened and never changes. The statement, the number of rows to skip when an answer breaks off, and the GET that

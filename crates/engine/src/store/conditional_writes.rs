@@ -7,8 +7,8 @@ use http::{HeaderValue, Method, header};
 use object_store::client::HttpRequest;
 use object_store::{PutMode, PutOptions};
 
-use crate::context::layered::ReadLayer;
-use crate::store::staging::only_new::OnlyNew;
+use crate::context::read_layer::ReadLayer;
+use crate::store::staging::create_only::OnlyNew;
 
 /// Removes the condition before the object store, which would not retry a conditional request after a lost answer.
 /// [`Completions`] adds it to the requests.

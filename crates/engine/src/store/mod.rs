@@ -7,25 +7,25 @@
 //!
 //! This folder knows bytes and requests, not scans or plans.
 
-pub(crate) mod checked;
 pub(crate) mod checksum;
+pub(crate) mod checksum_store;
 pub mod chooser;
+pub mod conditional_reads;
 pub(crate) mod conditional_writes;
-pub(crate) mod direct;
 pub(crate) mod endpoint;
 pub(crate) mod endpoint_builder;
 pub mod endpoints;
+pub(crate) mod invalid_response;
 pub(crate) mod local;
-pub mod many_ranges;
 #[doc(hidden)]
 pub mod metrics;
-pub(crate) mod misanswer;
-pub(crate) mod object_names;
-pub(crate) mod one_version;
-pub mod pinned;
+pub mod multi_range_get;
+pub(crate) mod no_redirects;
 pub(crate) mod query_counters;
 pub(crate) mod ranges;
+pub(crate) mod refusal_probe;
 pub mod registry;
-pub(crate) mod silence;
 pub mod staging;
-pub(crate) mod why_refused;
+pub(crate) mod stall_timeout;
+pub(crate) mod unnameable_keys;
+pub(crate) mod version_pinned_store;

@@ -21,23 +21,23 @@ use tokio::runtime::Handle;
 use url::Url;
 
 use crate::context::counters::{Counters, RequestKind};
-use crate::context::layered::Layered;
 use crate::context::notes::{Notes, some_of};
-use crate::store::checked::{Checked, Conversation};
+use crate::context::read_layer::Layered;
 use crate::store::checksum;
 use crate::store::checksum::Checksum;
+use crate::store::checksum_store::{Checked, Conversation};
 use crate::store::conditional_writes::{Completions, Unconditional};
-use crate::store::direct::direct;
 use crate::store::endpoint::Endpoint;
 use crate::store::endpoints::Endpoints;
+use crate::store::invalid_response::{Listings, asked_version, document, usable};
 use crate::store::local::{Folders, LocalStore};
-use crate::store::many_ranges::AskedRanges;
-use crate::store::misanswer::{Listings, asked_version, document, usable};
-use crate::store::object_names::nameable;
-use crate::store::one_version::{OneVersionStore, Versions};
+use crate::store::multi_range_get::AskedRanges;
+use crate::store::no_redirects::direct;
 use crate::store::query_counters::QueryCounters;
-use crate::store::silence::{Listener, Silence};
-use crate::store::why_refused::WhyRefused;
+use crate::store::refusal_probe::WhyRefused;
+use crate::store::stall_timeout::{Listener, Silence};
+use crate::store::unnameable_keys::nameable;
+use crate::store::version_pinned_store::{OneVersionStore, Versions};
 
 /// The time a store has to accept a connection before it is considered unreachable.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -497,7 +497,7 @@ mod tests {
     use object_store::client::HttpRequestBody;
 
     use super::*;
-    use crate::store::staging::only_new::OnlyNew;
+    use crate::store::staging::create_only::OnlyNew;
 
     /// A store that implements no conditions, and records which requests had one.
     #[derive(Debug, Clone, Default)]

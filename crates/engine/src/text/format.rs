@@ -18,8 +18,8 @@ use super::csv::records::Records;
 use super::csv::text::CsvText;
 use super::json::records::JsonRecords;
 use crate::context::choice::Why;
-use crate::text::json::rows as json_rows;
-use crate::text::named::{NamedSource, TextLayout};
+use crate::text::json::rows;
+use crate::text::located_errors::{NamedSource, TextLayout};
 
 /// The format of a table whose objects can be indexed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -83,7 +83,7 @@ impl Format {
             )),
             Self::JsonLines => {
                 let schema = Arc::new(schema.project(&[column])?);
-                let decoder = Box::new(json_rows::decoder(schema, batch_size)?);
+                let decoder = Box::new(rows::decoder(schema, batch_size)?);
                 Some(TextReader::Json(JsonRecords::default(), decoder))
             }
             Self::Parquet => None,

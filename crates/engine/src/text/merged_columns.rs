@@ -9,10 +9,10 @@ use datafusion::common::{DataFusionError, Result};
 use object_store::ObjectMeta;
 use object_store::path::Path;
 
-use crate::context::column_names::is_same;
-use crate::context::sql_types::sql_type;
 use crate::text::json::rows::MIXED;
 use crate::{ErrorKind, UserError};
+use sluicegate_guards::column_names::is_same;
+use sluicegate_guards::sql_types::sql_type;
 
 /// The hint for a column whose values have incompatible types.
 pub(crate) const LEAVE_OUT: &str = "Declare the other columns, CREATE EXTERNAL TABLE t (…), which leaves this one \

@@ -8,15 +8,15 @@
 //! This folder reads byte streams. It does not know stores, plans or statistics.
 
 pub(crate) mod bad_records;
-pub(crate) mod beginnings;
-pub(crate) mod contents;
+pub mod byte_observer;
 pub(crate) mod csv;
-pub(crate) mod decompressed;
+pub(crate) mod decompression;
 pub mod format;
 pub(crate) mod json;
+pub mod located_errors;
+pub(crate) mod magic_bytes;
 pub(crate) mod merged_columns;
-pub mod named;
 pub(crate) mod record_limit;
 pub(crate) mod sampled_schema;
 pub(crate) mod samples;
-pub mod watched;
+pub(crate) mod sniff_cache;

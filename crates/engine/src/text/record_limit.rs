@@ -5,7 +5,7 @@ use std::sync::Arc;
 use memchr::memrchr2;
 use object_store::ObjectStore;
 
-use super::watched::{Watch, watched};
+use super::byte_observer::{Watch, watched};
 use crate::context::error::{ErrorKind, UserError};
 
 /// The bytes of a CSV record when nothing is known about it.

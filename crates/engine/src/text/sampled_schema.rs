@@ -14,7 +14,7 @@ use object_store::path::Path;
 use object_store::{GetOptions, GetResult, ObjectMeta, ObjectStore};
 
 use crate::context::error::{is_damage, is_of_store};
-use crate::context::layered::{Layered, ReadLayer};
+use crate::context::read_layer::{Layered, ReadLayer};
 use crate::text::samples::Samples;
 
 /// The most samples that are taken until two agree.
@@ -88,7 +88,7 @@ mod tests {
     use object_store::memory::InMemory;
 
     use super::*;
-    use crate::store::checked::Checked;
+    use crate::store::checksum_store::Checked;
 
     /// Infers a schema where successive samples have the given types, and counts the samples.
     async fn look(secure: bool, types: &[DataType]) -> (Result<SchemaRef>, usize) {

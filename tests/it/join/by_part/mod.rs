@@ -10,7 +10,7 @@ use datafusion::physical_plan::{ExecutionPlan, collect};
 use object_store::local::LocalFileSystem;
 use sluicegate_engine::Engine;
 use sluicegate_engine::config::Scan;
-use sluicegate_engine::datasource::s3_scan::as_select_scan;
+use sluicegate_engine::internals::s3_scan::as_select_scan;
 use sluicegate_s3select::profile::EndpointProfile;
 use sluicegate_server::{Fault, Operation, Rule};
 use sluicegate_workloads::tpch::{self, generate};

@@ -16,7 +16,7 @@ use datafusion::physical_plan::ExecutionPlan;
 use futures::TryStreamExt;
 use object_store::ObjectMeta;
 
-use crate::catalog::listed::Listed;
+use crate::catalog::listing_filter::Listed;
 use crate::context::listing::with_subfolders;
 
 /// The objects that a URL names: one, all those below a prefix that ends in `/`, or those that a pattern matches, as

@@ -7,9 +7,9 @@
 mod basis;
 mod decision;
 mod journal;
-mod why;
+mod reason;
 
 pub use self::basis::Basis;
 pub use self::decision::{Decision, Verdict};
 pub use self::journal::Journal;
-pub use self::why::Why;
+pub use self::reason::Why;

@@ -13,8 +13,8 @@ use super::ErrorKind;
 use super::caused::Caused;
 use super::columns::{each_once, unlike_column};
 use super::hints::{ARRAY, BAD_VALUE, SILENT, ZERO};
-use super::of_store::{MISSING_KEY, of_client, of_object_store};
 use super::reword::{cast, reword};
+use super::store_errors::{MISSING_KEY, of_client, of_object_store};
 use super::user_error::UserError;
 
 /// The kind, the message and the hint of an error.

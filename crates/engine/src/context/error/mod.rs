@@ -6,8 +6,8 @@ mod damaged;
 mod describe;
 pub(crate) mod hints;
 mod local_paths;
-mod of_store;
 mod reword;
+mod store_errors;
 mod user_error;
 
 use std::error::Error as StdError;
@@ -25,7 +25,7 @@ use self::local_paths::rooted;
 pub(crate) use self::reword::{WITH_POINT, are_similar, with_what_was_meant};
 pub use self::user_error::UserError;
 use crate::context::panics;
-use crate::context::sql_types::readable;
+use sluicegate_guards::sql_types::readable;
 
 /// The error of a number whose point is no decimal separator; none if the message is not about one.
 pub(crate) fn with_point(message: &str) -> Option<UserError> {
@@ -39,7 +39,7 @@ pub(crate) fn of_value(message: &str) -> Option<UserError> {
 
 /// What a store reports in an error, for the message of another error.
 pub(crate) fn reason(error: &object_store::Error) -> String {
-    of_store::of_object_store(error).message
+    store_errors::of_object_store(error).message
 }
 
 /// The error of a query, from its planning or its run.

@@ -18,7 +18,7 @@ use datafusion_proto::physical_plan::{
 use datafusion_proto::protobuf::{PhysicalExprNode, PhysicalPlanNode};
 
 use super::cast;
-use crate::guards::keep_casts;
+use sluicegate_guards::keep_casts;
 
 /// DataFusion's `DeduplicatingProtoConverter` for plans with our operators: dynamic filters that are shared in the
 /// encoded plan are shared in the decoded one. Casts keep the field that they cast to.

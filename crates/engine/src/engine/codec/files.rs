@@ -16,12 +16,12 @@ use datafusion_proto::protobuf::PhysicalPlanNode;
 use datafusion_proto::protobuf::physical_plan_node::PhysicalPlanType;
 use prost::Message;
 
-use super::turning_scan::InsteadMessage;
+use super::adaptive_scan::InsteadMessage;
 use super::{Decoder, Encoder};
-use crate::text::csv::dialect::expected::ExpectedHeader;
+use crate::text::csv::dialect::expected_header::ExpectedHeader;
 use crate::text::csv::options::Recoding;
 use crate::text::csv::times::SampledTypes;
-use crate::text::named::{NamedSource, TextLayout};
+use crate::text::located_errors::{NamedSource, TextLayout};
 
 /// A scan with one of DataFusion's sources, or a [`NamedSource`] around it.
 #[derive(Clone, PartialEq, Message)]

@@ -9,9 +9,9 @@ use prost::Message;
 
 use super::files::FilesMessage;
 use super::{Decoder, Encoder};
-use crate::index::found::{FileIndex, FileIndexes};
+use crate::index::discovery::{FileIndex, FileIndexes};
 use crate::index::lookup::IndexObject;
-use crate::index::reading::Reading;
+use crate::index::read_plan::Reading;
 use crate::index::scan::{Asked, AskedColumn, IndexedSource};
 
 /// An [`S3Scan`](crate::scan::s3_scan::S3Scan) with an [`IndexedSource`].

@@ -7,6 +7,7 @@
 //! Bytes may come from anywhere. Decoding fails for bytes that are not a plan. It also fails for a plan whose
 //! statements the decoding session's endpoint would answer differently.
 
+mod adaptive_scan;
 mod cast;
 mod converter;
 mod expressions;
@@ -17,7 +18,6 @@ mod s3_group_by;
 mod select_scan;
 mod switch;
 mod top_k_sample;
-mod turning_scan;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -45,15 +45,16 @@ use self::s3_group_by::GroupByMessage;
 use self::select_scan::SelectMessage;
 use self::switch::{SwitchDrainMessage, SwitchMessage, SwitchPruneMessage};
 use self::top_k_sample::TopKSampleMessage;
+use crate::operators::StagedWriteExec;
 use crate::operators::s3_aggregate::S3AggregateExec;
 use crate::operators::s3_group_by::S3GroupByExec;
 use crate::operators::switch_drain::SwitchDrainExec;
 use crate::operators::switch_exec::SwitchExec;
 use crate::operators::switch_prune::SwitchPruneExec;
 use crate::operators::top_k_sample::TopKSampleExec;
-use crate::operators::{ForgetfulExec, StagedWriteExec};
 use crate::scan::s3_scan::{S3Scan, as_index_scan, as_select_scan, as_turning_scan};
-use crate::text::named::NamedSource;
+use crate::text::located_errors::NamedSource;
+use sluicegate_guards::ForgetfulExec;
 
 /// The first bytes of our operators and expressions, with the version of the following message.
 const HEADER: [u8; 7] = *b"sluice\x01";

@@ -9,7 +9,7 @@ use prost::Message;
 
 use super::files::FilesMessage;
 use super::{Decoder, Encoder};
-use crate::pushdown::arriving::{Arriving, ArrivingKeys};
+use crate::pushdown::dynamic_filters::{Arriving, ArrivingKeys};
 use crate::scan::s3_select::{Asked, S3SelectSource, Split};
 use crate::store::endpoints::resolve;
 

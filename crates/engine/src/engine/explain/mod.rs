@@ -19,7 +19,7 @@ use crate::context::choice::{Decision, Journal};
 use crate::context::counters::Counted;
 pub(crate) use crate::context::expression::{aggregate_in_sql, in_sql, key_in_sql};
 use crate::engine::analyze::Analyze;
-use crate::engine::picture::Picture;
+use crate::engine::plan_graph::Picture;
 use crate::engine::sql;
 use crate::operators::switch::Switched;
 use crate::operators::switch::demand::switched;

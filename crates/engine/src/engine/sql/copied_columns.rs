@@ -8,7 +8,7 @@ use datafusion::common::config::ConfigOptions;
 use datafusion::logical_expr::dml::CopyTo;
 
 use crate::context::error::hints::{LEAVE_ONE, NONE_LEFT};
-use crate::store::staging::appended::keeps_partitions;
+use crate::store::staging::append::keeps_partitions;
 use crate::{ErrorKind, UserError};
 
 /// Checks that COPY writes at least one column, and that all names are different.

@@ -18,7 +18,7 @@ use crate::engine::sql::copy_options;
 use crate::engine::sql::interval_units;
 use crate::engine::sql::nesting;
 use crate::engine::sql::number_literals;
-use crate::engine::sql::spellings;
+use crate::engine::sql::token_rewrites;
 
 /// Parses one statement.
 ///
@@ -43,7 +43,7 @@ fn parsed(state: &SessionState, sql: &str) -> Result<Statement> {
     if options.dialect != Dialect::Generic {
         return state.sql_to_statement(sql, &options.dialect);
     }
-    let respelled = number_literals::read(sql, spellings::respelled(sql))?;
+    let respelled = number_literals::read(sql, token_rewrites::respelled(sql))?;
     let first = match &respelled {
         Some(tokens) => only_one(state, tokens.clone()),
         None => state.sql_to_statement(sql, &options.dialect),

@@ -10,7 +10,7 @@ use datafusion::sql::sqlparser::ast::{
 };
 
 use crate::context::error::{ErrorKind, UserError};
-use crate::engine::sql::dropped_clauses::visit;
+use crate::engine::sql::unsupported_clauses::visit;
 
 /// Checks the GROUP BY clauses of a statement.
 ///

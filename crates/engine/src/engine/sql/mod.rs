@@ -1,36 +1,41 @@
 //! Plans SQL text, up to the logical plan.
 
 pub(crate) mod alias_in_where;
+pub(crate) mod bounded_texts;
 pub(crate) mod calls;
 pub(crate) mod changed_rows;
-pub(crate) mod copied;
 pub(crate) mod copied_columns;
+pub(crate) mod copy_format;
 pub(crate) mod copy_options;
+pub(crate) mod copy_round_trip;
 pub(crate) mod declared_twice;
-pub(crate) mod dropped_clauses;
+pub(crate) mod drop_kind;
+pub(crate) mod equivalent_forms;
+pub(crate) mod expanded_functions;
+pub(crate) mod file_writes;
 pub(crate) mod foreign_statements;
 pub(crate) mod from_first;
 pub(crate) mod function_synonyms;
 pub(crate) mod grouped_aggregates;
 pub(crate) mod interval_units;
-pub(crate) mod late_keys;
-pub(crate) mod mistyped_queries;
+pub(crate) mod mismatched_types;
 pub(crate) mod named_columns;
 pub(crate) mod nesting;
 pub(crate) mod not_null;
 pub(crate) mod number_literals;
-pub(crate) mod other_forms;
 pub(crate) mod outer_fields;
-pub(crate) mod readable_copy;
-pub(crate) mod short_times;
+pub(crate) mod planning_hints;
 pub(crate) mod show_columns;
 pub(crate) mod show_tables;
-pub(crate) mod spellings;
 pub(crate) mod struct_fields;
 pub(crate) mod summarize;
+pub(crate) mod times_without_seconds;
+pub(crate) mod token_rewrites;
+pub(crate) mod type_of;
+pub(crate) mod undeclared_keys;
 pub(crate) mod unquoted_names;
-pub(crate) mod written_files;
-pub(crate) mod wrong_drop;
+pub(crate) mod unsupported_clauses;
+pub(crate) mod uuid_text;
 use std::ops::ControlFlow;
 
 use datafusion::common::{Result, TableReference, plan_err};
@@ -45,34 +50,12 @@ use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
 
+use crate::catalog::folder_names;
 use crate::catalog::locations::{as_url, at_home, check_writable};
 use crate::catalog::option_values;
-use crate::catalog::quoted_folders;
 use crate::catalog::table_functions::{name_calls, tab};
 use crate::context::notes::Notes;
-use crate::engine::sql::alias_in_where;
-use crate::engine::sql::calls;
-use crate::engine::sql::changed_rows;
-use crate::engine::sql::copied;
-use crate::engine::sql::declared_twice;
-use crate::engine::sql::dropped_clauses;
-use crate::engine::sql::from_first;
-use crate::engine::sql::grouped_aggregates;
-use crate::engine::sql::mistyped_queries;
-use crate::engine::sql::named_columns;
-use crate::engine::sql::not_null;
-use crate::engine::sql::other_forms;
-use crate::engine::sql::outer_fields;
-use crate::engine::sql::show_columns;
-use crate::engine::sql::show_tables;
-use crate::engine::sql::summarize;
-use crate::engine::sql::unquoted_names;
-use crate::engine::sql::written_files;
-use crate::engine::sql::wrong_drop;
-use crate::guards;
-use crate::guards::mismatched_types;
-use crate::guards::written_out;
-use crate::store::staging::replaced::Existing;
+use crate::store::staging::overwrite::Existing;
 use crate::{ErrorKind, UserError};
 
 /// Plans a statement; nothing takes effect.
@@ -132,10 +115,10 @@ async fn planned(
     if let Some(query) = shown {
         statement = from_first::parse(state, &query)?;
     }
-    dropped_clauses::check(&statement)?;
+    unsupported_clauses::check(&statement)?;
     declared_twice::check(&statement)?;
     grouped_aggregates::check(state, &statement)?;
-    if guards::declares_keys(&statement)
+    if sluicegate_guards::declares_keys(&statement)
         && let Some(notes) = state.config().get_extension::<Notes>()
     {
         notes.add(
@@ -143,22 +126,22 @@ async fn planned(
         );
     }
     named_columns::name(&mut statement);
-    other_forms::rewrite(&mut statement);
-    guards::rewrite(&mut statement)?;
+    equivalent_forms::rewrite(&mut statement);
+    sluicegate_guards::rewrite(&mut statement)?;
     calls::check(state, &statement)?;
-    written_files::check(state, &statement)?;
+    file_writes::check(state, &statement)?;
     select_all(&mut statement);
     name_files(&mut statement);
-    quoted_folders::with_slash(state, &mut statement);
+    folder_names::with_slash(state, &mut statement);
     let existing = prepare(state, &mut statement)?;
     loop {
         match state.statement_to_plan(statement.clone()).await {
             Ok(plan) => {
                 mismatched_types::check(&plan)?;
                 not_null::check(&plan)?;
-                written_out::check(&plan)?;
+                expanded_functions::check(&plan)?;
                 let plan = changed_rows::by_sink(plan)?;
-                wrong_drop::check(state, &plan).await?;
+                drop_kind::check(state, &plan).await?;
                 return Ok((show_columns::described(plan)?, existing));
             }
             // Each iteration quotes one more name.
@@ -167,7 +150,7 @@ async fn planned(
             Err(error) => {
                 let error = alias_in_where::explained(&statement, error);
                 let error = grouped_aggregates::explained(state, &statement, error);
-                return Err(mistyped_queries::explained(&statement, error));
+                return Err(planning_hints::explained(&statement, error));
             }
         }
     }
@@ -193,11 +176,11 @@ fn prepare(state: &SessionState, statement: &mut Statement) -> Result<Existing> 
             }
             copy.partitioned_by.iter_mut().for_each(unquote);
             with_tabs(&mut copy.options);
-            copied::as_named(copy);
-            if let Some(note) = copied::unlike_name(copy) {
+            copy_format::as_named(copy);
+            if let Some(note) = copy_format::unlike_name(copy) {
                 state.config().get_extension::<Notes>().unwrap_or_default().add(note);
             }
-            copied::with_level(copy);
+            copy_format::with_level(copy);
             Existing::take(&mut copy.options)
         }
         Statement::Explain(explain) => prepare(state, &mut explain.statement),

@@ -10,7 +10,7 @@ use datafusion::sql::sqlparser::ast::{
     AccessExpr, Expr, Ident, Query, Subscript, TableFactor, Value, VisitorMut,
 };
 
-use crate::guards::{normal, visit};
+use sluicegate_guards::{normal, visit};
 
 /// DataFusion's error for such a field; the column follows.
 const REFUSED: &str = "Nested identifiers are not yet supported for OuterReferenceColumn ";

@@ -9,8 +9,8 @@ use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, col, lit};
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::Statement as Sql;
 
-use crate::context::sql_types::sql_type;
 use crate::engine::sql::summarize::after_comments;
+use sluicegate_guards::sql_types::sql_type;
 
 /// Returns the DESCRIBE that replaces SHOW COLUMNS; none for other statements.
 pub(crate) fn query(statement: &Statement) -> Option<String> {

@@ -5,7 +5,7 @@
 use arrow::datatypes::DataType;
 use datafusion::common::DFSchema;
 
-use crate::context::sql_types::sql_type;
+use sluicegate_guards::sql_types::sql_type;
 
 /// Returns the query to summarize, if the statement is SUMMARIZE.
 pub(crate) fn table(sql: &str) -> Option<String> {

@@ -11,8 +11,7 @@ use datafusion::sql::parser::{CopyToSource, Statement};
 use datafusion::sql::sqlparser::ast::{Expr, Ident, VisitMut, VisitorMut};
 
 use crate::catalog::declared_names::ambiguous;
-use crate::context::column_names::is_same;
-use crate::guards;
+use sluicegate_guards::column_names::is_same;
 
 /// Quotes the name in an error about an unknown column, with the letter case of the matching column. Returns whether
 /// there was such a name.
@@ -38,7 +37,7 @@ pub(crate) fn quote(statement: &mut Statement, error: &DataFusionError) -> Resul
         .collect();
     let mut names = names.into_iter();
     let Some(name) = names.next() else { return Ok(false) };
-    if of.is_none() && guards::merge_other_capitals(statement, &field.name)? {
+    if of.is_none() && sluicegate_guards::merge_other_capitals(statement, &field.name)? {
         return Ok(true);
     }
     let mut quotes = Quotes { typed: &field.name, of: of.as_deref(), name, found: false };

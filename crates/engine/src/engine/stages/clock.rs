@@ -13,7 +13,6 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use crate::guards::without_expressions;
 use arrow::array::{Array, ArrayData, RecordBatch};
 use arrow::datatypes::{DataType, SchemaRef};
 use datafusion::common::{Result, internal_err};
@@ -21,6 +20,7 @@ use datafusion::execution::{RecordBatchStream, SendableRecordBatchStream, TaskCo
 use datafusion::physical_plan::execution_plan::ReplaceChildrenOptions;
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
 use futures::{Stream, StreamExt};
+use sluicegate_guards::without_expressions;
 
 /// The measurements of one operator, over all partitions.
 #[derive(Debug)]

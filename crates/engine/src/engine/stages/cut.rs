@@ -18,8 +18,8 @@ use datafusion::physical_plan::windows::WindowAggExec;
 use datafusion::physical_plan::{ExecutionPlan, InputOrderMode};
 
 use super::clock::{Clock, Clocked};
-use crate::engine::picture::scan::Reads;
-use crate::engine::picture::title;
+use crate::engine::plan_graph::scan::Reads;
+use crate::engine::plan_graph::title;
 
 /// The role of an operator in the model of stages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

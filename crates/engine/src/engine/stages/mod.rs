@@ -26,8 +26,8 @@ use sluicegate_costmodel::storage::{Stage, StageGraph};
 use self::cut::{Node, Part, aside, clocked};
 use crate::context::error::Result;
 use crate::context::timeline::Recorded;
-use crate::engine::picture::scan::Objects;
-use crate::engine::picture::title;
+use crate::engine::plan_graph::scan::Objects;
+use crate::engine::plan_graph::title;
 use crate::engine::query::Query;
 
 /// The measurements of a query that has run, in stages.

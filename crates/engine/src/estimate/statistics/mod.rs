@@ -10,15 +10,15 @@
 //! statistics. DataFusion gets them as inexact ([`table`]). It does not get the least and greatest values, from which
 //! it might conclude that a column has only one value.
 
+pub mod cache;
 pub mod collect;
-mod drawn;
+pub mod column_layouts;
+mod distinct_values;
 pub mod estimate;
 pub mod footers;
-pub mod known;
 pub mod message;
 pub mod sample;
 pub mod sketch;
-pub mod stored;
 pub mod summary;
 pub mod table;
 
@@ -26,7 +26,7 @@ use std::fmt;
 
 use datafusion::common::ScalarValue;
 
-pub(crate) use self::drawn::distinct_of;
+pub(crate) use self::distinct_values::distinct_of;
 use self::sketch::Sketch;
 
 /// The object that statistics are about, and the way in which it is read.

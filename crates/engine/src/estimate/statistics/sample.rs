@@ -12,14 +12,14 @@ use datafusion::datasource::physical_plan::{FileScanConfig, JsonSource};
 use futures::future::try_join_all;
 use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt};
 
+use super::cache::Version;
 use super::collect::Collector;
-use super::known::Version;
 use super::{ObjectStatistics, Origin};
 use crate::text::csv::text::CsvText;
 use crate::text::format::Format;
 use crate::text::json::records::JsonRecords;
-use crate::text::json::rows as json_rows;
-use crate::text::named::{NamedSource, TextLayout};
+use crate::text::json::rows;
+use crate::text::located_errors::{NamedSource, TextLayout};
 
 /// Most objects of a table that are sampled when it is planned, with one request each.
 pub const OBJECTS: usize = 8;
@@ -142,7 +142,7 @@ impl Sampling {
                 Decoder::Csv(Box::new(csv.decoder_of(&self.schema, all, BATCH_ROWS)))
             }
             Text::JsonLines | Text::JsonRecords => {
-                let decoder = json_rows::decoder(Arc::clone(&self.schema), BATCH_ROWS)?;
+                let decoder = rows::decoder(Arc::clone(&self.schema), BATCH_ROWS)?;
                 Decoder::Json(Box::new(decoder))
             }
         };
@@ -194,7 +194,7 @@ impl Decoder {
 }
 
 /// Returns the current time in seconds since 1970, UTC.
-pub(super) fn now() -> u64 {
+pub(crate) fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
 }
 

@@ -9,7 +9,7 @@ use datafusion::common::{Result, ScalarValue};
 
 use super::sketch::Sketch;
 use super::{ColumnStatistics, ObjectStatistics};
-use crate::context::sql_types::readable;
+use sluicegate_guards::sql_types::readable;
 
 /// One line of the display: a column.
 #[derive(Debug, Clone, PartialEq)]

@@ -19,18 +19,18 @@ use datafusion::physical_plan::ExecutionPlan;
 use object_store::ObjectMeta;
 use sluicegate_index::name::Tag;
 
+use super::cache::{KnownStatistics, Version};
 use super::footers;
-use super::known::{KnownStatistics, Version};
 use super::sample::{OBJECTS, Sampling};
 use super::sketch::Sketch;
 use super::{About, CLUSTERED, ColumnStatistics, ObjectStatistics, Origin};
 use crate::context::notes::Notes;
-use crate::index::name::e_tag;
+use crate::index::location::e_tag;
 use crate::index::scan::IndexedSource;
+use crate::scan::adaptive::TurningSource;
 use crate::scan::s3_select::S3SelectSource;
-use crate::scan::turning::TurningSource;
 use crate::store::endpoints::Endpoints;
-use crate::text::named::NamedSource;
+use crate::text::located_errors::NamedSource;
 
 /// Assumed compression ratio of tables by gzip.
 const COMPRESSION_RATIO: f64 = 4.0;
@@ -309,15 +309,15 @@ fn files(config: &FileScanConfig) -> impl Iterator<Item = &ObjectMeta> {
 
 /// The objects of a scan with their versions.
 #[derive(Debug)]
-pub(super) struct Objects<'a> {
+pub(crate) struct Objects<'a> {
     /// Objects with an entity tag and data, sorted by name.
-    pub(super) objects: Vec<&'a ObjectMeta>,
-    pub(super) versions: Vec<Version>,
+    pub(crate) objects: Vec<&'a ObjectMeta>,
+    pub(crate) versions: Vec<Version>,
 }
 
 impl<'a> Objects<'a> {
     /// Returns the objects of a scan, if its endpoint and format are supported.
-    pub(super) fn of(config: &'a FileScanConfig, options: &ConfigOptions) -> Option<Self> {
+    pub(crate) fn of(config: &'a FileScanConfig, options: &ConfigOptions) -> Option<Self> {
         let endpoint = Endpoints::of(options)?.serving(&config.object_store_url)?;
         let store = match endpoint.client.endpoint() {
             Some(url) => url.trim_end_matches('/').to_owned(),

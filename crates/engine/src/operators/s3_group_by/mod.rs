@@ -9,9 +9,9 @@
 //! | rows that are aggregated locally | `here` |
 
 mod clause;
-mod distinct;
+mod group_frequencies;
 mod groups;
-mod here;
+mod local_group_by;
 mod query;
 mod run;
 mod run_clause;
@@ -45,13 +45,13 @@ use futures::future::{BoxFuture, FutureExt};
 use futures::stream::{self, BoxStream, StreamExt, TryStreamExt};
 
 use self::clause::ClauseQuery;
-use self::here::Rows;
+use self::local_group_by::Rows;
 use self::query::{Form, GroupQuery};
 use self::run::{MOST_GROUPS, MOST_STATEMENTS, Run};
 use self::run_clause::RunClause;
 use crate::context::choice::Why;
-use crate::estimate::profile::GroupByShape;
-use crate::pushdown::arriving::arrives;
+use crate::estimate::demand::GroupByShape;
+use crate::pushdown::dynamic_filters::arrives;
 use crate::scan::keys::KeysAtOpen;
 use crate::scan::s3_select::S3SelectSource;
 use crate::store::endpoint::Endpoint;

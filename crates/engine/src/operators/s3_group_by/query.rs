@@ -20,7 +20,7 @@ use crate::engine::explain::in_sql;
 use crate::operators::partial_state::{OverScan, PartialStates, StateExpr};
 use crate::pushdown::predicate::Pushed;
 use crate::pushdown::statement::Statement;
-use crate::scan::over_output::over_output;
+use crate::scan::output_exprs::over_output;
 use crate::scan::s3_select::S3SelectSource;
 use crate::store::endpoint::Endpoint;
 

@@ -13,10 +13,10 @@ use futures::stream::{self, StreamExt, TryStreamExt};
 use sluicegate_client::Error;
 
 use super::groups::{Group, Groups};
-use super::here::{Here, Rows};
+use super::local_group_by::{Here, Rows};
 use super::query::{Form, GroupAnswer, GroupQuery, GroupStates, Part, Share};
 use super::{MOST_BYTES, Pushed, S3GroupByExec};
-use crate::estimate::profile::GroupByDemand;
+use crate::estimate::demand::GroupByDemand;
 use crate::scan::opener::{external, may_fall_back};
 use crate::scan::s3_select::S3SelectSource;
 use crate::scan::stored_types;

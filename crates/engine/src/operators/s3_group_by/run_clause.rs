@@ -12,10 +12,10 @@ use sluicegate_client::Error;
 use tokio::sync::OnceCell;
 
 use super::clause::ClauseQuery;
-use super::distinct::Seen;
-use super::here::{Here, Rows};
+use super::group_frequencies::Seen;
+use super::local_group_by::{Here, Rows};
 use super::{MOST_BYTES, S3GroupByExec};
-use crate::estimate::profile::GroupByDemand;
+use crate::estimate::demand::GroupByDemand;
 use crate::scan::opener::{AHEAD, external, may_fall_back, may_take_less};
 use crate::scan::s3_select::Filter;
 use crate::scan::stored_types;

@@ -17,10 +17,10 @@ use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
 
 use super::Sampling;
-use crate::guards::guarded;
 use crate::pushdown::statement::Statement;
 use crate::scan::s3_scan::S3Scan;
 use crate::scan::s3_select::S3SelectSource;
+use sluicegate_guards::guarded;
 
 type Expr = Arc<dyn PhysicalExpr>;
 

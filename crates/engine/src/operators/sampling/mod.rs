@@ -14,8 +14,8 @@
 pub mod bound;
 pub mod exact;
 pub mod key_scan;
-pub mod pieces;
 pub mod plan;
+pub mod ranges;
 
 use std::fmt;
 use std::sync::Arc;

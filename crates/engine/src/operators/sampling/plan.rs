@@ -12,7 +12,7 @@ use datafusion::physical_plan::sorts::sort::SortExec;
 
 use super::Sampling;
 use super::key_scan::KeyScan;
-use super::pieces::Pieces;
+use super::ranges::Pieces;
 use crate::pushdown::statement::Statement;
 use crate::scan::s3_select::S3SelectSource;
 

@@ -12,7 +12,7 @@ use sluicegate_pruning::encoding::{combine, nonzero_bits};
 use super::lanes::{Floats, Text, codes, exact_bits, has_key_code, values};
 use super::words::Words;
 use crate::context::choice::Why;
-use crate::context::sql_types::sql_type;
+use sluicegate_guards::sql_types::sql_type;
 
 /// The value that stands for a NULL in a fingerprint.
 const NULL: u64 = 0x5D58_8B65_6C07_8965;

@@ -27,34 +27,34 @@
 //! a flow of their own, so flow and identifier name one row. A row without a code (a NULL in a 64-bit key, a NaN in
 //! WHERE) bypasses the switch. The answer stays right, because the switch may always forward too much.
 
-mod alone;
-mod amount;
+mod addend;
+mod baseline;
+mod bypass;
 pub(crate) mod demand;
 mod flags;
+mod float_bits;
 mod key;
 mod lanes;
-mod late;
+mod late_columns;
 mod order;
 mod packed;
-mod parts;
-mod patience;
 mod plan;
+mod plan_encoding;
 pub(crate) mod planner;
-mod real_bits;
 mod recording;
 mod sums;
 mod words;
 
 pub use crate::context::switch_target::{Delta, SwitchTarget};
-pub(crate) use alone::Alone;
-pub use amount::Amount;
+pub use addend::Amount;
+pub(crate) use baseline::Alone;
+pub(crate) use bypass::Patience;
 pub use demand::Switched;
 pub use flags::Flags;
 pub use key::Key;
-pub use late::Late;
+pub use late_columns::Late;
 pub use order::Order;
 pub(crate) use packed::Packed;
-pub(crate) use patience::Patience;
 pub use plan::{Resources, SwitchPlan};
 pub(crate) use recording::Recording;
 pub use words::Field;

@@ -13,7 +13,7 @@ use sluicegate_pruning::encoding::{Range, reverse, squeeze};
 use super::lanes::{Floats, Text, codes, is_text, order_bits};
 use super::words::Words;
 use crate::context::choice::Why;
-use crate::context::sql_types::sql_type;
+use sluicegate_guards::sql_types::sql_type;
 
 /// A column whose values become words of the same order or of the reverse order.
 #[derive(Debug, Clone)]

@@ -7,7 +7,7 @@ use arrow::datatypes::{DataType, SchemaRef};
 use datafusion::common::{Result, internal_err, plan_err};
 use sluicegate_pruning::algorithm::group_sum::Held;
 
-use super::amount::Role;
+use super::addend::Role;
 use super::key::Key;
 use super::plan::SwitchPlan;
 use super::words::Field;

@@ -7,7 +7,7 @@ use arrow::datatypes::Schema;
 use datafusion::common::Result;
 use datafusion::physical_expr::PhysicalExpr;
 
-use super::amount::Amount;
+use super::addend::Amount;
 use super::flags::Flags;
 use super::key::Key;
 use super::order::Order;

@@ -47,7 +47,7 @@ use crate::context::choice::Why;
 use crate::operators::switch::planner::{Planner, narrow, reason};
 use crate::operators::switch::{Amount, Field, Key, Order, SwitchPlan};
 use crate::operators::switch_prune::{Side, SwitchPruneExec};
-use crate::scan::again::again;
+use crate::scan::rerun::again;
 
 /// Serves `node` if it is such a filter over an aggregate.
 pub(super) fn rewrite(

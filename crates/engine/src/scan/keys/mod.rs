@@ -16,35 +16,35 @@
 use datafusion::common::DataFusionError;
 use tokio::task::JoinError;
 
-mod ask;
-mod asked_column;
 mod at_open;
 pub mod bloom;
-mod by_part;
-mod counted;
+mod by_range;
+mod column_predicate;
 mod decide;
-mod expected;
+mod enumerated;
+mod estimate;
 mod extract;
 mod hashing;
-mod look;
+mod key_metrics;
 mod lossless;
 mod ordered;
-mod said;
-mod sent;
+mod pushdown;
+mod pushed;
+mod range_sampler;
 
-pub use self::ask::{Asking, Form, KeysByColumn, Spans, ask};
 pub use self::at_open::{KeysAtOpen, Opening};
-pub use self::by_part::{ByPart, Expected};
-pub use self::counted::Countable;
+pub use self::by_range::{ByPart, Expected};
 pub use self::decide::{Decided, decide};
-pub use self::expected::ExpectedKeys;
-pub(crate) use self::expected::LISTED_KEYS;
+pub use self::enumerated::Countable;
+pub use self::estimate::ExpectedKeys;
+pub(crate) use self::estimate::LISTED_KEYS;
 pub use self::extract::{ColumnKeys, Keys};
 pub use self::hashing::Hashing;
-pub use self::look::{Looking, look_bytes};
+pub use self::key_metrics::{KeysSaid, asked_about_keys};
 pub use self::ordered::{OrderedKeys, Span, Split};
-pub use self::said::{KeysSaid, asked_about_keys};
-pub use self::sent::{Likely, Sent};
+pub use self::pushdown::{Asking, Form, KeysByColumn, Spans, ask};
+pub use self::pushed::{Likely, Sent};
+pub use self::range_sampler::{Looking, look_bytes};
 
 /// Converts the error of a task that was stopped with its runtime.
 fn gone(error: JoinError) -> DataFusionError {

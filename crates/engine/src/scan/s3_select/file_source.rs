@@ -22,7 +22,7 @@ use object_store::ObjectStore;
 use sluicegate_s3select::profile::Exactness;
 
 use super::{Filter, S3SelectSource, Split};
-use crate::pushdown::arriving::{Arriving, arrives};
+use crate::pushdown::dynamic_filters::{Arriving, arrives};
 use crate::store::endpoints::resolve;
 
 /// Returns true if DataFusion may treat the two sides of each equality of a filter as equivalent, that is, if one

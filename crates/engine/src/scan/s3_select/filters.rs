@@ -13,13 +13,13 @@ use sluicegate_s3select::profile::{EndpointProfile, Exactness};
 
 use super::S3SelectSource;
 use crate::context::choice::Why;
-use crate::context::sql_types::sql_type;
-use crate::pushdown::arriving::{Arriving, ArrivingKeys};
+use crate::pushdown::dynamic_filters::{Arriving, ArrivingKeys};
 use crate::pushdown::predicate::Pushed;
 use crate::pushdown::statement::Statement;
 use crate::scan::keys::Keys;
 use crate::scan::snapshot::ScanSnapshot;
 use crate::store::endpoint::Endpoint;
+use sluicegate_guards::sql_types::sql_type;
 
 /// A conjunct of the scan's filter, for both sides.
 #[derive(Debug, Clone)]

@@ -22,13 +22,13 @@ use sluicegate_s3select::profile::{DataFormat, EndpointProfile, Exactness, Opera
 use sluicegate_s3select::request::{InputFormat, JsonType};
 
 use crate::context::choice::Why;
-use crate::context::sql_types::sql_type;
-use crate::pushdown::arriving::Arriving;
+use crate::pushdown::dynamic_filters::Arriving;
 use crate::pushdown::format::TableFormat;
 use crate::pushdown::predicate::Translator;
 use crate::pushdown::statement::{Statement, is_sendable};
 use crate::scan::get::GetScan;
 use crate::store::endpoint::Endpoint;
+use sluicegate_guards::sql_types::sql_type;
 
 pub use self::filters::{Filter, KeyFilter};
 pub use self::split::Split;

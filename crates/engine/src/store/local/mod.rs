@@ -4,10 +4,10 @@
 //! while it is read is an error ([`reads`]). A write replaces a file only if the request allows it ([`written`]).
 //! Folders that a write created and left empty are removed ([`folders`]). Link loops are not listed ([`link_loops`]).
 
+mod atomic_file;
 mod folders;
 mod link_loops;
-mod reads;
-mod written;
+mod stable_reads;
 
 use std::fmt;
 use std::ops::Range;
@@ -28,10 +28,10 @@ use object_store::{
     Result,
 };
 
+use self::atomic_file::Written;
 pub(crate) use self::folders::Folders;
-use self::written::Written;
 use crate::context::notes::Notes;
-use crate::store::staging::only_new::OnlyNew;
+use crate::store::staging::create_only::OnlyNew;
 
 /// The files below `/`.
 #[derive(Debug)]
@@ -114,13 +114,13 @@ impl ObjectStore for LocalStore {
     async fn get_opts(&self, location: &Path, options: GetOptions) -> Result<GetResult> {
         let in_part = options.range.is_some();
         match self.files.get_opts(location, options).await {
-            Ok(answer) => Ok(reads::checked(answer)),
+            Ok(answer) => Ok(stable_reads::checked(answer)),
             Err(Error::Precondition { source, .. }) => {
                 Err(Error::Precondition { path: named(location), source })
             }
             // A range at the beginning of an empty file is invalid, too, but is no sign of a change.
-            Err(error) if in_part && reads::is_beyond(&error) => {
-                Err(reads::changed(&self.path(location)?))
+            Err(error) if in_part && stable_reads::is_beyond(&error) => {
+                Err(stable_reads::changed(&self.path(location)?))
             }
             Err(error) => Err(error),
         }

@@ -19,7 +19,7 @@ use sluicegate_client::{SelectCounts, SelectMetrics};
 use sluicegate_costmodel::{Bytes, RequestCounts, Requests, Work};
 
 pub use self::cost::CostMetric;
-pub use crate::context::metric_text::TextMetric;
+pub use crate::context::text_metric::TextMetric;
 
 use self::scans::Scans;
 use self::statements::StatementsMetric;

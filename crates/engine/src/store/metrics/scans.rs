@@ -5,10 +5,9 @@ use std::time::Duration;
 use datafusion::datasource::listing::PartitionedFile;
 use sluicegate_costmodel::{Bytes, Format, Rows, Scanned, Terms};
 
-use crate::estimate::profile::items;
 use crate::pushdown::format::TableFormat;
 use crate::pushdown::statement::Statement;
-use crate::pushdown::terms;
+use crate::pushdown::terms::{items, terms};
 use crate::store::endpoint::Endpoint;
 use crate::text::record_limit::DEFAULT_RECORD_BYTES;
 

@@ -10,10 +10,10 @@
 //! new objects, nothing is removed. S3 has no transaction over several objects. If the store fails during these last
 //! steps, only some objects of the statement may exist, or old ones may remain beside them; each of them is complete.
 
-pub(crate) mod appended;
-pub(crate) mod only_new;
+pub(crate) mod append;
+pub(crate) mod create_only;
 pub(crate) mod outcome;
-pub(crate) mod replaced;
+pub(crate) mod overwrite;
 mod store;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -28,7 +28,7 @@ use tokio::runtime::Handle;
 use tokio::sync::RwLock;
 use tokio::task::JoinHandle;
 
-use self::only_new::{OnlyNew, is_conflict};
+use self::create_only::{OnlyNew, is_conflict};
 use self::outcome::{Outcome, of_object, of_upload};
 pub use self::store::StagingStores;
 

@@ -17,7 +17,7 @@ use object_store::{
 };
 use url::{Position, Url};
 
-use super::only_new::OnlyNew;
+use super::create_only::OnlyNew;
 use super::{Object, Staging, Upload, stopped};
 
 /// The stores of another registry, for one statement that writes.

@@ -9,7 +9,7 @@
 use sluicegate_index::layout::LinesMessage;
 
 use crate::text::format::Format;
-use crate::text::json::byte_order_mark::MARK;
+use crate::text::json::bom::MARK;
 
 /// The longest line, without its end: readers of S3 Select need not accept longer records.
 const MAX_LINE: usize = 1 << 20;

@@ -4,7 +4,7 @@ pub(crate) mod dialect;
 pub mod lines;
 pub(crate) mod options;
 pub mod quotes;
+pub mod range_records;
 pub mod records;
 pub mod text;
 pub(crate) mod times;
-pub mod whole_records;

@@ -15,7 +15,7 @@ use futures::{StreamExt, TryStreamExt};
 use object_store::ObjectStore;
 use sluicegate_client::text_times::TextTimes;
 
-use crate::text::named::NamedSource;
+use crate::text::located_errors::NamedSource;
 
 /// The format options that a CSV source reads with.
 pub(crate) fn options_of(csv: &CsvSource) -> CsvOptions {

@@ -19,14 +19,14 @@ use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt};
 use serde_json::{Deserializer, Value};
 
 use crate::context::notes::Notes;
-use crate::text::beginnings::Looks;
-use crate::text::contents;
-use crate::text::decompressed;
-use crate::text::json::layout as json_layout;
-use crate::text::json::order as json_order;
+use crate::text::decompression;
+use crate::text::json::layout;
+use crate::text::json::order;
 use crate::text::json::rows::MIXED;
+use crate::text::magic_bytes;
 use crate::text::merged_columns::{LEAVE_OUT, MergedColumns};
 use crate::text::record_limit::{MOST_BYTES, too_long};
+use crate::text::sniff_cache::Looks;
 use crate::{ErrorKind, UserError};
 
 /// The number of records to infer columns from, unless the format's options set another one; DataFusion's default.
@@ -82,7 +82,7 @@ pub(crate) async fn columns(
                 told => told.map_err(|fault| fault.of(object))?,
             };
             any |= records > 0;
-            json_layout::learn(state, object, &beginning);
+            layout::learn(state, object, &beginning);
             columns.add(object, &schema)?;
             left = left.saturating_sub(records);
             looks.found(records);
@@ -164,7 +164,7 @@ async fn of_object(
     most: usize,
 ) -> Result<Result<(Schema, usize, Vec<u8>), Fault>> {
     let bytes = store.get(&object.location).await?.into_stream();
-    let mut parts = decompressed::text(compression, bytes);
+    let mut parts = decompression::text(compression, bytes);
     let (mut text, mut enough) = (Vec::new(), FIRST_LOOK);
     loop {
         let mut is_whole = false;
@@ -174,7 +174,7 @@ async fn of_object(
                 None => is_whole = true,
             }
         }
-        contents::check_text(object, &text)?;
+        magic_bytes::check_text(object, &text)?;
         if text.len() > MOST_BYTES && !is_whole {
             let Some(end) = memrchr(b'\n', &text) else {
                 return Err(too_long(object.location.as_ref()).into());
@@ -188,7 +188,7 @@ async fn of_object(
             Err(Fault::Cut(_)) if !is_whole => {}
             told => {
                 return Ok(told.map(|(schema, records)| {
-                    (json_order::of_records(&schema, &text, records), records, text)
+                    (order::of_records(&schema, &text, records), records, text)
                 }));
             }
         }

@@ -11,10 +11,10 @@ use datafusion::datasource::physical_plan::{FileGroup, FileScanConfig};
 use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt};
 
 use crate::context::config::SluiceOptions;
-use crate::text::beginnings::{LOOKS, Remembered};
-use crate::text::json::byte_order_mark::MARK;
+use crate::text::json::bom::MARK;
 use crate::text::json::records::JsonRecords;
-use crate::text::named::TextLayout;
+use crate::text::located_errors::TextLayout;
+use crate::text::sniff_cache::{LOOKS, Remembered};
 
 /// The layouts of the objects that a session has looked at.
 pub(crate) type KnownLayouts = Remembered<TextLayout>;

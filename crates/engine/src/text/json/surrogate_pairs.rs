@@ -11,8 +11,8 @@ use object_store::path::Path;
 use object_store::{Error, GetOptions, GetRange, GetResult, GetResultPayload, ObjectStore, Result};
 use sluicegate_client::surrogate_pairs::SurrogatePairs;
 
-use crate::context::layered::{Layered, ReadLayer};
-use crate::text::watched::stream_of;
+use crate::context::read_layer::{Layered, ReadLayer};
+use crate::text::byte_observer::stream_of;
 
 /// Wraps the store of one JSON file, or a part of it, so that the text is one that arrow-json decodes correctly.
 pub(crate) fn mended(store: Arc<dyn ObjectStore>) -> Arc<dyn ObjectStore> {

@@ -10,8 +10,8 @@ use memchr::{memchr, memchr2};
 use object_store::ObjectStore;
 
 use crate::context::notes::Notes;
-use crate::text::named::TextLayout;
-use crate::text::watched::{Watch, watched};
+use crate::text::byte_observer::{Watch, watched};
+use crate::text::located_errors::TextLayout;
 
 /// Wraps the store of one JSON file, or a part of it, so that its keys are compared with the columns.
 pub(crate) fn noted(

@@ -3,7 +3,7 @@
 use super::super::ErrorKind;
 use super::super::describe::Description;
 use super::{WITH_POINT, description};
-use crate::context::sql_types::readable;
+use sluicegate_guards::sql_types::readable;
 
 /// Rewords `Cannot cast string '01.05.2020' to value of Date32 type`.
 pub(in crate::context::error) fn cast(text: &str) -> Option<Description> {

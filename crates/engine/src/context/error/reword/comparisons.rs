@@ -3,7 +3,7 @@
 use super::super::ErrorKind;
 use super::super::describe::Description;
 use super::description;
-use crate::context::sql_types::readable;
+use sluicegate_guards::sql_types::readable;
 
 /// Rewords `Cannot infer common argument type for comparison operation Boolean = Int64` and `for logical boolean
 /// operation Boolean OR Utf8`.

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::super::ErrorKind;
 use super::super::describe::Description;
 use super::{are_similar, description};
-use crate::context::sql_types::readable;
+use sluicegate_guards::sql_types::readable;
 
 /// Rewords `… No function matches the given name and argument types 'sum(Utf8)'. … Candidate functions: sum(Int64)
 /// …`.

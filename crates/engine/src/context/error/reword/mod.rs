@@ -5,14 +5,14 @@
 mod casts;
 mod clauses;
 mod comparisons;
+mod duplicates;
 mod functions;
 mod instants;
+mod misplaced;
 mod operators;
 mod patterns;
-mod places;
-mod stray;
+mod stray_tokens;
 mod syntax;
-mod twice;
 mod unsupported;
 mod values;
 
@@ -20,19 +20,19 @@ use super::ErrorKind;
 use super::describe::Description;
 use super::hints::{LEAVE_ONE, NONE_LEFT, insert_into_file};
 use crate::context::file_names::{COMPRESSIONS, ENDS, TABS};
-use crate::context::missing;
-use crate::context::settings_meant;
+use crate::context::not_found;
+use crate::context::setting_suggestions;
 
 pub(super) use self::casts::cast;
 use self::comparisons::comparison;
+use self::duplicates::twice;
 use self::functions::{function, signature};
 use self::instants::instant;
+use self::misplaced::misplaced;
 use self::operators::operator;
 use self::patterns::pattern;
-use self::places::misplaced;
 use self::syntax::syntax;
 pub(crate) use self::syntax::{are_similar, with_what_was_meant};
-use self::twice::twice;
 use self::unsupported::unsupported;
 pub(super) use self::values::of_value;
 
@@ -119,7 +119,7 @@ fn setting(text: &str) -> Option<Description> {
     let (before, _) = text.split_once("' is not a variable which can be viewed with 'SHOW'")?;
     let (_, name) = before.rsplit_once('\'')?;
     let message = format!("there is no setting `{name}`");
-    Some(description(ErrorKind::Setting, message, settings_meant::hint(name, "SHOW")))
+    Some(description(ErrorKind::Setting, message, setting_suggestions::hint(name, "SHOW")))
 }
 
 /// Rewords `variable ["@x"] has no type information` and `Placeholder '$1' was not provided a value for execution.`
@@ -201,11 +201,11 @@ fn table(text: &str) -> Option<Description> {
         let message = "table 'dual' not found".to_owned();
         return Some(description(ErrorKind::Plan, message, "Leave FROM dual out: SELECT 1."));
     }
-    if let Some(told) = missing::broken_link(name).filter(|_| is_quoted) {
+    if let Some(told) = not_found::broken_link(name).filter(|_| is_quoted) {
         return Some(told.into());
     }
     if is_quoted && std::path::Path::new(name).is_file() {
-        return Some(missing::unknown_format(name).into());
+        return Some(not_found::unknown_format(name).into());
     }
     let is_file = name.contains('/')
         || name.rsplit_once('.').is_some_and(|(_, end)| {
@@ -213,7 +213,7 @@ fn table(text: &str) -> Option<Description> {
             ENDS.iter().copied().chain(COMPRESSIONS.iter().map(|(end, _)| *end)).any(is_end)
         });
     let (message, hint) = match (is_file, is_quoted) {
-        (true, true) => (format!("there is no file '{name}'"), missing::hint(name)),
+        (true, true) => (format!("there is no file '{name}'"), not_found::hint(name)),
         (true, false) => (
             format!("table '{name}' not found"),
             format!("Put the name of a file in quotes: FROM '{name}'."),
@@ -358,7 +358,7 @@ mod tests {
         said(
             "table 'datafusion.public.no.csv' not found",
             "there is no file 'no.csv'",
-            Some(missing::hint("no.csv").as_str()),
+            Some(not_found::hint("no.csv").as_str()),
         );
         said(
             "table 'datafusion.no.csv' not found",

@@ -6,7 +6,7 @@ use datafusion::sql::sqlparser::parser::ParserError;
 use super::super::ErrorKind;
 use super::super::describe::Description;
 use super::super::user_error::UserError;
-use super::{clauses, stray};
+use super::{clauses, stray_tokens};
 
 /// The keywords with which statements begin.
 const STATEMENTS: [&str; 21] = [
@@ -166,7 +166,7 @@ pub(crate) fn with_what_was_meant(sql: &str, error: DataFusionError) -> DataFusi
         ParserError::ParserError(text) => text,
         ParserError::TokenizerError(text) => {
             let place = match text.contains("multi-line comment") {
-                true => stray::open_comment(sql),
+                true => stray_tokens::open_comment(sql),
                 false => None,
             };
             let Some((line, column)) = place else { return error };
@@ -178,11 +178,11 @@ pub(crate) fn with_what_was_meant(sql: &str, error: DataFusionError) -> DataFusi
     };
     // `No infix parser for token Word(…) at Line: 1, Column: 10`, `… found: x at Line: 1, Column: 10`
     let stopped = with_place(text.trim_end_matches('`')).1;
-    if let Some(told) = stopped.and_then(|place| stray::at(sql, place)) {
+    if let Some(told) = stopped.and_then(|place| stray_tokens::at(sql, place)) {
         return told.into();
     }
     let at_end = text.contains("found: EOF");
-    if let Some(told) = stray::unclosed(sql, at_end) {
+    if let Some(told) = stray_tokens::unclosed(sql, at_end) {
         return told.into();
     }
     if let (true, Some((line, column))) = (text.contains("No infix parser"), stopped) {

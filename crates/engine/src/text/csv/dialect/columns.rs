@@ -11,15 +11,15 @@ use futures::future::join_all;
 use futures::{StreamExt, TryStreamExt, stream};
 use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt};
 
-use super::at_fault;
-use super::beginning::Beginning;
 use super::column_names::called;
 use super::headers::has_header;
-use super::{digit_dates, real_dates};
+use super::prefix::Beginning;
+use super::undetectable;
+use super::{invalid_dates, numeric_dates};
 use crate::context::notes::Notes;
-use crate::text::beginnings::Looks;
 use crate::text::csv::options::Values;
 use crate::text::merged_columns::MergedColumns;
+use crate::text::sniff_cache::Looks;
 
 /// Infers the common columns of objects, in the order of the first object. `values` are the options for parsing text.
 ///
@@ -47,7 +47,7 @@ pub(super) async fn of(
             read.push(of_object((state, values), csv, store, object, left));
         }
         for (object, read) in some.iter().zip(join_all(read).await) {
-            let (schema, records) = read.map_err(|error| at_fault::named(error, object))?;
+            let (schema, records) = read.map_err(|error| undetectable::named(error, object))?;
             columns.add(object, &with_names(&schema))?;
             left = left.saturating_sub(records);
             looks.found(records);
@@ -86,8 +86,9 @@ async fn of_object(
             if records >= most || beginning.is_enough() {
                 let has_header = has_header(state, csv.options());
                 let options = csv.options();
-                let schema = real_dates::checked(schema, options, has_header, &text, most)?;
-                let schema = digit_dates::found(schema, values, options, has_header, &text, most)?;
+                let schema = invalid_dates::checked(schema, options, has_header, &text, most)?;
+                let schema =
+                    numeric_dates::found(schema, values, options, has_header, &text, most)?;
                 return Ok((schema, records));
             }
             // Some of the lines were comments.

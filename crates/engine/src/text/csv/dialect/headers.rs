@@ -15,16 +15,16 @@ use futures::future::try_join_all;
 use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt};
 
 use super::column_names::called;
+use super::detection::{Dialect, has_values};
 use super::text_of;
-use super::told::{Dialect, has_values};
 use crate::context::notes::Notes;
-use crate::text::beginnings::{LOOKS, Remembered};
-use crate::text::contents;
-use crate::text::json::byte_order_mark::MARK;
+use crate::text::json::bom::MARK;
+use crate::text::magic_bytes;
+use crate::text::sniff_cache::{LOOKS, Remembered};
 use crate::{ErrorKind, UserError};
 
 /// The most objects whose headers are compared when a table is created. Others are compared when a query opens them
-/// ([`ExpectedHeader`](super::expected::ExpectedHeader)).
+/// ([`ExpectedHeader`](super::expected_header::ExpectedHeader)).
 pub(crate) const MOST: usize = 1024;
 /// The number of headers that are fetched concurrently.
 const AT_ONCE: usize = 32;
@@ -291,7 +291,7 @@ pub(super) async fn look(
                 (text, is_whole && is_all)
             }
         };
-        contents::check_text(object, &text)?;
+        magic_bytes::check_text(object, &text)?;
         let found = header(&text, is_whole, options);
         if found.is_some() || is_whole {
             return Ok(found);

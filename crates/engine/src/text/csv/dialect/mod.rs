@@ -4,16 +4,16 @@
 //! the first records (`beginning`, `column_names`, `real_dates`, `digit_dates`, `at_fault`). `headers` and `expected`
 //! check that all files of a table have the same header.
 
-mod at_fault;
-mod beginning;
-mod begun;
 mod column_names;
 mod columns;
-mod digit_dates;
-pub(crate) mod expected;
+mod detection;
+pub(crate) mod expected_header;
 pub(crate) mod headers;
-mod real_dates;
-mod told;
+mod invalid_dates;
+mod numeric_dates;
+mod prefetched;
+mod prefix;
+mod undetectable;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -32,16 +32,16 @@ use futures::{StreamExt, stream};
 use object_store::{ObjectMeta, ObjectStore};
 use regex::Regex;
 
-use self::begun::Begun;
-use self::told::{DELIMITER, Dialect, Shown};
-use crate::context::layered::Layered;
-use crate::text::contents;
-use crate::text::csv::options as csv_options;
+use self::detection::{DELIMITER, Dialect, Shown};
+use self::prefetched::Begun;
+use crate::context::read_layer::Layered;
+use crate::text::csv::options;
 use crate::text::csv::options::{CsvOptions, Recoding, Values};
-use crate::text::decompressed;
-use crate::text::json::byte_order_mark::blanked;
+use crate::text::decompression;
+use crate::text::json::bom::blanked;
 use crate::text::json::columns as json_columns;
-use crate::text::json::order as json_order;
+use crate::text::json::order;
+use crate::text::magic_bytes;
 use crate::text::sampled_schema;
 
 /// The dialect and the columns of some objects.
@@ -89,7 +89,7 @@ pub(crate) async fn infer(
             };
             let (mut beginning, mut store) = begin(&store, objects, compression).await?;
             let (mut given, mut all) = (given.clone(), Arc::clone(all));
-            let first_line = told::said_by_first_line(&beginning.0).filter(|delimiter| {
+            let first_line = detection::said_by_first_line(&beginning.0).filter(|delimiter| {
                 let delimiter = char::from(*delimiter).to_string();
                 given.get(DELIMITER).is_none_or(|it| *it == delimiter) && !given.contains_key(SKIP)
             });
@@ -117,7 +117,7 @@ pub(crate) async fn infer(
                 first_line.into_iter().chain(dialect.unusual(given)).collect();
             let unusual = (!unusual.is_empty()).then(|| unusual.join(", "));
             let options = dialect.options(given);
-            let (_, theirs) = csv_options::apart(&options);
+            let (_, theirs) = options::apart(&options);
             let format = CsvFormatFactory::new().create(state, &theirs.into_iter().collect())?;
             check_options(&format)?;
             check_headers(state, &format, &all, objects, &beginning).await?;
@@ -221,7 +221,7 @@ async fn schema(
     objects: &[ObjectMeta],
     values: &Values,
 ) -> Result<SchemaRef> {
-    let (format, store) = decompressed::format_over(format, store);
+    let (format, store) = decompression::format_over(format, store);
     if let Some(csv) = format.downcast_ref::<CsvFormat>() {
         let has_header = headers::has_header(state, csv.options());
         let sampled = values.tell_types().then(|| values.sampled(csv, has_header, &store));
@@ -243,7 +243,7 @@ async fn schema(
                     inferred.map_err(|error| json_columns::of_array_fault(error, objects))?
                 }
             };
-            json_order::of_arrays(schema, &store, objects).await?
+            order::of_arrays(schema, &store, objects).await?
         }
         None => format.infer_schema(state, &store, objects).await?,
     };
@@ -261,22 +261,22 @@ async fn begin(
         return Ok(((Bytes::new(), true), Arc::clone(store)));
     };
     let is_compressed = compression.is_compressed();
-    let most = if is_compressed { 4 * told::SAMPLE } else { told::SAMPLE };
+    let most = if is_compressed { 4 * detection::SAMPLE } else { detection::SAMPLE };
     let begun = Begun::read(store, first, most, !is_compressed).await?;
     let (mut sample, mut is_whole) = (begun.beginning(), begun.is_whole());
     if is_compressed {
         let (text, all) = text_of(compression, sample).await;
         (sample, is_whole) = (text, is_whole && all);
     }
-    contents::check_text(first, &sample)?;
+    magic_bytes::check_text(first, &sample)?;
     Ok(((sample, is_whole), Arc::new(Layered::new(Arc::clone(store), begun))))
 }
 
 /// Decompresses the beginning of a text. Returns the text, and true if it is the whole text.
 async fn text_of(compression: FileCompressionType, bytes: Bytes) -> (Bytes, bool) {
-    let mut parts = decompressed::text(compression, stream::iter([Ok(bytes)]).boxed());
+    let mut parts = decompression::text(compression, stream::iter([Ok(bytes)]).boxed());
     let mut text = Vec::new();
-    while text.len() < told::SAMPLE {
+    while text.len() < detection::SAMPLE {
         match parts.next().await {
             Some(Ok(part)) => text.extend_from_slice(&part),
             // The text continues behind the sample.
@@ -284,6 +284,6 @@ async fn text_of(compression: FileCompressionType, bytes: Bytes) -> (Bytes, bool
             None => return (text.into(), true),
         }
     }
-    text.truncate(told::SAMPLE);
+    text.truncate(detection::SAMPLE);
     (text.into(), false)
 }

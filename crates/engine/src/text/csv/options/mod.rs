@@ -6,9 +6,9 @@
 //! the text is parsed afterwards (`typed`), so that every way of scanning gives the same values.
 
 mod encoding;
-mod recoding;
-mod sampled;
-mod typed;
+mod transcoding;
+mod type_inference;
+mod typed_columns;
 mod values;
 
 use std::collections::{BTreeMap, HashMap};
@@ -17,8 +17,8 @@ use datafusion::catalog::Session;
 use datafusion::common::{DataFusionError, Result};
 
 use self::encoding::Encoding;
-pub(crate) use self::recoding::Recoding;
-pub(crate) use self::typed::{reads_text, table};
+pub(crate) use self::transcoding::Recoding;
+pub(crate) use self::typed_columns::{reads_text, table};
 pub(crate) use self::values::Values;
 use crate::context::error::{ErrorKind, UserError};
 

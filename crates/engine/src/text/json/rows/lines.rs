@@ -10,7 +10,7 @@ use memchr::memchr;
 use object_store::path::Path;
 use object_store::{GetOptions, GetRange, ObjectStore, Result};
 
-use crate::text::watched::stream_of;
+use crate::text::byte_observer::stream_of;
 
 /// The number of bytes that are fetched at a time behind a part, for the end of its last line. It is DataFusion's.
 const LOOKAHEAD: u64 = 16 << 10;

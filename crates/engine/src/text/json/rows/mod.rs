@@ -8,7 +8,7 @@
 //! separates the elements of an array, and `faults` finds the line of an error.
 
 mod array;
-mod faults;
+mod error_lines;
 mod lines;
 
 use std::sync::Arc;
@@ -28,10 +28,10 @@ use futures::{StreamExt, TryStreamExt};
 use object_store::{GetOptions, ObjectStore};
 
 use self::array::Elements;
-use self::faults::Held;
-use crate::text::named::TextLayout;
+use self::error_lines::Held;
+use crate::text::byte_observer::stream_of;
+use crate::text::located_errors::TextLayout;
 use crate::text::record_limit::{MOST_BYTES, too_long};
-use crate::text::watched::stream_of;
 
 /// The type of text columns that also contain numbers or booleans. DataFusion declares no such column, so the type
 /// marks them. Their values are read with GET, because a store may write a number as a different text.

@@ -1,6 +1,0 @@
-//! Names of columns.
-
-/// Whether two names are the same but for capitals.
-pub(crate) fn is_same(one: &str, other: &str) -> bool {
-    one == other || one.to_lowercase() == other.to_lowercase()
-}

@@ -1,0 +1,182 @@
+//! Places of the columns in Parquet objects, from their footers.
+
+use std::collections::{BTreeSet, HashMap};
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use arrow::datatypes::Schema;
+use datafusion::common::config::ConfigOptions;
+use datafusion::datasource::physical_plan::FileScanConfig;
+use object_store::path::Path;
+use object_store::{OBJECT_STORE_COALESCE_DEFAULT, ObjectMeta};
+use parquet::file::metadata::ParquetMetaData;
+
+use super::cache::KnownStatistics;
+
+/// Most column chunks that are remembered. Beyond, all layouts are dropped, and their columns are estimated.
+const MOST_COLUMNS: usize = 4 << 20;
+
+/// The layouts of objects whose footers were read in this session.
+#[derive(Debug, Default)]
+pub struct StoredColumns {
+    objects: Mutex<HashMap<Version, Arc<Layout>>>,
+}
+
+/// A version of an object. An object of the same name, tag and size in another bucket is treated as a copy.
+type Version = (Path, Option<String>, u64);
+
+/// The byte range of each column of the table in each row group; empty if the column is missing.
+#[derive(Debug, PartialEq)]
+struct Layout {
+    columns: usize,
+    groups: Vec<Vec<Range<u64>>>,
+}
+
+fn version(object: &ObjectMeta) -> Version {
+    (object.location.clone(), object.e_tag.clone(), object.size)
+}
+
+impl StoredColumns {
+    /// Stores the layout of an object from its footer.
+    pub fn remember(&self, object: &ObjectMeta, footer: &ParquetMetaData, declared: &Schema) {
+        let groups = footer.row_groups().iter().map(|group| {
+            let mut places: HashMap<&str, Range<u64>> = HashMap::new();
+            for chunk in group.columns() {
+                let Some(name) = chunk.column_path().parts().first() else { continue };
+                let (start, length) = chunk.byte_range();
+                let end = start.saturating_add(length);
+                // The chunks of a nested column are adjacent.
+                let own = places.entry(name).or_insert(start..end);
+                *own = own.start.min(start)..own.end.max(end);
+            }
+            let place = |name: &str| places.get(name).cloned().unwrap_or(0..0);
+            declared.fields().iter().map(|it| place(it.name())).collect()
+        });
+        let columns = declared.fields().len();
+        let layout = Layout { columns, groups: groups.collect() };
+        let size = |layout: &Layout| (layout.columns * layout.groups.len()).max(1);
+        let mut objects = self.objects.lock().unwrap_or_else(PoisonError::into_inner);
+        let known: usize = objects.len().saturating_mul(size(&layout));
+        if known.saturating_add(size(&layout)) > MOST_COLUMNS {
+            objects.clear();
+        }
+        objects.insert(version(object), Arc::new(layout));
+    }
+
+    fn of(&self, object: &ObjectMeta) -> Option<Arc<Layout>> {
+        let objects = self.objects.lock().unwrap_or_else(PoisonError::into_inner);
+        objects.get(&version(object)).cloned()
+    }
+}
+
+/// The part of a scan's objects that GET fetches.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Fetched {
+    /// Share of the objects' bytes.
+    pub share: f64,
+    /// Number of requests.
+    pub requests: u64,
+}
+
+/// The objects of a scan whose layouts are known, and the share of each object that the scan reads.
+#[derive(Debug)]
+pub struct Stored {
+    objects: Vec<(Arc<Layout>, f64)>,
+    /// Bytes of these objects that the scan reads.
+    bytes: f64,
+    /// Bytes of all objects that the scan reads.
+    all_bytes: f64,
+}
+
+impl Stored {
+    /// Returns the layouts of a scan's objects; `None` if none is known.
+    #[must_use]
+    pub fn of(config: &FileScanConfig, options: &ConfigOptions) -> Option<Self> {
+        let known = KnownStatistics::of(options)?.stored();
+        let columns = config.file_source().table_schema().file_schema().fields().len();
+        let mut found = Self { objects: Vec::new(), bytes: 0.0, all_bytes: 0.0 };
+        for file in config.file_groups.iter().flat_map(|group| group.files()) {
+            let bytes = file.effective_size() as f64;
+            found.all_bytes += bytes;
+            let layout = known.of(&file.object_meta).filter(|it| it.columns == columns);
+            if let Some(layout) = layout {
+                found.objects.push((layout, bytes / (file.object_meta.size as f64).max(1.0)));
+                found.bytes += bytes;
+            }
+        }
+        (found.bytes > 0.0).then_some(found)
+    }
+
+    /// Returns the share of the bytes that some columns take.
+    #[must_use]
+    pub fn share(&self, columns: &BTreeSet<usize>) -> f64 {
+        let length = |range: &Range<u64>| range.end.saturating_sub(range.start) as f64;
+        let of_group = |group: &Vec<Range<u64>>| -> f64 {
+            columns.iter().filter_map(|column| group.get(*column)).map(length).sum()
+        };
+        let of_object = |layout: &Layout| layout.groups.iter().map(of_group).sum::<f64>();
+        let bytes: f64 = self.objects.iter().map(|(layout, part)| of_object(layout) * part).sum();
+        bytes / self.bytes
+    }
+
+    /// Returns the part that GET fetches for some columns: the column chunks of each row group. A reader also fetches
+    /// gaps that are so small that it prefers them to a further request.
+    #[must_use]
+    pub fn fetched(&self, columns: &BTreeSet<usize>) -> Fetched {
+        let (mut bytes, mut requests) = (0.0, 0.0);
+        for (layout, part) in &self.objects {
+            for group in &layout.groups {
+                let ranges = columns.iter().filter_map(|column| group.get(*column));
+                let mut ranges: Vec<_> = ranges.filter(|it| it.start < it.end).cloned().collect();
+                ranges.sort_by_key(|range| range.start);
+                let mut end = None;
+                for range in ranges {
+                    match end {
+                        Some(last) if range.start <= last + OBJECT_STORE_COALESCE_DEFAULT => {
+                            bytes += range.end.saturating_sub(last) as f64 * part;
+                            end = Some(range.end.max(last));
+                        }
+                        _ => {
+                            bytes += (range.end - range.start) as f64 * part;
+                            requests += part;
+                            end = Some(range.end);
+                        }
+                    }
+                }
+            }
+        }
+        let requests = requests * self.all_bytes / self.bytes;
+        Fetched { share: bytes / self.bytes, requests: requests.round() as u64 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_gaps_are_fetched_and_large_ones_are_not() {
+        const MIB: u64 = 1 << 20;
+        let group = |start: u64| {
+            vec![start..start + 10, start + 110..start + 120, start + 3 * MIB..start + 3 * MIB + 5]
+        };
+        let layout = Layout { columns: 3, groups: vec![group(4), group(8 * MIB)] };
+        let stored = Stored { objects: vec![(Arc::new(layout), 1.0)], bytes: 1e6, all_bytes: 1e6 };
+        for (columns, bytes, fetched, requests) in [
+            (vec![0], 20.0, 20.0, 2),
+            (vec![0, 1], 40.0, 240.0, 2),
+            (vec![0, 2], 30.0, 30.0, 4),
+            (vec![0, 1, 2], 50.0, 250.0, 4),
+            (vec![], 0.0, 0.0, 0),
+        ] {
+            let columns: BTreeSet<usize> = columns.into_iter().collect();
+            assert!((stored.share(&columns) * 1e6 - bytes).abs() < 1e-6, "{columns:?}");
+            let found = stored.fetched(&columns);
+            assert!((found.share * 1e6 - fetched).abs() < 1e-6, "{columns:?}: {found:?}");
+            assert_eq!(found.requests, requests, "{columns:?}");
+        }
+        // Half of the bytes are in objects whose layout is unknown.
+        let some = Stored { all_bytes: 2e6, ..stored };
+        assert_eq!(some.fetched(&BTreeSet::from([0])).requests, 4);
+    }
+}

@@ -1,0 +1,85 @@
+//! The adaptive scan at run time, with its endpoint and its pace. It is never in a plan.
+
+use std::sync::Arc;
+
+use datafusion::common::Result;
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::datasource::physical_plan::{FileOpener, FileScanConfig, FileSource};
+use datafusion::datasource::table_schema::TableSchema;
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr::projection::ProjectionExprs;
+use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
+use object_store::ObjectStore;
+
+use super::opener::{TurningOpener, Ways};
+use super::timed_store::Measured;
+use super::{Pace, TurningSource};
+use crate::context::read_layer::Layered;
+use crate::scan::s3_scan::BoundSource;
+
+/// A [`TurningSource`] with its run-time state.
+#[derive(Clone)]
+pub(in crate::scan) struct BoundTurning {
+    pub(in crate::scan) source: TurningSource,
+    /// The source that sends statements.
+    pub(in crate::scan) select: BoundSource,
+    pub(in crate::scan) pace: Arc<Pace>,
+}
+
+impl FileSource for BoundTurning {
+    fn create_file_opener(
+        &self,
+        object_store: Arc<dyn ObjectStore>,
+        base_config: &FileScanConfig,
+        partition: usize,
+    ) -> Result<Arc<dyn FileOpener>> {
+        let metrics = self.select.metrics(partition);
+        let ways = Ways::new(self.metrics(), partition);
+        let select = self.select.opener(metrics.clone())?;
+        let pace = Arc::clone(&self.pace);
+        let measured = Measured { pace, metrics, requests: ways.requests.clone() };
+        let store = Layered::new(object_store, measured);
+        let get = self.source.get.create_file_opener(Arc::new(store), base_config, partition)?;
+        Ok(Arc::new(TurningOpener {
+            get,
+            select,
+            pace: Arc::clone(&self.pace),
+            takes_ranges: self.source.select.takes_ranges(),
+            ways,
+        }))
+    }
+
+    fn table_schema(&self) -> &TableSchema {
+        self.source.table_schema()
+    }
+
+    fn with_batch_size(&self, batch_size: usize) -> Arc<dyn FileSource> {
+        let mut source = self.source.clone();
+        source.get = source.get.with_batch_size(batch_size);
+        let select = self.select.in_batches(batch_size);
+        Arc::new(Self { source, select, pace: Arc::clone(&self.pace) })
+    }
+
+    fn filter(&self) -> Option<Arc<dyn PhysicalExpr>> {
+        self.source.filter()
+    }
+
+    fn projection(&self) -> Option<&ProjectionExprs> {
+        self.source.projection()
+    }
+
+    fn metrics(&self) -> &ExecutionPlanMetricsSet {
+        FileSource::metrics(&self.source)
+    }
+
+    fn file_type(&self) -> &str {
+        self.source.file_type()
+    }
+
+    fn apply_expressions(
+        &self,
+        f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        FileSource::apply_expressions(&self.source, f)
+    }
+}
