@@ -43,7 +43,7 @@ use crate::{ErrorKind, UserError};
 
 /// Creates [`S3Format`]s of one kind, for example for `STORED AS CSV` and `*.csv`.
 #[derive(Debug)]
-pub struct S3FormatFactory {
+pub(crate) struct S3FormatFactory {
     inner: Arc<dyn FileFormatFactory>,
     extension: &'static str,
 }
@@ -52,7 +52,7 @@ impl S3FormatFactory {
     /// Returns factories for CSV, JSON, the other names of JSON with an object per line, and Parquet. Their formats
     /// take their options from the statement and the session.
     #[must_use]
-    pub fn all() -> Vec<Arc<dyn FileFormatFactory>> {
+    pub(crate) fn all() -> Vec<Arc<dyn FileFormatFactory>> {
         let csv: Arc<dyn FileFormatFactory> = Arc::new(CsvFormatFactory::new());
         let json: Arc<dyn FileFormatFactory> = Arc::new(JsonFormatFactory::new());
         let parquet: Arc<dyn FileFormatFactory> = Arc::new(ParquetFormatFactory::new());
@@ -122,7 +122,7 @@ impl GetExt for S3FormatFactory {
 /// allows. The least and the greatest floating-point number are marked inexact, because footers leave NaN out and
 /// store -0.0 for 0.0, and DataFusion answers MIN and MAX from exact values.
 #[derive(Debug)]
-pub struct S3Format {
+pub(crate) struct S3Format {
     inner: Arc<dyn FileFormat>,
     /// CSV options that DataFusion does not have.
     csv: CsvOptions,

@@ -13,7 +13,7 @@ pub(crate) mod file_variants;
 pub(crate) mod files_table;
 pub(crate) mod folder_names;
 #[doc(hidden)]
-pub mod formats;
+pub(crate) mod formats;
 pub(crate) mod listing_filter;
 pub(crate) mod locations;
 pub(crate) mod option_names;
@@ -22,4 +22,4 @@ pub(crate) mod partitions;
 pub(crate) mod table_columns;
 pub mod table_functions;
 #[doc(hidden)]
-pub mod url_tables;
+pub(crate) mod url_tables;

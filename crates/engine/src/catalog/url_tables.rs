@@ -45,14 +45,14 @@ use crate::text::json::columns;
 /// Makes a table of the objects that a URL names: one object, a prefix that ends in `/`, or a glob. The format and
 /// the compression follow from the objects' names; the schema is inferred.
 #[derive(Debug)]
-pub struct UrlTables {
+pub(crate) struct UrlTables {
     session: SessionStore,
 }
 
 impl UrlTables {
     /// Builds a session with the tables of `catalogs` in which URLs also name tables.
     #[must_use]
-    pub fn enable(
+    pub(crate) fn enable(
         builder: SessionStateBuilder,
         catalogs: &Arc<dyn CatalogProviderList>,
     ) -> SessionContext {

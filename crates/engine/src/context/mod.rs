@@ -18,7 +18,7 @@ pub(crate) mod expression;
 pub(crate) mod file_names;
 pub(crate) mod hardware;
 pub(crate) mod idle_timeout;
-pub mod index_location;
+pub(crate) mod index_location;
 pub(crate) mod listing;
 pub(crate) mod not_found;
 pub mod notes;

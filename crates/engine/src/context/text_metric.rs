@@ -8,13 +8,13 @@ use datafusion::physical_plan::metrics::CustomMetricValue;
 
 /// A text as a metric, such as a condition that becomes known while a query runs.
 #[derive(Debug, Default)]
-pub struct TextMetric {
+pub(crate) struct TextMetric {
     text: Mutex<String>,
 }
 
 impl TextMetric {
     /// Sets the text for EXPLAIN ANALYZE.
-    pub fn say(&self, text: impl Into<String>) {
+    pub(crate) fn say(&self, text: impl Into<String>) {
         *self.text.lock().unwrap_or_else(PoisonError::into_inner) = text.into();
     }
 }

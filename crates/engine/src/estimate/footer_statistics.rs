@@ -19,7 +19,7 @@ use crate::scan::stored_types::StoredTypes;
 /// without statistics as all NULL, reads bounds as the type that the table declares, and assumes that floating-point
 /// bounds cover NaN. With such numbers it would answer MIN, MAX and COUNT wrongly and leave out objects that have
 /// matching rows. Inexact statistics are still used for estimates.
-pub async fn vouched(
+pub(crate) async fn vouched(
     statistics: Statistics,
     state: &dyn Session,
     store: &Arc<dyn ObjectStore>,

@@ -7,6 +7,6 @@
 
 #[doc(hidden)]
 pub mod demand;
-pub mod footer_statistics;
-pub mod server_index;
+pub(crate) mod footer_statistics;
+pub(crate) mod server_index;
 pub mod statistics;

@@ -35,7 +35,7 @@ const OPERATORS: [Ask; 4] =
 
 /// Replaces each operator with a choice by its best strategy.
 #[derive(Debug)]
-pub struct Choose;
+pub(crate) struct Choose;
 
 impl PhysicalOptimizerRule for Choose {
     fn optimize(&self, plan: Plan, options: &ConfigOptions) -> Result<Plan> {

@@ -41,7 +41,7 @@ pub(super) fn clear_columns(schema: &Schema) -> HashSet<usize> {
 
 /// The rule in its two forms.
 #[derive(Debug, Clone, Copy)]
-pub enum ClearNames {
+pub(crate) enum ClearNames {
     /// Runs before filters are pushed down.
     Add,
     /// Runs after filters are pushed down.

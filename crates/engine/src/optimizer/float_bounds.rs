@@ -12,7 +12,7 @@ use crate::pushdown::float_bounds::distrust;
 
 /// Stops scans of Parquet from skipping rows by conditions on floating-point columns.
 #[derive(Debug)]
-pub struct FloatBounds;
+pub(crate) struct FloatBounds;
 
 impl PhysicalOptimizerRule for FloatBounds {
     fn optimize(

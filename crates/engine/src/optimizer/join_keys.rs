@@ -25,7 +25,7 @@ use crate::scan::s3_select::S3SelectSource;
 /// The filters themselves do not show which operator creates them, and a scan that waited for a top-K or an aggregate
 /// above it would wait for itself.
 #[derive(Debug)]
-pub struct JoinKeys;
+pub(crate) struct JoinKeys;
 
 impl PhysicalOptimizerRule for JoinKeys {
     fn optimize(

@@ -42,14 +42,14 @@ use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::physical_optimizer::projection_pushdown::ProjectionPushdown;
 
-pub use self::choose::Choose;
-pub use self::clear_names::ClearNames;
-pub use self::float_bounds::FloatBounds;
-pub use self::join_keys::JoinKeys;
-pub use self::prune_files::PruneFiles;
-pub use self::select_scan::SelectScan;
-pub use self::staged_writes::StagedWrites;
-pub use self::switch_pruning::SwitchPruning;
+pub(crate) use self::choose::Choose;
+pub(crate) use self::clear_names::ClearNames;
+pub(crate) use self::float_bounds::FloatBounds;
+pub(crate) use self::join_keys::JoinKeys;
+pub(crate) use self::prune_files::PruneFiles;
+pub(crate) use self::select_scan::SelectScan;
+pub(crate) use self::staged_writes::StagedWrites;
+pub(crate) use self::switch_pruning::SwitchPruning;
 
 type Rule = Arc<dyn PhysicalOptimizerRule + Send + Sync>;
 
@@ -58,7 +58,7 @@ type Rule = Arc<dyn PhysicalOptimizerRule + Send + Sync>;
 /// # Errors
 ///
 /// If DataFusion no longer has a rule next to which ours are placed.
-pub fn rules() -> Result<Vec<Rule>> {
+pub(crate) fn rules() -> Result<Vec<Rule>> {
     insert(PhysicalOptimizer::new().rules)
 }
 
@@ -67,7 +67,7 @@ pub fn rules() -> Result<Vec<Rule>> {
 /// # Errors
 ///
 /// If a rule is missing next to which ours are placed.
-pub fn insert(mut rules: Vec<Rule>) -> Result<Vec<Rule>> {
+pub(crate) fn insert(mut rules: Vec<Rule>) -> Result<Vec<Rule>> {
     let position = |rules: &[Rule], name: &str| {
         let found = rules.iter().position(|rule| rule.name() == name);
         found.ok_or_else(|| internal_datafusion_err!("no optimizer rule is named {name}"))

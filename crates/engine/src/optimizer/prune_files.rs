@@ -27,7 +27,7 @@ use crate::scan::s3_select::S3SelectSource;
 /// ([`statistics`](crate::estimate::statistics)), and neither are the bounds of floating-point columns, which do not cover NaN
 /// ([`distrust`](crate::pushdown::float_bounds::distrust)).
 #[derive(Debug)]
-pub struct PruneFiles;
+pub(crate) struct PruneFiles;
 
 impl PhysicalOptimizerRule for PruneFiles {
     fn optimize(

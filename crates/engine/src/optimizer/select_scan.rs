@@ -24,7 +24,7 @@ use crate::text::located_errors::NamedSource;
 /// and to detect data that it would misread. The same wrapper is used for files of any other store and for local
 /// files.
 #[derive(Debug)]
-pub struct SelectScan;
+pub(crate) struct SelectScan;
 
 fn replace(
     node: &Arc<dyn ExecutionPlan>,

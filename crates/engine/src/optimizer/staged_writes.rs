@@ -14,7 +14,7 @@ use crate::store::staging::overwrite::Replaced;
 
 /// Stages the writes of COPY and INSERT. Sinks that write no objects, such as a table in memory, are not affected.
 #[derive(Debug)]
-pub struct StagedWrites;
+pub(crate) struct StagedWrites;
 
 impl PhysicalOptimizerRule for StagedWrites {
     fn optimize(

@@ -93,9 +93,9 @@ impl Arriving {
 
 /// Returns true if the filter contains a dynamic filter.
 #[must_use]
-pub fn arrives(filter: &Arc<dyn PhysicalExpr>) -> bool {
+pub(crate) fn arrives(filter: &Arc<dyn PhysicalExpr>) -> bool {
     DynamicFilterTracking::classify(filter).contains_dynamic_filter()
 }
 
 /// The longest time that a scan waits for keys.
-pub const PATIENCE: Duration = Duration::from_secs(1);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(1);

@@ -20,7 +20,7 @@ use super::dynamic_filters::arrives;
 /// them). DataFusion would skip a row group of 1.0 and NaN for `f > 2`. The reader or an operator above it still
 /// filters the rows by the whole condition.
 #[must_use]
-pub fn distrust(node: Arc<dyn ExecutionPlan>) -> Transformed<Arc<dyn ExecutionPlan>> {
+pub(crate) fn distrust(node: Arc<dyn ExecutionPlan>) -> Transformed<Arc<dyn ExecutionPlan>> {
     let scan = node.downcast_ref::<DataSourceExec>().map(DataSourceExec::data_source);
     let Some(config) = scan.and_then(|scan| scan.downcast_ref::<FileScanConfig>()) else {
         return Transformed::no(node);
@@ -32,7 +32,7 @@ pub fn distrust(node: Arc<dyn ExecutionPlan>) -> Transformed<Arc<dyn ExecutionPl
 
 /// A Parquet source without pruning by such conditions; none if the source has no such condition.
 #[must_use]
-pub fn distrusting(source: &Arc<dyn FileSource>) -> Option<Arc<dyn FileSource>> {
+pub(crate) fn distrusting(source: &Arc<dyn FileSource>) -> Option<Arc<dyn FileSource>> {
     let source = source.downcast_ref::<ParquetSource>()?;
     let predicate = source.filter()?;
     let table = source.table_schema().table_schema();

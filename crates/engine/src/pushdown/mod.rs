@@ -7,9 +7,9 @@
 //!
 //! Nothing here sends a request.
 
-pub mod dynamic_filters;
-pub mod float_bounds;
-pub mod format;
+pub(crate) mod dynamic_filters;
+pub(crate) mod float_bounds;
+pub(crate) mod format;
 pub mod predicate;
-pub mod statement;
+pub(crate) mod statement;
 pub(crate) mod terms;

@@ -14,7 +14,7 @@ use super::s3_select::S3SelectSource;
 use crate::context::config_extension::carried;
 
 /// Estimates the demand of a scan.
-pub trait ScanEstimator: fmt::Debug + Send + Sync {
+pub(crate) trait ScanEstimator: fmt::Debug + Send + Sync {
     /// What a Select scan of these files requests when they are opened.
     fn open_demand(
         &self,
@@ -29,12 +29,12 @@ pub trait ScanEstimator: fmt::Debug + Send + Sync {
 
 /// The estimator of a session, part of its configuration.
 #[derive(Debug, Clone)]
-pub struct SessionEstimator(Arc<dyn ScanEstimator>);
+pub(crate) struct SessionEstimator(Arc<dyn ScanEstimator>);
 
 impl SessionEstimator {
     /// A session's estimator.
     #[must_use]
-    pub fn new(estimator: Arc<dyn ScanEstimator>) -> Self {
+    pub(crate) fn new(estimator: Arc<dyn ScanEstimator>) -> Self {
         Self(estimator)
     }
 
@@ -43,7 +43,7 @@ impl SessionEstimator {
     /// # Errors
     ///
     /// If the session has none.
-    pub fn of(options: &ConfigOptions) -> Result<&dyn ScanEstimator> {
+    pub(crate) fn of(options: &ConfigOptions) -> Result<&dyn ScanEstimator> {
         let estimator = options.extensions.get::<Self>().map(|it| it.0.as_ref());
         estimator.ok_or_else(|| {
             plan_datafusion_err!("the session has no estimator; add it with `with_pushdown`")

@@ -182,7 +182,7 @@ impl fmt::Debug for GetScan {
 /// Reads files of a scan with GET, one at a time, within the task that runs the scan: it uses the task's memory, disk
 /// and settings.
 #[derive(Debug, Clone)]
-pub struct FileGet {
+pub(crate) struct FileGet {
     /// The scan that DataFusion planned.
     pub scan: GetScan,
     /// The scan that the files belong to.
@@ -197,7 +197,7 @@ impl FileGet {
     /// # Errors
     ///
     /// If the task has no store for the scan's bucket.
-    pub fn open(&self, file: PartitionedFile, got: Count) -> Result<OpenFile> {
+    pub(crate) fn open(&self, file: PartitionedFile, got: Count) -> Result<OpenFile> {
         let url = &self.config.object_store_url;
         let theirs = self.context.runtime_env();
         let store = theirs.object_store(url)?;
@@ -219,7 +219,7 @@ impl FileGet {
 
 /// One file of a scan, ready to be read with GET.
 #[derive(Debug)]
-pub struct OpenFile {
+pub(crate) struct OpenFile {
     scan: GetScan,
     config: FileScanConfig,
     context: Arc<TaskContext>,
@@ -231,7 +231,7 @@ impl OpenFile {
     /// # Errors
     ///
     /// If an expression does not fit the scan.
-    pub fn plan(
+    pub(crate) fn plan(
         &self,
         filters: &[Arc<dyn PhysicalExpr>],
         projection: &ProjectionExprs,
@@ -245,7 +245,7 @@ impl OpenFile {
     /// # Errors
     ///
     /// If the plan cannot start.
-    pub fn run(&self, plan: &Arc<dyn ExecutionPlan>) -> Result<SendableRecordBatchStream> {
+    pub(crate) fn run(&self, plan: &Arc<dyn ExecutionPlan>) -> Result<SendableRecordBatchStream> {
         plan.execute(0, Arc::clone(&self.context))
     }
 }

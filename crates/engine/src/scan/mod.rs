@@ -14,15 +14,15 @@
 //!    `surrogate_pairs`, `byte_order_mark` and `undeclared_keys`.
 //! 6. `footer_statistics`, `float_bounds`: statistics of Parquet that DataFusion would trust too much.
 
-pub mod adaptive;
-pub mod estimator;
-pub mod get;
+pub(crate) mod adaptive;
+pub(crate) mod estimator;
+pub(crate) mod get;
 pub mod keys;
-pub mod opener;
+pub(crate) mod opener;
 pub(crate) mod output_exprs;
 pub(crate) mod rerun;
 pub mod s3_scan;
-pub mod s3_select;
-pub mod snapshot;
-pub mod stored_types;
+pub(crate) mod s3_select;
+pub(crate) mod snapshot;
+pub(crate) mod stored_types;
 pub(crate) mod subject;

@@ -116,25 +116,25 @@ impl FileSelect {
 /// Returns true if reading the object locally may succeed, or fail with a better message. It is false if the store
 /// found damage, because a local read might succeed with wrong data.
 #[must_use]
-pub fn may_fall_back(error: &Error) -> bool {
+pub(crate) fn may_fall_back(error: &Error) -> bool {
     matches!(error, Error::Refused { .. } | Error::BadAnswer { .. })
 }
 
 /// Returns true if a store that refused a statement may accept a simpler one, such as a shorter one.
 #[must_use]
-pub fn may_take_less(error: &Error) -> bool {
+pub(crate) fn may_take_less(error: &Error) -> bool {
     matches!(error, Error::Refused { .. }) && !error.is_final_refusal()
 }
 
 /// Wraps an error of the store for DataFusion.
 #[must_use]
-pub fn external(error: Error) -> DataFusionError {
+pub(crate) fn external(error: Error) -> DataFusionError {
     DataFusionError::External(Box::new(error))
 }
 
 /// Opens files for [`S3SelectSource`].
 #[derive(Debug)]
-pub struct S3SelectOpener {
+pub(crate) struct S3SelectOpener {
     shared: Arc<Shared>,
 }
 
@@ -153,7 +153,7 @@ struct Shared {
 }
 
 /// The number of parts of a file that are requested ahead of the one that is read.
-pub const AHEAD: usize = 1;
+pub(crate) const AHEAD: usize = 1;
 
 impl Shared {
     /// The parts of a file with the key filters of each; nothing if no row can match a key.
@@ -182,7 +182,7 @@ impl S3SelectOpener {
     /// # Errors
     ///
     /// If the scan's store is not a bucket.
-    pub fn new(
+    pub(crate) fn new(
         source: &S3SelectSource,
         endpoint: &Arc<Endpoint>,
         metrics: NodeMetrics,

@@ -17,7 +17,7 @@ use crate::context::panics;
 
 /// The reason why a Parquet object is read locally.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Mismatch {
+pub(crate) enum Mismatch {
     /// The footer cannot be read, or has columns of unknown types.
     Footer(String),
     /// A column is stored as another type than the table declares, or is missing.
@@ -53,7 +53,7 @@ impl fmt::Display for Mismatch {
 /// # Errors
 ///
 /// The first difference.
-pub async fn check(
+pub(crate) async fn check(
     scan: &GetScan,
     file: &PartitionedFile,
     declared: &Schema,
@@ -71,7 +71,7 @@ pub async fn check(
 /// # Errors
 ///
 /// If it cannot be read, or if the scan does not read Parquet.
-pub async fn footer(
+pub(crate) async fn footer(
     scan: &GetScan,
     file: &PartitionedFile,
 ) -> Result<Arc<ParquetMetaData>, String> {
@@ -101,7 +101,7 @@ fn compare(
 /// The column types of a Parquet object: first by the types of Parquet, which is all that a store sees, then as
 /// DataFusion reads them, with the Arrow types that the writer recorded.
 #[derive(Debug)]
-pub struct StoredTypes([HashMap<String, Option<DataType>>; 2]);
+pub(crate) struct StoredTypes([HashMap<String, Option<DataType>>; 2]);
 
 /// The types of columns by name; none for a name that two columns have. It is a map because an object may have
 /// 100,000 columns.
@@ -120,7 +120,7 @@ impl StoredTypes {
     /// # Errors
     ///
     /// If a column has an unknown type.
-    pub fn of(footer: &ParquetMetaData) -> Result<Self, Mismatch> {
+    pub(crate) fn of(footer: &ParquetMetaData) -> Result<Self, Mismatch> {
         let parquet = footer.file_metadata();
         let stored = |notes| {
             parquet_to_arrow_schema(parquet.schema_descr(), notes)
@@ -135,7 +135,7 @@ impl StoredTypes {
     /// # Errors
     ///
     /// The difference.
-    pub fn check(&self, declared: &Field) -> Result<(), Mismatch> {
+    pub(crate) fn check(&self, declared: &Field) -> Result<(), Mismatch> {
         for stored in &self.0 {
             let found = stored.get(declared.name()).and_then(Option::as_ref);
             if !found.is_some_and(|found| is_same(declared.data_type(), found)) {

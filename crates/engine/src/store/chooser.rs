@@ -12,7 +12,7 @@ use crate::store::endpoint::Endpoint;
 
 /// A strategy to run an operator, possible or not.
 #[derive(Debug, Clone)]
-pub struct Way<T> {
+pub(crate) struct Way<T> {
     /// The name of the strategy in `SET sluice.<operator>`.
     pub strategy: &'static str,
     /// The work of the strategy, or the reason why it is not possible.
@@ -21,7 +21,7 @@ pub struct Way<T> {
 
 /// The work of a possible strategy, and the means to run it.
 #[derive(Debug, Clone)]
-pub struct Offer<T> {
+pub(crate) struct Offer<T> {
     /// The work per resource, in steps.
     pub steps: Steps,
     /// The statement that is sent to the store once per request, if any.
@@ -32,7 +32,7 @@ pub struct Offer<T> {
 
 /// A choice to be made for one operator.
 #[derive(Debug, Clone)]
-pub struct Question<T> {
+pub(crate) struct Question<T> {
     /// The name of the operator in `SET sluice.<operator>`.
     pub operator: &'static str,
     /// The object of the operator's work, such as a URL or an expression.
@@ -47,7 +47,7 @@ pub struct Question<T> {
 
 /// A setting that forces a strategy.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Forced {
+pub(crate) struct Forced {
     /// The setting in SQL: `sluice.scan = 'select'`.
     pub setting: String,
     /// The strategies that follow the setting; the first possible one is taken.
@@ -56,7 +56,7 @@ pub struct Forced {
 
 /// Chooses among strategies by the objective of a session, for the hardware and the prices of an endpoint.
 #[derive(Debug, Clone, Copy)]
-pub struct Chooser<'a> {
+pub(crate) struct Chooser<'a> {
     hardware: &'a HardwareProfile,
     prices: &'a PriceBook,
     objective: Objective,
@@ -66,7 +66,7 @@ impl Forced {
     /// Returns the message that the setting is not followed: `sluice.scan = 'select' is not followed: the store has
     /// no S3 Select`.
     #[must_use]
-    pub fn unmet(&self, why: &Why) -> String {
+    pub(crate) fn unmet(&self, why: &Why) -> String {
         format!("{} is not followed: {why}", self.setting)
     }
 }
@@ -75,14 +75,14 @@ impl<'a> Chooser<'a> {
     /// Returns a chooser for operators over an endpoint. `options` are those of the session: the planner's, or, at
     /// run time, those of the task context.
     #[must_use]
-    pub fn of(endpoint: &'a Endpoint, options: &ConfigOptions) -> Self {
+    pub(crate) fn of(endpoint: &'a Endpoint, options: &ConfigOptions) -> Self {
         let objective = SluiceOptions::of(options).objective.into();
         Self { hardware: &endpoint.hardware, prices: &endpoint.prices, objective }
     }
 
     /// Returns a chooser with these constants.
-    #[must_use]
-    pub fn new(hardware: &'a HardwareProfile, prices: &'a PriceBook, objective: Objective) -> Self {
+    #[cfg(test)]
+    pub(crate) fn new(hardware: &'a HardwareProfile, prices: &'a PriceBook, objective: Objective) -> Self {
         Self { hardware, prices, objective }
     }
 
@@ -92,7 +92,7 @@ impl<'a> Chooser<'a> {
     /// # Errors
     ///
     /// If no strategy is possible. Every operator needs one that always works.
-    pub fn choose<T>(&self, question: Question<T>) -> Result<(T, Decision)> {
+    pub(crate) fn choose<T>(&self, question: Question<T>) -> Result<(T, Decision)> {
         let Question { operator, subject, ways, forced, mut notes } = question;
         let mut offers = Vec::new();
         let mut refused = Vec::new();

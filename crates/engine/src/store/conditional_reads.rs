@@ -20,7 +20,7 @@ struct Pinned {
 
 /// Pins one object of a store to the version in its listing, if that has one, and adds the bytes of answers to `got`.
 #[must_use]
-pub fn pinned(
+pub(crate) fn pinned(
     store: Arc<dyn ObjectStore>,
     object: &ObjectMeta,
     got: Count,

@@ -9,8 +9,8 @@
 
 pub(crate) mod checksum;
 pub(crate) mod checksum_store;
-pub mod chooser;
-pub mod conditional_reads;
+pub(crate) mod chooser;
+pub(crate) mod conditional_reads;
 pub(crate) mod conditional_writes;
 pub(crate) mod endpoint;
 pub(crate) mod endpoint_builder;
@@ -18,13 +18,13 @@ pub mod endpoints;
 pub(crate) mod invalid_response;
 pub(crate) mod local;
 #[doc(hidden)]
-pub mod metrics;
-pub mod multi_range_get;
+pub(crate) mod metrics;
+pub(crate) mod multi_range_get;
 pub(crate) mod no_redirects;
 pub(crate) mod query_counters;
 pub(crate) mod ranges;
 pub(crate) mod refusal_probe;
-pub mod registry;
+pub(crate) mod registry;
 pub mod staging;
 pub(crate) mod stall_timeout;
 pub(crate) mod unnameable_keys;

@@ -23,7 +23,7 @@ use crate::store::ranges::{PIECE_BYTES, REQUESTS, get};
 const HEADER_BYTES: usize = 4096;
 
 /// Ranges that one request fetches.
-pub type Batch = Vec<Range<u64>>;
+pub(crate) type Batch = Vec<Range<u64>>;
 
 /// The ranges that a GET requests instead of the whole object, as an extension of the request.
 #[derive(Debug, Clone)]
@@ -43,7 +43,7 @@ pub struct RangesRead {
 /// Divides ranges into batches for one request each, of at most `most` ranges. The bytes of a batch are bounded so
 /// that they fit into memory and can be fetched again quickly after an error.
 #[must_use]
-pub fn batches(ranges: &[Range<u64>], most: u32) -> Vec<Batch> {
+pub(crate) fn batches(ranges: &[Range<u64>], most: u32) -> Vec<Batch> {
     let mut batches: Vec<Batch> = Vec::new();
     let (mut bytes, mut header) = (0, 0);
     for piece in ranges.iter().flat_map(pieces) {

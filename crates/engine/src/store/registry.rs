@@ -51,7 +51,7 @@ const RETRY_TIMEOUT: Duration = Duration::from_secs(24 * 3600);
 /// Finds the object store of every URL. Stores for buckets of our endpoints are created on first use; a store that is
 /// registered for a bucket takes precedence over them.
 #[derive(Debug)]
-pub struct S3Stores {
+pub(crate) struct S3Stores {
     shared: Arc<Shared>,
     notes: Arc<Notes>,
     write_runtime: Option<Handle>,
@@ -78,7 +78,7 @@ struct Shared {
 impl S3Stores {
     /// Creates stores that connect like the Select client of their endpoint: same URL, region and credentials.
     #[must_use]
-    pub fn new(endpoints: Endpoints) -> Self {
+    pub(crate) fn new(endpoints: Endpoints) -> Self {
         let shared = Shared {
             endpoints,
             others: DefaultObjectStoreRegistry::new(),
@@ -100,7 +100,7 @@ impl S3Stores {
     /// query's, in whichever task they are sent. They pin one version of each object: the one in `versions`, or the
     /// first that is read. Stores may be silent for `idle_timeout`, or else for the time-out of their endpoint.
     #[must_use]
-    pub fn counted_by(
+    pub(crate) fn counted_by(
         &self,
         query: Arc<QueryCounters>,
         versions: Arc<Versions>,
@@ -120,14 +120,14 @@ impl S3Stores {
 
     /// Adds notes about objects that are left out of listings to `notes`.
     #[must_use]
-    pub fn with_notes(mut self, notes: Arc<Notes>) -> Self {
+    pub(crate) fn with_notes(mut self, notes: Arc<Notes>) -> Self {
         self.notes = notes;
         self
     }
 
     /// Sends requests that write or delete from another runtime.
     #[must_use]
-    pub fn with_write_runtime(mut self, runtime: Option<Handle>) -> Self {
+    pub(crate) fn with_write_runtime(mut self, runtime: Option<Handle>) -> Self {
         self.write_runtime = runtime;
         self
     }

@@ -16,7 +16,7 @@ use object_store::{Error, GetOptions, GetResult, GetResultPayload, ObjectStore};
 use crate::context::read_layer::{Layered, ReadLayer};
 
 /// An inspector of the bytes of one file, which is read once from its first byte to its last, or in one part.
-pub trait Watch: Debug + Send + 'static {
+pub(crate) trait Watch: Debug + Send + 'static {
     /// The error that it returns.
     type Error: StdError + Send + Sync + 'static;
 
@@ -38,7 +38,7 @@ pub trait Watch: Debug + Send + 'static {
 }
 
 /// Wraps the store of one file so that `watch` inspects the bytes that are read.
-pub fn watched<W: Watch>(store: Arc<dyn ObjectStore>, watch: W) -> Arc<dyn ObjectStore> {
+pub(crate) fn watched<W: Watch>(store: Arc<dyn ObjectStore>, watch: W) -> Arc<dyn ObjectStore> {
     Arc::new(Layered::new(store, Watched(Arc::new(Mutex::new(watch)))))
 }
 

@@ -37,7 +37,7 @@ use crate::text::decompression::Members;
 ///
 /// It also stores the layout of JSON, which DataFusion's source does not expose.
 #[derive(Clone)]
-pub struct NamedSource {
+pub(crate) struct NamedSource {
     inner: Arc<dyn FileSource>,
     layout: TextLayout,
     /// Collects notes about keys of JSON that are not columns; none if these are not reported.
@@ -54,7 +54,7 @@ pub(crate) const BATCH_SIZE: usize = 8192;
 
 /// The way in which a text separates its rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TextLayout {
+pub(crate) enum TextLayout {
     /// CSV: delimited records.
     Csv,
     /// JSON objects, one or several on each line.
@@ -68,13 +68,13 @@ pub enum TextLayout {
 impl NamedSource {
     /// Wraps a scan of CSV; none for other scans.
     #[must_use]
-    pub fn replace(config: &FileScanConfig) -> Option<FileScanConfig> {
+    pub(crate) fn replace(config: &FileScanConfig) -> Option<FileScanConfig> {
         config.file_source().is::<CsvSource>().then(|| Self::wrap(config, TextLayout::Csv))
     }
 
     /// The plain CSV scan inside a scan that [`NamedSource::replace`] made; none for other scans.
     #[must_use]
-    pub fn replaced(config: &FileScanConfig) -> Option<FileScanConfig> {
+    pub(crate) fn replaced(config: &FileScanConfig) -> Option<FileScanConfig> {
         let named = config.file_source().downcast_ref::<Self>()?;
         let is_plain = named.layout == TextLayout::Csv && !named.recoding.is_needed();
         let inner = is_plain.then(|| Arc::clone(&named.inner))?;
@@ -83,7 +83,7 @@ impl NamedSource {
 
     /// Wraps a scan. `layout` must be that of its source.
     #[must_use]
-    pub fn wrap(config: &FileScanConfig, layout: TextLayout) -> FileScanConfig {
+    pub(crate) fn wrap(config: &FileScanConfig, layout: TextLayout) -> FileScanConfig {
         Self::wrap_recoded(config, layout, Recoding::default())
     }
 
@@ -138,25 +138,25 @@ impl NamedSource {
 
     /// The changes to the bytes before they are parsed; none if there are none.
     #[must_use]
-    pub fn recoding(&self) -> Option<Recoding> {
+    pub(crate) fn recoding(&self) -> Option<Recoding> {
         Some(self.recoding).filter(|recoding| recoding.is_needed())
     }
 
     /// A copy of the source with new metrics.
     #[must_use]
-    pub fn again(&self) -> Self {
+    pub(crate) fn again(&self) -> Self {
         Self { metrics: ExecutionPlanMetricsSet::new(), ..self.clone() }
     }
 
     /// The source that reads.
     #[must_use]
-    pub fn inner(&self) -> &Arc<dyn FileSource> {
+    pub(crate) fn inner(&self) -> &Arc<dyn FileSource> {
         &self.inner
     }
 
     /// The way in which the files separate their rows.
     #[must_use]
-    pub fn layout(&self) -> TextLayout {
+    pub(crate) fn layout(&self) -> TextLayout {
         self.layout
     }
 }

@@ -8,12 +8,12 @@
 //! This folder reads byte streams. It does not know stores, plans or statistics.
 
 pub(crate) mod bad_records;
-pub mod byte_observer;
+pub(crate) mod byte_observer;
 pub(crate) mod csv;
 pub(crate) mod decompression;
 pub mod format;
 pub(crate) mod json;
-pub mod located_errors;
+pub(crate) mod located_errors;
 pub(crate) mod magic_bytes;
 pub(crate) mod merged_columns;
 pub(crate) mod record_limit;

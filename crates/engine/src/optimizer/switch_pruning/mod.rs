@@ -39,7 +39,7 @@ use crate::operators::switch_prune::SwitchPruneExec;
 
 /// Puts [`SwitchPruneExec`] into plans, and [`SwitchExec`] above them, if the session has a switch.
 #[derive(Debug)]
-pub struct SwitchPruning;
+pub(crate) struct SwitchPruning;
 
 impl PhysicalOptimizerRule for SwitchPruning {
     fn optimize(

@@ -34,8 +34,8 @@ use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
 use object_store::ObjectStore;
 
 pub(super) use self::bound::BoundTurning;
-pub use self::inputs::Stakes;
-pub use self::throughput::Pace;
+pub(crate) use self::inputs::Stakes;
+pub(crate) use self::throughput::Pace;
 
 use super::estimator::SessionEstimator;
 use super::s3_select::{Asked, S3SelectSource, Split};

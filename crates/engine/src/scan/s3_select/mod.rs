@@ -30,8 +30,8 @@ use crate::scan::get::GetScan;
 use crate::store::endpoint::Endpoint;
 use sluicegate_guards::sql_types::sql_type;
 
-pub use self::filters::{Filter, KeyFilter};
-pub use self::split::Split;
+pub(crate) use self::filters::{Filter, KeyFilter};
+pub(crate) use self::split::Split;
 
 /// Reads files through S3 Select. It sends one statement per file or range, with the columns that the query needs and
 /// every filter that the store can apply.

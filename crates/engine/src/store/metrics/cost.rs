@@ -9,7 +9,7 @@ use sluicegate_costmodel::Dollars;
 
 /// A metric in dollars: counted work at the prices of the endpoint's price book.
 #[derive(Debug, Default)]
-pub struct CostMetric {
+pub(crate) struct CostMetric {
     dollars: Mutex<f64>,
 }
 
@@ -20,7 +20,7 @@ impl CostMetric {
 
     /// Returns the sum so far.
     #[must_use]
-    pub fn dollars(&self) -> Dollars {
+    pub(crate) fn dollars(&self) -> Dollars {
         Dollars(*self.dollars.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }

@@ -18,8 +18,8 @@ use datafusion::physical_plan::metrics::{
 use sluicegate_client::{SelectCounts, SelectMetrics};
 use sluicegate_costmodel::{Bytes, RequestCounts, Requests, Work};
 
-pub use self::cost::CostMetric;
-pub use crate::context::text_metric::TextMetric;
+pub(crate) use self::cost::CostMetric;
+pub(crate) use crate::context::text_metric::TextMetric;
 
 use self::scans::Scans;
 use self::statements::StatementsMetric;

@@ -16,7 +16,7 @@ const MAX_LINE: usize = 1 << 20;
 
 /// Checks the lines of an object that arrives in pieces.
 #[derive(Debug)]
-pub struct Lines {
+pub(crate) struct Lines {
     /// True if the first line is a header.
     header: bool,
     delimiter: u8,
@@ -38,7 +38,7 @@ pub struct Lines {
 impl Lines {
     /// Creates a check for objects of this format; none if readers may disagree about the format.
     #[must_use]
-    pub fn of(format: &Format) -> Option<Self> {
+    pub(crate) fn of(format: &Format) -> Option<Self> {
         let Format::Csv(csv) = format else { return None };
         let own = csv.escape.is_some() || csv.comment.is_some() || csv.terminator.is_some();
         let usual = |byte: u8| byte.is_ascii() && !matches!(byte, b'\r' | b'\n');
@@ -60,7 +60,7 @@ impl Lines {
     }
 
     /// Reads the next bytes.
-    pub fn feed(&mut self, bytes: &[u8]) {
+    pub(crate) fn feed(&mut self, bytes: &[u8]) {
         for line in bytes.split_inclusive(|byte| *byte == b'\n') {
             if self.odd {
                 return;
@@ -126,7 +126,7 @@ impl Lines {
 
     /// The properties of the object's lines; none if the number of lines and records differs or readers may disagree.
     #[must_use]
-    pub fn finish(mut self, records: u64) -> Option<LinesMessage> {
+    pub(crate) fn finish(mut self, records: u64) -> Option<LinesMessage> {
         if !self.has_ended {
             self.end(0);
         }

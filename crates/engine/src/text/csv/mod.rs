@@ -1,10 +1,10 @@
 //! csv.
 
 pub(crate) mod dialect;
-pub mod lines;
+pub(crate) mod lines;
 pub(crate) mod options;
-pub mod quotes;
-pub mod range_records;
-pub mod records;
+pub(crate) mod quotes;
+pub(crate) mod range_records;
+pub(crate) mod records;
 pub mod text;
 pub(crate) mod times;

@@ -7,7 +7,7 @@ use memchr::{memchr, memchr2};
 /// Tracks quotes through a text that arrives in pieces. It looks only at quotes, escape characters and comment marks,
 /// so it is cheap where there are few.
 #[derive(Debug, Clone)]
-pub struct Quotes {
+pub(crate) struct Quotes {
     delimiter: u8,
     quote: u8,
     escape: Option<u8>,
@@ -34,7 +34,7 @@ enum State {
 impl Quotes {
     /// The tracker of a table, at the beginning of a record; none if two of its special characters are the same.
     #[must_use]
-    pub fn of(csv: &CsvSource) -> Option<Self> {
+    pub(crate) fn of(csv: &CsvSource) -> Option<Self> {
         let quotes = Self {
             delimiter: csv.delimiter(),
             quote: csv.quote(),
@@ -48,7 +48,7 @@ impl Quotes {
 
     /// The tracker of format options; none if two special characters are the same.
     #[must_use]
-    pub fn of_options(csv: &CsvOptions) -> Option<Self> {
+    pub(crate) fn of_options(csv: &CsvOptions) -> Option<Self> {
         let quotes = Self {
             delimiter: csv.delimiter,
             quote: csv.quote,
@@ -74,12 +74,12 @@ impl Quotes {
 
     /// Returns true if the text so far ends within quotes.
     #[must_use]
-    pub fn are_open(&self) -> bool {
+    pub(crate) fn are_open(&self) -> bool {
         matches!(self.state, State::Quoted | State::Escaped)
     }
 
     /// Passes the next bytes of the text.
-    pub fn pass(&mut self, bytes: &[u8]) {
+    pub(crate) fn pass(&mut self, bytes: &[u8]) {
         if self.escape.is_none() && self.comment.is_none() {
             return self.pass_quotes(bytes);
         }

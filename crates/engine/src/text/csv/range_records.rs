@@ -21,7 +21,7 @@ const LINE_ENDS: &str = "Say that values have line ends, so that files are not r
 
 /// Wraps the store of one part of a file, so that reading fails if the part ends within a value. `place` names the
 /// part.
-pub fn checked(
+pub(crate) fn checked(
     store: Arc<dyn ObjectStore>,
     quotes: Quotes,
     terminator: u8,

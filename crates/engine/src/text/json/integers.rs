@@ -18,7 +18,7 @@ const FRACTION: &str = "Declare the columns: CREATE EXTERNAL TABLE t (a DOUBLE, 
 
 /// Wraps the store of one JSON file, or a part of it. Reading fails at a fraction in a column of whole numbers that
 /// the source reads. `place` names the file or the part.
-pub fn checked(
+pub(crate) fn checked(
     store: Arc<dyn ObjectStore>,
     source: &dyn FileSource,
     place: &str,

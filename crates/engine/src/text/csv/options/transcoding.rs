@@ -19,7 +19,7 @@ use crate::text::decompression;
 
 /// The changes to the bytes of an object. They require whole objects: no part can be read on its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Recoding {
+pub(crate) struct Recoding {
     /// The number of lines to skip at the beginning, before the header.
     pub(crate) skip: u64,
     /// The encoding of the text.
