@@ -19,7 +19,7 @@ use datafusion_distributed::{
     display_plan_ascii,
 };
 use sluicegate_engine::choice::Journal;
-use sluicegate_engine::{Endpoints, ErrorKind, UserError, parts};
+use sluicegate_engine::{Endpoints, ErrorKind, UserError, leaf_tasks};
 
 use crate::coordinator::ClusterExec;
 use crate::{gather, keys, subqueries, switch, uncarried};
@@ -69,7 +69,7 @@ impl ClusterPlanner {
             return Ok(whole);
         }
         let mut plan = Arc::clone(&whole);
-        if plan.exists(|node| Ok(parts::is_switch(node.as_ref())))? {
+        if plan.exists(|node| Ok(leaf_tasks::is_switch(node.as_ref())))? {
             let divided = switch::behind_workers(plan, self.workers, session.config())?;
             plan = divided.data;
             if !divided.transformed {

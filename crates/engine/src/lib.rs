@@ -78,7 +78,7 @@ pub mod internals {
     pub use crate::estimate::demand;
     pub use crate::pushdown::predicate;
     pub use crate::scan::{keys, s3_scan};
-    pub use crate::text::csv::text;
+    pub use crate::text::csv::text as csv_text;
     pub use crate::text::format;
 }
 

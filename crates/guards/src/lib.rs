@@ -10,12 +10,10 @@
 //! are in [`rewrite`], which runs before a statement is planned.
 
 use std::ops::ControlFlow;
-use std::sync::Arc;
 
-use datafusion::common::{Result, internal_datafusion_err};
+use datafusion::common::Result;
 use datafusion::execution::SessionStateBuilder;
-use datafusion::optimizer::{Analyzer, AnalyzerRule, Optimizer, OptimizerRule};
-use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::optimizer::{Analyzer, Optimizer};
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::sql::parser::{CopyToSource, Statement};
 use datafusion::sql::sqlparser::ast::{VisitMut, VisitorMut};

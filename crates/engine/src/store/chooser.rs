@@ -82,7 +82,11 @@ impl<'a> Chooser<'a> {
 
     /// Returns a chooser with these constants.
     #[cfg(test)]
-    pub(crate) fn new(hardware: &'a HardwareProfile, prices: &'a PriceBook, objective: Objective) -> Self {
+    pub(crate) fn new(
+        hardware: &'a HardwareProfile,
+        prices: &'a PriceBook,
+        objective: Objective,
+    ) -> Self {
         Self { hardware, prices, objective }
     }
 
