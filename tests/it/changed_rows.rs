@@ -1,8 +1,8 @@
-//! DELETE, UPDATE and TRUNCATE of tables in memory, beside what SELECT finds.
+//! DELETE, UPDATE and TRUNCATE of tables in memory, compared with the rows that SELECT finds.
 
 use datafusion::prelude::SessionContext;
 use proptest::prelude::*;
-use sluicegate_engine::Engine;
+use sluicegate_engine::{Engine, Result};
 use tokio::runtime::Runtime;
 
 use crate::bad_input::says;
@@ -15,7 +15,7 @@ async fn engine() -> Engine {
     Engine::builder().endpoint("http://127.0.0.1:1").build().await.unwrap()
 }
 
-/// A table of the rows; what a statement says it changed, and the rows of the table then.
+/// Runs a statement on a table of the rows. Returns its answer and the rows of the table after it.
 async fn after(statement: &str) -> (Vec<String>, Vec<String>) {
     let engine = engine().await;
     rows(&engine, &format!("CREATE TABLE t AS {ROWS}")).await;
@@ -24,14 +24,14 @@ async fn after(statement: &str) -> (Vec<String>, Vec<String>) {
     (changed, rows(&engine, "SELECT * FROM t").await)
 }
 
-async fn selected(condition: &str) -> Vec<String> {
+async fn selected(condition: &str) -> Result<Vec<String>> {
     let engine = engine().await;
     rows(&engine, &format!("CREATE TABLE t AS {ROWS}")).await;
     rows(&engine, "CREATE TABLE u AS SELECT * FROM (VALUES (1), (4), (NULL)) v(k)").await;
-    rows(&engine, &format!("SELECT * FROM t WHERE ({condition}) IS NOT TRUE")).await
+    try_rows(&engine, &format!("SELECT * FROM t WHERE ({condition}) IS NOT TRUE")).await
 }
 
-/// Conditions of each kind, those that are never true, and those with subqueries.
+/// Conditions of each kind, conditions that are never true, and conditions with subqueries.
 const CONDITIONS: [&str; 22] = [
     "a = 1",
     "a > 1",
@@ -74,7 +74,12 @@ proptest! {
     #[test]
     fn rows_that_a_condition_is_true_for_change(condition in condition()) {
         Runtime::new().unwrap().block_on(async {
-            let kept = selected(&condition).await;
+            let kept = match selected(&condition).await {
+                Ok(kept) => kept,
+                // Below OR and NOT, a division is computed for all rows.
+                Err(error) if error.to_string().contains("Divide by zero") => return,
+                Err(error) => panic!("{condition}: {error}"),
+            };
             let changed = (5 - kept.len()).to_string();
             let (count, left) = after(&format!("DELETE FROM t WHERE {condition}")).await;
             assert_eq!(left, kept, "DELETE WHERE {condition}");
@@ -102,12 +107,12 @@ async fn new_values_are_of_the_old_ones() {
     assert!(all.is_empty());
 }
 
-/// What is explained is not done.
+/// EXPLAIN of a statement does not run it.
 #[tokio::test]
 async fn explain_changes_nothing() {
     for statement in ["DELETE FROM t", "UPDATE t SET a = 9", "TRUNCATE TABLE t"] {
         let (_, all) = after(&format!("EXPLAIN {statement}")).await;
-        assert_eq!(all, selected("false").await, "{statement}");
+        assert_eq!(all, selected("false").await.unwrap(), "{statement}");
     }
 }
 
