@@ -173,7 +173,7 @@ mod tests {
         check("(SELECT max(a) FROM t) UNION SELECT 1", &["max(t.a)"], Some(&["max(a)"]));
     }
 
-    /// Literals lose their types also where the statement has them elsewhere, or in another notation.
+    /// Generated names such as `Int64(1)` lose the type even if the statement has no such text.
     #[test]
     fn literals_have_no_types() {
         check("EXECUTE p(2)", &["$1 + Int64(1)", "a"], Some(&["$1 + 1", "a"]));
