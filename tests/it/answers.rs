@@ -325,7 +325,7 @@ async fn a_nan_of_a_file_keeps_its_sign() {
                 ("f < 5", vec!["2", "5", "6"]),
                 ("f >= 5", vec!["1", "3", "4"]),
                 ("NOT f < 5", vec!["1", "3", "4"]),
-                // A computed value has no sign.
+                // A computed NaN has no sign.
                 ("-f < 5", vec!["1", "3"]),
                 ("f * 2 <= 14", vec!["1", "2", "5", "6"]),
                 ("f = 7", vec!["1"]),

@@ -166,7 +166,7 @@ async fn an_answer_of_another_version_is_none() {
     let right = whole.engine().await.collect(sum).await.unwrap();
     assert_eq!(text(&right), ["\"3\""]);
     let gets = whole.heads().iter().filter(|head| head.starts_with("GET /b/t/a.csv")).count();
-    // The store ignores conditions of requests, and each answer in turn is of another version.
+    // The store ignores conditions of requests. In each round, another answer is the first of the new version.
     for changed in 0..gets {
         let newer = newer.clone();
         let count = Mutex::new(0);
