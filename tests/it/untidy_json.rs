@@ -156,7 +156,7 @@ async fn json_records_on_several_lines_are_not_cut() {
         rows(&engine, "EXPLAIN SELECT sum(id) FROM declared").await;
         assert_eq!(engine.counted().get, before, "{scan}");
     }
-    // AWS may return several rows for a value of a document, so the object is read with GET.
+    // AWS may not return one row for each value of a document, so the object is read with GET.
     let aws = store.builder().scan(Scan::Select).profile(EndpointProfile::aws());
     let aws = aws.build().await.unwrap();
     let count = format!("SELECT count(*) FROM 's3://{BUCKET}/several/a.json'");
