@@ -132,7 +132,7 @@ impl Measured {
     }
 
     /// Returns the time of this way divided by that of another: the median over the rounds, in each of which they ran
-    /// one after the other. So slow phases of the machine matter little.
+    /// one after the other, so that slow phases of the machine matter little.
     pub(crate) fn times_of(&self, other: &Self) -> f64 {
         if self.seconds.len() != other.seconds.len() {
             return self.median() / other.median();

@@ -1,4 +1,4 @@
-//! Hints for commands and options that do not exist, from what the user probably meant.
+//! Hints for commands and options that do not exist here, such as those of other programs.
 
 use std::ffi::OsString;
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! A served store, and clients that send any bytes.
 //!
-//! Its clock stands still while any task can run, and jumps when all tasks wait. So a client that sends nothing times
-//! out at once, and no input takes long.
+//! Its clock stands still while any task can run, and jumps when all tasks wait. A client that sends nothing
+//! therefore times out at once, and no input takes long.
 
 use std::fs;
 use std::io;

@@ -216,7 +216,7 @@ async fn a_byte_order_mark_is_no_part_of_json() {
     }
 }
 
-/// Where the files of a folder have different types, the values of each file are kept.
+/// If the files of a folder have different types, the values of each file are kept.
 #[tokio::test(flavor = "multi_thread")]
 async fn types_that_differ_among_files_have_one_together() {
     let store = Store::start().await;

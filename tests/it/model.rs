@@ -432,7 +432,7 @@ fn slots_bind_a_query() {
     assert_eq!(cases[1]["changes_nothing"], false);
 }
 
-/// A sweep over a price shows dollars, and a sweep that changes nothing says so.
+/// A sweep over a price shows dollars, and a sweep that changes nothing is reported as such.
 #[test]
 fn a_sweep_shows_what_its_axis_is_about() {
     let served = Served::start();

@@ -480,7 +480,7 @@ fn a_query_that_lasts_shows_that_and_stops() {
     prompt.quit();
 }
 
-/// Of two long queries, only the one with progress shows it.
+/// Progress appears for a long query, and does not with --no-progress.
 #[test]
 fn how_far_a_query_is_is_not_shown_if_that_is_not_wanted() {
     let start = |more: &[&str]| {

@@ -65,8 +65,8 @@ async fn a_store_without_case_is_asked_about_each_group_by_itself() {
     assert_eq!(rows(&engine, sql).await, stock_rows(&stock, sql).await.unwrap());
 }
 
-/// MinIO and AWS may count more rows for a group than belong to it. So the rows outside of the groups are counted,
-/// too, and all counts together prove each group.
+/// MinIO and AWS may count more rows for a group than belong to it. Therefore the rows outside of the groups are
+/// counted, too, and all counts together prove each group.
 #[tokio::test(flavor = "multi_thread")]
 async fn counts_prove_groups_of_a_store_that_is_not_trusted_to_tell_them_apart() {
     let (store, stock) = both(&[skewed(0, 1000)]).await;

@@ -166,7 +166,7 @@ async fn an_index_of_a_former_version_is_stale_until_it_is_made_again() {
     assert!(is_indexed(&engine, "SELECT v FROM n WHERE k = 2").await);
 }
 
-/// The layout of earlier versions is not read, and a note says so; such indexes are replaced.
+/// The layout of earlier versions is not read, which is noted; such indexes are replaced.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_index_of_a_former_program_is_not_used() {
     let store = Store::start().await;

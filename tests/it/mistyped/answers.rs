@@ -1,4 +1,4 @@
-//! Statements that once returned an answer that no user could want.
+//! Mistyped statements that once returned a useless answer instead of an error.
 
 use super::Folder;
 use crate::cli::text;
