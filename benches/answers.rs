@@ -1,8 +1,8 @@
-//! Answers of S3 Select on their way to batches: frames, CSV, Arrow.
+//! Decoding of S3 Select answers to batches: frames, CSV, Arrow.
 //!
-//! `cargo bench --bench answers`. A server answers each statement once; what it sent is sent again and
-//! again by a socket of its own, so that only the client's side is measured, loopback included.
-//! Throughput is bytes of the answer's records per second.
+//! `cargo bench --bench answers`. A server answers each statement once; a socket of the benchmark then repeats the
+//! recorded bytes, so that only the client's side is measured, loopback included. Throughput is bytes of the answer's
+//! records per second.
 
 #![expect(missing_docs, reason = "criterion's macros make items without docs")]
 #![expect(clippy::unwrap_used, reason = "a benchmark that cannot run should stop")]
@@ -29,7 +29,7 @@ use sluicegate_workloads::tpch::{Generate, Table, generate};
 
 const BUCKET: &str = "bench";
 
-/// Reads a request, head and body.
+/// Reads a request with its body.
 fn read_request(socket: &mut TcpStream) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     let mut buffer = [0; 1 << 16];
@@ -49,7 +49,7 @@ fn read_request(socket: &mut TcpStream) -> Option<Vec<u8>> {
     }
 }
 
-/// What the server answers to a request, head and chunks.
+/// Sends a request to the server and returns its answer, head and chunks.
 fn ask(server: SocketAddr, request: &[u8]) -> Vec<u8> {
     let mut socket = TcpStream::connect(server).unwrap();
     socket.write_all(request).unwrap();
@@ -63,7 +63,7 @@ fn ask(server: SocketAddr, request: &[u8]) -> Vec<u8> {
     answer
 }
 
-/// A socket that repeats what the server answers to each request; requests are told apart by their
+/// Starts a socket that records the server's answer to each request and repeats it. Requests are identified by their
 /// bodies. Its threads end with the process.
 fn repeater(server: SocketAddr) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -109,7 +109,7 @@ fn request(columns: &[usize]) -> SelectRequest {
     }
 }
 
-/// Some columns of lineitem, as an answer has them.
+/// Returns the schema of an answer with these columns of lineitem.
 fn schema(columns: &[usize]) -> SchemaRef {
     let schema = Table::Lineitem.schema().project(columns).unwrap();
     let fields = schema.fields().iter().map(|field| {

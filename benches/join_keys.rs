@@ -1,8 +1,8 @@
-//! The keys of a join on their way to the store: collected from the filter that the join hands to its
-//! probe side, made into a condition, printed, and evaluated by the store.
+//! The keys of a join from its build side to the store: collected from the filter that the join gives its probe side,
+//! converted to a condition, printed, and evaluated by the store.
 //!
-//! `cargo bench --bench join_keys`. Collecting and printing are per statement, evaluating is per byte
-//! of a table whose rows mostly have no partner.
+//! `cargo bench --bench join_keys`. Collecting and printing are per statement, evaluating is per byte of a table
+//! whose rows mostly have no partner.
 
 #![expect(missing_docs, reason = "criterion's macros make items without docs")]
 #![expect(clippy::unwrap_used, reason = "a benchmark that cannot run should stop")]
@@ -30,7 +30,7 @@ use sluicegate_s3select::request::{
     SelectRequest,
 };
 
-/// A list's worth, the most that fit a statement at one percent, and the most that are handed on.
+/// Numbers of keys: as many as fit a list, as a statement holds at 1 % false positives, and as a join hands on.
 const KEYS: [i64; 3] = [1_000, 27_200, 100_000];
 const ROWS: i64 = 200_000;
 
@@ -42,7 +42,7 @@ fn schema() -> Schema {
     Schema::new(vec![Field::new("k", DataType::Int64, false)])
 }
 
-/// The filter of a join, as its probe side gets it.
+/// Builds the filter that a join gives its probe side.
 fn filter(keys: &[i64], schema: &Schema) -> Arc<dyn PhysicalExpr> {
     let column: Arc<dyn PhysicalExpr> = Arc::new(Column::new("k", 0));
     let compare = |op, value: Option<&i64>| -> Arc<dyn PhysicalExpr> {
@@ -56,7 +56,7 @@ fn filter(keys: &[i64], schema: &Schema) -> Arc<dyn PhysicalExpr> {
     Arc::new(BinaryExpr::new(bounds, Operator::And, Arc::new(list)))
 }
 
-/// What a filter of a Bloom filter's worth of keys becomes.
+/// Returns the Bloom condition for the keys of a filter as SQL.
 fn statement(filter: &Arc<dyn PhysicalExpr>, schema: &Schema) -> String {
     let Keys::Of(mut columns) = Keys::of(filter, schema) else { return String::new() };
     let values = columns.remove(&0).and_then(|keys| keys.values).unwrap();
@@ -91,12 +91,12 @@ fn column() -> Expr {
     Expr::column(1).null_if(Expr::string("")).cast(Type::Int)
 }
 
-/// The condition of a Bloom filter on the first field of a row, as PushdownDB has it.
+/// Returns PushdownDB's condition of a Bloom filter on the first field of a row.
 fn condition(keys: &[i64]) -> Expr {
     Bloom::new(keys, Shape::new(keys.len(), 0.01), 1).condition(&column()).unwrap()
 }
 
-/// The same by BLOOM_CONTAINS.
+/// Returns the condition of a Bloom filter with BLOOM_CONTAINS.
 fn binary(keys: &[i64]) -> Expr {
     let values: Vec<_> = keys.iter().map(|key| ScalarValue::from(*key)).collect();
     Hashing::Binary.condition(&values, Shape::new(keys.len(), 0.01), &column()).unwrap()
@@ -165,7 +165,7 @@ fn evaluate(criterion: &mut Criterion) {
         };
         group.bench_function(name, |bencher| {
             bencher.iter(|| {
-                // With the statement's own parsing, as the store does it for each request.
+                // Parsing is included, because the store parses each request.
                 let evaluation = Evaluation::prepare(&request, Arc::new(table.clone())).unwrap();
                 evaluation.run(&mut Discard).unwrap()
             });

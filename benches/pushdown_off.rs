@@ -1,8 +1,8 @@
-//! What the engine costs when it pushes nothing: the 22 TPC-H queries with `sluice.scan = 'get'`
-//! against stock DataFusion, over the same server, the same bytes, in one run.
+//! The overhead of the engine when it pushes nothing down: the 22 TPC-H queries with `sluice.scan = 'get'` against
+//! stock DataFusion, over the same server and bytes, in one run.
 //!
-//! `cargo bench --bench pushdown_off`; `SCALE=1 ROUNDS=5` change the size and the repetitions.
-//! Prints the median time of each query on both, their ratio, and the geometric mean.
+//! `cargo bench --bench pushdown_off`; `SCALE=1 ROUNDS=5` change the size and the repetitions. Prints the median time
+//! of each query on both, their ratio, and the geometric mean.
 
 #![expect(
     clippy::print_stdout,
@@ -91,7 +91,7 @@ async fn main() {
         let sql = query(number).unwrap();
         let (mut ours, mut theirs) = (Vec::new(), Vec::new());
         for round in 0..rounds {
-            // Whoever goes second finds warm caches: take turns.
+            // The second of the two finds warm caches, so they take turns.
             if round % 2 == 0 {
                 theirs.push(run(&stock, sql).await);
                 ours.push(run(engine.context(), sql).await);

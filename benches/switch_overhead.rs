@@ -1,8 +1,8 @@
-//! What the switch costs a query from which it prunes nothing: the same plan with and without its
+//! The overhead of the switch for a query from which it prunes nothing: the same plan with and without its
 //! `SwitchPruneExec`, over the same local CSV files, in one run.
 //!
-//! `cargo bench --bench switch_overhead`; `ROWS=4000000 ROUNDS=9` change the size and the
-//! repetitions. Prints the median time of each query, their ratio, and the packets that were pruned.
+//! `cargo bench --bench switch_overhead`; `ROWS=4000000 ROUNDS=9` change the size and the repetitions. Prints the
+//! median time of each query, their ratio, and the packets that were pruned.
 
 #![expect(
     clippy::print_stdout,
@@ -20,7 +20,7 @@ use datafusion::physical_plan::{ExecutionPlan, collect};
 use sluicegate_engine::Engine;
 use sluicegate_engine::physical_plan::switch_prune::SwitchPruneExec;
 
-/// Each needs all of its rows: keys are unique, values ascend, everything matches.
+/// Queries that need all of their rows: keys are unique, values ascend, everything matches.
 const QUERIES: [(&str, &str); 7] = [
     ("DISTINCT integer", "SELECT DISTINCT id FROM t"),
     ("DISTINCT text", "SELECT DISTINCT name FROM t"),
@@ -40,7 +40,7 @@ fn median(mut times: Vec<f64>) -> f64 {
     times[times.len() / 2]
 }
 
-/// The plan without its switch.
+/// Returns the plan without its switch.
 fn without(plan: &Arc<dyn ExecutionPlan>) -> Arc<dyn ExecutionPlan> {
     let strip = |node: Arc<dyn ExecutionPlan>| {
         Ok(match node.is::<SwitchPruneExec>() {
@@ -51,7 +51,7 @@ fn without(plan: &Arc<dyn ExecutionPlan>) -> Arc<dyn ExecutionPlan> {
     Arc::clone(plan).transform_up(strip).data().unwrap()
 }
 
-/// Seconds of one run, and what ran.
+/// Runs a plan once. Returns the seconds and the plan that ran.
 async fn run(engine: &Engine, plan: &Arc<dyn ExecutionPlan>) -> (f64, Arc<dyn ExecutionPlan>) {
     let fresh = reset_plan_states(Arc::clone(plan)).unwrap();
     let start = Instant::now();
@@ -59,7 +59,7 @@ async fn run(engine: &Engine, plan: &Arc<dyn ExecutionPlan>) -> (f64, Arc<dyn Ex
     (start.elapsed().as_secs_f64(), fresh)
 }
 
-/// Packets in, and packets pruned, of a plan that ran.
+/// Returns the packets that entered the switches of a plan, and those that were pruned.
 fn packets(plan: &Arc<dyn ExecutionPlan>) -> (usize, usize) {
     let count = |name: &str| {
         let metrics = plan.metrics().filter(|_| plan.is::<SwitchPruneExec>());
@@ -104,7 +104,7 @@ async fn main() {
         let stripped = without(&plan);
         let (mut bare, mut pruned, mut counted) = (Vec::new(), Vec::new(), (0, 0));
         for round in 0..rounds {
-            // Whoever goes second finds warm caches: take turns.
+            // The second of the two finds warm caches, so they take turns.
             for with in [round % 2 == 0, round % 2 != 0] {
                 if with {
                     let (seconds, ran) = run(&engine, &plan).await;

@@ -1,13 +1,13 @@
-//! How good the choices of `auto` were, over all links and latencies.
+//! The quality of the choices of `auto`, over all links and latencies.
 
 use crate::measure::{Measured, median};
 use crate::report::{Cell, Compared, geometric_mean};
 use crate::strategies::{AUTO, OFF};
 
-/// What may be lost to a wrong choice, or to the noise of the machine.
+/// Factor by which `auto` may be slower, for wrong choices or the machine's noise.
 const MARGIN: f64 = 1.05;
 
-/// An item in a cell: what `auto` took, and what was possible.
+/// The ways of an item in a cell: the best, pushdown off, and `auto`.
 struct Choice<'a> {
     best: &'a Measured,
     off: &'a Measured,
@@ -18,20 +18,20 @@ impl<'a> Choice<'a> {
     fn of(compared: &'a Compared) -> Option<Self> {
         let auto = compared.auto()?;
         let others = compared.ways.iter().filter(|way| way.way.name != AUTO.name);
-        // Pushdown off can be forced, too.
+        // Pushdown off can always be forced.
         let best = others
             .filter(|way| way.followed() || way.way.name == OFF.name)
             .min_by(|a, b| a.median().total_cmp(&b.median()))?;
         Some(Self { best, off: compared.ways.first()?, auto })
     }
 
-    /// How many times as long as the best way: 1 is as fast.
+    /// Returns the time of `auto` divided by that of the best way.
     fn over_best(&self) -> f64 {
         self.auto.times_of(self.best)
     }
 }
 
-/// A line for each item and cell, and what all of them come to.
+/// Formats a line for each item and cell, and a summary.
 pub(crate) fn table(cells: &[Cell]) -> String {
     let mut text = format!(
         "\nRegret of auto\n{:<22} {:<9} {:>9} {:<9} {:>9} {:>9} {:>8}\n",

@@ -49,7 +49,7 @@ use self::strategies::{AUTO, OFF, forced};
 /// Seconds beyond which a way runs once.
 const LONG: f64 = 3.0;
 
-/// What is measured, and behind what.
+/// The parameters of a cell and of its data.
 #[derive(Clone)]
 struct Settings {
     scale: f64,
@@ -60,7 +60,7 @@ struct Settings {
 }
 
 impl Settings {
-    /// The link and the latency, in words.
+    /// Describes the link and the latency.
     fn place(&self) -> String {
         let link = match self.gbit {
             0.0 => "unlimited".to_owned(),
@@ -75,13 +75,13 @@ fn setting<T: std::str::FromStr>(name: &str, default: T) -> T {
     env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
 }
 
-/// The numbers that a variable lists.
+/// Parses the numbers that an environment variable lists.
 fn numbers(name: &str, default: f64) -> Vec<f64> {
     let Ok(list) = env::var(name) else { return vec![default] };
     list.split(',').map(|number| number.trim().parse().unwrap()).collect()
 }
 
-/// Whether a name is in the list that a variable holds; all are if there is none.
+/// Returns true if a name is in the list of an environment variable, or the variable is not set.
 fn is_wanted(variable: &str, name: &str) -> bool {
     env::var(variable).is_ok_and(|list| list.split(',').any(|it| it == name))
         || env::var_os(variable).is_none_or(|list| list.is_empty())
@@ -100,7 +100,7 @@ async fn compare(store: &Store, settings: &Settings) -> Vec<Compared> {
         }
         for round in 0..settings.rounds {
             eprintln!("{}, round {}", item.name, round + 1);
-            // What a slow link takes long for takes as long again.
+            // Ways that take long run in the first round only.
             let ways = ways.iter_mut().filter(|it| round == 0 || it.median() < LONG);
             for way in ways {
                 run(store.server(), &engine, item.sql, way).await;
@@ -131,7 +131,7 @@ fn main() -> ExitCode {
         let all = client.block_on(compare(&store, &settings));
         store.stop();
         let cell = Cell { settings, all };
-        // What is there is there, should a later cell fail.
+        // Print each cell at once, in case a later one fails.
         match env::var("FORMAT").as_deref() {
             Ok("csv") => print!("{}", report::csv(&cell, cells.is_empty())),
             Ok("json") => println!("{:#}", report::json(&cell)),

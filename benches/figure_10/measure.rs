@@ -1,4 +1,4 @@
-//! One item, run one way, several times.
+//! Measures one item, run one way, several times.
 
 use std::time::Instant;
 
@@ -11,35 +11,35 @@ use sluicegate_server::Server;
 
 use crate::strategies::{Way, statements};
 
-/// A row as text; None is NULL.
+/// A row as text; `None` is NULL.
 type Row = Vec<Option<String>>;
 
-/// What the runs of an item gave and took.
+/// The prediction, results and counts of an item's runs.
 #[derive(Debug, Clone)]
 pub(crate) struct Measured {
     pub(crate) way: Way,
-    /// What was chosen for each of its operators.
+    /// The strategies chosen for its operators.
     pub(crate) chosen: Vec<&'static str>,
     /// Settings that were not followed, with the reason.
     pub(crate) unmet: Vec<String>,
-    /// What the cost model says, before it runs.
+    /// The cost model's prediction before the runs.
     pub(crate) predicted: Estimate,
-    /// The rows of the answer, sorted; of the first run.
+    /// The rows of the first run's answer, sorted.
     pub(crate) rows: Vec<Row>,
-    /// Whether all runs gave those rows.
+    /// True if all runs returned these rows.
     pub(crate) steady: bool,
-    /// What was asked of the store, planning included; of the last run.
+    /// Requests and bytes of the last run, including planning.
     pub(crate) counted: Counted,
-    /// Bytes over the link, both directions; of the last run.
+    /// Bytes over the link in both directions, of the last run.
     pub(crate) link: u64,
-    /// Seconds of each run, planning included.
+    /// Seconds of each run, including planning.
     pub(crate) seconds: Vec<f64>,
-    /// Seconds of each run that the cores worked for the store and the client, where the system says.
+    /// CPU seconds of each run, store and client together; empty where the system does not report them.
     pub(crate) cpu: Vec<f64>,
 }
 
-/// Makes a session follow a way, and looks at what that means for a statement. Also reads what
-/// planning keeps of the tables, so that no run pays for that.
+/// Makes a session follow a way, and explains the statement. Planning also loads statistics of the tables, so that no
+/// run includes that time.
 pub(crate) async fn prepare(engine: &Engine, way: Way, sql: &str) -> Measured {
     follow(engine, way).await;
     let explanation = Box::pin(engine.explain(sql)).await.unwrap();
@@ -64,7 +64,7 @@ pub(crate) async fn prepare(engine: &Engine, way: Way, sql: &str) -> Measured {
     }
 }
 
-/// Runs a statement once more.
+/// Runs a statement once and adds the measurement.
 pub(crate) async fn run(server: &Server, engine: &Engine, sql: &str, measured: &mut Measured) {
     follow(engine, measured.way).await;
     let before = server.counters().snapshot();
@@ -85,10 +85,10 @@ pub(crate) async fn run(server: &Server, engine: &Engine, sql: &str, measured: &
     }
 }
 
-/// What all threads of this process have worked so far, in steps of a hundredth of a second.
+/// Returns the CPU seconds of all threads of this process so far, in steps of a hundredth of a second.
 fn cpu_seconds() -> Option<f64> {
     let text = std::fs::read_to_string("/proc/self/stat").ok()?;
-    // The name before the last bracket may hold blanks. Then follow the state and 10 other fields.
+    // The process name before the last bracket may contain spaces. It is followed by the state and 10 other fields.
     let fields = text.rsplit_once(')')?.1.split_whitespace().skip(11).take(2);
     let ticks = fields.map(str::parse).collect::<Result<Vec<u64>, _>>().ok()?;
     Some(ticks.iter().sum::<u64>() as f64 / 100.0)
@@ -121,18 +121,18 @@ fn sorted_rows(batches: &[RecordBatch]) -> Vec<Row> {
 }
 
 impl Measured {
-    /// The median of the runs' seconds.
+    /// Returns the median of the seconds.
     pub(crate) fn median(&self) -> f64 {
         median(&self.seconds)
     }
 
-    /// The median of what the cores worked.
+    /// Returns the median of the CPU seconds.
     pub(crate) fn median_cpu(&self) -> f64 {
         median(&self.cpu)
     }
 
-    /// How many times as long this takes as another way: the median over the rounds, in each of which
-    /// they ran one after the other. So a machine that is slow for some time matters little.
+    /// Returns the time of this way divided by that of another: the median over the rounds, in each of which they ran
+    /// one after the other, so that slow phases of the machine matter little.
     pub(crate) fn times_of(&self, other: &Self) -> f64 {
         if self.seconds.len() != other.seconds.len() {
             return self.median() / other.median();
@@ -141,14 +141,14 @@ impl Measured {
         median(&ratios.collect::<Vec<_>>())
     }
 
-    /// How far each run was from the median, relative to it.
+    /// Returns the relative distance of each run from the median.
     pub(crate) fn scatter(&self) -> impl Iterator<Item = f64> {
         let middle = self.median();
         let runs = if self.seconds.len() > 1 { self.seconds.as_slice() } else { &[] };
         runs.iter().map(move |seconds| (seconds / middle - 1.0).abs())
     }
 
-    /// Whether the setting did what it says.
+    /// Returns true if the session followed all settings of the way.
     pub(crate) fn followed(&self) -> bool {
         self.unmet.is_empty()
     }

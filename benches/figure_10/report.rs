@@ -1,4 +1,4 @@
-//! What was measured, as a table, as CSV and as JSON.
+//! Reports of the measurements as a table, CSV and JSON.
 
 use std::time::Duration;
 
@@ -10,21 +10,21 @@ use crate::Settings;
 use crate::measure::Measured;
 use crate::strategies::{AUTO, OFF};
 
-/// An item, run with pushdown off and in all other ways.
+/// An item with its runs in all ways.
 pub(crate) struct Compared {
     pub(crate) item: Item,
-    /// The first is with pushdown off.
+    /// The ways; the first is pushdown off.
     pub(crate) ways: Vec<Measured>,
 }
 
-/// All items, behind one link with one latency.
+/// All items behind one link with one latency.
 pub(crate) struct Cell {
     pub(crate) settings: Settings,
     pub(crate) all: Vec<Compared>,
 }
 
 impl Cell {
-    /// Items whose rows are not those of pushdown off.
+    /// Returns the items whose rows differ from those of pushdown off.
     pub(crate) fn differing(&self) -> Vec<String> {
         let differ = self.all.iter().filter(|it| !it.agree());
         differ.map(|it| format!("{} ({})", it.item.name, self.settings.place())).collect()
@@ -36,7 +36,7 @@ impl Compared {
         self.ways.first().map_or(f64::NAN, Measured::median)
     }
 
-    /// How many times as long it takes with pushdown off.
+    /// Returns the time with pushdown off divided by that of `way`.
     pub(crate) fn ratio(&self, way: &Measured) -> f64 {
         self.off() / way.median()
     }
@@ -45,12 +45,12 @@ impl Compared {
         way.steady && self.ways.first().is_some_and(|off| off.steady && off.rows == way.rows)
     }
 
-    /// Whether every way gave the rows of the first.
+    /// Returns true if every way returned the rows of the first.
     pub(crate) fn agree(&self) -> bool {
         self.ways.iter().all(|way| self.agrees(way))
     }
 
-    /// The fastest of the strategies that were forced and followed.
+    /// Returns the fastest of the strategies that were forced and followed.
     fn best(&self) -> Option<&Measured> {
         let forced =
             |it: &&Measured| it.way.name != OFF.name && it.way.name != AUTO.name && it.followed();
@@ -72,14 +72,14 @@ pub(crate) fn geometric_mean(ratios: impl Iterator<Item = f64>) -> f64 {
     (sum / count).exp()
 }
 
-/// Where and on what this was measured.
+/// Returns the conditions of the measurement: data, link and machine.
 fn circumstances(settings: &Settings) -> Vec<(&'static str, String)> {
     let cores = std::thread::available_parallelism().map_or(0, usize::from);
     let link = match settings.gbit {
         0.0 => "unlimited".to_owned(),
         gbit => format!("{gbit} Gbit/s, shared by both directions, shaped at the server's sockets"),
     };
-    // Of the root package: the code that processes rows is optimised in either.
+    // The profile of the root package; the crates that process rows are optimized in both.
     let build = if cfg!(debug_assertions) { "dev" } else { "release" };
     vec![
         ("scale", settings.scale.to_string()),
@@ -94,7 +94,7 @@ fn circumstances(settings: &Settings) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// What else ran on the machine, if it says so.
+/// Returns the load average of the machine, if the system reports it.
 fn load_average() -> String {
     std::fs::read_to_string("/proc/loadavg").map_or_else(
         |_| "unknown".to_owned(),
@@ -143,7 +143,7 @@ fn cells(compared: &Compared, way: &Measured) -> [String; 16] {
     ]
 }
 
-/// For a reader.
+/// Formats a cell as a table.
 pub(crate) fn table(cell: &Cell) -> String {
     let Cell { settings, all } = cell;
     let mut text = String::from("PushdownDB's Figure 10, pushdown off against each strategy.\n");
@@ -197,7 +197,7 @@ pub(crate) fn table(cell: &Cell) -> String {
     text
 }
 
-/// How far predictions are from what was measured and counted, relative to that.
+/// Formats the relative errors of the predictions.
 fn errors(all: &[Compared]) -> String {
     let ways = || all.iter().flat_map(|compared| &compared.ways).filter(|way| way.followed());
     let error = |predicted: f64, actual: f64| (predicted - actual).abs() / actual.max(1e-9);
@@ -229,7 +229,7 @@ fn errors(all: &[Compared]) -> String {
     )
 }
 
-/// A line for each way, with the header for the first cell.
+/// Formats a line for each way, with the header for the first cell.
 pub(crate) fn csv(cell: &Cell, first: bool) -> String {
     let Settings { gbit, latency, .. } = cell.settings;
     let mut text = String::new();
@@ -246,7 +246,7 @@ pub(crate) fn csv(cell: &Cell, first: bool) -> String {
     text
 }
 
-/// All of it.
+/// Formats all numbers of a cell.
 pub(crate) fn json(cell: &Cell) -> Value {
     let Cell { settings, all } = cell;
     let circumstances: serde_json::Map<String, Value> = circumstances(settings)

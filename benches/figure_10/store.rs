@@ -1,4 +1,4 @@
-//! The store: a server on threads of its own, and what is in it.
+//! The store of the benchmark: a server on threads of its own, with its tables.
 
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -20,23 +20,22 @@ use crate::Settings;
 
 const BUCKET: &str = "bench";
 
-/// A server whose sockets are not served by the threads that queries run on, so that the link does
-/// not wait for the client's work.
+/// A server whose sockets have threads of their own, so that the link does not wait for the client's work.
 pub(crate) struct Store {
     server: Option<Server>,
     runtime: Runtime,
     root: PathBuf,
 }
 
-/// Where the data are.
+/// The folder of the data.
 pub(crate) struct Folder {
     path: PathBuf,
-    /// Removed at the end.
+    /// A temporary folder, which is removed on drop.
     _temporary: Option<TempDir>,
 }
 
 impl Folder {
-    /// The folder of an earlier run, or one that is removed at the end.
+    /// Opens the given folder, or creates a temporary one.
     pub(crate) fn open(given: Option<String>) -> Self {
         let temporary = given.is_none().then(|| tempfile::tempdir().unwrap());
         let path = match (&temporary, given) {
@@ -53,7 +52,7 @@ impl Folder {
 }
 
 impl Store {
-    /// Starts a store over a folder.
+    /// Starts a store that serves a folder.
     pub(crate) fn start(root: &Path, settings: &Settings) -> Self {
         let runtime = Builder::new_multi_thread().enable_all().build().unwrap();
         let server = Server::builder(root).sync_writes(false).latency(settings.latency).start();
@@ -72,10 +71,10 @@ impl Store {
         write(&skewed(settings), &folder).await;
     }
 
-    /// An engine over the store, with the tables defined, behind the shaped link.
+    /// Shapes the link, and builds an engine over the store with the tables defined.
     pub(crate) async fn engine(&self, settings: &Settings) -> Engine {
         let server = self.server();
-        // What is left of a link's rate beside TCP's and IP's own bytes does not apply here.
+        // The server shapes the payload of TCP, so the headers of TCP and IP are not subtracted from the rate.
         let rate = (settings.gbit > 0.0).then(|| BytesPerSecond::gbit(settings.gbit));
         server.set_link_rate(rate.map(|rate| rate.0 as u64));
         let hardware = self.hardware(rate, settings).await;
@@ -95,7 +94,7 @@ impl Store {
         engine
     }
 
-    /// What predictions rest on, behind a link of this rate.
+    /// Returns the profile of the predictions, with the link of this rate.
     async fn hardware(&self, rate: Option<BytesPerSecond>, settings: &Settings) -> HardwareProfile {
         let name = std::env::var("HARDWARE").unwrap_or_else(|_| "local-1gbit".to_owned());
         if name == "calibrate" {
@@ -115,7 +114,7 @@ impl Store {
         hardware
     }
 
-    /// What `sluice calibrate` measures of this store.
+    /// Calibrates a profile for this store by `sluice calibrate`.
     fn calibrated(&self) -> HardwareProfile {
         let server = self.server();
         let folder = tempfile::tempdir().unwrap();
@@ -135,7 +134,7 @@ impl Store {
         HardwareProfile::parse(&profile).unwrap()
     }
 
-    /// Bytes per second of an object that is fetched and dropped, the better of two times.
+    /// Returns the rate at which an object is fetched and dropped: the better of two measurements.
     async fn unshaped_rate(&self, settings: &Settings) -> BytesPerSecond {
         let request = tables(settings);
         let object = request.objects(tpch::Table::Lineitem)[0].clone();

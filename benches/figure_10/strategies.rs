@@ -2,8 +2,8 @@
 
 use sluicegate_workloads::pushdowndb::Operator;
 
-/// A way to run an item: options of the session, without their prefix `sluice.`. Those that are not
-/// named are 'auto'.
+/// A way to run an item: options of the session, without their prefix `sluice.`. Options that are not listed are
+/// 'auto'.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Way {
     pub(crate) name: &'static str,
@@ -13,16 +13,16 @@ pub(crate) struct Way {
 /// The options that a way may set.
 pub(crate) const OPTIONS: [&str; 5] = ["scan", "aggregate", "group_by", "join", "top_k"];
 
-/// Everything is fetched, and computed here.
+/// The way that fetches everything and computes locally.
 pub(crate) const OFF: Way = Way {
     name: "off",
     settings: &[("scan", "get"), ("group_by", "server"), ("join", "baseline"), ("top_k", "server")],
 };
 
-/// Everything is left to the cost model.
+/// The way that leaves every choice to the cost model.
 pub(crate) const AUTO: Way = Way { name: "auto", settings: &[] };
 
-/// The strategies that an item can be forced to follow.
+/// Returns the strategies that an item can be forced to follow.
 pub(crate) fn forced(operator: Operator) -> &'static [Way] {
     match operator {
         Operator::Filter => &[Way { name: "select", settings: &[("scan", "select")] }],
@@ -48,7 +48,7 @@ pub(crate) fn forced(operator: Operator) -> &'static [Way] {
     }
 }
 
-/// The statements that make a session follow a way.
+/// Returns the statements that make a session follow a way.
 pub(crate) fn statements(way: Way) -> Vec<String> {
     let value = |option: &str| {
         let set = way.settings.iter().find(|(name, _)| *name == option);

@@ -1,4 +1,4 @@
-//! Errors as a user reads them: one sentence, a hint, an exit code.
+//! Errors as a user reads them: one sentence, a hint and an exit code.
 
 use std::error::Error;
 use std::io::{self, Write};
@@ -11,44 +11,44 @@ use parquet::errors::ParquetError;
 
 use crate::output::visible::visible;
 
-/// Whether the origins of failures are reported too.
+/// True if failures are reported with their origins.
 static VERBOSE: AtomicBool = AtomicBool::new(false);
 
-/// Reports the origins of failures, too, from now on.
+/// Makes all later reports include the origin of a failure.
 pub(crate) fn report_origins() {
     VERBOSE.store(true, Ordering::Relaxed);
 }
 
-/// This crate's result.
+/// The result of this crate's functions.
 pub(crate) type Result<T, E = Failure> = std::result::Result<T, E>;
 
-/// Why a command ends early.
+/// The reason why a command ends early.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// It did not work. Exit code 1.
+    /// The command failed. Exit code 1.
     Failed {
-        /// What happened, in one sentence.
+        /// One sentence that describes the failure.
         message: String,
-        /// What to do about it, if that is known.
+        /// Advice to the user, if there is any.
         hint: Option<String>,
-        /// The same in the words of the libraries below, if it came from one.
+        /// The message of the library that failed, for `--verbose`; `None` if the failure is this crate's own.
         origin: Option<String>,
     },
-    /// The arguments do not go together. Exit code 2, as for those that clap refuses.
+    /// The arguments do not go together. Exit code 2, like arguments that clap refuses.
     Usage(String),
-    /// Somebody asked the process to stop, with this exit code.
+    /// The process got a signal to stop, and ends with this exit code.
     Stopped(u8),
     /// The reader of the output closed it, which is not an error.
     NobodyReads,
 }
 
 impl Failure {
-    /// A failure without a hint.
+    /// Creates a failure without a hint.
     pub(crate) fn new(message: impl Into<String>) -> Self {
         Self::Failed { message: message.into(), hint: None, origin: None }
     }
 
-    /// The same failure, with what to do about it.
+    /// Replaces the hint of the failure.
     pub(crate) fn with_hint(self, hint: impl Into<String>) -> Self {
         match self {
             Self::Failed { message, origin, .. } => {
@@ -58,7 +58,7 @@ impl Failure {
         }
     }
 
-    /// The same failure, saying where it happened.
+    /// Puts the place where the failure happened before its message.
     pub(crate) fn at(self, place: &str) -> Self {
         match self {
             Self::Failed { message, hint, origin } => {
@@ -68,8 +68,8 @@ impl Failure {
         }
     }
 
-    /// The same failure, whose statement begins so many lines further down: the line of a syntax error is counted from
-    /// there.
+    /// Adds `lines` to the line number of a syntax error, for a statement that begins so many lines further down in
+    /// its text.
     pub(crate) fn lower(self, lines: usize) -> Self {
         const PLACE: &str = "syntax error at line ";
         match self {
@@ -84,7 +84,7 @@ impl Failure {
         }
     }
 
-    /// An I/O error and the file that it is about.
+    /// Describes an I/O error of the file at `path`.
     pub(crate) fn file(path: &std::path::Path, error: io::Error) -> Self {
         let hint = match error.kind() {
             io::ErrorKind::NotFound => Some("Check the path."),
@@ -98,7 +98,7 @@ impl Failure {
         }
     }
 
-    /// What happened and what to do about it, for a page.
+    /// Returns the message and the hint, for an HTML page.
     pub(crate) fn words(&self) -> (String, Option<String>) {
         match self {
             Self::Failed { message, hint, .. } => (message.clone(), hint.clone()),
@@ -108,7 +108,7 @@ impl Failure {
         }
     }
 
-    /// Says it on stderr, and which exit code it makes.
+    /// Writes the failure to stderr and returns its exit code.
     pub(crate) fn report(&self) -> ExitCode {
         let (text, code) = match self {
             Self::Failed { message, hint, origin } => {
@@ -121,13 +121,13 @@ impl Failure {
             Self::Stopped(code) => (String::new(), *code),
             Self::NobodyReads => (String::new(), 0),
         };
-        // If stderr is closed too, the exit code has to do.
+        // If stderr is closed, only the exit code reports the failure.
         drop(io::stderr().write_all(visible(&text).as_bytes()));
         ExitCode::from(code)
     }
 }
 
-/// An error and its causes as one sentence; repeated text is left out.
+/// Joins an error and its causes into one sentence; repeated text is left out.
 fn sentence(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut next = error.source();
@@ -141,7 +141,7 @@ fn sentence(error: &dyn Error) -> String {
     without_codes(&text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
-/// A message of the system without its number, ` (os error 2)`, which says nothing that its words do not.
+/// Removes the numbers of system errors, ` (os error 2)`, from a message: the words before them suffice.
 pub(crate) fn without_codes(text: &str) -> String {
     const CODE: &str = " (os error ";
     let mut parts = text.split(CODE);
@@ -171,7 +171,8 @@ impl From<io::Error> for Failure {
     }
 }
 
-/// The failure of a writer whose disk is full, or that may not write files as large.
+/// Returns the failure of a writer whose disk is full or whose file exceeds the size limit of the process; `None` for
+/// any other error.
 fn full_disk(error: &(dyn Error + 'static)) -> Option<Failure> {
     let mut next = Some(error);
     while let Some(error) = next {
@@ -180,7 +181,8 @@ fn full_disk(error: &(dyn Error + 'static)) -> Option<Failure> {
         if let Some(kind @ (io::ErrorKind::StorageFull | io::ErrorKind::FileTooLarge)) = kind {
             return Some(io::Error::from(kind).into());
         }
-        // The source of one that wraps another error is the source of that one.
+        // An I/O error that wraps another error returns that error's source as its own, so the wrapped one is visited
+        // here.
         next = match io.and_then(io::Error::get_ref) {
             Some(inner) => Some(inner),
             None => error.source(),
@@ -241,12 +243,12 @@ impl From<sluicegate_workloads::Error> for Failure {
         use sluicegate_workloads::Error as E;
         let hint = match &error {
             E::Occupied { .. } => "Delete what is there, or generate elsewhere.",
-            // It is an argument, whichever data set it is too small or too large for.
+            // The scale is an argument, whichever data set it does not fit.
             E::Scale { .. } => {
                 let published = "1 is the published size, some GB of CSV";
                 return Self::Usage(format!("{}; {published}", sentence(&error)));
             }
-            // The engine knows what the store's errors mean.
+            // The engine translates errors of the store.
             E::Store { path, source: _ } => {
                 let place = format!("cannot write `{path}`");
                 let E::Store { source, .. } = error else { return Self::new(place) };

@@ -1,7 +1,7 @@
 //! `sluice`: SQL over an S3 store, with the work done inside the store.
 //!
-//! What was typed is in [`args`]; each command is a file of [`commands`]. Only this crate prints,
-//! reads arguments and exits.
+//! [`args`] parses the command line; each command is a file of [`commands`]. Only this crate prints, reads arguments
+//! and exits.
 
 mod args;
 mod commands;
@@ -26,17 +26,17 @@ use self::runtime::file_size;
 use self::runtime::scratch::Scratch;
 use self::runtime::terminal;
 
-/// How long blocking work, such as a write to disk, may take to end after an interruption.
+/// Time that blocking work, such as a write to disk, gets to end after an interruption.
 const GRACE: Duration = Duration::from_millis(500);
 
-/// What is said of a location with a password, which is not repeated.
+/// The error for a location with a password. It does not repeat the location.
 const PASSWORD: &str = "a location has no user name, no password and no port, as in s3://bucket/key: give keys by \
                         AWS_ACCESS_KEY_ID or a profile, and the store by --endpoint";
 
-/// How wide help is that is not shown on a terminal, as for clap.
+/// Columns of help that is not shown on a terminal; clap's default.
 const WIDTH: usize = 100;
 
-/// Does all in a thread with a stack of its own: titles of columns are read from statements, which may nest deeply.
+/// Runs the program in a thread with a large stack: column titles are parsed from statements, which may nest deeply.
 fn main() -> ExitCode {
     let thread = std::thread::Builder::new().stack_size(compute::STACK_BYTES).spawn(program);
     match thread.map(std::thread::JoinHandle::join) {
@@ -51,7 +51,7 @@ fn program() -> ExitCode {
     let command = help::with_whole_examples(Args::command(), width);
     let typed: Vec<_> = std::env::args_os().map(mistyped::with_space_before_comment).collect();
     if mistyped::has_password(&typed) {
-        // The parser would repeat it.
+        // The parser's error would repeat the password.
         return Failure::Usage(PASSWORD.to_owned()).report();
     }
     let parsed = command.clone().try_get_matches_from(typed).and_then(|typed| {
@@ -72,7 +72,7 @@ fn program() -> ExitCode {
     }
 }
 
-/// Prints help, or what is wrong with the arguments.
+/// Prints help to stdout, or an error of the arguments to stderr.
 fn show(shown: &clap::Error) -> ExitCode {
     let is_help = !shown.use_stderr();
     let is_terminal = if is_help { io::stdout().is_terminal() } else { io::stderr().is_terminal() };
@@ -91,23 +91,23 @@ fn show(shown: &clap::Error) -> ExitCode {
     }
     let hint = mistyped::hint(shown);
     let text = match &hint {
-        // It is the better one of the two.
+        // Our hint is better than clap's tip.
         Some(_) => without_tip(&text),
         None => text,
     };
     let hint = hint.map_or_else(String::new, |hint| format!("hint: {hint}\n"));
-    // If stderr is closed, the exit code has to do.
+    // If stderr is closed, only the exit code reports the error.
     drop(io::stderr().write_all((about_numbers(text) + &hint).as_bytes()));
     u8::try_from(shown.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from)
 }
 
-/// What is wrong with the arguments, without the suggestion of clap, which may be far off.
+/// Removes clap's tip from an error of the arguments, because the tip may be far off.
 fn without_tip(text: &str) -> String {
     let kept = text.split("\n\n").filter(|part| !part.trim_start().starts_with("tip: "));
     kept.collect::<Vec<_>>().join("\n\n")
 }
 
-/// What the standard library says of numbers, in words for who typed them.
+/// Replaces the standard library's messages about numbers with words for users.
 fn about_numbers(text: String) -> String {
     const WORDS: [(&str, &str); 7] = [
         ("invalid digit found in string", "it is no whole number"),
@@ -123,8 +123,8 @@ fn about_numbers(text: String) -> String {
 
 fn run(args: Args) -> Result<()> {
     let mut scratch = Scratch::default();
-    // Its one thread is for signals and for uploads, both of which must go on while queries keep
-    // all threads of `compute` busy.
+    // The one thread of this runtime handles signals and uploads, both of which must go on while queries keep all
+    // threads of `compute` busy.
     let control =
         compute::build(tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all())?;
     file_size::let_writes_fail(&control);
@@ -135,8 +135,8 @@ fn run(args: Args) -> Result<()> {
     outcome
 }
 
-/// `RUST_LOG` says what is logged; without it, errors that nothing else reports. A store's answer
-/// to a bad request is for the client to report.
+/// Logs to stderr with the filter in `RUST_LOG`. The default filter logs only errors that nothing else reports: a
+/// store's answer to a bad request is left to the client.
 fn log_to_stderr() {
     let filter =
         EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("error,s3s=off"));

@@ -1,11 +1,11 @@
-//! Commands that there are not, and what was meant.
+//! Hints for commands and options that do not exist here, such as those of other programs.
 
 use std::ffi::OsString;
 use std::path::Path;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-/// How statements begin.
+/// First words of SQL statements.
 const STATEMENTS: [&str; 16] = [
     "alter",
     "analyze",
@@ -25,7 +25,7 @@ const STATEMENTS: [&str; 16] = [
     "with",
 ];
 
-/// Commands of other programs, and what does the same here.
+/// Commands of other programs, and the hint that names the equivalent here.
 const COMMANDS: [(&[&str], &str); 7] = [
     (
         &["ls", "list", "dir"],
@@ -51,10 +51,10 @@ const COMMANDS: [(&[&str], &str); 7] = [
     ),
 ];
 
-/// Commands below `connect` that other programs have.
+/// Subcommands that other programs have for connections and `connect` does not.
 const CONNECTIONS: [&str; 7] = ["rm", "remove", "delete", "del", "drop", "edit", "rename"];
 
-/// Commands below others that other programs have, below which ones, and what they are called here.
+/// Subcommands of other programs, the groups in which they are recognized, and their name here.
 const BELOW: [(&[&str], &[&str], &str); 4] = [
     (&["ls", "all", "get"], &["connect", "index", "statistics"], "list"),
     (&["new", "create", "set", "make"], &["connect"], "add"),
@@ -62,7 +62,7 @@ const BELOW: [(&[&str], &[&str], &str); 4] = [
     (&["rm", "remove", "delete", "del", "clear"], &["index", "statistics"], "drop"),
 ];
 
-/// What to type instead of a command that there is not; nothing if that is not known.
+/// Returns the command or option to type instead of one that does not exist; `None` if there is no suggestion.
 pub(crate) fn hint(error: &clap::Error) -> Option<String> {
     if error.kind() == ErrorKind::UnknownArgument {
         let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidArg) else {
@@ -93,7 +93,7 @@ pub(crate) fn hint(error: &clap::Error) -> Option<String> {
     instead(typed, &usage)
 }
 
-/// The command that a usage is of; none if it is that of the program.
+/// Returns the command that a usage line is about; `None` for the usage of the whole program.
 fn group_of(usage: &str) -> Option<&str> {
     let group = usage.split_whitespace().skip_while(|word| *word != "Usage:").nth(2);
     group.filter(|group| group.starts_with(|c: char| c.is_alphabetic()))
@@ -129,7 +129,7 @@ fn instead(typed: &str, usage: &str) -> Option<String> {
     is_named.then(|| format!("To read it: sluice sql \"FROM '{typed}'\""))
 }
 
-/// An argument that begins with a comment of SQL, `-- name`, which would be an option, with a space before it.
+/// Puts a space before an argument that begins with an SQL comment, `-- name`, which clap would take for an option.
 pub(crate) fn with_space_before_comment(argument: OsString) -> OsString {
     let is_comment = argument.to_str().is_some_and(|text| {
         text.strip_prefix("--").is_some_and(|rest| rest.starts_with(char::is_whitespace))
@@ -143,7 +143,8 @@ pub(crate) fn with_space_before_comment(argument: OsString) -> OsString {
     spaced
 }
 
-/// Whether an argument is a location, or the name of a bucket, with more than the bucket where it is named.
+/// Returns true if an argument is a location, or the name of a bucket, whose bucket part contains a user, a password
+/// or a port.
 pub(crate) fn has_password(arguments: &[OsString]) -> bool {
     let mut names_bucket = false;
     arguments.iter().skip(1).any(|argument| {
@@ -164,7 +165,7 @@ pub(crate) fn has_password(arguments: &[OsString]) -> bool {
     })
 }
 
-/// Options of other programs, and what does the same here.
+/// Options of other programs, and the hint that names the equivalent here.
 const OPTIONS: [(&[&str], &str); 9] = [
     (&["--csv", "-csv"], "--format csv writes answers as CSV."),
     (&["--json", "-json"], "--format json writes answers as JSON, ndjson one object per line."),
@@ -186,8 +187,8 @@ const OPTIONS: [(&[&str], &str); 9] = [
     (&["--quiet", "--silent"], "--no-progress shows no progress; notes are on stderr."),
 ];
 
-/// Whether words are a statement that a shell has cut, because it was not quoted: `select 1`, or, of `select * from
-/// t`, the names of files in place of the star.
+/// Returns true if the words are a statement that was not quoted, so that the shell split it: `select 1`, or `select
+/// * from t` with file names in place of the star.
 pub(crate) fn is_cut(words: &[impl AsRef<str>]) -> bool {
     let [first, _, ..] = words else { return false };
     STATEMENTS.contains(&first.as_ref().to_ascii_lowercase().as_str())

@@ -1,7 +1,7 @@
 //! Writes the seeds of every target: `cargo run --example seeds -- FOLDER`.
 //!
-//! The statements and objects are those of the conformance table; what it lacks (compressed objects,
-//! Parquet files, answers of a store, switch programs) is made here.
+//! The statements and objects are those of the conformance table. Inputs that the table lacks (compressed objects,
+//! Parquet files, answers of a store, switch programs) are built here.
 
 use std::collections::BTreeSet;
 use std::error::Error;
@@ -42,7 +42,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             Input::CsvIgnore => (&mut csv, 2),
             Input::Lines => (&mut json, 0),
             Input::Document => (&mut json, 1),
-            // Its objects are made here.
+            // Parquet objects are built below.
             Input::Parquet => continue,
         };
         options[0] = first;
@@ -65,7 +65,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Headers, answers, and bytes to make some of.
+/// Returns headers, answers, and inputs for ranges.
 fn byteranges() -> BTreeSet<Vec<u8>> {
     let headers =
         ["bytes=0-1,5-6", "Bytes= -5 ,, 7-", "bytes=3-2", "bytes=0-99999999999999999999,-0"];
@@ -84,7 +84,7 @@ fn byteranges() -> BTreeSet<Vec<u8>> {
     seeds
 }
 
-/// Index objects whole, their blocks and tops, and keys to make some of.
+/// Returns whole index objects, their blocks and tops, and inputs for keys.
 fn indexes() -> BTreeSet<Vec<u8>> {
     let mut seeds = BTreeSet::new();
     for (count, length) in [(0_u32, 0), (1, 1), (40, 3), (900, 70)] {
@@ -133,7 +133,7 @@ fn write(
     Ok(())
 }
 
-/// The object, plain and in both compressions; byte 4 says which.
+/// Returns the object uncompressed and in both compressions, which byte 4 selects.
 fn compressed(
     options: [u8; OPTIONS],
     statement: &str,
@@ -254,7 +254,7 @@ fn parquet_files() -> Result<Vec<Vec<u8>>, Box<dyn Error>> {
         writer.close()?;
         seeds.push(seed(options, statement, &object));
     }
-    // Arrow's writer writes no checksums of pages.
+    // Arrow's writer does not write checksums of pages.
     let checksums: [&[u8]; 2] = [
         include_bytes!("../../crates/evaluator/src/parquet/checksums_v1.parquet"),
         include_bytes!("../../crates/evaluator/src/parquet/checksums_v2.parquet"),
@@ -264,7 +264,7 @@ fn parquet_files() -> Result<Vec<Vec<u8>>, Box<dyn Error>> {
     Ok(seeds)
 }
 
-/// Recipes for answers, as the target reads them.
+/// Returns recipes for answers in the target's form.
 fn answers() -> Vec<Vec<u8>> {
     let frame = |kind: u8, payload: &[u8]| {
         let length = u16::try_from(payload.len()).unwrap_or(u16::MAX).to_be_bytes();
@@ -304,7 +304,7 @@ fn answers() -> Vec<Vec<u8>> {
     ]
 }
 
-/// Programs of the algorithms, each with some packets.
+/// Returns programs of the algorithms, each with some packets.
 fn programs() -> Result<Vec<Vec<u8>>, Box<dyn Error>> {
     let programs: Vec<Program> = vec![
         distinct::Config::new(4, 2, distinct::Width::Bits32, distinct::Policy::Fifo)?.program(),

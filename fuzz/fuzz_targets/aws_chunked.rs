@@ -1,8 +1,8 @@
-//! Bodies in `aws-chunked` form: what is stored is what the chunks hold, and only if they are whole.
+//! Bodies in `aws-chunked` form: the server stores the contents of the chunks, and only if they are complete.
 //!
-//! The first byte chooses the server, the kind of chunks and how long the body claims to be, the second how
-//! it is cut. The rest is the body as it is, or a recipe for one whose lengths and signatures are right unless it
-//! says otherwise, so that these are not the end of every mutation.
+//! The first byte chooses the server, the kind of chunks and the declared length of the body, the second the size of
+//! the pieces in which it is sent. The rest is the body itself, or a recipe for one. Lengths and signatures of a
+//! recipe's body are right unless the recipe breaks them, so that they do not reject every mutation.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -13,17 +13,17 @@ thread_local! {
     static STORES: [Store; 2] = [Store::anonymous().unwrap(), Store::signed().unwrap()];
 }
 
-/// A body, and what it should store.
+/// A body with the object that the server should store.
 #[derive(Debug, Default)]
 struct Chunked {
     body: Vec<u8>,
     object: Vec<u8>,
-    /// Something in it is wrong.
+    /// True if something in the body is wrong.
     spoilt: bool,
 }
 
 impl Chunked {
-    /// Adds a chunk; `signature` is that of the one before, if chunks are signed.
+    /// Adds a chunk. `signature` is that of the previous chunk, if chunks are signed.
     fn push(&mut self, how: u8, bytes: &[u8], signer: &Signer, signature: Option<&mut String>) {
         let size = match how {
             4 => format!("{:X}", bytes.len()),
@@ -32,7 +32,7 @@ impl Chunked {
         };
         self.body.extend(size.bytes());
         if let Some(signature) = signature {
-            // Signed was something else.
+            // Sign other bytes than those sent.
             let other = if how == 6 { b"other" } else { bytes };
             self.spoilt |= other != bytes;
             *signature = signer.chunk(signature, other);
@@ -60,7 +60,7 @@ impl Chunked {
                 continue;
             }
             if how & 7 == 7 {
-                // Between chunks nothing may be.
+                // Nothing may stand between chunks.
                 chunked.body.extend(b"?");
                 chunked.body.extend(bytes);
                 chunked.spoilt = true;
@@ -80,7 +80,7 @@ impl Chunked {
     }
 }
 
-/// Of four bytes.
+/// Encodes four bytes in Base64.
 fn base64(bytes: [u8; 4]) -> String {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let bits = u64::from(u32::from_be_bytes(bytes)) << 4;
@@ -88,7 +88,7 @@ fn base64(bytes: [u8; 4]) -> String {
     digits.chain("==".chars()).collect()
 }
 
-/// What is in the chunks of a body, if it reaches the last.
+/// Returns the contents of the chunks, if the body reaches the last one.
 fn decode(mut body: &[u8]) -> Option<Vec<u8>> {
     let mut object = Vec::new();
     loop {
@@ -111,7 +111,7 @@ fuzz_target!(|input: &[u8]| {
     let raw = choice & 1 != 0;
     let is_signed = choice & 2 != 0;
     let signs_chunks = is_signed && choice & 4 != 0;
-    // What has unsigned chunks ends with a checksum.
+    // Bodies with unsigned chunks end with a checksum.
     let sum = (!signs_chunks).then_some(choice & 8 == 0);
     let lie = i64::from(choice >> 4 & 1) - i64::from(choice >> 5 & 1);
 
@@ -171,7 +171,7 @@ fuzz_target!(|input: &[u8]| {
             assert_eq!(stored.as_deref(), Some(&*chunked.object));
         } else {
             assert!(stored.is_none(), "{answer:?}");
-            // Of a body that is as it came, what is behind the last chunk may be wrong.
+            // A raw body may be wrong after the last chunk, where `decode` does not look.
             assert!(!is_right || raw, "it refuses {chunked:?}: {answer:?}");
         }
     });

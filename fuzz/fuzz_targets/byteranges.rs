@@ -1,8 +1,8 @@
-//! Several ranges in a GET, as a client may ask and a store may answer: ranges within the object, and
-//! parts within the body, or what is wrong.
+//! Several ranges in a GET: the parsed ranges lie within the object and the parsed parts within the body, or an error
+//! is returned.
 //!
-//! The first byte says what the rest is: a header; the body of an answer; or ranges, of which header and
-//! body are made and read.
+//! The first byte selects the kind of input: a header; the body of an answer; or ranges, from which header and body
+//! are built and parsed.
 #![no_main]
 
 use std::ops::Range;
@@ -47,7 +47,7 @@ fn answered(body: &[u8]) {
     }
 }
 
-/// Ranges of the input itself, their lengths in every other byte.
+/// Builds ranges of the input itself. Its bytes alternate between gaps and lengths.
 fn ranges(object: &[u8]) {
     let mut at = 0;
     let mut ranges: Vec<Range<u64>> = Vec::new();

@@ -1,4 +1,4 @@
-//! Statements over CSV objects, with all options.
+//! Statements over CSV objects with all options.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

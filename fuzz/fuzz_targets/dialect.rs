@@ -1,4 +1,4 @@
-//! The parser reads what the printer writes, and nothing makes either fail.
+//! The parser accepts the printer's output, and no input makes either fail.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -15,7 +15,7 @@ fuzz_target!(|text: &str| {
     let printed = query.to_string();
     let again = match parse(&printed) {
         Ok(again) => again,
-        // Parentheses and a longer spelling may take what just fitted over a limit.
+        // The printer's parentheses and longer spellings may exceed a limit.
         Err(error) => {
             let limits = [Code::ExpressionTooLong, Code::MaxOperatorsExceeded];
             assert!(limits.contains(&error.code), "{error} for {printed}");
@@ -23,7 +23,7 @@ fuzz_target!(|text: &str| {
         }
     };
     if again != query {
-        // Chains of more than 32 are balanced when they are read; that is stable.
+        // The parser balances chains of more than 32 operators; the balanced form stays the same.
         let words = printed.split(' ').filter(|word| ["AND", "OR"].contains(word)).count();
         assert!(words > 32, "{printed} of {text:?}");
         assert_eq!(again.to_string().len(), parse(&again.to_string()).unwrap().to_string().len());
@@ -36,7 +36,7 @@ fuzz_target!(|text: &str| {
     ];
     for format in formats {
         let input = InputSerialization { format, compression: Compression::None };
-        // A chain that is balanced may be another one's equal, as a value is that of GROUP BY.
+        // GROUP BY compares expressions, and a balanced chain may equal another one.
         if again != query && !query.group_by.is_empty() {
             continue;
         }

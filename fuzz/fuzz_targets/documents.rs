@@ -1,12 +1,14 @@
-//! The XML of requests: an answer in time, never an internal error, and nothing is removed that was not named.
+//! The XML of requests: the server answers in time, never with an internal error, and removes nothing that was not
+//! named.
 //!
-//! The first byte chooses the operation, the second how the document is cut; the rest is the document.
+//! The first byte chooses the operation, the second the size of the pieces in which the document is sent; the rest is
+//! the document.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use sluicegate_fuzz::store::{Answer, OBJECTS, Store};
 
-/// `UPLOAD` stands for an upload of one part, whose bytes are `part`.
+/// The operations. `UPLOAD` stands for the ID of an upload of one part, whose bytes are `part`.
 const OPERATIONS: [(&str, &str); 10] = [
     ("POST", "/bucket?delete"),
     ("POST", "/bucket/big?uploadId=UPLOAD"),
@@ -33,7 +35,7 @@ fn request(method: &str, target: &str, body: &[u8]) -> Vec<u8> {
     [head.as_bytes(), body].concat()
 }
 
-/// Begins an upload, of which there is one part.
+/// Begins an upload of one part and returns its ID.
 fn upload(store: &Store) -> String {
     let begun = store.ask(&request("POST", "/bucket/big?uploads", b""), usize::MAX).unwrap();
     let begun = String::from_utf8(begun.body).unwrap();
@@ -44,8 +46,8 @@ fn upload(store: &Store) -> String {
     id.to_owned()
 }
 
-/// Whether a stream of events is whole: lengths and checksums are right, and the last event is the end
-/// or an error.
+/// Returns true if a stream of events is complete: lengths and checksums are right, and the last event is the end or
+/// an error.
 fn is_whole(mut events: &[u8]) -> bool {
     let mut last: &[u8] = b"";
     while let Some(length) = events.first_chunk::<4>() {
@@ -61,7 +63,7 @@ fn is_whole(mut events: &[u8]) -> bool {
     events.is_empty() && (ends(b"End") || ends(b"error"))
 }
 
-/// Whether a document may name the object: literally, or spelled in a way that this does not read.
+/// Returns true if a document may name the object: literally, or with an entity, which is not resolved here.
 fn may_name(document: &[u8], key: &str) -> bool {
     document.contains(&b'&') || document.windows(key.len()).any(|w| w == key.as_bytes())
 }

@@ -1,8 +1,8 @@
-//! Answers of a store that says anything: rows come out, or an error.
+//! Answers of a store that sends anything: the client returns rows or an error.
 //!
-//! The first byte chooses what the client expects and how the answer is cut. The rest is either the
-//! answer's bytes as they are, or a recipe for frames with right checksums, so that the decoder is
-//! not the end of every mutation: a byte for the kind, two for the payload's length, the payload.
+//! The first byte chooses the client's request and the sizes of the answer's pieces. The rest is either the answer's
+//! bytes themselves, or a recipe for frames with right checksums, so that the decoder does not reject every mutation:
+//! a byte for the kind, two for the payload's length, the payload.
 #![no_main]
 
 use std::cell::RefCell;
@@ -25,7 +25,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::LocalSet;
 
-/// A client, and a store that answers it with whatever is in `answer`.
+/// A client, and a store that answers it with the bytes in `answer`.
 struct Loop {
     runtime: Runtime,
     tasks: LocalSet,
@@ -78,7 +78,7 @@ async fn serve(mut connection: TcpStream, answer: &RefCell<Vec<u8>>) -> std::io:
     connection.shutdown().await
 }
 
-/// A message: lengths, headers, payload, and the two checksums.
+/// Builds a message: lengths, headers, payload, and the two checksums.
 fn message(headers: &[(&str, &[u8])], payload: &[u8]) -> Vec<u8> {
     let mut encoded = Vec::new();
     for (name, value) in headers {

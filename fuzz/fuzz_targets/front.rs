@@ -1,7 +1,7 @@
-//! Bytes over a connection, to a server that takes unsigned requests and to one that does not.
+//! Bytes over a connection, to a server that accepts unsigned requests and to one that does not.
 //!
-//! The first byte chooses the server, the second how the bytes are cut. No answer is an internal error,
-//! none shows what lies outside of the served folder, and nobody without a key gets anything done.
+//! The first byte chooses the server, the second the size of the pieces. No answer is an internal error, none shows
+//! anything outside of the served folder, and no request without a key has an effect.
 #![no_main]
 
 use std::fs;
@@ -12,7 +12,7 @@ use sluicegate_fuzz::store::{Answer, OBJECTS, Store};
 struct Fronts {
     anonymous: Store,
     signed: Store,
-    /// What a file outside says.
+    /// The contents of a file outside of the served folder.
     outside: String,
 }
 
@@ -40,7 +40,7 @@ fuzz_target!(|input: &[u8]| {
         let signed = server & 1 != 0;
         let store = if signed { &fronts.signed } else { &fronts.anonymous };
         let answers = store.say(bytes, piece);
-        // The fuzzer sees what is compared with what, so it may come to send it itself.
+        // The fuzzer observes comparisons, so it may learn this text and send it.
         if !contains(bytes, &fronts.outside) {
             assert!(!contains(&answers, &fronts.outside), "it leaves its folder");
         }

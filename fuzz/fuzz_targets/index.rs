@@ -1,7 +1,7 @@
-//! Index objects, as a bucket may hold them: entries come out, or what is wrong.
+//! Index objects that a bucket may contain: the reader returns entries or an error.
 //!
-//! The first byte says what the rest is: an object as it is; a block, of which the checksum is made
-//! right; a top, of which all around it is made right; or keys, of which an object is made and read.
+//! The first byte selects the kind of input: a whole object; a block, whose checksum is corrected; a top, around
+//! which a valid object is built; or keys, from which an object is built and read.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -64,7 +64,7 @@ fn top(input: &[u8]) {
     assert!(found.is_sorted() && found.iter().all(|number| *number < top.blocks.len()));
 }
 
-/// Pieces of the input, each after a byte that says how long it is.
+/// Returns pieces of the input, each after a byte with its length.
 fn pieces(mut input: &[u8]) -> Vec<Vec<u8>> {
     let mut pieces = Vec::new();
     while let Some((length, rest)) = input.split_first() {

@@ -1,4 +1,4 @@
-//! Statements over JSON objects, of values on lines and of documents.
+//! Statements over JSON objects: lines of values, and documents.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -10,8 +10,8 @@ use sluicegate_s3select::request::{InputFormat, SelectRequest};
 
 fuzz_target!(
     init: {
-        // The evaluator catches panics of the Parquet library, on which it answers with an error.
-        // One in our own code is a finding all the same; so is one that is not caught.
+        // The evaluator catches panics of the Parquet library and returns an error. A panic in our own code is a
+        // finding all the same, and so is one that is not caught.
         let report = panic::take_hook();
         panic::set_hook(Box::new(move |info| {
             let file = info.location().map_or("", |location| location.file());
@@ -25,7 +25,7 @@ fuzz_target!(
         let Some(question) = Question::read(input) else { return };
         let request = question.request(InputFormat::Parquet);
         let ranged = SelectRequest { scan_range: question.options.scan_range(), ..request.clone() };
-        // Nothing else can be asked of it: a file's statistics may contradict its data.
+        // No property of the answers is checked, because a file's statistics may contradict its data.
         let _ = question.ask(&request);
         let _ = question.ask(&ranged);
     }

@@ -1,9 +1,9 @@
-//! What a signature covers: no `x-amz-*` header, and no parameter, is honoured that it does not.
+//! Coverage of signatures: the server honours no `x-amz-*` header and no parameter that the signature does not cover.
 //!
-//! The first byte chooses the operation, the second whether the URL is presigned and where what was added later
-//! stands. Then come lines, of which the first letter says what they are: `+name:value` a header that is signed,
-//! `-` a line that whoever got hold of the request adds to its head, `&name=value` a parameter that is signed,
-//! `?` one that is added, `;` a name that is added to those that the signature says it covers.
+//! The first byte chooses the operation, the second whether the URL is presigned and where additions are put. Lines
+//! follow; the first letter of each is its kind: `+name:value` a header that is signed, `-` a line that an attacker
+//! adds to the head, `&name=value` a parameter that is signed, `?` one that is added, `;` a name that is added to the
+//! list of signed headers.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -26,7 +26,7 @@ thread_local! {
 
 type Pair = (String, String);
 
-/// A request that somebody signed, and what somebody else added.
+/// A signed request with the additions of an attacker.
 #[derive(Debug, Default)]
 struct Request<'a> {
     signed: Vec<Pair>,
@@ -45,7 +45,7 @@ impl<'a> Request<'a> {
                 "+" => {
                     let Some((name, value)) = line.split_once(':') else { continue };
                     let name = name.to_ascii_lowercase();
-                    // What is needed to sign at all is there already.
+                    // The headers that every signature needs are added later.
                     if !name.is_empty()
                         && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
                         && !["host", "x-amz-date", "x-amz-content-sha256", "content-length"]
@@ -54,7 +54,7 @@ impl<'a> Request<'a> {
                         request.signed.push((name, value.trim().to_owned()));
                     }
                 }
-                // An empty one would end the head.
+                // An empty line would end the head.
                 "-" if !line.is_empty() => request.added.push(line),
                 "&" => {
                     let (name, value) = line.split_once('=').unwrap_or((line, ""));
@@ -70,7 +70,7 @@ impl<'a> Request<'a> {
         request
     }
 
-    /// Whether it is beyond doubt that it must be taken.
+    /// Returns true if the server must accept the request.
     fn is_plain(&self) -> bool {
         let word = |text: &str| {
             text.bytes().all(|b| b.is_ascii_lowercase()) && (1..=40).contains(&text.len())
@@ -89,7 +89,7 @@ impl<'a> Request<'a> {
             })
     }
 
-    /// Signs it, and says its bytes.
+    /// Signs the request and returns its bytes.
     fn wire(&mut self, (method, path): (&str, &str), presigned: bool, first: bool) -> Vec<u8> {
         let signer = Signer::now();
         let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
@@ -133,7 +133,7 @@ impl<'a> Request<'a> {
         text.into_bytes()
     }
 
-    /// What was added that changes what is done, whatever the server makes of it.
+    /// Returns an addition that changes the request's effect, if there is one.
     fn changes(&self) -> Option<String> {
         let is_amz = |line: &&&str| {
             let name = line.split(':').next().unwrap_or_default();
@@ -145,7 +145,7 @@ impl<'a> Request<'a> {
         if let Some(header) = self.added.iter().find(is_amz) {
             return Some((*header).to_owned());
         }
-        // Nobody looks at a fragment, nor at a parameter without a character.
+        // The server ignores fragments and empty parameters.
         let added = self.added_query.join("&");
         let query = added.split('#').next().unwrap_or_default();
         let matters = |pair: &&str| !pair.is_empty() && !pair.starts_with("X-Amz-Signature=");
@@ -157,7 +157,7 @@ impl<'a> Request<'a> {
     }
 }
 
-/// What the store has at a key, as its owner sees it.
+/// Reads an object with a valid signature.
 fn owned(store: &Store, key: &str) -> Option<Answer> {
     let request = Request::default().wire(("GET", &format!("/bucket/{key}")), false, false);
     store.ask(&request, usize::MAX).filter(Answer::is_good)

@@ -1,4 +1,4 @@
-//! Switch programs of any shape: refused, or run, fitted and printed.
+//! Switch programs of any shape: they are refused, or they run, fit and print.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

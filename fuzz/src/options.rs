@@ -5,7 +5,7 @@ use sluicegate_s3select::request::{
     ScanRange,
 };
 
-/// How many bytes choose options.
+/// Number of bytes that choose options.
 pub const OPTIONS: usize = 8;
 
 const FIELD_DELIMITERS: &[&str] = &[",", "|", "\t", ";", "é", "\u{1}", "a", "\"", "☃", "\n", ",,"];
@@ -15,7 +15,7 @@ const QUOTES: &[Option<char>] = &[Some('"'), None, Some('\''), Some('é'), Some(
 const ESCAPES: &[Option<char>] = &[Some('"'), Some('\\'), None, Some('é'), Some('\'')];
 const COMMENTS: &[Option<char>] = &[Some('#'), None, Some('"'), Some('é'), Some('\n')];
 
-/// Choices by byte, whatever the byte.
+/// The bytes of the options. Every byte is a valid choice.
 #[derive(Debug, Clone, Copy)]
 pub struct Options(pub [u8; OPTIONS]);
 
@@ -24,7 +24,7 @@ fn choose<T: Clone>(choices: &[T], byte: u8) -> T {
 }
 
 impl Options {
-    /// Bytes 0 to 3: how a CSV object is read.
+    /// Bytes 0 to 3: the layout of a CSV object.
     pub fn csv_input(self) -> CsvInput {
         let [flags, delimiters, quoting, comments, ..] = self.0;
         let header = [FileHeaderInfo::None, FileHeaderInfo::Use, FileHeaderInfo::Ignore];
@@ -37,22 +37,22 @@ impl Options {
             quote_escape: choose(ESCAPES, quoting >> 4),
             comments: choose(COMMENTS, comments),
             strict_lines: flags & 8 != 0,
-            // A block with a record of other fields fails as one: where it ends is no matter of the request.
+            // A block with a record of other fields fails as a whole, and its end does not depend on the request.
             strict_fields: None,
         }
     }
 
-    /// Byte 0: how a JSON object is laid out.
+    /// Byte 0: the layout of a JSON object.
     pub fn json_type(self) -> JsonType {
         if self.0[0] & 1 == 0 { JsonType::Lines } else { JsonType::Document }
     }
 
-    /// Byte 4: how the object is compressed.
+    /// Byte 4: the compression of the object.
     pub fn compression(self) -> Compression {
         choose(&[Compression::None, Compression::Gzip, Compression::Bzip2], self.0[4])
     }
 
-    /// Byte 5: how rows are written.
+    /// Byte 5: the format of the answer's rows.
     pub fn output(self) -> OutputSerialization {
         let byte = self.0[5];
         let record_delimiter = choose(&["\n", "\r\n", ";", "☃"], byte >> 2 & 3).to_owned();
@@ -67,17 +67,17 @@ impl Options {
         })
     }
 
-    /// Bytes 6 and 7: where an object is cut in two or three, in bytes.
+    /// Bytes 6 and 7: the two offsets at which an object is divided.
     pub fn cuts(self) -> [u64; 2] {
         [u64::from(self.0[6]), u64::from(self.0[6]) + u64::from(self.0[7])]
     }
 
-    /// Byte 7: how many bytes of an object a thread takes at a time.
+    /// Byte 7: the bytes of an object that a thread processes at a time.
     pub fn part_bytes(self) -> u64 {
         16 + u64::from(self.0[7])
     }
 
-    /// Bytes 6 and 7: the part of a Parquet object that is asked for.
+    /// Bytes 6 and 7: the requested part of a Parquet object.
     pub fn scan_range(self) -> Option<ScanRange> {
         let [a, b] = [u64::from(self.0[6]), u64::from(self.0[7])];
         match a {

@@ -1,4 +1,4 @@
-//! A statement over an object, and what must hold of the answers.
+//! Statements over an object, and properties of their answers.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -17,12 +17,12 @@ use sluicegate_s3select::value::Timestamp;
 
 use crate::options::{OPTIONS, Options};
 
-/// An input of a fuzz target: options, statement, object.
+/// Builds an input of a fuzz target: options, statement, object.
 pub fn seed(options: [u8; OPTIONS], statement: &str, object: &[u8]) -> Vec<u8> {
     [&options[..], statement.as_bytes(), b"\0", object].concat()
 }
 
-/// A statement over an object.
+/// A statement over an object, with options.
 #[derive(Debug)]
 pub struct Question {
     pub options: Options,
@@ -30,7 +30,7 @@ pub struct Question {
     object: Arc<Vec<u8>>,
 }
 
-/// The longest answer looked at, in bytes; a sink that has more is told to stop.
+/// The longest answer that is checked, in bytes; a longer one is stopped.
 const MAX_ANSWER_BYTES: usize = 4 << 20;
 
 struct Answer {
@@ -56,7 +56,7 @@ impl Sink for Answer {
 }
 
 impl Question {
-    /// Takes an input apart; `None` if it is too short to hold options.
+    /// Parses an input; `None` if it is too short to hold options.
     pub fn read(input: &[u8]) -> Option<Self> {
         let (options, rest) = input.split_first_chunk::<OPTIONS>()?;
         let end = rest.iter().position(|byte| *byte == 0).unwrap_or(rest.len());
@@ -68,7 +68,7 @@ impl Question {
         })
     }
 
-    /// The request for an object of this format.
+    /// Builds the request for an object of this format.
     pub fn request(&self, format: InputFormat) -> SelectRequest {
         let compression = match format {
             InputFormat::Parquet => Compression::None,
@@ -84,8 +84,7 @@ impl Question {
         }
     }
 
-    /// What is answered to a request for the object, by so many threads, and how it ends; `None` if
-    /// it is very long.
+    /// Returns the answer to a request by so many threads, and its result; `None` if the answer is too long.
     fn outcome(
         &self,
         request: &SelectRequest,
@@ -104,13 +103,13 @@ impl Question {
         answer.whole.then_some((answer.bytes, stats))
     }
 
-    /// The answer to a request for the object; `Ok(None)` if it is very long.
+    /// Returns the answer to a request; `Ok(None)` if it is too long.
     pub fn ask(&self, request: &SelectRequest) -> Result<Option<Vec<u8>>, SelectError> {
         let Some((answer, stats)) = self.outcome(request, 1) else { return Ok(None) };
         stats.map(|_| Some(answer))
     }
 
-    /// Checks that several threads answer what one does, errors included.
+    /// Checks that several threads return the same answer or error as one.
     pub fn check_threads(&self, request: &SelectRequest) {
         let [Some(one), Some(several)] = [1, 2].map(|threads| self.outcome(request, threads))
         else {
@@ -119,8 +118,8 @@ impl Question {
         assert!(one == several, "{one:?} but {several:?} for {self:?}");
     }
 
-    /// Asks, and checks what holds for every statement: of the rows of the object, the condition
-    /// is true, false or unknown for each, and for one of the three only.
+    /// Runs the statement, and checks a property of all conditions: for each row of the object, the condition is
+    /// either true, false or unknown.
     pub fn check(&self, request: &SelectRequest) {
         let _ = self.ask(request);
         let Ok(query) = parse_with(&self.statement, Extras::ALL) else { return };
@@ -162,9 +161,8 @@ impl Question {
         String::from_utf8(answer).ok()?.trim().parse().ok()
     }
 
-    /// Checks that the parts of an object answer together what the whole does: its records, each
-    /// once and in order; those that the statement asks for, up to the first that fails; and how
-    /// many there are.
+    /// Checks that the parts of an object together give the answer of the whole: its records, each once and in order;
+    /// those that the statement selects, up to the first that fails; and their number.
     pub fn check_parts(&self, request: &SelectRequest) {
         let star = Query {
             projection: Projection::Star,
@@ -177,7 +175,7 @@ impl Question {
         let Ok(query) = parse_with(&self.statement, Extras::ALL) else { return };
         let query = Query { limit: None, ..query };
         match self.count(request, &query, query.filter.clone()) {
-            // Rows, or one row of aggregates, which are those of other rows in each part.
+            // Rows can be compared. Aggregates cannot, because each part has other rows.
             Some(rows) if !is_aggregate(&query) => {
                 self.check_rows_of_parts(request, &query);
                 self.check_counts_of_parts(request, &query, rows);

@@ -1,4 +1,4 @@
-//! Signatures of version 4, written down a second time: what is compared with the server's own reading.
+//! A second implementation of signatures of version 4, to compare with the server's.
 
 use std::fmt::Write as _;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -6,25 +6,25 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};
 
-/// The key pair of a store that wants signatures.
+/// The key pair of a store that requires signatures.
 pub const ACCESS_KEY: &str = "fuzz";
 pub const SECRET_KEY: &str = "fuzz-secret";
 const REGION: &str = "us-east-1";
 
-/// The moment and the key of a signature.
+/// The time, the scope and the key of signatures.
 #[derive(Debug)]
 pub struct Signer {
-    /// `20261125T030500Z`.
+    /// The time in the form `20261125T030500Z`.
     pub time: String,
     scope: String,
     key: Vec<u8>,
 }
 
-/// Headers or parameters: names and values.
+/// Names and values of headers or parameters.
 pub type Pairs = [(String, String)];
 
 impl Signer {
-    /// One that signs now.
+    /// Creates a signer with the current time.
     pub fn now() -> Self {
         let time = format_time(SystemTime::now());
         let date = &time[..8];
@@ -36,7 +36,7 @@ impl Signer {
         Self { time, scope, key }
     }
 
-    /// The signature of a request, by its canonical form. Names of headers are lower case.
+    /// Returns the signature of a request. Names of headers are lower case.
     pub fn signature(
         &self,
         (method, path): (&str, &str),
@@ -51,7 +51,7 @@ impl Signer {
         sorted.sort();
         let mut lines = String::new();
         for (name, value) in &sorted {
-            // Runs of spaces count as one.
+            // Runs of spaces count as one space.
             let value: Vec<_> = value.split(' ').filter(|word| !word.is_empty()).collect();
             let _ = writeln!(lines, "{name}:{}", value.join(" "));
         }
@@ -65,7 +65,7 @@ impl Signer {
         hex(&mac(key, format!("AWS4-HMAC-SHA256\n{time}\n{scope}\n{hash}").as_bytes()))
     }
 
-    /// The signature of a chunk behind one with the signature `before`.
+    /// Returns the signature of a chunk. `before` is the signature of the previous chunk.
     pub fn chunk(&self, before: &str, bytes: &[u8]) -> String {
         let Self { time, scope, key } = self;
         let (empty, hash) = (hex(&Sha256::digest(b"")), hex(&Sha256::digest(bytes)));
@@ -73,7 +73,7 @@ impl Signer {
         hex(&mac(key, text.as_bytes()))
     }
 
-    /// The header with a signature.
+    /// Returns the `Authorization` header with a signature.
     pub fn authorization(&self, headers: &Pairs, signature: &str) -> String {
         let Self { scope, .. } = self;
         let names = names(headers);
@@ -83,7 +83,7 @@ impl Signer {
         )
     }
 
-    /// The parameters of a presigned URL, but for the signature.
+    /// Returns the parameters of a presigned URL without the signature.
     pub fn parameters(&self, headers: &Pairs) -> Vec<(String, String)> {
         [
             ("X-Amz-Algorithm", "AWS4-HMAC-SHA256".to_owned()),
@@ -97,7 +97,7 @@ impl Signer {
     }
 }
 
-/// What a list of signed headers says.
+/// Returns the sorted list of signed headers.
 fn names(headers: &Pairs) -> String {
     let mut names: Vec<_> = headers.iter().map(|(name, _)| name.as_str()).collect();
     names.sort_unstable();
@@ -105,7 +105,7 @@ fn names(headers: &Pairs) -> String {
     names.join(";")
 }
 
-/// Everything but unreserved characters in percents.
+/// Percent-encodes all but unreserved characters.
 pub fn escape(text: &str) -> String {
     let mut escaped = String::new();
     for byte in text.bytes() {
@@ -134,11 +134,11 @@ fn hex(bytes: &[u8]) -> String {
     })
 }
 
-/// A moment as signatures have it.
+/// Formats a time for signatures.
 fn format_time(time: SystemTime) -> String {
     let seconds = time.duration_since(UNIX_EPOCH).map_or(0, |passed| passed.as_secs());
     let (days, rest) = (seconds / 86_400, seconds % 86_400);
-    // Years begin in March, so that the day that is sometimes there is the last.
+    // Years begin in March, so that a leap day is the last day of its year.
     let shifted = days + 719_468;
     let (era, day) = (shifted / 146_097, shifted % 146_097);
     let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;

@@ -1,7 +1,7 @@
-//! A store that is served, and clients of any manners.
+//! A served store, and clients that send any bytes.
 //!
-//! Its clock stands still while anything can be done, and leaps when all wait: so a client that falls silent is
-//! given up at once, and no input takes long.
+//! Its clock stands still while any task can run, and jumps when all tasks wait. A client that sends nothing
+//! therefore times out at once, and no input takes long.
 
 use std::fs;
 use std::io;
@@ -16,27 +16,27 @@ use tokio::runtime::{Builder, Runtime};
 
 use crate::sign::{ACCESS_KEY, SECRET_KEY};
 
-/// The objects of the bucket `bucket` before each input.
+/// The contents of the bucket `bucket` before each input.
 pub const OBJECTS: [(&str, &str); 3] = [
     ("guard", "what nobody may change"),
     ("table.csv", "a,b\n1,x\n2,y\n"),
     ("lines.json", "{\"a\":1}\n{\"a\":[2,3]}\n"),
 ];
 
-/// A server over a folder of its own.
+/// A server with a folder of its own.
 pub struct Store {
     runtime: Runtime,
     server: Server,
     folder: TempDir,
 }
 
-/// The first answer of a connection.
+/// The first answer on a connection.
 #[derive(Debug)]
 pub struct Answer {
     pub status: u16,
-    /// With names in lower case.
+    /// Headers; names are in lower case.
     pub headers: Vec<(String, String)>,
-    /// As it came, chunks of HTTP taken apart.
+    /// The body, with chunked encoding removed.
     pub body: Vec<u8>,
 }
 
@@ -45,7 +45,7 @@ impl Store {
         Self::start(false)
     }
 
-    /// One that wants signatures by the key pair of [`sign`](crate::sign).
+    /// Starts a store that requires signatures by the key pair of [`sign`](crate::sign).
     pub fn signed() -> io::Result<Self> {
         Self::start(true)
     }
@@ -69,12 +69,12 @@ impl Store {
         Ok(store)
     }
 
-    /// The folder around that of the store, of which nothing may be seen.
+    /// Returns the folder around the served one, which no answer may reveal.
     pub fn outside(&self) -> &Path {
         self.folder.path()
     }
 
-    /// Puts the store back to its [`OBJECTS`].
+    /// Restores the store to its [`OBJECTS`].
     pub fn reset(&self) -> io::Result<()> {
         let root = self.folder.path().join("store");
         for entry in fs::read_dir(&root)? {
@@ -106,13 +106,13 @@ impl Store {
         Ok(())
     }
 
-    /// The bytes of an object in the bucket, if there is one.
+    /// Returns the bytes of an object in the bucket, if it exists.
     pub fn object(&self, key: &str) -> Option<Vec<u8>> {
         fs::read(self.folder.path().join("store/bucket").join(key)).ok()
     }
 
-    /// Sends bytes over a connection, in pieces of so many, and returns all that comes back until
-    /// the server ends the connection.
+    /// Sends bytes over a connection, in pieces of this size, and returns everything that the server sends until it
+    /// closes the connection.
     pub fn say(&self, bytes: &[u8], piece: usize) -> Vec<u8> {
         self.runtime.block_on(async {
             let mut answer = Vec::new();
@@ -138,14 +138,14 @@ impl Store {
         })
     }
 
-    /// The first answer to what is said.
+    /// Sends bytes and returns the first answer.
     pub fn ask(&self, bytes: &[u8], piece: usize) -> Option<Answer> {
         Answer::read(&self.say(bytes, piece))
     }
 }
 
 impl Answer {
-    /// Takes an answer apart; `None` if there is none, or a part of one.
+    /// Parses an answer; `None` if there is none, or only a part of one.
     pub fn read(bytes: &[u8]) -> Option<Self> {
         let end = bytes.windows(4).position(|w| w == b"\r\n\r\n")?;
         let head = std::str::from_utf8(&bytes[..end]).expect("heads are text");
@@ -153,7 +153,7 @@ impl Answer {
         let status = lines.next()?.strip_prefix("HTTP/1.").expect("answers are HTTP");
         let status = status.get(2..5)?.parse().ok()?;
         if (100..200).contains(&status) {
-            // The answer is yet to come.
+            // An informational answer precedes the final one.
             return Self::read(&bytes[end + 4..]);
         }
         let headers = lines.filter_map(|line| line.split_once(':'));
@@ -179,7 +179,7 @@ impl Answer {
     }
 }
 
-/// The bytes of chunks, as far as they are complete.
+/// Joins the complete chunks of a body.
 fn joined(mut chunks: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::new();
     while let Some(end) = chunks.windows(2).position(|w| w == b"\r\n") {

@@ -1,5 +1,5 @@
-//! What an analyst asks of folders: columns that only some files have, folders of dates and other values, and columns
-//! in the order of the file.
+//! Queries of an analyst over folders: columns that only some files have, folders of dates and other values, and
+//! columns in the order of the file.
 
 use sluicegate_engine::Engine;
 use sluicegate_engine::config::Scan;
@@ -8,7 +8,7 @@ use crate::bad_input::says;
 use crate::harness::{BUCKET, Store, rows, try_ordered, try_rows};
 use crate::untidy::SCANS;
 
-/// The same statement over places of the bucket.
+/// Returns the statement with local paths replaced by locations in the bucket.
 fn of_bucket(sql: &str) -> String {
     sql.replace("FROM '", &format!("FROM 's3://{BUCKET}/"))
         .replace("TO '", &format!("TO 's3://{BUCKET}/"))
@@ -30,7 +30,7 @@ async fn check_ordered(engine: &Engine, sql: &str, expected: &[&str], scan: Scan
     assert_eq!(found(engine, sql).await, expected, "{scan}: {sql}");
 }
 
-/// A column that not all Parquet files have, or that one of them has with NULL, is NULL there.
+/// A column that some Parquet files lack, or that has NULL in one of them, is NULL there.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_not_null_in_one_file_may_be_null_in_the_next() {
     let store = Store::start().await;
@@ -80,7 +80,7 @@ async fn columns_that_differ_in_capitals_among_files_are_refused() {
     }
 }
 
-/// Folders of NULL beside others, however the rows are put together.
+/// Partitions of NULL are sorted among others, however the plan combines the rows.
 #[tokio::test(flavor = "multi_thread")]
 async fn folders_of_null_are_ordered_among_others() {
     let store = Store::start().await;
@@ -106,7 +106,7 @@ async fn folders_of_null_are_ordered_among_others() {
     }
 }
 
-/// What COPY writes into the names of folders has its type when it is read.
+/// Partition values that COPY writes into the names of folders keep their types when they are read.
 #[tokio::test(flavor = "multi_thread")]
 async fn folders_have_the_types_of_their_values() {
     let store = Store::start().await;
@@ -157,7 +157,7 @@ async fn folders_have_the_types_of_their_values() {
     let like = of_bucket("SELECT id FROM 'CSV/' WHERE d LIKE '2024%'");
     let error = try_rows(&writer, &like).await.unwrap_err();
     assert!(error.hint().is_some_and(|hint| hint.contains("CAST(d AS VARCHAR)")), "{error}");
-    // Folders that no row is in are not read.
+    // Folders without matching rows are not read.
     let engine = store.engine(Scan::Select).await;
     let before = engine.counted();
     check(&engine, "SELECT id FROM 'CSV/' WHERE d = '2024-01-05' AND id > 0", &["1"], Scan::Select)
@@ -165,7 +165,7 @@ async fn folders_have_the_types_of_their_values() {
     assert_eq!(engine.counted().since(&before).select, 1);
 }
 
-/// The folders of a location are columns, too, and of no other folder is anything listed.
+/// Folders of the location are columns, too, and no other folder is listed.
 #[tokio::test(flavor = "multi_thread")]
 async fn folders_of_the_location_are_columns() {
     let store = Store::start().await;
@@ -192,7 +192,7 @@ async fn folders_of_the_location_are_columns() {
     }
 }
 
-/// Columns of JSON are where the file has them.
+/// Columns of JSON are in the order of the file.
 #[tokio::test(flavor = "multi_thread")]
 async fn columns_of_json_are_in_the_order_of_the_file() {
     let store = Store::start().await;
@@ -209,7 +209,7 @@ async fn columns_of_json_are_in_the_order_of_the_file() {
     }
 }
 
-/// Quotes behind backslashes are found.
+/// Quotes that follow backslashes are detected.
 #[tokio::test(flavor = "multi_thread")]
 async fn quotes_behind_backslashes_are_read() {
     let store = Store::start().await;
@@ -223,7 +223,7 @@ async fn quotes_behind_backslashes_are_read() {
     }
 }
 
-/// Fields of structs of the query around, and statements that have no answer.
+/// Subqueries find fields of structs of the outer query. Some statements have no answer.
 #[tokio::test(flavor = "multi_thread")]
 async fn fields_of_the_query_around_are_found() {
     let store = Store::start().await;

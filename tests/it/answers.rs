@@ -107,7 +107,7 @@ async fn what_cannot_be_exact_stays_here() {
     check("SELECT id FROM people ORDER BY balance DESC NULLS LAST LIMIT 2", "SELECT").await;
 }
 
-/// A sum of whole numbers that overflows wraps in DataFusion and is an error in S3 Select.
+/// A sum of whole numbers that overflows wraps in DataFusion and is an error in S3 Select, so it is computed locally.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_overflow_there_is_computed_here() {
     let store = Store::start().await;
@@ -145,7 +145,7 @@ async fn partitions_compression_and_globs() {
     }
 }
 
-/// What CSV and JSON answers cannot hold comes back from Parquet all the same.
+/// Values that CSV and JSON answers cannot represent are read from Parquet unchanged.
 #[tokio::test(flavor = "multi_thread")]
 async fn parquet_keeps_nan_and_the_empty_text() {
     let store = Store::start().await;
@@ -175,7 +175,7 @@ async fn parquet_keeps_nan_and_the_empty_text() {
     assert_eq!(engine.counted().fallbacks, 0);
 }
 
-/// Four Parquet objects, in each of which a bound from the one before it would rule out all rows.
+/// Four Parquet objects, in each of which a bound from the previous object would exclude all rows.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_least_value_rules_out_no_row_that_another_aggregate_needs() {
     let store = Store::start().await;
@@ -202,7 +202,7 @@ async fn a_least_value_rules_out_no_row_that_another_aggregate_needs() {
     }
 }
 
-/// Five Parquet objects with one row each; bounds of `f` say nothing about its NaN.
+/// Five Parquet objects with one row each. The bounds of `f` do not include its NaN.
 #[tokio::test(flavor = "multi_thread")]
 async fn objects_are_not_asked_where_their_footers_exclude_the_filter() {
     let store = Store::start().await;
@@ -251,7 +251,7 @@ async fn objects_are_not_asked_where_their_footers_exclude_the_filter() {
     assert!(plan.contains("files_left_out=4"), "{plan}");
 }
 
-/// A table of more Parquet objects than footers are read of when it is planned.
+/// A table has more Parquet objects than footers are read when it is planned.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_footers_of_many_objects_are_sampled() {
     const OBJECTS: usize = 1100;
@@ -325,7 +325,7 @@ async fn a_nan_of_a_file_keeps_its_sign() {
                 ("f < 5", vec!["2", "5", "6"]),
                 ("f >= 5", vec!["1", "3", "4"]),
                 ("NOT f < 5", vec!["1", "3", "4"]),
-                // What is computed has no sign.
+                // A computed NaN has no sign.
                 ("-f < 5", vec!["1", "3"]),
                 ("f * 2 <= 14", vec!["1", "2", "5", "6"]),
                 ("f = 7", vec!["1"]),

@@ -1,4 +1,4 @@
-//! Bad input gets one clear error that names the place.
+//! Bad input gives one clear error that names the place.
 
 use sluicegate_client::ConnectOptions;
 use sluicegate_engine::ErrorKind;
@@ -36,7 +36,7 @@ async fn missing_buckets_objects_and_tables() {
     says(try_rows(&engine, "SELEC 1").await, &["SELEC"]);
 }
 
-/// Two columns of one name are told apart by an alias; capitals have nothing to do with it.
+/// Two columns of one name need an alias; upper case does not distinguish them.
 #[tokio::test(flavor = "multi_thread")]
 async fn columns_of_one_name_need_another() {
     let engine = Store::start().await.engine(Scan::Auto).await;
@@ -51,10 +51,10 @@ async fn unreachable_stores_and_wrong_keys() {
     let sql = format!("SELECT * FROM 's3://{BUCKET}/a.csv'");
     let wrong = store.builder().credentials("nobody", "wrong-secret").build().await.unwrap();
     let place = format!("the store at {}", store.server.endpoint());
-    // A HEAD is answered without words, which a GET finds out.
+    // The answer to a HEAD has no body, so a GET is sent for the message.
     let error = try_rows(&wrong, &sql).await;
     says(error, &[&place, "does not know the access key", "AWS_ACCESS_KEY_ID"]);
-    // A listing is answered in words.
+    // The answer to a listing has a message.
     let listed = format!("SELECT * FROM 's3://{BUCKET}/'");
     let unknown = try_rows(&wrong, &listed).await;
     says(unknown, &[&place, "does not know the access key", "AWS_ACCESS_KEY_ID"]);
@@ -93,7 +93,7 @@ async fn values_that_do_not_fit_are_named_with_object_and_line() {
     }
 }
 
-/// GET refuses such rows, and so does Select of a store that counts fields where it is asked to.
+/// GET refuses rows with a wrong number of fields, and so does Select of a store that counts them on request.
 #[tokio::test(flavor = "multi_thread")]
 async fn rows_with_too_few_or_many_fields() {
     let store = Store::start().await;
@@ -151,7 +151,7 @@ async fn wrong_settings() {
         try_rows(&engine, "SET sluice.switch_seed = '-1'").await,
         &["sluice.switch_seed is '-1'", "whole number"],
     );
-    // What is set can be shown, under the name by which it is set.
+    // Settings can be shown under the names by which they are set.
     rows(&engine, "SET sluice.scan = 'get'").await;
     assert_eq!(rows(&engine, "SHOW sluice.scan").await, [r#""sluice.scan" | "get""#]);
 }
@@ -167,7 +167,7 @@ async fn urls_that_name_no_store() {
     says(try_rows(&engine, "FROM 's3://'").await, &["no object store"]);
     says(try_rows(&engine, "FROM 's3://b/a.csv'").await, &["`b` cannot be the name", "3 to 63"]);
     says(try_rows(&engine, "FROM 's3://b/'").await, &["`b` cannot be the name"]);
-    // A bucket alone is all that lies in it.
+    // A bucket without a key stands for all of its objects.
     store.put("a.csv", "n\n1\n");
     assert_eq!(rows(&engine, &format!("FROM 's3://{BUCKET}'")).await, [r#""1""#]);
     let ddl = format!("CREATE EXTERNAL TABLE whole STORED AS CSV LOCATION 's3://{BUCKET}'");
@@ -183,7 +183,7 @@ async fn an_empty_location() {
     says(try_rows(&engine, ddl).await, &["LOCATION is empty"]);
 }
 
-/// They overflowed the stack, which no one can catch.
+/// Long chains once overflowed the stack, which no code can catch.
 #[tokio::test(flavor = "multi_thread")]
 async fn endless_chains_of_operators() {
     let store = Store::start().await;

@@ -1,5 +1,4 @@
-//! `sluice calibrate` as it is typed, against our server with and without Select. Nothing here expects a
-//! time.
+//! `sluice calibrate` on the command line, against our server with and without Select. No test depends on a time.
 
 use std::fs;
 use std::path::Path;
@@ -12,7 +11,7 @@ use crate::cli::{Served, UNREACHABLE, bad, good, sluice, text};
 use crate::endpoint::objects;
 use crate::harness::{BUCKET, Store};
 
-/// As little as it can be asked for.
+/// The smallest size and few rounds.
 const LITTLE: [&str; 4] = ["--size", "64KiB", "--rounds", "2"];
 
 fn calibrate(served: &Served, cache: &Path, more: &[&str]) -> Command {
@@ -21,7 +20,7 @@ fn calibrate(served: &Served, cache: &Path, more: &[&str]) -> Command {
     command
 }
 
-/// What a command that succeeds writes to stdout and to stderr.
+/// Runs a command that must succeed; returns its stdout and stderr.
 #[track_caller]
 fn both(command: &mut Command) -> (String, String) {
     let Output { status, stdout, stderr } = command.output().unwrap();
@@ -30,7 +29,7 @@ fn both(command: &mut Command) -> (String, String) {
     (text(&stdout), said)
 }
 
-/// The number in front of ` requests` on the line that begins like this.
+/// Returns the number before ` requests` on the line that begins with `line`.
 #[track_caller]
 fn requests(said: &str, line: &str) -> u64 {
     let line = said.lines().find(|it| it.starts_with(line)).unwrap_or_else(|| panic!("{said}"));
@@ -38,7 +37,7 @@ fn requests(said: &str, line: &str) -> u64 {
     before.rsplit(' ').next().unwrap().replace(',', "").parse().unwrap()
 }
 
-/// The only profile that is remembered.
+/// Returns the only profile in the cache.
 #[track_caller]
 fn remembered(cache: &Path) -> HardwareProfile {
     let mut files = fs::read_dir(cache.join("sluice/hardware")).unwrap();
@@ -61,7 +60,7 @@ fn a_calibrated_store_is_predicted_for_with_what_was_measured() {
     let (table, said) = both(&mut calibrate(&served, cache.path(), &more));
     assert_eq!(objects(&served), before);
 
-    // It does what it said, and not more.
+    // The requests sent are at most those announced.
     let (announced, counted) = (requests(&said, "calibrating"), requests(&said, "counted"));
     assert!(counted <= announced, "{said}");
     assert!(counted > announced / 2, "{said}");
@@ -90,7 +89,7 @@ fn a_calibrated_store_is_predicted_for_with_what_was_measured() {
     assert_eq!(latency["is"], "measured");
     assert!(latency["low"].as_f64() <= latency["value"].as_f64());
 
-    // It is used for this store, and for any by its name or its file.
+    // The profile is used for this store, and for any other by its name or its file.
     let explain = |endpoint: &str, more: &[&str]| {
         let mut command = sluice(&["explain", "--endpoint", endpoint, "-c", "SELECT 1"]);
         command.args(more).env("XDG_CACHE_HOME", cache.path());
@@ -141,7 +140,7 @@ fn what_it_would_cost_is_said_without_asking_anything() {
     assert!(said.contains("predicted bill") && said.lines().count() == 2, "{said}");
 }
 
-/// Fails after the announcement, in a sentence with these words and a hint.
+/// Checks that a command fails after the announcement with an error that contains `words`, and a hint.
 #[track_caller]
 fn fails(command: &mut Command, words: &str) {
     let Output { status, stderr, .. } = command.output().unwrap();
@@ -176,7 +175,7 @@ fn what_hinders_a_calibration_is_said_in_a_sentence_with_a_hint() {
         let Output { status, .. } = bucket(&["--name", name]).output().unwrap();
         assert_eq!(status.code(), Some(2), "{name}");
     }
-    // Before anything is measured, or announced.
+    // These fail before anything is measured or announced.
     bad(&mut bucket(&["--output", "/nonexistent/my.toml"]), "there is no folder");
     bad(&mut bucket(&["--output", cache.path().to_str().unwrap()]), "is a folder");
     let file = cache.path().join("file");
@@ -187,7 +186,7 @@ fn what_hinders_a_calibration_is_said_in_a_sentence_with_a_hint() {
     assert!(!cache.path().join("sluice").exists());
 }
 
-/// What was measured is remembered all the same.
+/// A profile is saved even if the samples cannot be removed.
 #[tokio::test(flavor = "multi_thread")]
 async fn samples_that_cannot_be_removed_are_named_with_a_way_to_remove_them() {
     let store = Store::start().await;
@@ -234,12 +233,12 @@ fn a_damaged_profile_is_named_with_a_way_out() {
         file.display()
     );
     assert_eq!(explain(&[]), warning);
-    // It may be the one that is asked for, unless that is another.
+    // The damaged file may be the requested profile, unless another one has the name.
     assert!(explain(&["--hardware", "office"]).starts_with(&warning));
     assert_eq!(explain(&["--hardware", "paper"]), "");
 }
 
-/// Waits for a line on stderr with these words, interrupts, and returns what else is said.
+/// Waits for a line on stderr with `words`, interrupts the command, and returns the rest of stderr.
 #[cfg(unix)]
 #[track_caller]
 fn interrupted(command: &mut Command, words: &str, look: impl FnOnce()) -> String {
@@ -256,7 +255,7 @@ fn interrupted(command: &mut Command, words: &str, look: impl FnOnce()) -> Strin
     look();
     let killed = Command::new("kill").args(["-INT", &running.id().to_string()]).status().unwrap();
     assert!(killed.success());
-    // Somebody reads on what is said, or the command would wait for that.
+    // A thread reads the rest of stderr, so that the command does not block on it.
     let rest = std::thread::spawn(move || {
         let mut rest = String::new();
         said.read_to_string(&mut rest).map(|_| rest).unwrap()
@@ -277,7 +276,7 @@ fn an_interrupted_calibration_leaves_nothing() {
     let written = || assert!(objects(&served).len() > 20);
     interrupted(&mut calibrate(&served, cache.path(), &more), "samples are written", written);
     assert_eq!(objects(&served), ["bucket", "bucket/fruit.csv"]);
-    // While nothing is announced, too: large samples take a while.
+    // Large samples take a while to generate, so this interrupts before the announcement.
     let large = ["--bucket", "bucket", "--size", "64MiB"];
     let mut command = served.command(&["calibrate"]);
     command.args(large).env("XDG_CACHE_HOME", cache.path());

@@ -1,4 +1,4 @@
-//! DELETE, UPDATE and TRUNCATE of tables in memory, beside what SELECT finds.
+//! DELETE, UPDATE and TRUNCATE of tables in memory, compared with the rows that SELECT finds.
 
 use datafusion::prelude::SessionContext;
 use proptest::prelude::*;
@@ -15,7 +15,7 @@ async fn engine() -> Engine {
     Engine::builder().endpoint("http://127.0.0.1:1").build().await.unwrap()
 }
 
-/// A table of the rows; what a statement says it changed, and the rows of the table then.
+/// Runs a statement on a table of the rows. Returns its answer and the rows of the table after it.
 async fn after(statement: &str) -> (Vec<String>, Vec<String>) {
     let engine = engine().await;
     rows(&engine, &format!("CREATE TABLE t AS {ROWS}")).await;
@@ -31,7 +31,7 @@ async fn selected(condition: &str) -> Vec<String> {
     rows(&engine, &format!("SELECT * FROM t WHERE ({condition}) IS NOT TRUE")).await
 }
 
-/// Conditions of each kind, those that are never true, and those with subqueries.
+/// Conditions of each kind, conditions that are never true, and conditions with subqueries.
 const CONDITIONS: [&str; 22] = [
     "a = 1",
     "a > 1",
@@ -102,7 +102,7 @@ async fn new_values_are_of_the_old_ones() {
     assert!(all.is_empty());
 }
 
-/// What is explained is not done.
+/// EXPLAIN of a statement does not run it.
 #[tokio::test]
 async fn explain_changes_nothing() {
     for statement in ["DELETE FROM t", "UPDATE t SET a = 9", "TRUNCATE TABLE t"] {

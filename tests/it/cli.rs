@@ -1,4 +1,4 @@
-//! The binary, as it is typed.
+//! The binary on the command line.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 const CSV: &str = "id,name,price\n1,apple,1.50\n2,\"pear, green\",\n3,plum,0.25\n";
 
-/// The binary, without the credentials and settings of whoever runs the tests.
+/// Returns a command of the binary without the credentials and settings of the tests' user.
 pub(crate) fn sluice(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_sluice"));
     for (name, _) in std::env::vars_os() {
@@ -23,7 +23,7 @@ pub(crate) fn sluice(args: &[&str]) -> Command {
         }
     }
     command
-        // Nothing can be kept there.
+        // A cache folder that cannot be created.
         .env("XDG_CACHE_HOME", "/dev/null/cache")
         .env("AWS_CONFIG_FILE", "no-such-file")
         .env("AWS_SHARED_CREDENTIALS_FILE", "no-such-file")
@@ -37,7 +37,7 @@ pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }
 
-/// Runs to a good end and returns stdout.
+/// Runs a command that must succeed; returns its stdout.
 #[track_caller]
 pub(crate) fn good(command: &mut Command) -> String {
     let Output { status, stdout, stderr } = command.output().unwrap();
@@ -45,13 +45,13 @@ pub(crate) fn good(command: &mut Command) -> String {
     text(&stdout)
 }
 
-/// Fails with one sentence that has these words, and a hint.
+/// Checks that a command fails with one sentence that contains `words`, and a hint.
 #[track_caller]
 pub(crate) fn bad(command: &mut Command, words: &str) {
     ends(command, 1, words);
 }
 
-/// The same of arguments that cannot be.
+/// Checks that a command fails with a usage error that contains `words`.
 #[track_caller]
 fn misused(command: &mut Command, words: &str) {
     ends(command, 2, words);
@@ -69,7 +69,7 @@ fn ends(command: &mut Command, code: i32, words: &str) {
     assert!(stdout.is_empty(), "{}", text(&stdout));
 }
 
-/// Whatever the names and values hold, a terminal is not told to do anything.
+/// No name or value can send control sequences to the terminal.
 #[test]
 fn control_characters_are_shown_and_not_obeyed() {
     let served = Served::start();
@@ -92,15 +92,15 @@ fn control_characters_are_shown_and_not_obeyed() {
     for shown in [refused, explained, table, said] {
         assert!(!shown.contains('\u{1b}'), "{shown}");
     }
-    // Other programs read these as they are.
+    // Formats for programs keep the characters.
     let csv = good(&mut served.command(&["sql", "--format", "csv", "-c", sql]));
     assert_eq!(csv, "n\napple\u{1b}[2J\n");
 }
 
-/// A store that nobody serves: no server of another test is given this port.
+/// A URL that nothing serves: no server of another test gets this port.
 pub(crate) const UNREACHABLE: &str = "http://127.0.0.1:1";
 
-/// `sluice serve` over a folder with a bucket and a CSV file, on a port of its own.
+/// `sluice serve` over a folder with a bucket and a CSV file, on a free port.
 pub(crate) struct Served {
     child: Child,
     pub(crate) endpoint: String,
@@ -112,17 +112,17 @@ impl Served {
         Self::start_with(&[])
     }
 
-    /// With more arguments to `serve`.
+    /// Starts the server with more arguments.
     pub(crate) fn start_with(more: &[&str]) -> Self {
         Self::start_logging(more, Stdio::inherit())
     }
 
-    /// With more arguments, and a place for what it says on stderr.
+    /// Starts the server with more arguments and a destination for its stderr.
     pub(crate) fn start_logging(more: &[&str], log: Stdio) -> Self {
         Self::start_as(more, log, |command| command)
     }
 
-    /// By another command, which is made of that of the server.
+    /// Starts the server by another command, which is derived from the server's own.
     pub(crate) fn start_as(
         more: &[&str],
         log: Stdio,
@@ -141,7 +141,7 @@ impl Served {
         Self { endpoint: endpoint.to_owned(), child, folder }
     }
 
-    /// A command against this server, with its credentials.
+    /// Returns a command with this server's URL and credentials.
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = sluice(args);
         command
@@ -155,18 +155,18 @@ impl Served {
         self.folder.path()
     }
 
-    /// Sends the server a signal, as `-HUP`.
+    /// Sends a signal to the server, such as `-HUP`.
     pub(crate) fn signal(&self, signal: &str) {
         let sent = Command::new("kill").args([signal, &self.child.id().to_string()]).status();
         assert!(sent.unwrap().success());
     }
 
-    /// Waits until the server has ended; returns its exit code.
+    /// Waits until the server exits; returns its exit code.
     pub(crate) fn ended(&mut self) -> Option<i32> {
         self.child.wait().unwrap().code()
     }
 
-    /// Ends the server; the folder stays.
+    /// Kills the server; the folder stays.
     fn end(&mut self) {
         drop(self.child.kill());
         drop(self.child.wait());
@@ -195,7 +195,7 @@ fn a_scrub_lists_what_is_damaged() {
         said.contains("stored: 2, damaged: 0, changed by hand since: 0, without a checksum: 1\n"),
         "{said}"
     );
-    // As a failing disk does it: no time shows it.
+    // The modification time is restored, as after damage by a failing disk.
     let file = fs::File::options().write(true).open(served.path().join("bucket/two.csv")).unwrap();
     let modified = file.metadata().unwrap().modified().unwrap();
     (&file).write_all(b"?").unwrap();
@@ -342,7 +342,7 @@ fn stats_say_what_was_counted() {
     assert!(said.contains("1 SELECT") && said.contains("paper-2020-us-east-1"), "{said}");
 }
 
-/// The answer is the same; stderr says which setting is not followed, and why.
+/// The answer is the same; stderr names the setting that is not followed, and the reason.
 #[test]
 fn a_setting_that_is_not_followed_is_a_warning() {
     let served = Served::start();
@@ -361,10 +361,10 @@ fn a_setting_that_is_not_followed_is_a_warning() {
                     sluice.scan = 'select' is not followed: the store has no S3 Select (profile \
                     `get-only`)\n";
     assert_eq!(ask("get-only", &[force, sum]), ("s\n6\n".to_owned(), expected.to_owned()));
-    // Also where a query stands inside another statement.
+    // Settings also apply to a query inside another statement.
     let (_, said) = ask("get-only", &[force, &format!("CREATE TABLE t AS {sum}")]);
     assert_eq!(said, expected);
-    // EXPLAIN says it in its answer.
+    // The answer of EXPLAIN contains the warning.
     let (plan, said) = ask("get-only", &[force, &format!("EXPLAIN {sum}")]);
     assert!(plan.contains("is not followed") && said.is_empty(), "{plan}{said}");
     assert_eq!(ask("sluice", &[force, sum]).1, "");
@@ -389,11 +389,11 @@ fn a_query_that_costs_too_much_does_not_run() {
     };
     bad(&mut ask("0"), "predicted to cost");
     assert!(good(&mut ask("1")).contains("| 3 "));
-    // A store without Select has its price, too.
+    // Queries on a store without Select have a price, too.
     let get = |limit| ["sql", "--store", "get-only", "--max-cost", limit, "-c", query];
     bad(&mut served.command(&get("0")), "predicted to cost");
     assert!(good(&mut served.command(&get("1"))).contains("| 3 "));
-    // Nor does one that is part of another statement, and nothing is written.
+    // A query inside another statement is refused, too, and nothing is written.
     let copy = format!("COPY ({query}) TO 's3://bucket/out.csv'");
     for statement in [format!("CREATE TABLE t AS {query}"), copy] {
         let args = ["sql", "--store", "get-only", "--max-cost", "0", "-c", &statement];
@@ -403,7 +403,7 @@ fn a_query_that_costs_too_much_does_not_run() {
     let prepare = format!("PREPARE p AS {query}");
     bad(served.command(&args).args(["-c", &prepare, "-c", "EXECUTE p"]), "predicted to cost");
     assert!(!served.path().join("bucket/out.csv").exists());
-    // What takes effect when it is planned costs nothing.
+    // Statements that take effect when they are planned are free.
     good(&mut served.command(&["sql", "--max-cost", "0", "-c", "SET sluice.scan = 'get'"]));
 }
 
@@ -414,7 +414,7 @@ fn what_goes_wrong_is_said_in_a_sentence_with_a_hint() {
     let fruit = from("s3://bucket/fruit.csv");
     bad(&mut served.command(&["sql", "-c", &from("s3://nowhere/x.csv")]), "bucket");
     bad(&mut served.command(&["sql", "-c", "SELECT * FROM nothing"]), "nothing");
-    // No credentials at all, then wrong ones.
+    // First no credentials, then wrong ones.
     bad(&mut sluice(&["sql", "-c", &fruit, "--endpoint", &served.endpoint]), "credentials");
     bad(
         served.command(&["sql", "-c", &fruit]).env("AWS_SECRET_ACCESS_KEY", "x"),
@@ -462,7 +462,7 @@ fn a_reader_that_has_seen_enough_is_no_error() {
     assert_eq!((child.wait().unwrap().code(), said.as_str()), (Some(0), ""));
 }
 
-/// Reading a pipe that nobody writes to would never end, nor reading a device.
+/// Reading a pipe without a writer, or a device, would never end.
 #[cfg(unix)]
 #[test]
 fn pipes_and_devices_are_no_files_to_read() {
@@ -491,7 +491,7 @@ fn pipes_and_devices_are_no_files_to_read() {
     fs::File::create(&large).unwrap().set_len((64 << 20) + 1).unwrap();
     bad(&mut sluice(&["sql", "-f", large.to_str().unwrap()]), "is larger than 64 MiB");
     bad(&mut sluice(&["sql", "-f", folder.path().to_str().unwrap()]), "is a folder");
-    // A pipe of the shell has somebody at its other end.
+    // A pipe of the shell has a writer.
     let binary = env!("CARGO_BIN_EXE_sluice");
     let piped = format!("echo 'SELECT 5 AS n' | {binary} sql --format csv -f /dev/fd/0");
     let output = Command::new("sh").args(["-c", &piped]).output().unwrap();
@@ -516,7 +516,7 @@ fn arguments_that_cannot_be_are_usage_errors() {
     }
 }
 
-/// It was replaced by a file, `/dev/stdout` too.
+/// An output file once replaced pipes and links, including `/dev/stdout`.
 #[cfg(unix)]
 #[test]
 fn a_pipe_is_written_to_and_a_link_is_followed() {
@@ -535,7 +535,7 @@ fn a_pipe_is_written_to_and_a_link_is_followed() {
         move || fs::read_to_string(pipe).unwrap()
     });
     write(&pipe);
-    // A reader of a pipe that nobody wrote to would wait forever.
+    // If the pipe had been replaced, its reader would wait forever.
     assert!(!pipe.is_file());
     assert_eq!(reader.join().unwrap(), "a\n1\n");
     write(&link);
@@ -544,7 +544,7 @@ fn a_pipe_is_written_to_and_a_link_is_followed() {
     assert_eq!(write("/dev/stdout".as_ref()), "a\n1\n");
 }
 
-/// Output that is lost is no success; a reader that has seen enough is one.
+/// Lost output is an error; a reader that closes early is none.
 #[cfg(target_os = "linux")]
 #[test]
 fn output_that_is_lost_is_an_error() {
@@ -595,7 +595,7 @@ fn workers_that_cannot_be_are_told() {
     bad(long.env("SLUICE_TOKEN", "x".repeat(5000)), "SLUICE_TOKEN is longer than 4096 characters");
 }
 
-/// What commands of a script say is no part of an answer.
+/// Messages of commands in a script do not appear in answers.
 #[test]
 fn commands_of_a_script_do_not_write_into_answers() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Plans as bytes: what comes back is the same plan, with the same rows.
+//! Encoding of plans: the decoded plan is the same and returns the same rows.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use crate::{random, tpch};
 
 const SCANS: [Scan; 3] = [Scan::Auto, Scan::Get, Scan::Select];
 
-/// Operators of DataFusion that it cannot encode itself.
+/// Operators that DataFusion cannot encode.
 const NOT_ENCODED: [&str; 6] = [
     "ClusterExec",
     "DataSinkExec cannot be encoded",
@@ -36,9 +36,9 @@ async fn plan(engine: &Engine, sql: &str) -> Arc<dyn ExecutionPlan> {
     engine.query(sql).await.unwrap().create_physical_plan().await.unwrap()
 }
 
-/// A plan as text, without what DataFusion's bytes leave out: whether a filter that puts out all
-/// columns of its input says so, and in which order a scan of Parquet had better read row groups.
-/// Nor with what is inferred from the input anew: whether the groups of an aggregate arrive in order.
+/// Formats a plan without the details that DataFusion's encoding leaves out: the projection of a filter that returns
+/// all columns of its input, the preferred order of row groups in a scan of Parquet, and the order in which the
+/// groups of an aggregate arrive, which is inferred again.
 fn shown(plan: &Arc<dyn ExecutionPlan>) -> String {
     let text = displayable(plan.as_ref()).indent(true).to_string();
     let lines = text.lines().map(|line| {
@@ -58,8 +58,8 @@ fn shown(plan: &Arc<dyn ExecutionPlan>) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// The plan that the bytes of a plan decode to, which must look the same. None if DataFusion has no
-/// bytes for an operator of its own.
+/// Encodes and decodes a plan, and checks that the result looks the same. Returns `None` if DataFusion cannot encode
+/// one of its own operators.
 pub(crate) fn comes_back(
     plan: &Arc<dyn ExecutionPlan>,
     context: &TaskContext,
@@ -79,7 +79,7 @@ pub(crate) fn comes_back(
     Some(back)
 }
 
-/// The plan of a statement and what its bytes decode to: equal in text and in rows, or in error.
+/// Checks that the plan of a statement and its decoded copy return the same rows or the same error.
 async fn round_trip(engine: &Engine, sql: &str) {
     let context = engine.context().task_ctx();
     let plan = plan(engine, sql).await;
@@ -150,8 +150,8 @@ fn the_plans_of_random_statements_come_back() {
     result.unwrap();
 }
 
-/// Compression, line ends, layouts of JSON, partition columns, limits: what DataFusion's encoding of
-/// a scan leaves out.
+/// Compression, line ends, JSON layouts, partition columns and limits are preserved, although DataFusion's encoding
+/// of a scan leaves them out.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_special_about_a_scan_comes_back() {
     let store = Store::start().await;
@@ -193,7 +193,7 @@ async fn what_is_special_about_a_scan_comes_back() {
                 format!("SELECT price + 1, name FROM {table} ORDER BY price LIMIT 1"),
                 format!("SELECT count(*), sum(price), min(name) FROM {table} WHERE price < 9"),
                 format!("SELECT count(*) FROM (SELECT 1 FROM {table} LIMIT 2)"),
-                // The union casts the constant to a field that may be NULL, within the scan.
+                // The union casts the constant to a nullable field within the scan.
                 format!(
                     "SELECT price, name FROM {table} UNION ALL SELECT 0, name FROM {table} \
                      ORDER BY price, name"
@@ -207,7 +207,7 @@ async fn what_is_special_about_a_scan_comes_back() {
     }
 }
 
-/// A file without a header among others is refused by whoever reads it.
+/// A file without a header among others is refused, also by a decoded plan.
 #[tokio::test(flavor = "multi_thread")]
 async fn headers_that_are_compared_come_back() {
     let store = Store::start().await;
@@ -276,7 +276,7 @@ async fn a_write_comes_back_staged() {
     assert_eq!(rows(&engine, "SELECT * FROM 's3://test/out.csv'").await, [r#""20""#]);
 }
 
-/// A filter that arrives while the query runs stays the scan's.
+/// A dynamic filter, which arrives while the query runs, still belongs to the decoded scan.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_arriving_filter_comes_back() {
     let store = Store::start().await;
@@ -297,7 +297,7 @@ async fn an_arriving_filter_comes_back() {
     assert_eq!(rows, [r#""2" | "20""#, r#""3" | "30""#]);
 }
 
-/// The keys of a join arrive in a plan that was decoded as they do in the original.
+/// The keys of a join reach the scan of a decoded plan as in the original.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_keys_of_a_join_arrive_after_decoding() {
     let store = Store::start().await;
@@ -318,7 +318,7 @@ async fn the_keys_of_a_join_arrive_after_decoding() {
     }
 }
 
-/// The version of an object is a part of the plan.
+/// The plan includes the version of an object.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_decoded_plan_reads_the_version_that_was_planned() {
     let store = Store::start().await;
@@ -360,14 +360,14 @@ async fn a_plan_says_who_is_asked_and_not_how_to_get_in() {
     let elsewhere = store.builder().profile(renamed).build().await.unwrap();
     let error = decode(&bytes, &elsewhere.context().task_ctx()).unwrap_err().to_string();
     assert!(error.contains("the session has no endpoint `sluice`"), "{error}");
-    // Another kind of store under the same name: what it would be sent differs.
+    // Another kind of store under the same name accepts other statements.
     let other = EndpointProfile { name: "sluice".to_owned(), ..EndpointProfile::get_only() };
     let elsewhere = store.builder().profile(other).build().await.unwrap();
     let error = decode(&bytes, &elsewhere.context().task_ctx()).unwrap_err().to_string();
     assert!(error.contains("does not take") || error.contains("would be sent"), "{error}");
 }
 
-/// A scan that computes with the result of a subquery, which DataFusion's operator around it has.
+/// A scan may compute with the result of a subquery, which an operator of DataFusion around it holds.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn scans_with_scalar_subqueries_come_back() {
     let store = Store::start().await;
@@ -388,7 +388,7 @@ async fn scans_with_scalar_subqueries_come_back() {
     }
 }
 
-/// Bytes from anywhere: an error, or a plan that can be shown.
+/// Arbitrary bytes give an error, or a plan that can be displayed.
 #[test]
 fn hostile_bytes_are_an_error() {
     let runtime = Runtime::new().unwrap();

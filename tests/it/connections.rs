@@ -1,4 +1,4 @@
-//! Stores by name, and whose credentials are used.
+//! Named connections, and the source of their credentials.
 
 use std::fs;
 use std::process::Command;
@@ -8,7 +8,7 @@ use crate::cli::{Served, UNREACHABLE, bad, good, sluice, text};
 const QUERY: [&str; 4] =
     ["--format", "csv", "-c", "SELECT count(*) AS n FROM 's3://bucket/fruit.csv'"];
 
-/// The same, with folders of their own.
+/// Returns a command with configuration folders of its own.
 fn at_home(folder: &std::path::Path, args: &[&str]) -> Command {
     let mut command = sluice(args);
     command.env("XDG_CONFIG_HOME", folder).env("HOME", folder);
@@ -56,7 +56,7 @@ fn a_connection_is_used_by_its_name() {
     assert_eq!(keys(&mut at_home(path, &sql)), "n\n3\n");
     let named = [&["sql"][..], &QUERY].concat();
     assert_eq!(keys(at_home(path, &named).env("SLUICE_CONNECTION", "lab")), "n\n3\n");
-    // What is said beats what the connection says.
+    // Arguments override the connection.
     let beaten = [&["sql", "-C", "gone", "--endpoint", &served.endpoint][..], &QUERY].concat();
     assert_eq!(keys(&mut at_home(path, &beaten)), "n\n3\n");
     bad(&mut at_home(path, &["sql", "-C", "nowhere", "-c", "SELECT 1"]), "no connection `nowhere`");
@@ -87,13 +87,13 @@ fn a_named_aws_profile_beats_the_keys_of_the_environment() {
     };
     assert_eq!(good(&mut ask("x", &["--aws-profile", "right"])), "n\n3\n");
     bad(&mut ask("my secret", &["--aws-profile", "wrong"]), "does not accept the signature");
-    // The environment's keys beat the environment's profile.
+    // Keys in the environment override the profile in the environment.
     assert_eq!(good(ask("my secret", &[]).env("AWS_PROFILE", "wrong")), "n\n3\n");
     bad(
         &mut ask("my secret", &["--aws-profile", "nobody"]),
         "no AWS profile `nobody`: there is right, wrong in ",
     );
-    // The environment's own are named, too, and half a pair of keys is.
+    // The message names the environment's own keys, too, and half a pair is an error.
     let mut alone = ask("my secret", &[]);
     alone.env_remove("AWS_ACCESS_KEY_ID").env_remove("AWS_SECRET_ACCESS_KEY");
     bad(alone.env("AWS_PROFILE", "nobody"), "no AWS profile `nobody`: there is right, wrong in ");

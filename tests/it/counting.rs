@@ -1,4 +1,4 @@
-//! What each query asked of the store, counted apart from what others ask at the same time.
+//! Requests are counted for each query, separately from other queries at the same time.
 
 use datafusion::common::runtime::SpawnedTask;
 use sluicegate_engine::config::Scan;
@@ -7,9 +7,9 @@ use sluicegate_server::Operation;
 
 use crate::harness::{BUCKET, Store, rows};
 
-/// Tables `t0`, `t1`, …, each of one object; their sizes in bytes, all different.
+/// Creates tables `t0`, `t1`, … of one object each; returns their sizes in bytes, which all differ.
 async fn tables(store: &Store, engine: &Engine, count: usize) -> Vec<u64> {
-    // Without a look at the first bytes of each object, its bytes are read once.
+    // Without statistics, no sample of an object is read, so its bytes are read once.
     rows(engine, "SET datafusion.execution.collect_statistics = false").await;
     let mut sizes = Vec::new();
     for number in 0..count {
@@ -52,15 +52,15 @@ async fn queries_at_the_same_time_are_counted_apart() {
     let mut each = Vec::new();
     for (task, size) in tasks.into_iter().zip(&sizes) {
         let counted = task.await.unwrap();
-        // Real bytes: those of the object, no more and no less.
+        // The counted bytes are exactly those of the object.
         assert_eq!((counted.get, counted.got_bytes), (1, *size), "{counted:?}");
-        // The table may have changed since CREATE EXTERNAL TABLE listed it.
+        // The objects are listed again, because they may have changed since CREATE EXTERNAL TABLE.
         assert_eq!(counted.list, 1, "{counted:?}");
         each.push(counted);
     }
     let total = engine.counted().since(&before);
     assert_eq!(each.into_iter().sum::<Counted>(), total);
-    // And the store saw the same requests.
+    // The store counted the same requests.
     let served = store.server.counters().snapshot().since(&served);
     assert_eq!(served.requests.get(&Operation::GetObject), Some(&total.get));
     assert_eq!(served.requests.values().sum::<u64>(), total.requests());
@@ -82,7 +82,7 @@ async fn statements_in_the_store_are_counted_apart_from_gets_at_the_same_time() 
     assert_eq!((get.select, get.get, get.got_bytes), (0, 1, sizes[1]));
 }
 
-/// A statement that the store cannot answer is in the bill, and so is what is read in its place.
+/// The bill includes a statement that the store could not answer, and the GET in its place.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_fallback_is_in_the_bill() {
     let store = Store::start().await;
@@ -96,7 +96,7 @@ async fn a_fallback_is_in_the_bill() {
          LOCATION 's3://{BUCKET}/t/' OPTIONS ('format.has_header' 'true')"
     );
     let ddl = engine.plan(&ddl).await.unwrap();
-    // Its header is compared with the columns.
+    // One GET reads the header, which is compared with the columns.
     let counted = ddl.counted();
     assert_eq!((counted.list, counted.get, counted.requests()), (1, 1, 2), "{ddl:?}");
     let query = engine.plan("SELECT sum(v), count(*) FROM t").await.unwrap();
@@ -108,7 +108,7 @@ async fn a_fallback_is_in_the_bill() {
     assert_eq!(one.into_iter().collect::<Vec<_>>(), [("sluice".to_owned(), counted)]);
 }
 
-/// Settings, functions and prepared queries are the engine's, whichever query says them.
+/// Settings, functions and prepared queries belong to the engine, whichever query defines them.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_query_of_its_own_still_changes_the_session() {
     let store = Store::start().await;

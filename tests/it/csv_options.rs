@@ -1,5 +1,5 @@
-//! Every option of a CSV table over awkward text: engine over Select = DataFusion over the same
-//! bytes. What a store would read differently is not sent, or is found out and read with GET.
+//! Every option of a CSV table over awkward text: engine over Select = DataFusion over the same bytes. Statements
+//! that a store would answer differently are not sent, or the difference is detected and GET is used.
 
 use std::cell::Cell;
 
@@ -9,7 +9,7 @@ use tokio::runtime::Runtime;
 
 use crate::harness::{BUCKET, Store, rows, runner, stock, stock_rows, try_rows};
 
-/// The options of a table, each as its byte.
+/// The options of a table, each as a byte.
 #[derive(Debug, Clone)]
 pub(crate) struct Options {
     header: bool,
@@ -53,7 +53,7 @@ impl Options {
             )
     }
 
-    /// The statements by which stock DataFusion has the same table: its reader does not know what is NULL.
+    /// Returns the statements that define the same table in stock DataFusion, whose reader ignores `null_regex`.
     pub(crate) fn of_stock(&self, columns: usize, location: &str) -> Vec<String> {
         let Some(regex) = self.null_regex else { return vec![self.ddl(columns, location)] };
         let text = Self { null_regex: None, ..self.clone() }.ddl(columns, location);
@@ -87,7 +87,7 @@ impl Options {
     }
 }
 
-/// Pieces of text, to which the options give their bytes.
+/// Pieces of text, some of which stand for the byte of an option.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Piece {
     Text(&'static str),
@@ -122,7 +122,7 @@ impl Piece {
     }
 }
 
-/// How a field is written: as it is, in quotes, or in quotes with its quotes escaped.
+/// A field: quoted or not, with its quotes escaped or not, and its pieces.
 pub(crate) type Field = (u8, Vec<Piece>);
 
 pub(crate) fn record(columns: usize) -> impl Strategy<Value = (Vec<Field>, &'static str)> {
@@ -201,8 +201,7 @@ fn every_option_reads_alike() {
         store.put(&key, &bytes);
         let file = local.path().join(format!("{}.csv", number.get()));
         std::fs::write(&file, &bytes).unwrap();
-        // DataFusion reads a part of a file by its line ends alone, so that one with quoted line
-        // ends must not be divided.
+        // DataFusion splits a file at line ends, so a file with quoted line ends must not be split.
         let divided = ranges && !bytes.contains(&options.quote);
         let shown = String::from_utf8_lossy(&bytes).into_owned();
         runtime.block_on(async {
@@ -219,7 +218,7 @@ fn every_option_reads_alike() {
             let location = format!("s3://{BUCKET}/{}/", number.get());
             rows(&engine, &options.ddl(columns, &location)).await;
             for sql in STATEMENTS {
-                // A record of too many fields is an error to DataFusion and nothing to Select.
+                // DataFusion refuses a record with too many fields, and Select accepts it.
                 let Ok(expected) = stock_rows(&stock, sql).await else { continue };
                 let before = engine.counted();
                 let actual = try_rows(&engine, sql).await.map_err(|error| error.to_string());
@@ -246,7 +245,7 @@ fn every_option_reads_alike() {
     assert!(pushed * 10 > compared, "only {pushed} of {compared} statements were answered there");
 }
 
-/// One object by Select and by GET, and whether Select answered.
+/// Reads one object by Select and by GET, and checks whether Select answered.
 async fn check(options: &str, object: &str, pushed: bool) {
     let store = Store::start().await;
     store.put("t/a.csv", object);
@@ -293,8 +292,8 @@ async fn escapes_and_comments_are_those_of_the_table() {
     check("'format.comment' '#', 'format.terminator' '59'", "1,a;2,b;", false).await;
 }
 
-/// DataFusion asks `null_regex` when it infers columns, and not when it reads them; so a store need not
-/// know it either.
+/// DataFusion applies `null_regex` when it infers columns, and not when it reads them; so a store need not support it
+/// either.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_reads_as_null_is_null() {
     let object = "c1,c2,c3\nNA,x,1\n1,NA,2\n2,,3\n";
@@ -316,7 +315,7 @@ async fn what_reads_as_null_is_null() {
     }
 }
 
-/// A carriage return behind the first blocks of an object: what was handed on before it stays.
+/// A carriage return follows the first blocks of an object: the rows before it, already returned, stay.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_lone_carriage_return_far_into_an_object_is_found() {
     let mut object: String = (0..60_000).map(|n| format!("{n},value-{n}\n")).collect();

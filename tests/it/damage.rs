@@ -1,5 +1,5 @@
-//! Bytes that are damaged on their way, and objects that are damaged where they are: never a wrong answer
-//! where the store offers a checksum, and never a panic on a terminal.
+//! Bytes damaged in transit, and objects damaged in the store: never a wrong answer if the store offers a checksum,
+//! and never a panic on a terminal.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::OnceLock;
@@ -16,14 +16,14 @@ use crate::cli::{Served, text as said};
 use crate::harness::{BUCKET, Store, try_ordered};
 use crate::wire::{Harm, Wire};
 
-/// Numbers whose order as text is another, and of which one damaged digit makes text.
+/// Returns rows with numbers whose order as text differs, and where one damaged digit makes a number text.
 fn table(rows: usize) -> String {
     let line = |k: usize| format!("{},{}.5,value {k}\n", (k * 7919) % rows, k % 13);
     (0..rows).fold("k,f,v\n".to_owned(), |text, k| text + &line(k))
 }
 
 const SMALL: usize = 300;
-/// Of more bytes than a checksum is computed for, or than a sample is read of.
+/// More rows than fit in an object that is checksummed or in a sample.
 const LARGE: usize = 70_000;
 
 fn sql(object: &str) -> String {
@@ -33,13 +33,13 @@ fn sql(object: &str) -> String {
 struct Damaged {
     runtime: Runtime,
     wire: Wire,
-    /// With GET, and with Select.
+    /// One engine for GET and one for Select.
     engines: [Engine; 2],
     right: [Vec<Vec<String>>; 2],
     _store: Store,
 }
 
-/// One store for all cases.
+/// Returns the store that all cases share.
 fn shared() -> &'static Damaged {
     static SHARED: OnceLock<Damaged> = OnceLock::new();
     SHARED.get_or_init(|| {
@@ -64,9 +64,8 @@ fn shared() -> &'static Damaged {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
-    /// Whichever bit of whichever answer about a whole object, of Select, or of a sample. What cannot be seen are
-    /// ranges of objects by GET without TLS, nor two samples that are damaged alike; a listing is one answer that
-    /// has no checksum either.
+    /// A flipped bit in any answer about a whole object, of Select, or of a sample is detected. Not detectable are
+    /// damaged ranges of a GET without TLS, two samples with the same damage, and listings, which have no checksum.
     #[test]
     fn a_flipped_bit_makes_no_wrong_answer(
         large in any::<bool>(),
@@ -74,15 +73,15 @@ proptest! {
         nth in 0_usize..4,
         times in 1_usize..3,
         place in 0.0..1.0_f64,
-        // Most rows are looked at for a schema only at the beginning of an object.
+        // Samples for the schema are mostly taken from the beginning of an object.
         early in any::<bool>(),
         bit in 0_u8..8,
         of_get in any::<bool>(),
     ) {
         let Damaged { runtime, wire, engines, right, .. } = shared();
-        // Large objects have no checksum here, so only their samples may be damaged.
+        // GETs of large objects are not checksummed, so only their samples may be damaged.
         let select = select || large;
-        // Nothing tells two samples that were damaged at the same place from what the object has there.
+        // Two samples with the same damage cannot be told from the object.
         let times = if large && of_get { 1 } else { times };
         let object = if large { "large.csv" } else { "small.csv" };
         let request = match of_get || !select {
@@ -96,7 +95,7 @@ proptest! {
         let before = engine.counted();
         let answer = runtime.block_on(try_ordered(engine, &sql(object)));
         wire.mend();
-        // A busy machine may delay an answer of Select so long that GET fetches the rest, in ranges.
+        // On a busy machine an answer of Select may be so late that GETs fetch the rest in ranges.
         let in_ranges = large && engine.counted().since(&before).fallbacks > 0;
         if let Ok(answer) = answer && !in_ranges {
             prop_assert_eq!(&answer, &right[usize::from(large)]);
@@ -104,7 +103,7 @@ proptest! {
     }
 }
 
-/// A digit of a sample that becomes a letter would make a column of numbers one of text.
+/// A letter in place of a digit of a sample would turn a column of numbers into text.
 #[tokio::test(flavor = "multi_thread")]
 async fn one_damaged_sample_makes_no_schema() {
     let store = Store::start().await;
@@ -113,7 +112,7 @@ async fn one_damaged_sample_makes_no_schema() {
     let engine = store.engine(Scan::Select).await;
     for object in ["small.csv", "large.csv"] {
         let right = try_ordered(&engine, &sql(object)).await.unwrap();
-        // Bits of the first rows, digits and separators.
+        // Damage digits and separators of the first rows.
         let at =
             table(if object == "small.csv" { SMALL } else { LARGE }).find('\n').unwrap() as u64;
         let mut looks = 0;
@@ -129,7 +128,7 @@ async fn one_damaged_sample_makes_no_schema() {
     }
 }
 
-/// What a query was told is in the words of the error: which object, and what to do.
+/// The error names the object and the remedy.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_damaged_object_is_named() {
     let store = Store::start().await;
@@ -147,7 +146,7 @@ async fn a_damaged_object_is_named() {
     for at in [10, size / 2, size - 2] {
         store.faults.inject(Rule::new(Operation::GetObject, Fault::FlipBody { at }));
         match engine.collect(sum).await {
-            // Some damage is noticed earlier: by who parses a number.
+            // Some damage is detected earlier, when a number is parsed.
             Err(error) if error.to_string().contains("damaged") => {
                 let words =
                     "`t/small.csv` was damaged: its bytes are not those of the store's crc64nvme";
@@ -163,7 +162,7 @@ async fn a_damaged_object_is_named() {
     }
 }
 
-/// Parquet files of which bytes of the footer, or of pages, were changed.
+/// Parquet files with changed bytes in the footer or in pages.
 struct Mutants {
     whole: Vec<u8>,
     footer: usize,
@@ -177,7 +176,7 @@ impl Mutants {
         Self { footer: end - footer as usize, whole, random: 7 }
     }
 
-    /// SplitMix64.
+    /// Returns a number below `end` (SplitMix64).
     fn below(&mut self, end: usize) -> usize {
         self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.random;
@@ -213,7 +212,7 @@ async fn parquet(folder: &TempDir) -> Vec<u8> {
     std::fs::read(path).unwrap()
 }
 
-/// The server checks the pages that it reads, and its word is that of the query: a GET might not notice.
+/// The server checks the pages that it reads. Its error fails the query, because a GET might not detect the damage.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_damaged_page_that_the_store_finds_is_not_read_in_another_way() {
     const SOUND: &[u8] = include_bytes!("../../crates/evaluator/src/parquet/checksums_v1.parquet");
@@ -257,7 +256,7 @@ const QUERIES: [&str; 4] = [
     "SELECT v FROM t ORDER BY f DESC LIMIT 3",
 ];
 
-/// Mutants are answered, or an error says that they cannot be read: nothing panics, whichever operator reads.
+/// A query over a damaged file returns an answer or an error: nothing panics, whichever operator reads it.
 #[tokio::test(flavor = "multi_thread")]
 async fn damaged_parquet_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
@@ -281,7 +280,7 @@ async fn damaged_parquet_is_an_error() {
     assert!(errors > 50, "{errors}");
 }
 
-/// Pages with checksums, of a file of this machine, by GET and by Select: no flipped bit of a value is an answer.
+/// Pages with checksums, read from a local file, by GET and by Select: no flipped bit of a value changes an answer.
 #[tokio::test(flavor = "multi_thread")]
 async fn pages_are_compared_with_their_checksums() {
     const INTACT: &[u8] = include_bytes!("../../crates/evaluator/src/parquet/checksums_v1.parquet");
@@ -309,7 +308,7 @@ async fn pages_are_compared_with_their_checksums() {
     }
 }
 
-/// Parquet's reader panics over some footers, which is no news beside the error that it becomes.
+/// The Parquet reader panics over some footers. The panic becomes an error and is not printed.
 #[test]
 fn no_panic_reaches_a_terminal() {
     let folder = tempfile::tempdir().unwrap();
@@ -317,7 +316,7 @@ fn no_panic_reaches_a_terminal() {
     let mut mutants = Mutants::of(runtime.block_on(parquet(&folder)));
     let served = Served::start();
     let engine = runtime.block_on(async { Store::start().await.engine(Scan::Get).await });
-    // One over which the reader panics, as its message tells.
+    // A file over which the reader panics, as its message shows.
     let path = folder.path().join("mutant.parquet");
     let sql = format!("SELECT count(*) FROM '{}'", path.display());
     let found = (0..4000).find(|_| {

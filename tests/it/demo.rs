@@ -1,4 +1,4 @@
-//! `sluice demo`: what it shows, and that it leaves nothing, however it ends.
+//! `sluice demo`: its output, and that it leaves no files, however it ends.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -18,7 +18,7 @@ fn the_demo_shows_equal_answers_and_leaves_nothing() {
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
-/// A demo that has begun, started by a shell after `first`, in a folder for what it leaves.
+/// A running demo. A shell runs `first` and then starts it, with a folder for its temporary files.
 #[cfg(unix)]
 struct Demo {
     folder: TempDir,
@@ -62,11 +62,11 @@ fn an_interrupted_demo_leaves_nothing() {
     demo.ends_and_leaves_nothing(130);
 }
 
-/// What a terminal that goes away ends, cleans up; what nohup started, goes on.
+/// A demo whose terminal closes cleans up; one started by nohup continues.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_hung_up_demo_leaves_nothing() {
-    // Under nohup, all that the tests start inherits that SIGHUP is ignored.
+    // Under nohup, the tests inherit that SIGHUP is ignored.
     let status = fs::read_to_string("/proc/self/status").unwrap();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).unwrap().trim();
     if u64::from_str_radix(ignored, 16).unwrap() & 1 == 0 {

@@ -1,9 +1,9 @@
-//! Which of our crates may know which, as the architecture says.
+//! The allowed dependencies between our crates, as in the architecture.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::process::Command;
 
-/// The edges allowed: from, to.
+/// The allowed edges: from, to.
 const EDGES: &[(&str, &[&str])] = &[
     (
         "sluicegate",
@@ -35,7 +35,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("sluicegate-workloads", &[]),
 ];
 
-/// Crates that must not be built for one of ours, however far down.
+/// Crates on which one of ours must not depend, directly or indirectly.
 const FORBIDDEN: &[(&str, &[&str])] = &[
     ("sluicegate-engine", &["sluicegate-evaluator", "sluicegate-server", "s3s"]),
     ("sluicegate-client", &["datafusion", "sluicegate-evaluator"]),
@@ -52,7 +52,7 @@ const FORBIDDEN: &[(&str, &[&str])] = &[
 
 fn metadata() -> serde_json::Value {
     let output = Command::new(env!("CARGO"))
-        // Without dependencies: nothing has to be fetched for platforms that are not built.
+        // Without dependencies, no crates of other platforms are downloaded.
         .args(["metadata", "--format-version", "1", "--locked", "--offline", "--no-deps"])
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .output()
@@ -63,7 +63,7 @@ fn metadata() -> serde_json::Value {
 
 type Graph = BTreeMap<String, BTreeSet<String>>;
 
-/// For each package of the workspace, by name, the names of what it needs to build.
+/// Returns the build dependencies of each package of the workspace, by name.
 fn ours(metadata: &serde_json::Value) -> Graph {
     let packages = metadata["packages"].as_array().unwrap();
     let needed = |package: &serde_json::Value| {
@@ -83,7 +83,7 @@ struct Locked {
     needs: Vec<&'static str>,
 }
 
-/// The packages of the lock file.
+/// Parses the packages of the lock file.
 fn locked() -> Vec<Locked> {
     let mut packages = Vec::new();
     for package in include_str!("../../Cargo.lock").split("[[package]]").skip(1) {
@@ -92,7 +92,7 @@ fn locked() -> Vec<Locked> {
             let value = lines.find_map(|line| line.strip_prefix(key)?.strip_prefix(" = "));
             value.unwrap().trim_matches('"')
         };
-        // ` "name",` or, where there are several versions, ` "name version",`.
+        // A dependency is ` "name",` or, if there are several versions, ` "name version",`.
         let needs = package.lines().filter_map(|line| line.strip_prefix(" \""));
         let needs = needs.filter_map(|line| line.split([' ', '"']).next()).collect();
         packages.push(Locked { name: value("name"), version: value("version"), needs });
@@ -100,8 +100,8 @@ fn locked() -> Vec<Locked> {
     packages
 }
 
-/// For each package of the lock file, by name, the names of what any of its versions needs. Features
-/// are those that the whole workspace asks for, so this is never too little.
+/// Returns the dependencies of all versions of each package of the lock file, by name. The lock file covers the
+/// features of the whole workspace, so no dependency is missing.
 fn needed() -> Graph {
     let mut graph = Graph::new();
     for Locked { name, needs, .. } in locked() {
@@ -111,7 +111,7 @@ fn needed() -> Graph {
     graph
 }
 
-/// How `from` comes to need `to`, if it does: the packages on the way.
+/// Returns the packages on a path from `from` to `to`, if there is one.
 fn path(graph: &Graph, from: &str, to: &str) -> Option<Vec<String>> {
     let mut seen = BTreeSet::from([from.to_owned()]);
     let mut paths = VecDeque::from([vec![from.to_owned()]]);
@@ -145,7 +145,7 @@ fn no_edge_but_those_allowed() {
 #[test]
 fn nothing_forbidden_is_built_for_a_crate() {
     let mut graph = needed();
-    // The lock file does not tell dev-dependencies from others; our own manifests do.
+    // The lock file does not mark dev-dependencies; our own manifests do.
     graph.extend(ours(&metadata()));
     for (from, forbidden) in FORBIDDEN {
         for to in *forbidden {
@@ -154,7 +154,7 @@ fn nothing_forbidden_is_built_for_a_crate() {
             assert_eq!(path, None, "{from} must not depend on {to}");
         }
     }
-    // The walk takes more than one step.
+    // The search follows more than one edge.
     assert!(path(&graph, "sluicegate-server", "arrow-buffer").is_some_and(|path| path.len() > 2));
 }
 

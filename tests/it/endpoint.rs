@@ -1,4 +1,4 @@
-//! `sluice endpoint` as it is typed, against our server with and without Select.
+//! `sluice endpoint` on the command line, against our server with and without Select.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -11,19 +11,19 @@ use crate::cli::{Served, UNREACHABLE, bad, good, sluice, text};
 pub(crate) struct Table(Vec<serde_json::Value>);
 
 impl Table {
-    /// Of a command's output as JSON.
+    /// Runs a command and parses its JSON output.
     pub(crate) fn of(command: &mut Command) -> Self {
         Self(serde_json::from_str(&good(command)).unwrap())
     }
 
-    /// The verdict about a feature.
+    /// Returns the verdict on a feature.
     #[track_caller]
     pub(crate) fn verdict(&self, feature: &str) -> &str {
         let found = self.0.iter().find(|row| row["feature"] == feature);
         found.unwrap_or_else(|| panic!("no {feature}"))["verdict"].as_str().unwrap()
     }
 
-    /// The features with a verdict.
+    /// Returns the features with a verdict.
     pub(crate) fn with(&self, verdict: &str) -> Vec<&str> {
         let rows = self.0.iter().filter(|row| row["verdict"] == verdict);
         rows.map(|row| row["feature"].as_str().unwrap()).collect()
@@ -36,7 +36,7 @@ fn probe(served: &Served, cache: &Path, more: &[&str]) -> Command {
     command
 }
 
-/// Everything in the served folder that is not the server's own.
+/// Returns the objects in the served folder, without the server's own files.
 pub(crate) fn objects(served: &Served) -> Vec<String> {
     let mut found = Vec::new();
     let mut folders = vec![served.path().to_owned()];
@@ -71,7 +71,7 @@ fn our_server_answers_everything_and_keeps_nothing() {
         }
         assert_eq!(objects(&served), before, "{bucket}");
     }
-    // What was found out is as good as knowing the server by name.
+    // The probe's result is as good as a known server name.
     let sum = "SELECT sum(price) AS s FROM 's3://bucket/fruit.csv' WHERE id < 3";
     let ask = ["sql", "--store", "probed", "--scan", "select", "--stats", "--format", "csv"];
     let mut command = served.command(&ask);
@@ -115,7 +115,7 @@ fn a_store_without_select_has_a_table_of_refusals_and_is_read() {
         assert_eq!(text(&output.stdout), "s\n3\n", "{}", text(&output.stderr));
         text(&output.stderr)
     };
-    // Not known: it is read, and the way to find out more is said.
+    // The server is unknown: objects are read with GET, and a note suggests the probe.
     let said = ask(cache.path());
     assert!(said.contains("sluice endpoint probe") && said.lines().count() == 1, "{said}");
     let json = ["--bucket", "bucket", "--format", "json"];
@@ -125,12 +125,12 @@ fn a_store_without_select_has_a_table_of_refusals_and_is_read() {
     assert!(table.with("answers wrongly").is_empty());
     assert!(table.with("refused").len() > 100);
     assert_eq!(objects(&served), before);
-    // Known now: nothing more to say.
+    // After the probe there is no note.
     assert_eq!(ask(cache.path()), "");
     let output = probe(&served, cache.path(), &["--bucket", "bucket"]).output().unwrap();
     let said = text(&output.stderr);
     assert!(said.contains("a store without Select: 0 features work"), "{said}");
-    // After the first refusal nobody asks on.
+    // After the first refusal no more statements are sent.
     assert!(said.contains("1 SELECT") && said.contains("measured: "), "{said}");
 }
 
@@ -184,7 +184,7 @@ fn an_interrupted_probe_leaves_nothing() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    // The samples are there.
+    // Wait until the samples are written.
     let mut said = BufReader::new(probing.stderr.take().unwrap());
     let mut line = String::new();
     while !line.contains("samples are written") {
@@ -194,7 +194,7 @@ fn an_interrupted_probe_leaves_nothing() {
     assert!(objects(&served).len() > 10);
     let killed = Command::new("kill").args(["-INT", &probing.id().to_string()]).status().unwrap();
     assert!(killed.success());
-    // Somebody reads on what is said, or the probe would wait for that.
+    // A thread reads the rest of stderr, so that the probe does not block on it.
     let rest = std::thread::spawn(move || drop(std::io::copy(&mut said, &mut std::io::sink())));
     assert_eq!(probing.wait().unwrap().code(), Some(130));
     rest.join().unwrap();

@@ -40,13 +40,13 @@ async fn each_bucket_is_asked_at_its_own_endpoint() {
     for store in [&here, &there] {
         assert!(store.server.counters().requests(Operation::SelectObjectContent) > 0);
     }
-    // Each was counted where it was sent, and both in the total.
+    // Each store counts its own requests, and the total has both.
     let counted = engine.counted();
     let each = engine.endpoints().all().into_iter().map(|it| it.counters.read());
     assert_eq!(counted, each.sum());
     assert!(engine.endpoints().all().iter().all(|it| it.counters.read().select > 0));
 
-    // An aggregate in the store is one of that store, too.
+    // An aggregate that is pushed down runs in the store of its table.
     assert_eq!(rows(&engine, "SELECT sum(w) FROM 's3://archive/b.csv'").await, [r#""24""#]);
     assert_eq!(statements(&engine, "SELECT sum(w) FROM 's3://archive/b.csv'").await.len(), 1);
 }
@@ -60,7 +60,7 @@ async fn a_name_and_a_bucket_belong_to_one_endpoint() {
     engine.register_endpoint("cold", &["a"], further(&there)).await.unwrap();
     let error = engine.register_endpoint("colder", &["b", "a"], further(&there)).await.unwrap_err();
     assert!(error.to_string().contains("the bucket `a` belongs to another store"), "{error}");
-    // The refused registration left nothing behind.
+    // The refused registration has no effect.
     assert!(engine.endpoints().get("colder").is_err());
     engine.register_endpoint("colder", &["b"], further(&there)).await.unwrap();
 }

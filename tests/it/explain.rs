@@ -1,4 +1,4 @@
-//! EXPLAIN shows what would be sent, EXPLAIN ANALYZE what was.
+//! EXPLAIN shows the requests that a query would send, EXPLAIN ANALYZE those that it sent.
 
 use std::time::Duration;
 
@@ -39,7 +39,7 @@ async fn analyze_counts_requests_bytes_and_dollars() {
     }
 }
 
-/// A table that is named by its URL is looked into for its columns, which is billed like all else.
+/// The schema of a table named by its URL is inferred from the object, and the requests are billed.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_planning_asked_for_is_counted() {
     let store = Store::start().await;
@@ -53,7 +53,7 @@ async fn what_planning_asked_for_is_counted() {
     assert_eq!(engine.explain("SELECT 1").await.unwrap().planning.requests(), 0);
 }
 
-/// One line for all decisions.
+/// The basis of the numbers is one line for all decisions.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_the_numbers_rest_on_is_named_once() {
     let store = Store::start().await;
@@ -65,13 +65,13 @@ async fn what_the_numbers_rest_on_is_named_once() {
     let basis = "modelled for the hardware local-1gbit (2026-11, not calibrated) and the prices \
                  paper-2020-us-east-1 (us-east-1, 2020-01)";
     assert_eq!(text.matches(basis).count(), 1, "{text}");
-    // Nothing is predicted of what no store is asked for.
+    // Queries without requests have no predictions.
     let text = rows(&engine, "EXPLAIN SELECT 1").await.join("\n");
     assert!(!text.contains("modelled"), "{text}");
 }
 
-/// Every number that EXPLAIN shows of a scan and of an aggregate, from the table and the constants of
-/// the paper's hardware: everything overlaps, so that the slowest resource counts.
+/// The numbers that EXPLAIN shows of a scan and of an aggregate follow from the table and the constants of the
+/// paper's hardware: everything overlaps, so the slowest resource determines the time.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_numbers_of_a_scan_come_out_by_hand() {
     let store = Store::start().await;
@@ -89,18 +89,18 @@ async fn the_numbers_of_a_scan_come_out_by_hand() {
     let sql = "SELECT sum(a) FROM t WHERE a = 5";
     let explained = engine.explain(sql).await.unwrap();
     let [sum] = explained.decisions.as_slice() else { panic!("{explained}") };
-    // Connecting takes 0.2 s; a GET answers after 0.03 s and a statement after 0.2 s.
+    // Connecting takes 0.2 s; the latency of a GET is 0.03 s and of a statement 0.2 s.
     let (get_waits, select_waits) = (0.2 + 0.03, 0.2 + 0.2);
     let parse = |bytes: f64| bytes / 11.2e6;
     let scan = |terms: f64| size / 130e6 + records * terms * 2.9e-7;
-    // How many rows pass the filter is an estimate, which statistics change.
+    // The number of rows that pass the filter is an estimate from statistics.
     let passing = sum.way("select").unwrap().outcome.as_ref().unwrap().work.returned.as_f64();
     let passing_share = passing / (records * 8.0);
     for (way, select, got, returned, terms) in [
         ("get", 0, size, 0.0, 0.0),
-        // A comparison.
+        // The statement has one comparison.
         ("select", 1, 0.0, passing, 1.0),
-        // The same, and the sum of those that pass: one row of a number.
+        // The statement has one comparison and one sum of the passing rows, and returns one row with one number.
         ("store", 1, 0.0, 16.0, 1.0 + passing_share),
     ] {
         let numbers = sum.way(way).unwrap().outcome.as_ref().unwrap();
@@ -124,8 +124,8 @@ async fn the_numbers_of_a_scan_come_out_by_hand() {
     }
 }
 
-/// Paid for its work, the same query costs what the prices say, before and after it ran; and a store
-/// that is paid more for computing is asked for less of it.
+/// With prices for work, the predicted and the counted cost of a query follow the prices; and a higher price of
+/// computing makes the planner push down less.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_store_that_is_paid_for_its_work_is_asked_what_if() {
     let store = Store::start().await;
@@ -152,7 +152,7 @@ async fn a_store_that_is_paid_for_its_work_is_asked_what_if() {
     let expected = busy * 0.0665 / 3600.0;
     let actual = predicted.store_compute.0;
     assert!((actual / expected - 1.0).abs() < 0.01, "{predicted}: not {expected}");
-    // Of what was scanned the bytes are counted, and the rows an estimate.
+    // The scanned bytes are counted; the scanned rows are estimated.
     let bytes_alone = Scanned { bytes: size, ..Scanned::default() };
     let bytes_alone = hardware.store_time(&bytes_alone).as_secs_f64();
     let least = bytes_alone * 0.0665 / 3600.0;
@@ -191,7 +191,7 @@ async fn explaining_sends_no_statement() {
     assert_eq!(engine.counted().select, 0);
 }
 
-/// A store without Select is predicted, too: its scans are GETs.
+/// Scans of a store without Select are predicted as GETs.
 #[tokio::test(flavor = "multi_thread")]
 async fn scans_without_select_are_predicted() {
     let store = Store::start().await;
@@ -209,7 +209,7 @@ async fn scans_without_select_are_predicted() {
     assert!(explained.estimate().cost.0 > 0.0);
 }
 
-/// The query is answered all the same; EXPLAIN says what is not followed, and why.
+/// A query with an impossible setting still runs; EXPLAIN names the setting and the reason.
 #[tokio::test(flavor = "multi_thread")]
 async fn forcing_what_cannot_be_had_says_why() {
     let store = Store::start().await;
@@ -253,7 +253,7 @@ async fn forcing_what_cannot_be_had_says_why() {
     assert_eq!(rows(&engine, &sum).await, [r#""3""#]);
 }
 
-/// An aggregate that no store computes says so, too.
+/// EXPLAIN also gives the reason for an aggregate that no store can compute.
 #[tokio::test(flavor = "multi_thread")]
 async fn aggregates_that_stay_here_say_why() {
     let store = Store::start().await;
@@ -275,7 +275,7 @@ async fn aggregates_that_stay_here_say_why() {
         assert_eq!(explained.warnings().count(), 0, "{explained}");
         rows(&engine, &format!("SET sluice.{operator} = '{strategy}'")).await;
         let query = engine.plan(sql).await.unwrap();
-        // However often it runs.
+        // The warning is the same in each run.
         for _ in 0..2 {
             query.collect().await.unwrap();
             let warnings = query.warnings();
@@ -284,7 +284,7 @@ async fn aggregates_that_stay_here_say_why() {
             assert!(warning.ends_with(&expected), "{warning}");
         }
     }
-    // DISTINCT and tables of other kinds are planned as aggregates that nobody asks about.
+    // DISTINCT and tables of other kinds are planned as aggregates, too, but get no warning.
     for sql in
         [format!("SELECT DISTINCT b FROM {t}"), "SELECT count(*) FROM (VALUES (1))".to_owned()]
     {
@@ -312,13 +312,12 @@ async fn explain_in_sql_lists_the_alternatives_and_the_reasons() {
     rows(&engine, "SET sluice.scan = 'get'").await;
     let text = rows(&engine, &format!("EXPLAIN {sql}")).await.join("\n");
     assert!(text.contains("select not possible: "), "{text}");
-    // A query that reads no bucket has no choice.
+    // A query that reads no bucket has no decision.
     let text = rows(&engine, "EXPLAIN SELECT 1").await.join("\n");
     assert!(!text.contains("scan of"), "{text}");
 }
 
-/// Whatever wraps a query, its scans are predicted, nothing is read or written, and no name is
-/// defined.
+/// EXPLAIN of any statement predicts its scans; it reads and writes nothing, and defines no name.
 #[tokio::test(flavor = "multi_thread")]
 async fn explaining_has_no_side_effects() {
     let store = Store::start().await;
@@ -361,7 +360,7 @@ async fn explaining_has_no_side_effects() {
     assert!(engine.query("SELECT * FROM seen").await.is_err());
     assert!(engine.query("EXECUTE later").await.is_err());
     assert!(rows(&engine, "SELECT * FROM known").await.is_empty());
-    // SET did not take effect either.
+    // The SET had no effect, either.
     let still = engine.explain(&read).await.unwrap();
     assert_eq!(still.decisions[0].strategy(), Some("select"));
 }

@@ -1,5 +1,5 @@
-//! Whatever goes wrong between the store and us: the right answer or a clear error, never a wrong
-//! or doubled row.
+//! Faults between the store and the client: a query returns the right answer or a clear error, never a wrong or
+//! doubled row.
 
 use std::time::Duration;
 
@@ -103,7 +103,7 @@ async fn aggregates_survive_the_same() {
     }
 }
 
-/// Answers that are well-formed and impossible are not taken for aggregates.
+/// Well-formed answers that are impossible are not accepted as aggregates.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_impossible_answer_is_no_aggregate() {
     let store = Store::start().await;
@@ -130,8 +130,7 @@ async fn an_impossible_answer_is_no_aggregate() {
     }
 }
 
-/// A filter that the store applies only roughly: rows that it sent too many do not count as handed
-/// on when the answer breaks off.
+/// The store applies a filter only roughly. When its answer breaks off, extra rows do not count as returned.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_rough_filter_is_finished_with_get() {
     let store = Store::start().await;
@@ -152,8 +151,8 @@ async fn a_rough_filter_is_finished_with_get() {
     }
 }
 
-/// What our server says of statements that take too long, before rows were sent and amid them: the rest is
-/// read with GET, nothing is asked again of which the same would come, and the user is told.
+/// If our server stops statements that take too long, before or after it returned rows, the rest is read with GET, no
+/// similar statements are sent, and the user gets a warning.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_statement_that_takes_too_long_is_finished_with_get() {
     let store = Store::start().await;
@@ -183,19 +182,19 @@ async fn a_statement_that_takes_too_long_is_finished_with_get() {
             assert!(answer == right, "{sql}, frame {records}");
             let counted = query.counted();
             assert!(counted.overdue >= 1 && counted.fallbacks >= FILES, "{sql}: {counted:?}");
-            // Statements about some files may be under way when the first one is stopped.
+            // Statements on some files may be in flight when the first one is stopped.
             assert!(counted.select <= FILES / 2, "{sql}: {counted:?}");
             let warnings = query.warnings().join("\n");
             let said =
                 "of S3 Select for taking longer than it allows; what they were about is read with";
             assert!(warnings.contains(said), "{sql}: {warnings}");
-            // Others may still be sent.
+            // Other statements may still be sent.
             assert!(engine.endpoint().client.refusals().is_empty());
         }
     }
 }
 
-/// The same by the server's own clock.
+/// Statements exceed the server's own time limit.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_limit_of_the_server_is_no_limit_of_queries() {
     let limits = Limits { statement_timeout: Some(Duration::from_nanos(1)), ..Limits::default() };

@@ -1,5 +1,4 @@
-//! The ten items of PushdownDB's Figure 10: the same rows under every strategy that they can be
-//! forced to follow.
+//! The ten items of PushdownDB's Figure 10 return the same rows under every strategy that can be forced.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -37,7 +36,7 @@ fn definitions<T: DataTable>(request: &Generate<T>, root: &str) -> Vec<String> {
     request.tables.iter().map(define).collect()
 }
 
-/// The statements that were sent and the fallbacks of each item, over all ways.
+/// Runs each item in all ways; returns its name, its statements and its fallbacks.
 pub(crate) async fn check_items(place: &dyn Place, scale: f64) -> Vec<(&'static str, u64, u64)> {
     let (tables, skewed) = (tables(scale), skewed(scale));
     let folder = tempfile::tempdir().unwrap();
@@ -86,7 +85,7 @@ async fn every_strategy_gives_the_same_rows() {
     }
 }
 
-/// Those of the authors' runs, at scale factor 1: minutes, and 2 GB of disk.
+/// The answers equal those of the authors' runs at scale factor 1. Takes minutes, and 2 GB of disk.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_authors_answers_at_scale_1() {
     if std::env::var_os("SLUICE_TEST_SF1").is_none() {

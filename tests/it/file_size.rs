@@ -1,11 +1,11 @@
-//! Files that are larger than `ulimit -f` allows: a write fails, and no process ends.
+//! Files beyond the limit of `ulimit -f`: a write fails, and no process is killed.
 
 use std::fs;
 use std::process::{Command, Stdio};
 
 use crate::cli::{Served, bad, good, sluice, text};
 
-/// The same command, which may write files of no more than 512 blocks: 256 or 512 KiB, by the shell.
+/// Limits a command to files of 512 blocks: 256 or 512 KiB, depending on the shell.
 fn limited(command: Command) -> Command {
     let mut shell = Command::new("sh");
     shell.args(["-c", "ulimit -f 512 && exec \"$0\" \"$@\""]);

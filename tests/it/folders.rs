@@ -1,4 +1,4 @@
-//! Folders as other programs leave them, and files with nothing in them.
+//! Folders with the side files of other programs, and empty files.
 
 use sluicegate_engine::config::Scan;
 
@@ -96,7 +96,7 @@ async fn partitions_are_folders_of_the_column() {
     let store = Store::start().await;
     store.put("flat/a.csv", "n\n1\n");
     store.put("deep/2020/a.csv", "n\n1\n");
-    // DataFusion looks at ten.
+    // DataFusion reads ten files for a schema.
     for file in 0..10 {
         store.put(&format!("mixed/x=1/{file}.csv"), "n\n1\n");
     }
@@ -120,7 +120,7 @@ async fn partitions_are_folders_of_the_column() {
         assert!(notes.len() == 1 && notes[0].contains("`mixed/z.csv`"), "{notes:?}");
         let sum = rows(&engine, "SELECT x, sum(n) FROM mixed GROUP BY x").await;
         assert_eq!(sum, [r#""1" | "10""#], "{scan}");
-        // There may be nothing yet.
+        // The folder may be empty at first.
         rows(&engine, &create("none", "(n BIGINT, x INT)", "CSV", "none/", by)).await;
     }
 }
@@ -182,7 +182,7 @@ async fn columns_without_a_name_have_their_place() {
     }
 }
 
-/// Whole numbers in one file and others in the next, as DuckDB reads them.
+/// Whole numbers in one file and decimals in the next form one column, as in DuckDB.
 #[tokio::test(flavor = "multi_thread")]
 async fn whole_numbers_and_others_are_one_column() {
     let store = Store::start().await;
@@ -218,7 +218,7 @@ async fn whole_numbers_and_others_are_one_column() {
     assert!(answers.iter().all(|answer| *answer == answers[0]), "{answers:?}");
 }
 
-/// What a name says of a compression holds for what is written, as for what is read.
+/// The compression in a name applies to written files as to read ones.
 #[tokio::test(flavor = "multi_thread")]
 async fn copies_are_written_as_their_names_say() {
     let store = Store::start().await;

@@ -30,7 +30,7 @@ fn tables_are_generated_into_a_folder() {
     assert_eq!(good(&mut sluice(&ask)), "n\n25\n");
 }
 
-/// What cannot be written is said before the work.
+/// A file that cannot be written is reported before any work.
 #[cfg(target_os = "linux")]
 #[test]
 fn statements_that_cannot_be_written_stop_generate_at_once() {

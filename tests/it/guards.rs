@@ -1,4 +1,4 @@
-//! Every case of every guard, in our sessions and in plain DataFusion.
+//! Every case of every guard, in our sessions and in stock DataFusion.
 
 use std::panic::AssertUnwindSafe;
 
@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 use crate::harness::values;
 
-/// What came of a statement.
+/// The outcome of a statement.
 #[derive(Debug)]
 enum Outcome {
     Rows(Vec<String>),
@@ -44,7 +44,7 @@ fn lines(batches: &[RecordBatch]) -> Vec<String> {
     values(batches).iter().map(|row| row.join(", ")).collect()
 }
 
-/// The statements of a case that come first, with a folder of its own.
+/// Returns the setup statements of a case, with a folder of its own.
 fn setup(case: &Case) -> (TempDir, Vec<String>) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().to_str().unwrap();
@@ -84,13 +84,13 @@ async fn in_ours(case: &Case) -> Outcome {
 }
 
 fn plain() -> SessionStateBuilder {
-    // As many partitions as our own test sessions on any machine.
+    // Two partitions, as in our test sessions on any machine.
     SessionStateBuilder::new()
         .with_config(SessionConfig::new().with_target_partitions(2))
         .with_default_features()
 }
 
-/// Whether the rows of a case have an order.
+/// Returns true if the query of a case orders its rows.
 fn ordered(case: &Case) -> bool {
     case.sql.rsplit(')').next().is_some_and(|end| end.to_uppercase().contains("ORDER BY"))
 }
@@ -110,7 +110,7 @@ async fn our_sessions_are_right() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// A case that fails here is right in DataFusion now: the guard can go.
+/// If a case fails here, DataFusion is right now, and the guard can be removed.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn datafusion_is_still_wrong() {
     let mut mended = Vec::new();
@@ -127,7 +127,7 @@ async fn datafusion_is_still_wrong() {
     assert!(mended.is_empty(), "has upstream mended these?\n{}", mended.join("\n"));
 }
 
-/// Which rows DataFusion skips depends on the order of tasks; that it skips by one of two bounds is in the plan.
+/// The rows that DataFusion skips depend on the order of tasks; the plan shows that it skips by one of two bounds.
 #[tokio::test]
 async fn datafusion_still_filters_by_some_of_the_bounds() {
     let guard = GUARDS.iter().find(|it| it.title.starts_with("MIN and MAX skip rows")).unwrap();
@@ -142,7 +142,7 @@ async fn datafusion_still_filters_by_some_of_the_bounds() {
     assert!(plan.contains("DynamicFilter"), "has upstream mended datafusion#24816?\n{plan}");
 }
 
-/// The oracle of other tests is a session with guards only.
+/// The oracle of the other tests is a session with guards only.
 #[tokio::test]
 async fn guards_alone_make_a_session() {
     let context = SessionContext::new_with_state(with_guards(plain()).unwrap().build());

@@ -1,4 +1,4 @@
-//! A store, engines over it, and the comparison of answers.
+//! The common parts of tests: a store, engines over it, and the comparison of answers.
 
 use std::sync::Arc;
 
@@ -20,30 +20,30 @@ use tempfile::TempDir;
 
 use crate::codec::comes_back;
 
-/// The bucket of every test.
+/// Name of the bucket in every test.
 pub(crate) const BUCKET: &str = "test";
 
-/// A runner of so many random cases, or of `PROPTEST_CASES`. `PROPTEST_RNG_SEED` determines them, which
+/// Returns a runner of so many random cases, or of `PROPTEST_CASES`. The cases depend on `PROPTEST_RNG_SEED`, which
 /// `.cargo/config.toml` fixes.
 pub(crate) fn runner(cases: u32) -> TestRunner {
     let cases = std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(cases);
     TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() })
 }
 
-/// Whether the heavy grids of ways are to be tried whole.
+/// Returns true if grids of ways are run in full.
 pub(crate) fn whole_grids() -> bool {
     std::env::var_os("SLUICE_TEST_GRIDS").is_some()
 }
 
-/// A grid of ways of which every n-th is tried, or each with `SLUICE_TEST_GRIDS`. If n is prime and divides
-/// no dimension, each value of each is tried.
+/// A grid of ways, of which every n-th runs, or all with `SLUICE_TEST_GRIDS`. If n is prime and divides no dimension,
+/// each value of each dimension runs.
 pub(crate) struct Grid {
     every: usize,
     passed: usize,
 }
 
 impl Grid {
-    /// The grid of `ways`. Says what is skipped.
+    /// Creates a grid of `ways`, and prints a note if some are skipped.
     pub(crate) fn every(n: usize, ways: &str) -> Self {
         let whole = whole_grids();
         if !whole && n > 1 {
@@ -52,40 +52,40 @@ impl Grid {
         Self { every: if whole { 1 } else { n }, passed: 0 }
     }
 
-    /// Whether the next one is tried.
+    /// Returns true if the next way runs.
     pub(crate) fn takes(&mut self) -> bool {
         self.passed += 1;
         self.passed.is_multiple_of(self.every)
     }
 }
 
-/// Our server's profile without `BLOOM_CONTAINS`, so that Bloom filters are PushdownDB's.
+/// Returns our server's profile without `BLOOM_CONTAINS`, so that Bloom filters have PushdownDB's form.
 pub(crate) fn without_bloom_contains() -> EndpointProfile {
     let mut profile = EndpointProfile::sluice();
     profile.syntax.bloom = false;
     profile
 }
 
-/// A store with a bucket, ours or somebody else's, for the tests that run on any.
+/// A store with a bucket, ours or another one, for tests that run on any store.
 #[async_trait]
 pub(crate) trait Place: Sync {
-    /// The bucket.
+    /// Returns the name of the bucket.
     fn bucket(&self) -> &str;
 
-    /// Puts an object into it.
+    /// Puts an object into the bucket.
     async fn put_object(&self, key: &str, bytes: Vec<u8>);
 
-    /// Settings of an engine over the store, which knows what kind of store it is.
+    /// Returns a builder of engines over the store, with the profile of its kind.
     fn builder(&self) -> EngineBuilder;
 }
 
 /// A running store in a temporary folder.
 pub(crate) struct Store {
-    /// The server.
+    /// The server, which stops when it is dropped.
     pub(crate) server: Server,
-    /// What goes wrong on demand.
+    /// The faults that tests inject.
     pub(crate) faults: Arc<Faults>,
-    /// Its folder, removed at the end.
+    /// The folder of the store, which is removed on drop.
     pub(crate) folder: TempDir,
 }
 
@@ -95,7 +95,7 @@ impl Store {
         Self::start_with(|server| server).await
     }
 
-    /// The same, with other settings of the server.
+    /// Starts a store with one empty bucket and other settings of the server.
     pub(crate) async fn start_with(configure: impl FnOnce(Builder) -> Builder) -> Self {
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir(folder.path().join(BUCKET)).unwrap();
@@ -105,14 +105,14 @@ impl Store {
         Self { server, faults, folder }
     }
 
-    /// Puts an object into the bucket, as a user would who copies a file there.
+    /// Puts an object into the bucket by writing a file, as a user might.
     pub(crate) fn put(&self, key: &str, bytes: impl AsRef<[u8]>) {
         let path = self.folder.path().join(BUCKET).join(key);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, bytes).unwrap();
     }
 
-    /// Settings of an engine over this store, which is known to be ours.
+    /// Returns a builder of engines over this store, with our server's profile.
     pub(crate) fn builder(&self) -> EngineBuilder {
         Engine::builder()
             .endpoint(self.server.endpoint())
@@ -123,13 +123,13 @@ impl Store {
             .threads(2)
     }
 
-    /// An engine over this store.
+    /// Builds an engine over this store.
     pub(crate) async fn engine(&self, scan: Scan) -> Engine {
         self.builder().scan(scan).build().await.unwrap()
     }
 }
 
-/// What predictions of tests assume: a store one switch away that shares the cores, which requests take no time of.
+/// Returns the hardware profile of tests: a store in the same network that shares the client's cores.
 fn hardware() -> HardwareProfile {
     let mut hardware = HardwareProfile::by_name("local-1gbit").unwrap().clone();
     hardware.client.shares_cores = true;
@@ -151,9 +151,9 @@ impl Place for Store {
     }
 }
 
-/// DataFusion over local files, with the guards that our sessions have and nothing else of ours: the oracle of every
-/// way to run a query. `tests/it/guards.rs` and `tests/oracle` are about the guards themselves. Also off are filters of
-/// a top-K and skipping parts of a Parquet object by bounds, which leave NaN out.
+/// Returns DataFusion over local files, with the guards of our sessions and nothing else of ours. This is the oracle
+/// of every way to run a query; `tests/it/guards.rs` and `tests/oracle` test the guards themselves. Filters of a
+/// top-K and skipping parts of a Parquet object by bounds are off, too, because they lose NaN.
 pub(crate) fn stock() -> SessionContext {
     let mut config = SessionConfig::new().with_target_partitions(2);
     config.options_mut().optimizer.enable_topk_dynamic_filter_pushdown = false;
@@ -164,7 +164,7 @@ pub(crate) fn stock() -> SessionContext {
     SessionContext::new_with_state(with_guards(builder).unwrap().build())
 }
 
-/// Runs a statement that must succeed.
+/// Runs a statement that must succeed; returns its rows as sorted text.
 pub(crate) async fn rows(engine: &Engine, sql: &str) -> Vec<String> {
     match try_rows(engine, sql).await {
         Ok(rows) => rows,
@@ -172,12 +172,12 @@ pub(crate) async fn rows(engine: &Engine, sql: &str) -> Vec<String> {
     }
 }
 
-/// Runs a statement; its rows as sorted text.
+/// Runs a statement; returns its rows as sorted text.
 pub(crate) async fn try_rows(engine: &Engine, sql: &str) -> sluicegate_engine::Result<Vec<String>> {
     Ok(text(&batches(engine, sql).await?))
 }
 
-/// Runs a statement, after a look at whether its plan comes back from its bytes.
+/// Runs a statement, after checking that its plan survives encoding.
 pub(crate) async fn batches(
     engine: &Engine,
     sql: &str,
@@ -189,7 +189,7 @@ pub(crate) async fn batches(
     Ok(collect(plan, context).await?)
 }
 
-/// Runs a statement; its rows as text, in their order.
+/// Runs a statement; returns its rows as text, in their order.
 pub(crate) async fn try_ordered(
     engine: &Engine,
     sql: &str,
@@ -197,7 +197,7 @@ pub(crate) async fn try_ordered(
     Ok(values(&batches(engine, sql).await?))
 }
 
-/// Plans a statement on the oracle, with those guards that rewrite its text.
+/// Plans a statement on the oracle, with the guards that rewrite its text.
 pub(crate) async fn stock_frame(
     stock: &SessionContext,
     sql: &str,
@@ -208,7 +208,7 @@ pub(crate) async fn stock_frame(
     stock.execute_logical_plan(state.statement_to_plan(statement).await?).await
 }
 
-/// Runs a statement on the oracle; its rows as text, in their order.
+/// Runs a statement on the oracle; returns its rows as text, in their order.
 pub(crate) async fn stock_ordered(
     stock: &SessionContext,
     sql: &str,
@@ -217,13 +217,13 @@ pub(crate) async fn stock_ordered(
     frame.collect().await.map(|batches| values(&batches)).map_err(|e| e.to_string())
 }
 
-/// Runs a statement on the oracle; its rows as sorted text.
+/// Runs a statement on the oracle; returns its rows as sorted text.
 pub(crate) async fn stock_rows(stock: &SessionContext, sql: &str) -> Result<Vec<String>, String> {
     let frame = stock_frame(stock, sql).await.map_err(|e| e.to_string())?;
     frame.collect().await.map(|batches| text(&batches)).map_err(|e| e.to_string())
 }
 
-/// Rows as text, sorted: a multiset. NULL and the empty string differ.
+/// Returns rows as sorted text. NULL and the empty string differ.
 pub(crate) fn text(batches: &[RecordBatch]) -> Vec<String> {
     let quoted =
         |row: Vec<String>| row.iter().map(|value| format!("{value:?}")).collect::<Vec<_>>();
@@ -233,7 +233,7 @@ pub(crate) fn text(batches: &[RecordBatch]) -> Vec<String> {
     rows
 }
 
-/// Rows as text, in their order.
+/// Returns rows as text, in their order.
 pub(crate) fn values(batches: &[RecordBatch]) -> Vec<Vec<String>> {
     let options = FormatOptions::new().with_null("NULL");
     let mut rows = Vec::new();
@@ -250,7 +250,7 @@ pub(crate) fn values(batches: &[RecordBatch]) -> Vec<Vec<String>> {
     rows
 }
 
-/// The statement that every node of the plan would send, in the order of the plan.
+/// Returns the statements that the nodes of a plan would send, in the order of the plan.
 pub(crate) async fn statements(engine: &Engine, sql: &str) -> Vec<String> {
     let plan = engine.explain(sql).await.unwrap().plan;
     let text = datafusion::physical_plan::displayable(plan.as_ref()).indent(false).to_string();

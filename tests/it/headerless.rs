@@ -1,4 +1,4 @@
-//! CSV files without a header, of tables that declare their columns.
+//! CSV files without a header in tables that declare their columns.
 
 use sluicegate_engine::config::Scan;
 
@@ -7,7 +7,7 @@ use crate::harness::{BUCKET, Store, rows, try_rows};
 
 const COLUMNS: &str = "(id INT, name VARCHAR, day DATE) STORED AS CSV LOCATION";
 
-/// The first record is a row where it has values, and none of the declared names; options say otherwise.
+/// The first record is a row if it has values and none of the declared names; options override this.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_first_row_is_no_header() {
     let store = Store::start().await;
@@ -54,7 +54,7 @@ async fn a_first_row_is_no_header() {
     }
 }
 
-/// What looks like a date in the first records, and is none, makes its column one of text.
+/// Invalid dates in the first records make their column text.
 #[tokio::test(flavor = "multi_thread")]
 async fn days_that_there_are_not_are_text() {
     let store = Store::start().await;
@@ -66,7 +66,7 @@ async fn days_that_there_are_not_are_text() {
     );
 }
 
-/// Objects that are all in subfolders are named.
+/// If all objects are in subfolders, the message names these.
 #[tokio::test(flavor = "multi_thread")]
 async fn subfolders_that_have_all_files_are_named() {
     let store = Store::start().await;

@@ -1,4 +1,4 @@
-//! Pages with pictures of queries.
+//! HTML pages with pictures of queries.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,14 +7,14 @@ use tempfile::TempDir;
 
 use crate::cli::{Served, bad, good, text};
 
-/// A place for a page.
+/// Returns the path of a page in a temporary folder.
 fn place() -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("page.html");
     (folder, path)
 }
 
-/// A page that asks for nothing and runs nothing.
+/// Reads a page, and checks that it loads and runs nothing.
 #[track_caller]
 fn read(path: &Path) -> String {
     let page = fs::read_to_string(path).unwrap();
@@ -43,7 +43,7 @@ fn explain_draws_what_it_would_print() {
     assert!(page.contains("all numbers are modelled"), "{page}");
     assert!(page.contains("fruit.csv</b>") && page.contains("class=\"box answer\""), "{page}");
     assert!(page.contains("Statement 1 of 2 defines a name or sets an option"), "{page}");
-    // What is printed is on the page, and explaining again gives the same page.
+    // The page has the printed numbers, and explaining again gives the same page.
     let estimate = said.lines().find_map(|line| line.strip_prefix("estimate: ")).unwrap();
     let bytes = estimate.split(", ").nth(2).unwrap().strip_suffix(" over the link").unwrap();
     assert!(page.contains(&format!("<dt>Over the link<dd>{bytes}<")), "{bytes}: {page}");
@@ -63,7 +63,7 @@ fn a_switch_stands_between_store_and_client() {
     assert!(page.contains("class=\"box switch\"><b>Prune: distinct"), "{page}");
 }
 
-/// The statement before is on the page, and so are the error and whatever the user typed.
+/// The page has the earlier statement, the error, and all that the user typed.
 #[test]
 fn a_failure_is_drawn_and_told() {
     let served = Served::start();
@@ -83,13 +83,13 @@ fn a_failure_is_drawn_and_told() {
 fn a_page_that_cannot_be_written_is_said_before_anything_runs() {
     let (folder, _) = place();
     let nowhere = folder.path().join("no/such/page.html");
-    // No store is there; that would be the next error.
+    // No store is there, which would be the next error.
     let mut command = crate::cli::sluice(&["explain", "-c", "SELECT 1", "--endpoint"]);
     command.args(["http://127.0.0.1:1", "--html", nowhere.to_str().unwrap()]);
     bad(&mut command, "there is no folder");
 }
 
-/// The number in a tile.
+/// Returns the number in a tile.
 #[track_caller]
 fn tile<'a>(page: &'a str, name: &str) -> &'a str {
     let (_, rest) = page.split_once(&format!("<dt>{name}<dd>")).unwrap_or_else(|| panic!("{page}"));
@@ -111,7 +111,7 @@ fn a_profile_draws_what_was_counted() {
         assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
         assert!(text(&output.stdout).contains("apple"));
         let page = read(&path);
-        // The page says what --stats says of the last statement.
+        // The page has the numbers that --stats prints for the last statement.
         let stats = text(&output.stderr);
         let counted: Vec<_> =
             stats.lines().filter_map(|it| it.strip_prefix("counted:  ")).collect();
@@ -126,7 +126,7 @@ fn a_profile_draws_what_was_counted() {
         assert!(page.contains("times are measured") && page.contains("Requests in time"), "{page}");
         assert!(page.contains("<b>Answer</b> 1 row"), "{page}");
         assert!(page.contains(&format!("{scan} <span class=\"mark\">taken")), "{page}");
-        // One file is scanned: what crosses is on its arrow, whoever counts it.
+        // One file is scanned, so its arrow has all bytes over the link.
         let arrow = page.split("<span class=\"bytes\">").nth(1).unwrap();
         let crossed = arrow.split('<').next().unwrap();
         assert!(crossed.ends_with(" B") && crossed != "0 B", "{crossed}");
@@ -134,7 +134,7 @@ fn a_profile_draws_what_was_counted() {
     }
 }
 
-/// The page has the statements until then, and the command fails all the same.
+/// The page has the statements up to the failure, and the command fails.
 #[test]
 fn a_profile_of_a_failure_is_written() {
     let served = Served::start();

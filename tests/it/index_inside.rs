@@ -1,6 +1,5 @@
-//! Statements that our store answers by the indexes of an object: the answer is byte for byte that of the
-//! evaluator over the whole object, whatever the object, the statement and the index are; and little is
-//! read.
+//! Statements that our store answers with the indexes of an object: the answer equals that of the evaluator over the
+//! whole object byte for byte, for any object, statement and index; and few bytes are read.
 
 use std::cell::Cell;
 use std::ops::ControlFlow;
@@ -23,7 +22,7 @@ use tokio::runtime::Runtime;
 use crate::harness::{BUCKET, Store, rows, runner};
 use crate::index::{create, files};
 
-/// What a statement answers, or its error's code and message, and the bytes that it scanned.
+/// The answer of a statement, or its error's code and message, and the scanned bytes.
 type Answered = (Result<Vec<u8>, (String, String)>, u64);
 
 #[derive(Default)]
@@ -40,7 +39,7 @@ impl Sink for Collected {
     }
 }
 
-/// Without any index: the evaluator over the bytes of the object.
+/// Returns the evaluator's answer over the whole object, without an index.
 fn expected(request: &SelectRequest, object: &[u8]) -> Answered {
     let mut rows = Collected::default();
     let ran = Evaluation::prepare(request, Arc::new(object.to_vec()))
@@ -86,7 +85,7 @@ impl Place {
         (answer, metrics.counts().bytes_scanned.known().unwrap_or_default())
     }
 
-    /// A table of one object, of which some columns are indexed if that is possible.
+    /// Creates a table of one object, and indexes of some columns where that is possible.
     async fn table(&self, name: &str, text: &[u8], header: bool, indexed: &[&str]) -> String {
         let key = format!("{name}/o.csv");
         self.store.put(&key, text);
@@ -96,13 +95,13 @@ impl Place {
         );
         rows(&self.engine, &ddl).await;
         for column in indexed {
-            // Of hostile text there may be no index.
+            // Hostile text may make an index impossible.
             let _ = create(&self.engine, name, column).await;
         }
         key
     }
 
-    /// The index objects of the bucket.
+    /// Returns the index objects of the bucket.
     fn indexes(&self) -> Vec<PathBuf> {
         files(&self.store.folder.path().join(BUCKET).join(".sluice-index"))
     }
@@ -126,7 +125,7 @@ fn with_header() -> CsvInput {
     CsvInput { header: FileHeaderInfo::Use, ..CsvInput::default() }
 }
 
-/// Records of some hundred bytes, in no order.
+/// Returns records of about a hundred bytes with unordered keys.
 fn plain() -> Vec<u8> {
     let mut text = String::from("k,t,x,pad\n");
     for n in 0..40_000 {
@@ -158,7 +157,7 @@ async fn few_bytes_are_read_where_an_index_leads() {
             assert!(scanned <= most, "{sql}: {scanned} of {whole}");
         }
     }
-    // What does not say which records, says too little, or could fail before.
+    // These conditions select no records by an index, select too many, or could fail before the look-up.
     for condition in [
         "s.x = '1'",
         "CAST(s.k AS INT) > 5",
@@ -171,7 +170,7 @@ async fn few_bytes_are_read_where_an_index_leads() {
     }
 }
 
-/// A statement fails as it would without an index, also in records that are not looked up.
+/// A statement fails as without an index, also because of records that are not looked up.
 #[tokio::test(flavor = "multi_thread")]
 async fn errors_are_those_of_the_whole_object() {
     let place = Place::start().await;
@@ -207,7 +206,7 @@ async fn a_store_may_be_told_to_read_objects_whole() {
     assert_eq!(place.ask(&key, &request).await, expected(&request, &text));
 }
 
-/// An engine's statements are looked up, too, also where they are about parts of an object.
+/// Statements of an engine use indexes, too, also for parts of an object.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_engines_statements_profit() {
     let place = Place::start().await;
@@ -226,7 +225,7 @@ async fn an_engines_statements_profit() {
     }
 }
 
-/// Whatever is wrong with an index, the object is read instead.
+/// If an index has any defect, the object is read instead.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_index_that_cannot_be_relied_on_is_not_used() {
     let place = Place::start().await;
@@ -261,7 +260,7 @@ async fn an_index_that_cannot_be_relied_on_is_not_used() {
     std::fs::write(path, &sound).unwrap();
     assert!(place.ask(&key, &request).await.1 < text.len() as u64 / 10);
 
-    // Of another version of the object.
+    // The index of another version of the object.
     let newer = text.iter().map(|b| if *b == b'p' { b'q' } else { *b }).collect::<Vec<_>>();
     place.store.put(&key, &newer);
     let (answer, scanned) = place.ask(&key, &request).await;
@@ -269,8 +268,8 @@ async fn an_index_that_cannot_be_relied_on_is_not_used() {
     assert!(scanned > text.len() as u64 / 2, "{scanned}");
 }
 
-/// An index that is made to lie about places and sizes, with checksums that are right, may lead to wrong
-/// records, but not to more than a wrong answer.
+/// A hostile index with wrong places and sizes but right checksums may select wrong records, but causes nothing worse
+/// than a wrong answer.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_hostile_index_harms_only_its_object() {
     use sluicegate_index::layout::{BlockMessage, MAGIC, TopMessage};
@@ -316,7 +315,7 @@ async fn a_hostile_index_harms_only_its_object() {
         let answered = place.ask(&key, &request).await;
         assert_eq!(answered, expected(&request, &text), "{} bytes", index.len());
     }
-    // Records that overlap, and that are none.
+    // Records that overlap, and places without records.
     let somewhere = [&key_4321[..], &[5, 90], &key_4321[..], &[7, 100], &key_4321[..], &[50, 0]];
     let three = BlockMessage { entries: 3, ..BlockMessage::default() };
     std::fs::write(path, with(&somewhere.concat(), three, nothing)).unwrap();
@@ -325,7 +324,7 @@ async fn a_hostile_index_harms_only_its_object() {
     assert_eq!(place.ask(&key, &request).await.0, expected(&request, &text).0);
 }
 
-/// A statement sees one version of the object, and only an index of that one.
+/// A statement reads one version of the object, and only that version's index.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_object_may_be_replaced_at_any_time() {
     let place = Place::start().await;
@@ -352,10 +351,10 @@ async fn an_object_may_be_replaced_at_any_time() {
     tokio::join!(replace, ask);
 }
 
-/// A record of a random object: a number, texts, how much follows them, and how the line ends.
+/// A record of a random object: a number, two texts, the length of a padding, and the line end.
 type Record = (Option<i64>, Option<&'static str>, &'static str, usize, &'static str);
 
-/// Texts as they stand in an object.
+/// Texts as they are written in an object.
 const TEXTS: [&str; 14] = [
     "a",
     "b",
@@ -372,10 +371,10 @@ const TEXTS: [&str; 14] = [
     "0",
     "-7",
 ];
-/// Texts about which readers may disagree.
+/// Texts that readers may parse differently.
 const HOSTILE: [&str; 5] = ["\"line\nend\"", "\"cr\rend\"", "\"crlf\r\nend\"", "a\rb", "\"\""];
 
-/// Records, and what stands before and behind them.
+/// Generates records, with text before and after them.
 fn object() -> impl Strategy<Value = (Vec<Record>, &'static str, &'static str)> {
     let clean = (prop::sample::select(vec!["\n", "\r\n"]), prop::bool::weighted(0.3))
         .prop_flat_map(|(end, hostile)| {
@@ -478,7 +477,7 @@ fn condition() -> impl Strategy<Value = String> {
             1 => inner.prop_map(|a| format!("NOT ({a})")),
         ]
     });
-    // What an index of few bytes leads to.
+    // Conditions for which an index selects few bytes.
     let few = prop_oneof![
         (-4_i64..31).prop_map(|n| format!("CAST(NULLIF(s._1, '') AS INT) = {n}")),
         (-4_i64..31).prop_map(|n| format!("CAST(s._1 AS INT) BETWEEN {n} AND {}", n + 1)),
@@ -531,8 +530,8 @@ fn options() -> impl Strategy<Value = (CsvInput, Option<ScanRange>, bool)> {
     (csv, prop::option::weighted(0.25, range), any::<bool>())
 }
 
-/// Random and hostile objects, random statements, options and ranges: the same bytes or the same error,
-/// to the letter, whether there is an index or not.
+/// Random and hostile objects, statements, options and ranges give the same bytes or the same error with and without
+/// an index.
 #[test]
 fn answers_are_those_of_the_whole_object() {
     let runtime = Runtime::new().unwrap();

@@ -1,4 +1,4 @@
-//! JSON tables through Select: what DataFusion reads from the same objects.
+//! JSON tables through Select equal those that DataFusion reads from the same objects.
 
 use datafusion::prelude::SessionContext;
 use sluicegate_engine::config::Scan;
@@ -15,7 +15,7 @@ fn ddl(location: &str) -> String {
     format!("CREATE EXTERNAL TABLE t {COLUMNS} STORED AS JSON LOCATION '{location}'")
 }
 
-/// A store and the oracle with the same object.
+/// Returns a store and the oracle with the same object.
 async fn both(object: &str) -> (Store, SessionContext) {
     let store = Store::start().await;
     store.put("t/a.json", object);
@@ -25,8 +25,7 @@ async fn both(object: &str) -> (Store, SessionContext) {
     (store, stock)
 }
 
-/// Every way of scanning gives DataFusion's answer; through Select with so many objects read here
-/// after all.
+/// Checks that every scan gives DataFusion's answer, and that Select falls back for so many objects.
 async fn check(object: &str, sql: &str, fallbacks: u64) {
     let (store, stock) = both(object).await;
     let expected = stock_rows(&stock, sql).await.unwrap();
@@ -51,9 +50,9 @@ async fn values_are_read_as_datafusion_reads_them() {
     check("{\"ratio\":\"NaN\"}\n{\"ratio\":\"-inf\",\"name\":\"\"}\n{\"day\":5}\n", all, 0).await;
     check("{\"price\":1.2299999999999999999e1,\"id\":\"7\"}\r\n\r\n{}\n", all, 0).await;
     check("{\"name\":\"\\u0000\\ud83d\\udca7\\u001f,\\\"\"}\n", all, 0).await;
-    // More digits than a store's number has, and lines that are no lines of JSON to it.
+    // Numbers with more digits than a store's, and lines that the store does not accept as JSON.
     check("{\"price\":0.12999999999999999999999999999999999999999}\n", all, 1).await;
-    // A look at the object tells that its records go on in further lines.
+    // A sample of the object shows that records span lines.
     check("{\"id\":1}{\"id\":2}\n{\"id\":\n3}\n", all, 0).await;
     check("{\"id\":1 \"ratio\":1e999}\n", all, 1).await;
 }
@@ -81,7 +80,7 @@ async fn the_least_text_may_be_the_empty_one() {
     check(object, "SELECT count(*) FROM t WHERE name IS NULL OR name = ''", 0).await;
 }
 
-/// What DataFusion refuses is refused, where the statement needs it.
+/// Values that DataFusion refuses are refused if the statement needs them.
 #[tokio::test(flavor = "multi_thread")]
 async fn values_of_other_types_are_refused() {
     for (value, column) in [
@@ -119,7 +118,7 @@ async fn values_of_other_types_are_refused() {
         let engine = store.engine(Scan::Select).await;
         rows(&engine, &ddl(&format!("s3://{BUCKET}/t/"))).await;
         for sql in ["SELECT id FROM t", "SELECT count(*) FROM t", "SELECT max(id) FROM t"] {
-            // The store looks at names of fields only if it is asked for one.
+            // The store checks names of fields only if a statement reads one.
             if sql.contains("count(*)") && object.contains("{id:2}") {
                 assert_eq!(rows(&engine, sql).await, ["\"2\""]);
                 continue;
@@ -166,7 +165,7 @@ async fn kinds_of_objects() {
             assert_eq!(rows(&engine, &format!("SELECT sum(a) FROM as_{name}")).await, [r#""3""#]);
         }
         assert_eq!(engine.counted().fallbacks, 0);
-        // An array of objects is no such thing to Select.
+        // Select has no table function for an array of objects, so it is read with GET.
         let sql = format!(
             "CREATE EXTERNAL TABLE one STORED AS JSON LOCATION 's3://{BUCKET}/array/x.json'
              OPTIONS ('format.newline_delimited' 'false')"
@@ -178,7 +177,7 @@ async fn kinds_of_objects() {
     }
 }
 
-/// A table in many ranges: each row comes once, from the store or, on a fault, from here.
+/// A table in many ranges returns each row once, from the store or, after a fault, from a GET.
 #[tokio::test(flavor = "multi_thread")]
 async fn ranges_faults_and_changes() {
     const ROWS: usize = 40_000;
@@ -299,7 +298,7 @@ async fn a_byte_order_mark_is_left_out_however_it_is_read() {
     }
 }
 
-/// arrow-json decodes these wrongly; when it no longer does, `client::surrogate_pairs` can go.
+/// arrow-json decodes these wrongly; when it no longer does, `client::surrogate_pairs` can be removed.
 #[tokio::test(flavor = "multi_thread")]
 async fn escaped_characters_beyond_two_planes_are_right_however_they_are_read() {
     let (store, stock) = both("{\"name\":\"\\ud840\\udc00\"}\n{\"name\":\"\u{20000}\"}\n").await;
@@ -319,7 +318,7 @@ async fn escaped_characters_beyond_two_planes_are_right_however_they_are_read() 
     assert_eq!(rows(&engine, &sql).await, ["\"NULL\"", "\"\u{2f81f}\""]);
 }
 
-/// One array whose records go on in further lines, as programs write it for people.
+/// An array may span lines, as programs write it for readers.
 #[tokio::test(flavor = "multi_thread")]
 async fn arrays_are_read_whatever_their_lines() {
     let store = Store::start().await;

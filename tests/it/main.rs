@@ -1,4 +1,4 @@
-//! The whole system, from SQL text to rows, in one binary: one module per thing a user could name.
+//! The whole system, from SQL text to rows, in one binary: one module for each feature that a user could name.
 
 #![expect(
     clippy::panic,

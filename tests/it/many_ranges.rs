@@ -1,5 +1,5 @@
-//! Index scans that ask for several ranges of an object by one request: what they read is what they read
-//! by one request for each, whatever the store makes of it.
+//! Index scans that request several ranges of an object at once read the same rows as with one request for each
+//! range, whatever the store answers.
 
 use std::time::Duration;
 
@@ -11,13 +11,13 @@ use sluicegate_server::{Fault, Operation, Rule};
 use crate::harness::{Store, rows, runner, try_rows};
 use crate::index::numbers;
 
-/// Some hundred records that lie all over the objects.
+/// Selects some hundred records that are spread over the objects.
 const SCATTERED: &str = "SELECT v FROM n WHERE k >= 30000 AND k < 30160";
 
-/// An engine over two objects with an index, and the rows and the work of a statement with one range in
-/// each request.
+/// Builds an engine over two objects with an index. Also returns the rows and the work of a statement with one range
+/// in each request.
 async fn indexed(store: &Store) -> (Engine, Vec<String>, Counted) {
-    // A request is worth 3000 bytes.
+    // With this profile, a request costs as much as 3000 bytes.
     let mut hardware = HardwareProfile::by_name("local-1gbit").unwrap().clone();
     hardware.link.latency = Duration::from_micros(400);
     hardware.requests.per_second = 1e6;
@@ -46,9 +46,9 @@ async fn many_ranges_are_few_requests() {
     assert_eq!(found, expected);
     assert_eq!(engine.take_notes(), [""; 0]);
     assert!(one_by_one.get > 100, "{one_by_one:?}");
-    // Besides the ranges: the header of the table, a look at one top, for each object its top and blocks.
+    // Other GETs: the header of the table, one top when planning, for each object its top and blocks.
     assert!(together.get <= 12, "{together:?}");
-    // Parts have heads.
+    // Each part of an answer has a head of its own.
     assert!(together.got_bytes * 4 < one_by_one.got_bytes * 5, "{together:?} {one_by_one:?}");
     let explained = engine.explain(SCATTERED).await.unwrap().to_string();
     assert!(explained.contains(", up to 256 ranges in a request)"), "{explained}");
@@ -61,13 +61,13 @@ async fn many_ranges_are_few_requests() {
     };
     let (requests, ranges) = (metric("range_requests"), metric("ranges"));
     assert!((2..=4).contains(&requests) && (120..=170).contains(&ranges), "{analyzed}");
-    // Nobody asks for more than a request may.
+    // The number of ranges never exceeds the limit of a request.
     rows(&engine, "SET sluice.ranges_per_request = 100000").await;
     let explained = engine.explain(SCATTERED).await.unwrap().to_string();
     assert!(explained.contains(", ranges_per_request=1000"), "{explained}");
 }
 
-/// It is noted once, and no more of such requests are sent.
+/// The store's refusal is noted once, and no more requests with several ranges are sent.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_store_that_sends_the_whole_object_is_asked_for_one_range_at_a_time() {
     let store = Store::start_with(|server| server.select(false)).await;
@@ -82,7 +82,7 @@ async fn a_store_that_sends_the_whole_object_is_asked_for_one_range_at_a_time() 
     assert!(together.get < 2 * one_by_one.get + 10, "{together:?} {one_by_one:?}");
 }
 
-/// Like other GETs, they are sent again, and so are those in their place if an answer breaks off.
+/// These requests are retried like other GETs, and so are those in their place if an answer breaks off.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_goes_wrong_changes_no_answer() {
     let store = Store::start().await;
@@ -91,7 +91,7 @@ async fn what_goes_wrong_changes_no_answer() {
         store.faults.clear();
         store.faults.inject(Rule::new(Operation::GetObject, fault).key("n/*").nth(nth));
     };
-    // The first GET is of the header.
+    // The first GET reads the header.
     for nth in [1, 2, 3] {
         for fault in [
             Fault::SlowDown,
@@ -113,7 +113,7 @@ async fn what_goes_wrong_changes_no_answer() {
         assert!(noted, "{after}: {notes}");
     }
     assert_eq!(store.faults.struck(), struck + 6);
-    // Another version is read by no request.
+    // No request reads another version.
     strike(Fault::ReplaceObject("k,v,pad\n1,x,y\n".into()), 2);
     let error = try_rows(&engine, SCATTERED).await.unwrap_err().to_string();
     store.faults.clear();

@@ -1,5 +1,5 @@
-//! Folders and files of several hands: names, headers, units and types that differ, and copies that could not be read
-//! back.
+//! Folders and files from several sources: names, headers, units and types that differ, and copies that could not be
+//! read back.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ fn parquet(columns: &[(&str, ArrayRef)]) -> Vec<u8> {
     bytes
 }
 
-/// What COPY could not write so that it is read back is refused before anything is there, or removed.
+/// A COPY that could not be read back is refused before it writes, or its output is removed.
 #[tokio::test(flavor = "multi_thread")]
 async fn copies_that_could_not_be_read_back_are_refused() {
     let store = Store::start().await;
@@ -60,7 +60,7 @@ async fn copies_that_could_not_be_read_back_are_refused() {
     }
 }
 
-/// Folders of bytes are named in hexadecimal, so that no two values meet in one.
+/// Folders named by bytes are in hexadecimal, so that different values have different folders.
 #[tokio::test(flavor = "multi_thread")]
 async fn bytes_that_name_folders_are_in_hexadecimal() {
     let store = Store::start().await;
@@ -75,7 +75,7 @@ async fn bytes_that_name_folders_are_in_hexadecimal() {
     assert_eq!(rows(&engine, &sql).await, expected);
 }
 
-/// Names that end in upper or lower case, or in a space, and have `=` in them.
+/// Names may end in upper or lower case or in a space, and contain `=`.
 #[tokio::test(flavor = "multi_thread")]
 async fn all_files_of_a_folder_are_read_however_their_names_end() {
     let store = Store::start().await;
@@ -149,7 +149,7 @@ async fn of_many_files_no_header_is_taken_for_another() {
     }
 }
 
-/// What later rows have beside a date is not dropped, and seconds may be left out.
+/// Times of day that follow dates in later rows are not dropped, and seconds may be missing.
 #[tokio::test(flavor = "multi_thread")]
 async fn late_times_of_day_are_read_or_refused() {
     let store = Store::start().await;
@@ -191,7 +191,7 @@ async fn late_times_of_day_are_read_or_refused() {
     }
 }
 
-/// Other programs begin JSON with a byte order mark, too.
+/// JSON may begin with a byte order mark.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_byte_order_mark_is_no_part_of_json() {
     let store = Store::start().await;
@@ -216,7 +216,7 @@ async fn a_byte_order_mark_is_no_part_of_json() {
     }
 }
 
-/// The values of each file are kept where a folder has several types.
+/// If the files of a folder have different types, the values of each file are kept.
 #[tokio::test(flavor = "multi_thread")]
 async fn types_that_differ_among_files_have_one_together() {
     let store = Store::start().await;
@@ -259,7 +259,7 @@ async fn types_that_differ_among_files_have_one_together() {
     }
 }
 
-/// Fractions of a second that come after the sample are kept, also by conditions.
+/// Fractions of a second after the sample are kept, also by conditions.
 #[tokio::test(flavor = "multi_thread")]
 async fn late_fractions_of_seconds_are_kept() {
     let store = Store::start().await;
@@ -279,7 +279,7 @@ async fn late_fractions_of_seconds_are_kept() {
     }
 }
 
-/// What is wrong with the files of a folder is said of the file that is at fault.
+/// Errors in one file of a folder name this file.
 #[tokio::test(flavor = "multi_thread")]
 async fn faults_among_files_name_the_file_and_the_way_out() {
     let store = Store::start().await;
@@ -318,7 +318,7 @@ async fn faults_among_files_name_the_file_and_the_way_out() {
     assert!(error.hint().unwrap().contains("JSON or Parquet"), "{:?}", error.hint());
 }
 
-/// Bytes that are no text are summarized beside other columns.
+/// Columns of binary values are summarized with the others.
 #[tokio::test(flavor = "multi_thread")]
 async fn bytes_are_summarized() {
     let store = Store::start().await;
@@ -331,7 +331,7 @@ async fn bytes_are_summarized() {
     assert!(found[1].contains(&"fe".repeat(16)), "{found:?}");
 }
 
-/// A file whose name has brackets is meant itself, on this machine as in a bucket.
+/// A file whose name contains brackets is found by its name, locally as in a bucket.
 #[tokio::test(flavor = "multi_thread")]
 async fn brackets_in_the_name_of_a_file_are_no_pattern() {
     let store = Store::start().await;
@@ -344,7 +344,7 @@ async fn brackets_in_the_name_of_a_file_are_no_pattern() {
     assert_eq!(rows(&engine, &read("br[ab]c.csv")).await, [r#""2""#]);
 }
 
-/// UUIDs are compared with text, and times of the day with those of other units.
+/// UUIDs are compared with text, and times of day with those of other units.
 #[tokio::test(flavor = "multi_thread")]
 async fn uuids_and_times_are_compared_with_what_is_written() {
     let store = Store::start().await;
@@ -375,7 +375,7 @@ async fn uuids_and_times_are_compared_with_what_is_written() {
     }
 }
 
-/// A folder of this machine is read in the order of the names in it.
+/// A local folder is read in the order of its file names.
 #[tokio::test(flavor = "multi_thread")]
 async fn folders_are_read_in_the_order_of_their_names() {
     let here = tempfile::tempdir().unwrap();

@@ -1,13 +1,12 @@
-//! The engine against a store that is not ours. Opt-in, by environment variables:
+//! The engine against another store. Opt-in, by environment variables:
 //!
 //! | variable | |
 //! |---|---|
 //! | `SLUICE_TEST_S3_ENDPOINT` | its URL, such as `http://127.0.0.1:9000` |
 //! | `SLUICE_TEST_S3_KEY`, `SLUICE_TEST_S3_SECRET` | a key pair that may make and remove buckets |
-//! | `SLUICE_TEST_S3_PROFILE` | what kind of store it is; `minio` if not said |
+//! | `SLUICE_TEST_S3_PROFILE` | the kind of store; default `minio` |
 //!
-//! `tests/minio/run` starts MinIO and sets them. Each test makes a bucket of its own and removes
-//! it again.
+//! `tests/minio/run` starts MinIO and sets them. Each test makes a bucket of its own and removes it again.
 
 use std::process;
 use std::sync::Arc;
@@ -31,7 +30,7 @@ use crate::harness::{Place, rows};
 use crate::tpch::{Way, check_place};
 use crate::{random, slt};
 
-/// A store that somebody else runs, and a bucket in it that is ours.
+/// An external store, with a bucket of the test.
 struct Peer {
     endpoint: String,
     key: String,
@@ -43,7 +42,7 @@ struct Peer {
 }
 
 impl Peer {
-    /// The peer of the environment; `None`, said aloud, if there is none.
+    /// Connects to the store of the environment; prints a note and returns `None` if there is none.
     async fn start(test: &str) -> Option<Self> {
         let set = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
         let names = ["SLUICE_TEST_S3_ENDPOINT", "SLUICE_TEST_S3_KEY", "SLUICE_TEST_S3_SECRET"];
@@ -72,7 +71,7 @@ impl Peer {
         Some(Self { endpoint, key, secret, profile, bucket, sdk, objects })
     }
 
-    /// Removes the bucket and all that is in it.
+    /// Removes the bucket and all its objects.
     async fn stop(self) {
         loop {
             let listed = self.sdk.list_objects_v2().bucket(&self.bucket).send().await.unwrap();
@@ -143,7 +142,7 @@ async fn all_22_queries_of_tpch_agree_with_datafusion() {
     peer.stop().await;
 }
 
-/// With what the peer takes of them; what it does not take is read here.
+/// Statements that the store supports are pushed down; the rest is read locally.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_items_of_figure_10_agree_with_datafusion() {
     let Some(peer) = Peer::start("figure10").await else { return };
@@ -154,7 +153,7 @@ async fn the_items_of_figure_10_agree_with_datafusion() {
     peer.stop().await;
 }
 
-/// What is known of the peer is used: something is really pushed down.
+/// The store's profile is used: filters and columns are pushed down.
 #[tokio::test(flavor = "multi_thread")]
 async fn filters_and_columns_are_sent() {
     let Some(peer) = Peer::start("sent").await else { return };
@@ -177,7 +176,7 @@ async fn filters_and_columns_are_sent() {
     peer.stop().await;
 }
 
-/// Each group by a statement of its own where there is no CASE, and all of them proven by counts.
+/// Without CASE, each group gets a statement of its own, and counts prove all of them.
 #[tokio::test(flavor = "multi_thread")]
 async fn groups_are_counted_one_by_one() {
     let Some(peer) = Peer::start("groups").await else { return };
@@ -213,7 +212,7 @@ async fn groups_are_counted_one_by_one() {
     peer.stop().await;
 }
 
-/// The deviations of MinIO that are known show in the table of a probe.
+/// The known deviations of MinIO appear in the table of a probe.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_probe_finds_the_deviations() {
     let Some(peer) = Peer::start("probe").await else { return };
@@ -242,7 +241,7 @@ async fn a_probe_finds_the_deviations() {
             assert_eq!(table.verdict(feature), "answers wrongly", "{feature}");
         }
     }
-    // What was found out is enough to ask, and the answer is right.
+    // The probed profile is enough to push down, and the answer is right.
     peer.put_object("t.csv", "a,b\n1,x\n2,\n3,z\n".into()).await;
     let sql = format!("SELECT a, b FROM 's3://{bucket}/t.csv' WHERE a > 1 AND b <> 'x'");
     let probed = ["sql", "--store", "probed", "--scan", "select", "--stats", "--format", "csv"];
@@ -252,7 +251,7 @@ async fn a_probe_finds_the_deviations() {
     peer.stop().await;
 }
 
-/// Measured on MinIO's last version.
+/// Features that MinIO's last version refused.
 const REFUSED_BY_MINIO: &[&str] = &[
     "CASE",
     "CASE with an operand",
@@ -268,7 +267,7 @@ const REFUSED_BY_MINIO: &[&str] = &[
     "CAST of NULL is NULL, and no error",
 ];
 
-/// The same, for what is answered, and not rightly.
+/// Features that MinIO's last version answered wrongly.
 const WRONG_ON_MINIO: &[&str] = &[
     "NULL != 1 is not TRUE",
     "NOT (NULL = 1) is not TRUE",

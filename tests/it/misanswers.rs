@@ -1,4 +1,4 @@
-//! Stores that redirect, mix versions, or list without an end: nothing is made of what they say.
+//! Stores that redirect, mix versions, or list without an end: their answers are refused.
 
 use std::sync::{Arc, Mutex};
 
@@ -15,7 +15,7 @@ use crate::harness::text;
 const TOKEN: &str = "the-token-of-a-session";
 const OBJECT: &str = "x,y\n1,1\n2,1\n3,1\n";
 
-/// A store that answers as a function of the head of a request says. It stops when it is dropped.
+/// A store whose answer is a function of the request's head. It stops when it is dropped.
 struct Store {
     endpoint: String,
     heads: Arc<Mutex<Vec<String>>>,
@@ -45,7 +45,7 @@ impl Store {
         self.engine_with(Some(TOKEN)).await
     }
 
-    /// An engine with the token of a session, or without one.
+    /// Builds an engine with or without a session token.
     async fn engine_with(&self, token: Option<&str>) -> Engine {
         let session_token = token.map(str::to_owned);
         let credentials = Credentials { session_token, ..Credentials::new("id", "secret") };
@@ -63,14 +63,14 @@ impl Store {
     }
 }
 
-/// One request, and its answer.
+/// Reads one request and sends its answer.
 async fn serve(
     mut connection: TcpStream,
     seen: &Mutex<Vec<String>>,
     answer: &(dyn Fn(&str, usize) -> String + Send + Sync),
 ) -> std::io::Result<()> {
     let mut head = Vec::new();
-    // A body may come with it.
+    // Read up to the end of the head; a body may follow.
     while !head.windows(4).any(|end| end == b"\r\n\r\n") {
         if connection.read_buf(&mut head).await? == 0 {
             return Ok(());
@@ -93,7 +93,7 @@ fn reply(status: &str, headers: &str, body: &str) -> String {
     )
 }
 
-/// A page of a listing of one object.
+/// Returns a page of a listing of one object.
 fn page(rest: &str) -> String {
     let size = OBJECT.len();
     let page = format!(
@@ -104,7 +104,7 @@ fn page(rest: &str) -> String {
     reply("200 OK", "Content-Type: application/xml\r\n", &page)
 }
 
-/// The object in a version.
+/// Returns the answer with a version of the object.
 fn object(head: &str, version: &str, object: &str) -> String {
     let e_tag = format!("ETag: \"{version}\"\r\nLast-Modified: Thu, 01 Jan 2026 00:00:00 GMT\r\n");
     if head.starts_with("HEAD") {
@@ -136,7 +136,7 @@ async fn fails(store: &Store, sql: &str, kind: ErrorKind, expected: &str) {
 
 const COUNT: &str = "SELECT count(*) FROM 's3://b/t/'";
 
-/// Whatever a request has to lose: another host's answer is not the store's.
+/// A redirect is never followed: another host's answer is not the store's.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_redirect_is_not_followed() {
     for status in ["301 Moved", "302 Found", "303 See Other", "307 Temporary", "308 Permanent"] {
@@ -166,7 +166,7 @@ async fn an_answer_of_another_version_is_none() {
     let right = whole.engine().await.collect(sum).await.unwrap();
     assert_eq!(text(&right), ["\"3\""]);
     let gets = whole.heads().iter().filter(|head| head.starts_with("GET /b/t/a.csv")).count();
-    // Whichever answer the other version is in, the store does not mind what it is asked for.
+    // The store ignores conditions of requests. In each round, another answer is the first of the new version.
     for changed in 0..gets {
         let newer = newer.clone();
         let count = Mutex::new(0);
@@ -204,7 +204,7 @@ async fn half_a_listing_is_none() {
     }
 }
 
-/// Pages that follow one another in a circle have an end, too.
+/// A listing whose pages form a circle ends with an error.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_listing_in_a_circle_is_none() {
     let next = |token: &str| {
@@ -243,7 +243,7 @@ async fn a_page_of_something_else_is_no_listing() {
     }
 }
 
-/// What is said of a refusal is bounded, however long it is.
+/// The message of a refusal has a limited length.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_error_has_an_end() {
     let store = Store::start(|_, _| {
@@ -255,7 +255,7 @@ async fn an_error_has_an_end() {
     assert_eq!(error.kind(), ErrorKind::Access, "{error}");
 }
 
-/// What is written has one outcome, whatever becomes of the answer that says so.
+/// A write has one outcome, whatever happens to its answer.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_write_whose_answer_is_lost_is_looked_for() {
     const WRITTEN: &str = "a\n1\n";

@@ -1,4 +1,4 @@
-//! Folders of files that are written in different ways, columns of different values, and where what is wrong is.
+//! Folders of files in different notations, columns of different values, and the place of errors.
 
 use std::io::Write;
 use std::path::Path;
@@ -23,13 +23,13 @@ fn write(folder: &Path, name: &str, text: impl AsRef<[u8]>) {
     std::fs::write(path, text).unwrap();
 }
 
-/// A name that a header has twice gets a number, as in DuckDB.
+/// A name that occurs twice in a header gets a number, as in DuckDB.
 #[tokio::test(flavor = "multi_thread")]
 async fn columns_that_a_header_calls_alike_have_numbers() {
     let store = Store::start().await;
     store.put("t/a.csv", "a,a,b\n1,2,x\n4,5,y\n");
     store.put("t/b.csv", "a,a,b\n7,8,z\n");
-    // As COPY of such a table writes it.
+    // COPY of such a table writes this header.
     store.put("t/c.csv", "a,a_1,b\n9,0,z\n");
     for scan in SCANS {
         let engine = store.engine(scan).await;
@@ -51,7 +51,7 @@ async fn columns_that_a_header_calls_alike_have_numbers() {
     assert_eq!(copied, [r#""1" | "2""#, r#""4" | "5""#]);
 }
 
-/// `.csv` beside `.csv.gz` is one table.
+/// `.csv` and `.csv.gz` files form one table.
 #[tokio::test(flavor = "multi_thread")]
 async fn compressed_files_and_others_are_one_table() {
     let store = Store::start().await;
@@ -93,7 +93,7 @@ async fn compressed_files_and_others_are_one_table() {
     }
 }
 
-/// Numbers and texts of JSON are text together, in one file as in several; lists and others are refused.
+/// Numbers and texts of JSON together are text, in one file and in several; lists and others are refused.
 #[tokio::test(flavor = "multi_thread")]
 async fn values_of_json_of_several_types_are_text() {
     let store = Store::start().await;
@@ -128,7 +128,7 @@ async fn values_of_json_of_several_types_are_text() {
     }
 }
 
-/// What comes after the records that tell the columns, and is none of them, is found.
+/// Records after the sample that do not fit its columns are errors that name the line.
 #[tokio::test(flavor = "multi_thread")]
 async fn damage_that_comes_late_is_on_a_line() {
     let store = Store::start().await;
@@ -163,7 +163,7 @@ async fn damage_that_comes_late_is_on_a_line() {
     }
 }
 
-/// What COPY writes as JSON has the same columns when it is read.
+/// JSON written by COPY has the same columns when it is read.
 #[tokio::test(flavor = "multi_thread")]
 async fn json_has_columns_without_a_value() {
     let store = Store::start().await;
@@ -177,7 +177,7 @@ async fn json_has_columns_without_a_value() {
     }
 }
 
-/// Rows that are appended have the columns of the files that are there.
+/// Appended rows have the columns of the existing files.
 #[tokio::test(flavor = "multi_thread")]
 async fn appended_rows_have_the_columns_that_are_there() {
     let store = Store::start().await;
@@ -211,7 +211,7 @@ async fn appended_rows_have_the_columns_that_are_there() {
     assert_eq!(all, [r#""1" | "x" | "7""#, r#""2" | "y" | "8""#]);
 }
 
-/// Digits are dates by the format that a call gives.
+/// Digits are dates if a call gives the format.
 #[tokio::test(flavor = "multi_thread")]
 async fn digits_are_dates_by_a_format() {
     let store = Store::start().await;
@@ -230,7 +230,7 @@ async fn digits_are_dates_by_a_format() {
     }
 }
 
-/// A first line `sep=;` is what Excel writes for itself.
+/// Excel writes the first line `sep=;`, which names the separator.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_separator_that_the_first_line_names_is_taken() {
     let store = Store::start().await;
@@ -253,7 +253,7 @@ async fn the_separator_that_the_first_line_names_is_taken() {
     }
 }
 
-/// A folder is a table without a slash, too.
+/// A folder is a table without a slash at its end, too.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_folder_needs_no_slash() {
     let store = Store::start().await;

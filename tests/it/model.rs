@@ -1,4 +1,4 @@
-//! `sluice model` as it is typed: what is predicted of a query, here and elsewhere.
+//! `sluice model` on the command line: predictions of a query, for this hardware and for what-ifs.
 
 use std::process::Command;
 
@@ -21,7 +21,7 @@ fn json(served: &Served, more: &[&str]) -> Value {
     value["statements"][0]["cases"].clone()
 }
 
-/// The way of that name, of the first operator.
+/// Returns the way of that name of the first operator.
 fn way<'a>(case: &'a Value, strategy: &str) -> &'a Value {
     let ways = case["operators"][0]["ways"].as_array().unwrap();
     ways.iter().find(|way| way["strategy"] == strategy).unwrap()
@@ -53,7 +53,7 @@ fn every_way_has_the_numbers_of_explain_and_an_interval() {
     assert!((certain - 1.0).abs() < 1e-9);
     assert_eq!(ways.iter().filter(|way| way["taken"] == true).count(), 1);
     assert!(!case["operators"][0]["sensitivity"].as_array().unwrap().is_empty());
-    // The same seed gives the same numbers, another one does not.
+    // The same seed gives the same numbers, and another seed does not.
     assert_eq!(cases, json(&served, &[]));
     assert_ne!(cases, json(&served, &["--seed", "2"]));
 }
@@ -63,14 +63,14 @@ fn a_what_if_changes_what_it_names() {
     let served = Served::start();
     let cases = json(&served, &["--what-if", "latency=1s", "--what-if", "store=smart-ssd"]);
     let [here, far, smart] = [&cases[0], &cases[1], &cases[2]];
-    // local-1gbit has 1 ms.
+    // The profile local-1gbit has a latency of 1 ms.
     let later = seconds(far, "get") - seconds(here, "get");
     assert!((later - 0.999).abs() < 1e-6, "{later}");
     assert_eq!(far["what_if"], "latency=1s");
     assert!(seconds(smart, "select") < seconds(here, "select"));
     assert_eq!(seconds(smart, "get"), seconds(here, "get"));
     assert!(smart["sources"][0].as_str().unwrap().contains("ICPE 2020"));
-    // The store that does not sell Select offers none.
+    // With prices of a store that does not sell Select, Select is impossible.
     let express = json(&served, &["--what-if", "prices=s3-express-us-east-1"]);
     assert_eq!(express[1]["operators"][0]["impossible"][0]["strategy"], "select");
 }
@@ -88,7 +88,7 @@ fn a_sweep_has_a_line_for_each_way_at_each_point() {
         (column(&bandwidth, "bandwidth", ",get,"), column(&bandwidth, "bandwidth", ",select,"));
     assert_eq!((get.len(), select.len()), (4, 4), "{bandwidth}");
     assert!(get.is_sorted_by(|a, b| a >= b) && get[0] > 2.0 * get[3], "{get:?}");
-    // More rows, more bytes; whole objects are as large as ever.
+    // More rows mean more bytes from Select, but whole objects keep their size.
     let selectivity = csv("selectivity=0,0.5,1");
     let select = column(&selectivity, "selectivity", ",select,");
     let get = column(&selectivity, "selectivity", ",get,");
@@ -99,7 +99,7 @@ fn a_sweep_has_a_line_for_each_way_at_each_point() {
     assert!(get[1] > get[0], "{get:?}");
 }
 
-/// What the same query takes that a session is told to push nothing of.
+/// The numbers without pushdown equal those of a session in which all pushdown is turned off.
 #[test]
 fn pushdown_is_compared_with_none() {
     let served = Served::start();
@@ -126,7 +126,7 @@ fn pushdown_is_compared_with_none() {
     assert!(table.contains("without pushdown, all fetched by GET: "), "{table}");
 }
 
-/// What a setting says is taken, whatever it costs, and the total is of that.
+/// The way that a setting forces is marked as taken, whatever it costs, and the total includes it.
 #[test]
 fn what_a_setting_says_is_taken() {
     let served = Served::start();
@@ -145,7 +145,7 @@ fn what_a_setting_says_is_taken() {
     }
 }
 
-/// Machines that each have a link of their own carry as many times the bytes.
+/// Four machines, each with a link of its own, take a quarter of the time.
 #[test]
 fn more_machines_have_more_links() {
     let served = Served::start();
@@ -168,7 +168,7 @@ fn more_machines_have_more_links() {
 
 const FRUITS: &str = "SELECT name, sum(price) FROM 's3://bucket/fruits/' GROUP BY name";
 
-/// 40 000 rows with 50 names, in four objects.
+/// Writes 40,000 rows with 50 names, in four objects.
 fn fruits(served: &Served) {
     let folder = served.path().join("bucket/fruits");
     std::fs::create_dir(&folder).unwrap();
@@ -187,12 +187,12 @@ fn cases_of(served: &Served, sql: &str, more: &[&str]) -> Value {
     value["statements"][0]["cases"].clone()
 }
 
-/// The operators of a case that are about a switch.
+/// Returns the operators of a case that are a switch.
 fn switched(case: &Value) -> Vec<&Value> {
     case["operators"].as_array().unwrap().iter().filter(|it| it["operator"] == "switch").collect()
 }
 
-/// Each shape without a switch and with it, in a session that has none.
+/// The what-if of a switch predicts each shape with and without it, in a session without a switch.
 #[test]
 fn a_switch_is_asked_about_without_having_one() {
     let served = Served::start();
@@ -225,7 +225,7 @@ fn a_switch_is_asked_about_without_having_one() {
         assert!(handled > 0.0 && handled < most * sent, "{sql}: {only}");
         assert!(cases[1]["sources"][0].as_str().unwrap().contains("Cheetah"));
     }
-    // A slower pipeline, or master, is never faster; the master's rows bind it in the end.
+    // A slower pipeline, or master, is never faster; in the end the rate of the master determines the time.
     let distinct = format!("SELECT DISTINCT name {from}");
     let more = ["--what-if", "switch=tofino2", "--sweep", "capacities.switch pipeline=1e3..1e9/4"];
     let cases = cases_of(&served, &distinct, &more);
@@ -239,7 +239,7 @@ fn a_switch_is_asked_about_without_having_one() {
         })
         .collect();
     assert!(seconds.is_sorted_by(|a, b| a >= b) && seconds[0] > 30.0, "{seconds:?}");
-    // The session is as it was, and one that has a switch is told the same of it.
+    // The settings are restored, and a session with a switch gets the same predictions of it.
     let both =
         format!("SET sluice.switch = 'tofino2'; SET sluice.group_by = 'filtered'; {distinct}");
     let own = cases_of(&served, &both, &[]);
@@ -261,12 +261,12 @@ fn a_query_without_anything_to_prune_says_why() {
         let found = switched(&cases[1]);
         let [only] = found[..] else { panic!("{sql}: {found:?}") };
         assert!(only["ways"].as_array().unwrap().is_empty(), "{only}");
-        // All else is as without a switch.
+        // The other operators are the same as without a switch.
         let others = |case: &Value| {
             let all = case["operators"].as_array().unwrap().clone();
             let all = all.into_iter().filter(|it| it["operator"] != "switch");
             let ways = all.flat_map(|it| it["ways"].as_array().unwrap().clone());
-            // Intervals are drawn anew.
+            // Intervals differ because they are drawn anew.
             let number = |way: &Value, name: &str| way[name].as_f64().unwrap();
             let ways = ways.map(|way| {
                 let numbers = ["seconds", "dollars", "requests"].map(|name| number(&way, name));
@@ -310,7 +310,7 @@ fn simulated_runs_stand_beside_predictions() {
         assert!(scattered[0] < scattered[1] && scattered[1] < scattered[2], "{scattered:?}");
         assert!(slow[1] > 3.0 * scattered[1], "{slow:?} {scattered:?}");
     }
-    // The seed decides the runs.
+    // The seed determines the runs.
     assert_eq!(scattered, times(&["--simulate", "20"]));
     assert_ne!(scattered, times(&["--simulate", "20", "--seed", "2"]));
     let refused = cases_of(&served, sql, &["--simulate", "5", "--throttle", "1"]);
@@ -326,7 +326,7 @@ fn simulated_runs_stand_beside_predictions() {
     assert!(table.contains("5 simulated runs (seed 1)") && table.contains("simulated"), "{table}");
 }
 
-/// An index is predicted to lead to the share that is assumed, whatever it says itself.
+/// The selectivity of a sweep also applies to the prediction of an index, instead of the index's own counts.
 #[test]
 fn a_selectivity_is_that_of_an_index_too() {
     let served = Served::start();
@@ -334,7 +334,7 @@ fn a_selectivity_is_that_of_an_index_too() {
     std::fs::write(served.path().join("bucket/many.csv"), format!("id,name\n{rows}")).unwrap();
     good(&mut served.command(&["index", "create", "s3://bucket/many.csv", "id"]));
     let sql = "SELECT name FROM 's3://bucket/many.csv' WHERE id < 1000";
-    // A table of this size is otherwise not asked about indexes.
+    // With `auto`, a table of this size is too small to look for indexes.
     let asked = format!("SET sluice.scan = 'index'; {sql}");
     let cases = cases_of(&served, &asked, &["--sweep", "selectivity=1e-6,1e-4,1e-2,1"]);
     let points = cases[0]["sweeps"][0]["points"].as_array().unwrap();
@@ -365,7 +365,7 @@ fn a_picture_is_a_file_of_its_own() {
     let svg = std::fs::read_to_string(&path).unwrap();
     assert!(svg.contains("<svg") && svg.contains("select") && svg.contains("bandwidth (Gbit/s)"));
     let table = good(&mut model(&served, &["--sweep", "bandwidth=0.1..10Gbit/3"]));
-    // No colours in a pipe.
+    // Output to a pipe has no colours.
     assert!(table.contains("316 Mbit/s") || table.contains("1 Gbit/s"), "{table}");
     assert!(!table.contains('\u{1b}'), "{table}");
     let best = "`*` is the cheapest way of those that take at most 5 % longer than the fastest";
@@ -415,7 +415,7 @@ fn what_cannot_be_is_said_before_work_starts() {
     bad(&mut served.command(&nowhere), "nothing.csv");
 }
 
-/// No more requests are in flight than there are slots, whatever the plan has.
+/// The number of requests in flight is limited by the slots, whatever the plan has.
 #[test]
 fn slots_bind_a_query() {
     let served = Served::start();
@@ -432,7 +432,7 @@ fn slots_bind_a_query() {
     assert_eq!(cases[1]["changes_nothing"], false);
 }
 
-/// Seconds do not depend on a price, and without a filter nothing depends on a selectivity.
+/// A sweep over a price shows dollars, and a sweep that changes nothing is reported as such.
 #[test]
 fn a_sweep_shows_what_its_axis_is_about() {
     let served = Served::start();
@@ -452,7 +452,7 @@ fn a_sweep_shows_what_its_axis_is_about() {
     assert!(price.contains(" ± "), "{price}");
 }
 
-/// A filter that lets all keys pass sends no less than none.
+/// A key filter that passes all rows saves nothing.
 #[test]
 fn keys_of_all_rows_save_nothing() {
     let served = Served::start();

@@ -1,4 +1,4 @@
-//! Keys and columns by the names that people gave them.
+//! Keys and columns with the names that users give them.
 
 use sluicegate_engine::Engine;
 use sluicegate_engine::config::Scan;
@@ -7,7 +7,7 @@ use crate::bad_input::says;
 use crate::harness::{BUCKET, Store, rows, try_rows};
 use crate::untidy::SCANS;
 
-/// Writes an object of Parquet that is put into the store.
+/// Writes the rows of a query to a Parquet object of the store.
 async fn parquet(store: &Store, engine: &Engine, key: &str, query: &str) {
     let place = format!("s3://{BUCKET}/parquet-of-test/{}.parquet", key.replace('/', "-"));
     rows(engine, &format!("COPY ({query}) TO '{place}' OPTIONS (overwrite true)")).await;
@@ -15,7 +15,7 @@ async fn parquet(store: &Store, engine: &Engine, key: &str, query: &str) {
     store.put(key, std::fs::read(written).unwrap());
 }
 
-/// A space at the end of a key is a part of it, wherever it is written.
+/// A space at the end of a key belongs to it, in every notation.
 #[tokio::test(flavor = "multi_thread")]
 async fn spaces_belong_to_keys() {
     let store = Store::start().await;
@@ -99,13 +99,13 @@ async fn declared_columns_are_found_whatever_their_capitals() {
             ] {
                 assert_eq!(rows(&engine, sql).await, [expected], "{sql} of {place}, {scan}");
             }
-            // The name with just these capitals comes first.
+            // A name that matches in upper and lower case has precedence.
             rows(&engine, &create("\"Id\" INT, id INT")).await;
             let both = rows(&engine, "SELECT \"Id\", id FROM t").await;
             assert_eq!(both, [r#""1" | "NULL""#, r#""2" | "NULL""#], "{place}, {scan}");
         }
     }
-    // What is inserted has the names that are there.
+    // Inserted rows have the names of the existing files.
     let engine = store.engine(Scan::Auto).await;
     let create = format!(
         "CREATE EXTERNAL TABLE t (id INT, \"Full Name\" VARCHAR) STORED AS JSON LOCATION 's3://{BUCKET}/json/'"
@@ -164,7 +164,7 @@ async fn names_without_quotes_mean_the_only_column_of_that_name() {
                     "SELECT a.betrag FROM T AS a JOIN T AS b ON a.kunde = b.Kunde AND b.betrag < 20",
                     r#""10""#,
                 ),
-                // An alias fits as it is.
+                // An alias that matches exactly is used unchanged.
                 ("SELECT klein AS betrag FROM T ORDER BY betrag LIMIT 1", r#""1""#),
             ] {
                 let sql = sql.replace(" T", &format!(" {from}"));
@@ -182,7 +182,7 @@ async fn names_without_quotes_mean_the_only_column_of_that_name() {
     assert!(explained.iter().any(|line| line.contains("Betrag")), "{explained:?}");
 }
 
-/// Files of one folder whose numbers have several types.
+/// Files of a folder may have numbers of several types; otherwise the hint helps.
 #[tokio::test(flavor = "multi_thread")]
 async fn numbers_of_several_types_are_one_column_or_the_hint_helps() {
     let store = Store::start().await;
@@ -207,7 +207,7 @@ async fn numbers_of_several_types_are_one_column_or_the_hint_helps() {
         let hint = error.hint().unwrap().to_owned();
         let (_, declared) = hint.split_once("CREATE EXTERNAL TABLE t ").unwrap();
         let (columns, _) = declared.split_once(", …)").unwrap();
-        // As printed, and as one types it.
+        // The columns as printed, and as a user types them.
         for columns in [columns.to_owned(), columns.replace('"', "")] {
             let create = format!(
                 "CREATE OR REPLACE EXTERNAL TABLE t {columns}) STORED AS PARQUET LOCATION '{other}'"

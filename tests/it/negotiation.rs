@@ -1,4 +1,4 @@
-//! What a store refuses or does not offer is found out once, and the answer is right all the same.
+//! Features that a store refuses or lacks are detected once, and the answer is right.
 
 use sluicegate_engine::config::Scan;
 use sluicegate_s3select::profile::EndpointProfile;
@@ -9,7 +9,7 @@ use crate::tpch::{Way, check_place};
 
 const FRUIT: &str = "name,price\napple,3\npear,4\nfig,9\n";
 
-/// Every profile, forced upon a store without Select: it is asked once and never again.
+/// With every profile, a store without Select gets at most a few statements, and none later.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_store_without_select_is_asked_once() {
     let store = Store::start_with(|server| server.select(false)).await;
@@ -52,7 +52,7 @@ async fn a_store_without_select_is_asked_once() {
     }
 }
 
-/// A refused construct stays here from then on; all others are still sent.
+/// A refused construct is evaluated locally from then on; all others are still sent.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_construct_that_was_refused_is_not_sent_again() {
     let store = Store::start().await;
@@ -67,7 +67,7 @@ async fn a_construct_that_was_refused_is_not_sent_again() {
     store.faults.inject(Rule::new(Operation::SelectObjectContent, fault));
     assert_eq!(rows(&engine, &like).await, right);
     assert_eq!(engine.counted().fallbacks, 1);
-    // The same once more: the part that the store may still be sent is.
+    // In the second run, the part that the store accepts is sent.
     let sent = statements(&engine, &like).await.join("; ");
     assert!(!sent.contains("LIKE") && !sent.is_empty(), "{sent}");
     let before = engine.counted();
@@ -78,7 +78,7 @@ async fn a_construct_that_was_refused_is_not_sent_again() {
     assert!(refusals.len() == 1 && refusals[0].to_string().contains("LIKE"), "{refusals:?}");
 }
 
-/// A value that does not fit is no reason to stop asking.
+/// An error from a bad value does not stop later statements.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_bad_value_is_no_refusal() {
     let store = Store::start().await;
@@ -94,7 +94,7 @@ async fn a_bad_value_is_no_refusal() {
     assert!(engine.endpoint().client.refusals().is_empty());
 }
 
-/// An engine that was told nothing about an endpoint sends it nothing.
+/// Without a profile, an engine sends no statements to an endpoint.
 #[tokio::test(flavor = "multi_thread")]
 async fn without_a_profile_an_endpoint_is_only_read() {
     let store = Store::start().await;
@@ -111,7 +111,7 @@ async fn without_a_profile_an_endpoint_is_only_read() {
     assert_eq!(engine.counted().select, 0);
 }
 
-/// TPC-H where Select is off, with the profile of a store that has it.
+/// TPC-H on a store with Select turned off, with the profile of a store that has it.
 #[tokio::test(flavor = "multi_thread")]
 async fn tpch_is_right_without_select() {
     let store = Store::start_with(|server| server.select(false)).await;

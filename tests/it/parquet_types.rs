@@ -21,7 +21,7 @@ use tokio::runtime::Runtime;
 
 use crate::harness::{BUCKET, Store, rows, runner, stock, stock_rows, try_rows};
 
-/// The types of columns in files, each with the SQL that declares it.
+/// Returns the types of columns in files, each with the SQL type that declares it.
 fn types() -> Vec<(DataType, &'static str)> {
     vec![
         (DataType::Int8, "TINYINT"),
@@ -46,7 +46,7 @@ fn types() -> Vec<(DataType, &'static str)> {
     ]
 }
 
-/// Values of a type, made of small numbers.
+/// Builds values of a type from small numbers.
 fn array(of: &DataType, numbers: &[Option<i64>]) -> ArrayRef {
     let ints = Int64Array::from(numbers.to_vec());
     let texts = || StringArray::from_iter(numbers.iter().map(|n| n.map(|n| n.to_string())));
@@ -69,7 +69,7 @@ fn file(columns: &[(String, DataType)], numbers: &[Option<i64>]) -> Vec<u8> {
     written(&arrays.collect::<Vec<_>>())
 }
 
-/// A Parquet file of columns.
+/// Writes columns to a Parquet file.
 fn written(columns: &[(String, ArrayRef)]) -> Vec<u8> {
     let nullable = columns.iter().map(|(name, array)| (name, Arc::clone(array), true));
     let batch = RecordBatch::try_from_iter_with_nullable(nullable).unwrap();
@@ -80,12 +80,12 @@ fn written(columns: &[(String, ArrayRef)]) -> Vec<u8> {
     bytes
 }
 
-/// The only value of a column is not compared with what another one is stored as.
+/// A constant is compared with the declared type of a column, even if the file has another type.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_constant_is_compared_with_the_declared_type() {
     let store = Store::start().await;
     let columns = [("a".to_owned(), DataType::Int8), ("b".to_owned(), DataType::Decimal128(10, 3))];
-    // 1 and 1.237.
+    // The values 1 and 1.237.
     store.put("x/x.parquet", file(&columns, &[Some(1), Some(1)]));
     for scan in [Scan::Get, Scan::Select] {
         let engine = store.engine(scan).await;
@@ -97,7 +97,7 @@ async fn a_constant_is_compared_with_the_declared_type() {
     }
 }
 
-/// A column that has no text of its own is the reason that the store is not asked.
+/// If a column's text depends on its type in the file, it is not sent, and the reason names it.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_column_that_cannot_be_sent_is_named() {
     let store = Store::start().await;
@@ -140,7 +140,7 @@ fn declared_types_are_not_taken_for_stored_ones() {
         let mut stored = Vec::new();
         let mut declared = Vec::new();
         for (name, ((of, same), (_, other), kind)) in [("a", a), ("b", b)] {
-            // Half of the columns are as declared; a few are not there.
+            // Half of the columns have the declared type; a few are missing.
             declared.push(format!("{name} {}", if kind < 3 { same } else { other }));
             if kind != 5 {
                 stored.push((name.to_owned(), of));
@@ -193,7 +193,7 @@ fn declared_types_are_not_taken_for_stored_ones() {
     assert!(pushed * 10 > compared, "only {pushed} of {compared} statements were answered there");
 }
 
-/// What a column of one type gives under another declaration, and whether Select answered.
+/// Checks the answer over a column that is stored as one type and declared as another, and whether Select gave it.
 async fn check(stored: DataType, declared: &str, sql: &str, pushed: bool) {
     let numbers = [Some(1), None, Some(3), Some(10)];
     let bytes = file(&[("a".to_owned(), stored.clone())], &numbers);
@@ -214,7 +214,7 @@ async fn check(stored: DataType, declared: &str, sql: &str, pushed: bool) {
         assert_eq!(rows(&engine, sql).await, expected, "{sql} of {declared} over {stored}");
         let counted = engine.counted().since(&before);
         assert_eq!(counted.fallbacks == 0, pushed, "{sql} of {declared} over {stored}");
-        // Footers are kept.
+        // Footers are cached.
         assert!(!again || !pushed || counted.get == 0, "{counted:?}");
     }
 }
@@ -231,11 +231,11 @@ async fn a_column_of_another_type_is_read_here() {
     Box::pin(check(timestamp, "VARCHAR", "SELECT a FROM x", false)).await;
     Box::pin(check(DataType::Int64, "INT", "SELECT sum(a), min(a) FROM x", false)).await;
     Box::pin(check(DataType::Utf8, "INT", "SELECT a FROM x WHERE a > 2", false)).await;
-    // A statement that reads no column needs none of the declared type.
+    // A statement that reads no column does not depend on the declared type.
     Box::pin(check(DataType::Int64, "INT", "SELECT count(*) FROM x", true)).await;
 }
 
-/// Row groups of four rows each, of which the first has no statistics of `b`.
+/// Writes row groups of four rows each; the first has no statistics of `b`.
 fn half_told() -> Vec<u8> {
     let write = |statistics: EnabledStatistics| {
         let numbers: ArrayRef = Arc::new(Int64Array::from_iter_values(match statistics {
@@ -336,7 +336,7 @@ async fn a_footer_does_not_answer_for_floats() {
     }
 }
 
-/// A file with a row group that has no rows, as some writers leave it.
+/// Returns a file with a row group without rows, as some writers produce it.
 fn empty_row_group() -> Vec<u8> {
     let schema = parse_message_type("message t { optional int64 k; }").unwrap();
     let mut bytes = Vec::new();

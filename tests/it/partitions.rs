@@ -1,4 +1,4 @@
-//! Columns in the names of folders: NULL, values of every kind, and folders that have none.
+//! Columns in the names of folders: NULL, values of every kind, and folders without a value.
 
 use sluicegate_engine::config::Scan;
 
@@ -8,7 +8,7 @@ use crate::untidy::SCANS;
 
 const KINDS: [&str; 3] = ["CSV", "JSON", "PARQUET"];
 
-/// What Hive and Spark write where a value is NULL.
+/// Folders with the name that Hive and Spark write for NULL are read as NULL.
 #[tokio::test(flavor = "multi_thread")]
 async fn folders_of_null_are_null() {
     let store = Store::start().await;
@@ -84,13 +84,13 @@ async fn folders_of_null_are_null() {
             assert_eq!(all, expected, "{kind}, {scan}");
         }
     }
-    // Only the folders that match are read.
+    // Only matching folders are read.
     let engine = store.engine(Scan::Select).await;
     let before = engine.counted();
     let null = format!("SELECT id FROM 's3://{BUCKET}/CSV/' WHERE month IS NULL AND id > 0");
     assert_eq!(rows(&engine, &null).await, [r#""3""#]);
     assert_eq!(engine.counted().since(&before).select, 1);
-    // What is inserted is where it is found again.
+    // Inserted rows go to the folder in which they are found again.
     let create = format!(
         "CREATE EXTERNAL TABLE t (id INT, month INT) STORED AS CSV PARTITIONED BY (month) LOCATION 's3://{BUCKET}/inserted/'"
     );
@@ -117,7 +117,7 @@ async fn a_folder_that_is_no_value_is_named() {
     }
 }
 
-/// What is written into the name of a folder is what is read from it.
+/// A value written into the name of a folder is read back unchanged.
 #[tokio::test(flavor = "multi_thread")]
 async fn values_of_folders_come_back() {
     let store = Store::start().await;
@@ -178,7 +178,7 @@ async fn values_of_folders_come_back() {
             assert!(names.iter().any(|name| name == expected), "no {expected} in {names:?}");
         }
     }
-    // Values of other types than text.
+    // Values of types other than text.
     let typed = "SELECT 1 AS id, DATE '2024-02-29' AS d, TIMESTAMP '2024-02-29T10:30:00' AS ts, true AS b, \
                  CAST(1.5 AS DECIMAL(5,2)) AS n";
     let place = format!("s3://{BUCKET}/typed/");
@@ -220,7 +220,7 @@ async fn folders_that_not_all_objects_are_in_are_no_columns() {
         assert!(notes[0].contains("`mix/2024/x.csv`"), "{notes:?}");
         let one = format!("SELECT dt, v FROM 's3://{BUCKET}/mix/dt=*/*.csv'");
         assert_eq!(rows(&engine, &one).await, [r#""2025-01-01" | "2""#], "{scan}");
-        // The first folder is one of all.
+        // The folders of the first level form the column.
         let deep = rows(&engine, &format!("SELECT a, v FROM 's3://{BUCKET}/deep/'")).await;
         assert_eq!(deep, [r#""1" | "1""#, r#""2" | "2""#], "{scan}");
         let late = format!("s3://{BUCKET}/late/");
@@ -236,7 +236,7 @@ async fn folders_that_not_all_objects_are_in_are_no_columns() {
     }
 }
 
-/// As in DuckDB and Spark, the folder's value is taken.
+/// If the files contain the column, too, the value of the folder is used, as in DuckDB and Spark.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_column_of_folders_may_be_in_the_files_too() {
     let store = Store::start().await;
@@ -269,7 +269,7 @@ async fn a_column_of_folders_may_be_in_the_files_too() {
             }
         }
     }
-    // The store is asked for the columns that are in their places.
+    // Statements read the columns at their positions in the file.
     let engine = store.engine(Scan::Select).await;
     let sent =
         statements(&engine, &format!("SELECT v FROM 's3://{BUCKET}/CSV/' WHERE v > 7")).await;

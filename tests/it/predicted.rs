@@ -1,4 +1,4 @@
-//! What EXPLAIN predicts is what is then counted.
+//! The predictions of EXPLAIN are compared with the counts of the query.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use sluicegate_engine::config::Scan;
 
 use crate::harness::{BUCKET, Store, rows, try_rows};
 
-/// One large object is as many requests as it is split into, not one.
+/// A large object counts as the number of ranges into which it is split.
 #[tokio::test(flavor = "multi_thread")]
 async fn predicted_requests_are_those_that_are_sent() {
     let store = Store::start().await;
@@ -45,7 +45,7 @@ async fn predicted_requests_are_those_that_are_sent() {
     }
 }
 
-/// Planning looks into a few objects of a table, however many there are.
+/// Planning samples a few objects of a table, however many it has.
 #[tokio::test(flavor = "multi_thread")]
 async fn planning_over_many_objects_asks_for_few() {
     let store = Store::start().await;
@@ -63,7 +63,7 @@ async fn planning_over_many_objects_asks_for_few() {
     let asked = engine.counted().since(&before);
     assert!(asked.get <= 8 && asked.got_bytes <= 8 * 4096, "{asked:?}");
     assert_eq!(explained.estimate().work.requests.total().0, 200);
-    // The estimate still follows the sizes.
+    // The estimate of rows still follows the sizes of all objects.
     rows(&engine, "SET datafusion.explain.show_statistics = true").await;
     let plan = "EXPLAIN FORMAT INDENT SELECT a, b FROM t";
     let text = rows(&engine, plan).await.join("\n");
@@ -73,7 +73,7 @@ async fn planning_over_many_objects_asks_for_few() {
     assert!(again.get <= 8, "{again:?}");
 }
 
-/// A query that ends after some rows is not predicted to read all there is.
+/// A query with a small LIMIT is predicted to stop before it reads all objects.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_limit_is_predicted_to_end_the_scan() {
     let store = Store::start().await;
@@ -100,12 +100,12 @@ async fn a_limit_is_predicted_to_end_the_scan() {
     }
 }
 
-/// Waiting has a price in SQL.
+/// SET can give an hour of waiting a price.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_hour_of_waiting_can_be_given_a_value() {
     let store = Store::start().await;
     store.put("t/a.csv", format!("a,b\n{}", "1,x\n".repeat(2_000_000)));
-    // Select is fast here, and dear.
+    // With these prices, Select is fast and expensive.
     let mut prices = PriceBook::paper().clone();
     prices.select.as_mut().unwrap().scanned = Dollars(10.0);
     let engine = store.builder().prices(prices).build().await.unwrap();
@@ -120,8 +120,8 @@ async fn an_hour_of_waiting_can_be_given_a_value() {
     assert!(engine.query("SET sluice.objective = '0.7'").await.is_err());
 }
 
-/// What is predicted is what is sent: without the columns that only the store's filter reads, with as
-/// many groups as a sample shows, and of the best rows those that are sent before the bound is known.
+/// Predictions leave out columns that only the store's filter reads, take the number of groups from a sample, and
+/// include the rows of a top-K that are sent before its bound is known.
 #[tokio::test(flavor = "multi_thread")]
 async fn predictions_know_what_is_asked_for() {
     let store = Store::start().await;
@@ -159,7 +159,7 @@ async fn predictions_know_what_is_asked_for() {
     assert!(link(&explained("SELECT * FROM t").await[0], "select") > 0.9 * all);
 }
 
-/// Rows of a build side that share keys have more of these than their share of the rows.
+/// If rows of the build side share keys, a part of these rows has more than its share of the keys.
 #[tokio::test(flavor = "multi_thread")]
 async fn keys_that_several_rows_have_are_predicted_to_pass() {
     let store = Store::start().await;
@@ -189,7 +189,7 @@ async fn keys_that_several_rows_have_are_predicted_to_pass() {
     }
 }
 
-/// A number that looks random (SplitMix64).
+/// Returns a number that looks random (SplitMix64).
 fn mixed(n: u64) -> u64 {
     let mut z = (n + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -197,7 +197,7 @@ fn mixed(n: u64) -> u64 {
     (z ^ (z >> 31)) >> 16
 }
 
-/// Bytes that are predicted to come over, and those that do, of a query that is forced to run that way.
+/// Returns the predicted and the counted bytes that the store returns for a query.
 async fn predicted_and_returned(engine: &Engine, sql: &str) -> (f64, f64) {
     let predicted = engine.explain(sql).await.unwrap().estimate().work.returned.as_f64();
     let before = engine.counted();
@@ -205,8 +205,8 @@ async fn predicted_and_returned(engine: &Engine, sql: &str) -> (f64, f64) {
     (predicted, engine.counted().since(&before).returned_bytes as f64)
 }
 
-/// Of a join by two columns the values of each are sent; a range on the key, which DataFusion infers for the other
-/// side, selects keys and rows once; rows without a key have no partner.
+/// A join by two columns sends the values of each; a range on the key, which DataFusion infers for the other side,
+/// selects keys and rows once; rows without a key have no partner.
 #[tokio::test(flavor = "multi_thread")]
 async fn keys_of_all_kinds_of_joins_are_predicted_to_pass() {
     let store = Store::start().await;
@@ -262,8 +262,8 @@ async fn keys_of_all_kinds_of_joins_are_predicted_to_pass() {
     }
 }
 
-/// Of more groups than a store is asked about all rows come over; a file has the groups of its rows only; keys
-/// are as wide as they are.
+/// With more groups than the store may get statements for, all rows are returned; a file has only the groups of its
+/// rows; the width of keys counts.
 #[tokio::test(flavor = "multi_thread")]
 async fn groups_are_predicted_as_they_are_asked_about() {
     let store = Store::start().await;
@@ -300,8 +300,8 @@ async fn groups_are_predicted_as_they_are_asked_about() {
     }
 }
 
-/// The footers say how wide columns are in an object, and where: a filter's are fetched, too, and what lies between
-/// those that are wanted, by a request for each row group.
+/// Footers give the width and the position of columns in an object. Columns of the filter are fetched, too, and gaps
+/// between the columns, by one request for each row group.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_bytes_of_parquet_columns_are_those_of_the_footer() {
     let store = Store::start().await;
@@ -338,7 +338,7 @@ async fn the_bytes_of_parquet_columns_are_those_of_the_footer() {
         for (scan, get) in [(Scan::Get, true), (Scan::Select, false)] {
             let engine = store.engine(scan).await;
             let sql = format!("SELECT {wanted} FROM 's3://{BUCKET}/t/' {filter}");
-            // What reads the footer is planning.
+            // Planning reads the footer.
             let predicted = engine.explain(&sql).await.unwrap().estimate().work;
             let before = engine.counted();
             try_rows(&engine, &sql).await.unwrap();

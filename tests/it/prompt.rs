@@ -1,4 +1,4 @@
-//! The prompt on a terminal of its own: what is typed, and what is shown.
+//! The prompt on a pseudo-terminal: input and output.
 
 #![cfg(unix)]
 
@@ -14,21 +14,21 @@ use tempfile::TempDir;
 
 use crate::cli::{Served, UNREACHABLE, good, sluice};
 
-/// Longer than anything takes that is typed here.
+/// A timeout, longer than any statement here.
 const PATIENCE: Duration = Duration::from_secs(40);
 
-/// A prompt and its screen.
+/// A prompt with its screen.
 struct Prompt {
     child: Child,
     keys: File,
     shown: Arc<Mutex<Vec<u8>>>,
-    /// What was looked at already.
+    /// Length of the output that earlier calls have returned.
     seen: usize,
     home: TempDir,
 }
 
 impl Prompt {
-    /// On a terminal of so many columns, with a home folder of its own, in which `init.sql` has this text.
+    /// Starts a prompt on a terminal with so many columns, and a home folder whose `init.sql` has this text.
     fn start(command: Command, columns: u16, init: Option<&str>) -> Self {
         let size = Winsize { ws_row: 50, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
         let pty = openpty(Some(&size), None).unwrap();
@@ -55,7 +55,7 @@ impl Prompt {
         let keep = Arc::clone(&shown);
         thread::spawn(move || {
             let mut piece = [0; 4096];
-            // It ends with an error when the other side is closed.
+            // Reading fails when the other side is closed.
             while let Ok(read) = screen.read(&mut piece) {
                 if read == 0 {
                     break;
@@ -78,7 +78,7 @@ impl Prompt {
         self.keys.write_all(keys.as_bytes()).unwrap();
     }
 
-    /// What was shown since the last look, up to this text.
+    /// Waits for a text; returns the output since the last call up to it.
     #[track_caller]
     fn wait(&mut self, text: &str) -> String {
         let started = Instant::now();
@@ -95,7 +95,7 @@ impl Prompt {
         }
     }
 
-    /// Types a line and waits for the prompt after the answer, which is returned.
+    /// Types a line, and waits for the answer and the next prompt. Returns the output.
     #[track_caller]
     fn line(&mut self, line: &str, answer: &str) -> String {
         self.keys(&format!("{line}\r"));
@@ -123,7 +123,7 @@ impl Drop for Prompt {
     }
 }
 
-/// What a screen shows, without what tells the terminal how.
+/// Removes control sequences from the output.
 fn plain(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     let mut plain = String::new();
@@ -151,21 +151,21 @@ fn statements_span_lines_and_commands_may_stand_amid_them() {
     prompt.keys("select 40 +\r");
     prompt.keys("\\d\r");
     prompt.wait("There are none yet");
-    // What was typed before goes on.
+    // The statement continues.
     prompt.wait("    ...> ");
     let answer = prompt.line("2 as answer;", "| 42 ");
     assert!(answer.contains("| answer |"), "{answer}");
     assert!(answer.contains("1 row, "), "{answer}");
     prompt.keys("select 'a\r");
-    // The prompt has what is still open.
+    // The prompt shows the open quote.
     prompt.wait("   '...> ");
     prompt.line("b' as q;", "| q ");
     prompt.keys("select /* a\r");
     prompt.wait("  /*...> ");
-    // Ctrl-C drops all of it.
+    // Ctrl-C discards all lines.
     prompt.keys("\u{3}");
     prompt.wait("sluice> ");
-    // A statement of several lines comes back as a whole.
+    // The history has a statement of several lines as one entry.
     prompt.keys("select 1 +\r");
     prompt.wait("    ...> ");
     prompt.line("1 as two;", "| 2 ");
@@ -173,7 +173,7 @@ fn statements_span_lines_and_commands_may_stand_amid_them() {
     prompt.wait("select 1 +\n1 as two;");
     prompt.keys("\u{3}");
     prompt.wait("sluice> ");
-    // Names are completed by what stands on lines before.
+    // Names from earlier lines are completed.
     prompt.keys("select * from (select 1 as appricot) as fruits\r");
     prompt.wait("    ...> ");
     prompt.line("where appricot = 1;", "| appricot |");
@@ -184,7 +184,7 @@ fn statements_span_lines_and_commands_may_stand_amid_them() {
     prompt.quit();
 }
 
-/// A store that comes up later is found out about then.
+/// A store that starts later is detected then.
 #[test]
 fn a_store_that_did_not_answer_is_asked_again() {
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
@@ -214,7 +214,7 @@ fn a_store_that_did_not_answer_is_asked_again() {
     server.wait().unwrap();
 }
 
-/// Whether it arrives with the line before or while that runs.
+/// Input that arrives with the previous line, or while that runs, is run afterwards.
 #[test]
 fn what_is_typed_ahead_runs_in_its_turn() {
     let served = Served::start();
@@ -240,7 +240,7 @@ fn what_is_not_utf_8_is_left_out() {
     prompt.keys.write_all(b"\xe9(").unwrap();
     prompt.wait("what was typed is not UTF-8");
     prompt.wait("sluice> ");
-    // What came behind it stands there still.
+    // The rest of the invalid line is still there.
     prompt.keys("\u{15}\r");
     prompt.line("select 40 + 2 as answer;", "| 42 ");
     prompt.quit();
@@ -264,14 +264,14 @@ fn help_and_the_end_may_stand_amid_a_statement() {
 #[test]
 fn plans_are_trees_that_fit_without_a_frame() {
     let served = Served::start();
-    // How far it is would be drawn over the same line again and again.
+    // Without progress, which would be drawn over the same line repeatedly.
     let mut prompt = Prompt::over(&served, 200, &["--no-progress"]);
     let names: Vec<String> = (0..40).map(|n| format!("name || '{n}' as a{n}")).collect();
     prompt.keys(&format!(
         "explain select {} from 's3://bucket/fruit.csv' where price > 1;\r",
         names.join(", ")
     ));
-    // The last key of the statement is drawn before it is answered.
+    // Wait for the last key of the statement, which is drawn before the answer.
     prompt.wait("price > 1;\n");
     let plan = prompt.wait("sluice> ");
     assert!(plan.contains("modelled for "), "{plan}");
@@ -305,7 +305,7 @@ fn summaries_can_be_read_on_80_columns() {
     let table: Vec<&str> = summary.lines().filter(|line| line.starts_with('|')).collect();
     assert_eq!(table.len(), 4, "{summary}");
     assert!(table.iter().all(|line| line.chars().count() <= 80), "{summary}");
-    // Names of columns are cut to ten letters, before columns of the middle are left out.
+    // Columns are cut to ten characters before columns in the middle are left out.
     for whole in ["column_name", "min", "max", "…", "DOUBLE", "apple"] {
         assert!(table.iter().any(|line| line.contains(&format!("| {whole} "))), "{summary}");
     }
@@ -336,7 +336,7 @@ fn tab_completes_words_tables_options_buckets_and_keys() {
     ] {
         prompt.keys(typed);
         prompt.wait(completed);
-        // Ctrl-C drops the line.
+        // Ctrl-C discards the line.
         prompt.keys("\u{3}");
         prompt.wait("sluice> ");
     }
@@ -394,7 +394,7 @@ fn answers_fit_the_terminal_and_no_more_is_fetched_than_shown() {
         answer.lines().filter(|line| line.starts_with('|')).all(|line| line.chars().count() <= 60)
     );
     assert!(answer.contains("word…") || answer.contains("word …"), "{answer}");
-    // What is grouped is computed, and counted.
+    // Groups are computed and counted.
     let sql = "select id % 7 as k, count(*) from 's3://bucket/long.csv' group by 1;";
     prompt.line(sql, "and 5 more rows (\\rows 0 or \\format csv shows all)");
     prompt.line("\\rows 3", "3 rows are shown at most");
@@ -402,7 +402,7 @@ fn answers_fit_the_terminal_and_no_more_is_fetched_than_shown() {
     prompt.line(".maxrows 0", "all rows are shown");
     prompt.line(sql, "7 rows, ");
     prompt.quit();
-    // A screen has room for some forty, a file or a pipe for more.
+    // A terminal shows 40 rows, a file or a pipe more.
     let sql = "select value, count(*) from generate_series(1, 1500) group by value";
     let mut prompt = Prompt::over(&served, 60, &["--no-progress"]);
     prompt.line(&format!("{sql};"), "… and 1460 more rows");
@@ -411,7 +411,7 @@ fn answers_fit_the_terminal_and_no_more_is_fetched_than_shown() {
     assert!(piped.contains("… and 500 more rows (--max-rows 0"), "{}", piped.len());
 }
 
-/// However narrow the terminal is, an example can be copied.
+/// On a narrow terminal, examples can still be copied as one line.
 #[test]
 fn examples_of_the_help_are_whole_lines() {
     for command in [&["connect", "--help"][..], &["sql", "--help"], &["help", "explain"]] {
@@ -480,7 +480,7 @@ fn a_query_that_lasts_shows_that_and_stops() {
     prompt.quit();
 }
 
-/// Of two queries that last, the one that began later shows how far it is.
+/// Progress appears for a long query, and does not with --no-progress.
 #[test]
 fn how_far_a_query_is_is_not_shown_if_that_is_not_wanted() {
     let start = |more: &[&str]| {

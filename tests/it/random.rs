@@ -53,7 +53,7 @@ fn date() -> impl Strategy<Value = String> {
     ]
 }
 
-/// A date as a field may hold it: with a time of day, the day in UTC counts.
+/// Generates a date as it may be in a field. If it has a time of day, the day in UTC counts.
 fn date_field() -> impl Strategy<Value = String> {
     prop_oneof![
         6 => date(),
@@ -73,8 +73,8 @@ fn float() -> impl Strategy<Value = String> {
     ]
 }
 
-/// Of up to 38 digits. Twice as much needs more, but still fits 128 bits: beyond them DataFusion
-/// fails, and which rows it looks at then is not for this to compare.
+/// Generates decimals of up to 38 digits. Twice the value exceeds 38 digits, but still fits 128 bits: beyond them
+/// DataFusion fails, and the rows that it evaluates before are undefined.
 fn wide_decimal() -> impl Strategy<Value = String> {
     prop_oneof![
         4 => (-5_i64..5).prop_map(|whole| format!("{whole}.5")),
@@ -83,14 +83,14 @@ fn wide_decimal() -> impl Strategy<Value = String> {
     ]
 }
 
-/// The columns' texts; `None` for NULL.
+/// The texts of the columns; `None` for NULL.
 pub(crate) type Row = Vec<Option<String>>;
 
 pub(crate) fn table() -> impl Strategy<Value = Vec<Row>> {
     prop::collection::vec(row(), 0..30)
 }
 
-/// A row of `COLUMNS`.
+/// Generates a row of `COLUMNS`.
 pub(crate) fn row() -> impl Strategy<Value = Row> {
     fn shown<T: ToString>(value: Option<T>) -> Option<String> {
         value.map(|value| value.to_string())
@@ -111,15 +111,15 @@ pub(crate) fn row() -> impl Strategy<Value = Row> {
     })
 }
 
-/// How a table is stored.
+/// The formats of a table.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Format {
-    /// With line breaks in fields, which the table declares.
+    /// CSV with line breaks in fields, which the table declares.
     Csv,
-    /// Without them.
+    /// CSV without line breaks in fields.
     CsvOfLines,
     Json,
-    /// Of a few rows in each row group.
+    /// Parquet with a few rows in each row group.
     Parquet,
 }
 
@@ -148,7 +148,7 @@ impl Format {
         )
     }
 
-    /// The object.
+    /// Returns the bytes of the object.
     pub(crate) async fn object(self, rows: &[Row], forms: &[u8]) -> Vec<u8> {
         let text = self.write(rows, forms);
         match self {
@@ -157,7 +157,7 @@ impl Format {
         }
     }
 
-    /// The rows as text. `forms` says for each row in which of its ways JSON says the same.
+    /// Writes the rows as text. `forms` selects for each row one of the equivalent notations of JSON.
     pub(crate) fn write(self, rows: &[Row], forms: &[u8]) -> String {
         match self {
             Self::Csv => csv(rows),
@@ -170,7 +170,7 @@ impl Format {
     }
 }
 
-/// Rows of JSON as Parquet.
+/// Converts rows of JSON to Parquet.
 async fn parquet(json: &str) -> Vec<u8> {
     let folder = tempfile::tempdir().unwrap();
     let (source, target) = (folder.path().join("rows.json"), folder.path().join("rows.parquet"));
@@ -202,12 +202,12 @@ fn csv(rows: &[Row]) -> String {
     csv
 }
 
-/// A row as a line of JSON. Each bit of `form` is another way to say the same.
+/// Writes a row as a line of JSON. Each bit of `form` selects another notation.
 fn json(row: &Row, form: u8) -> String {
     let has = |bit: u8| form & (1 << bit) != 0;
     let mut members = Vec::new();
     if has(0) {
-        // Of two members of one name the last counts; others do not count at all.
+        // If a name occurs twice, the last member counts; members with other names are ignored.
         members.push(r#""i":[1], "d" : "no", "S":"a","else":{"i":7,"s":["b"]}"#.to_owned());
     }
     for (name, value) in NAMES.iter().zip(row) {
@@ -224,10 +224,10 @@ fn json(row: &Row, form: u8) -> String {
                 let units: String = text.encode_utf16().map(|u| format!("\\u{u:04X}")).collect();
                 format!("\"{units}\"")
             }
-            // (DataFusion drops what is behind the point, which is refused here.)
+            // DataFusion drops the fraction, which is refused here.
             "i" | "n" if has(3) && text.len() < 10 => format!("{text}.0"),
             "i" | "n" if has(4) && text.len() < 10 => format!("{text}e0"),
-            // (DataFusion refuses 0E+0.)
+            // DataFusion refuses 0E+0.
             "d" | "f" if has(4) && is_number && text.contains('.') && !text.contains('e') => {
                 format!("{text}E+0")
             }
@@ -239,7 +239,7 @@ fn json(row: &Row, form: u8) -> String {
     format!("{{{}}}\n", members.join(if has(6) { " ,\t" } else { "," }))
 }
 
-/// Mostly plain, because a number that is no plain one makes the whole object be read here.
+/// Generates notations, mostly plain, because a number in another notation makes the engine read the whole object.
 pub(crate) fn forms() -> impl Strategy<Value = Vec<u8>> {
     let plain = any::<u8>().prop_map(|form| form & 0b1110_0111);
     prop_oneof![
@@ -321,7 +321,7 @@ pub(crate) fn output() -> impl Strategy<Value = String> {
     prop::sample::select(columns).prop_map(str::to_owned)
 }
 
-/// The tail of a statement that orders its rows totally, so that they can be compared in order.
+/// The end of a statement that sorts its rows totally, so that they can be compared in order.
 const ORDER: &str = " ORDER BY n DESC NULLS LAST, s, t, d NULLS FIRST, i, b, f, id";
 
 pub(crate) fn statement(output: &str, predicate: &str, partitioned: bool) -> String {
@@ -334,21 +334,21 @@ pub(crate) fn statement(output: &str, predicate: &str, partitioned: bool) -> Str
     format!("SELECT {output} FROM x WHERE {predicate}{tail}")
 }
 
-/// What an error says of its cause, without the places that only one of the two sides names.
+/// Returns the cause in an error, without the places that only one of the two sides names.
 pub(crate) fn cause(error: &str) -> &str {
     let line = error.lines().last().unwrap_or_default();
     line.rsplit_once(": ").map_or(line, |(_, cause)| cause)
 }
 
-/// Whether an error is DataFusion's own, of a plan without our scans: of `n + 1 = 2` it makes a sort
-/// key `n + 1` a constant, or a 2 in one `n + 1`, and then finds the order wrong.
+/// Returns true for an error of DataFusion in plans without our scans: for `n + 1 = 2` it replaces the sort key `n +
+/// 1` by a constant, or a 2 by `n + 1`, and then reports a wrong order.
 pub(crate) fn is_of_datafusion(error: &str) -> bool {
     let of_order = ["SanityCheckPlan", "does not satisfy order requirements"];
     of_order.iter().any(|part| error.contains(part)) && !error.contains("s3_select")
 }
 
-/// Random statements over random tables in a place, against DataFusion over a local copy.
-/// Returns how many statements were asked, and how many of them reached the store as such.
+/// Runs random statements over random tables in a place, and compares with DataFusion over a local copy. Returns the
+/// number of statements, and how many of them were pushed down.
 pub(crate) fn check(
     runtime: &Runtime,
     place: &dyn Place,
@@ -363,9 +363,9 @@ pub(crate) fn check(
     let cases = (table(), forms(), statements, any::<bool>(), any::<bool>());
     let result = runner.run(&cases, |(rows, forms, statements, partitioned, divided)| {
         number.set(number.get() + 1);
-        // A folder of its own: a place may be used for several formats.
+        // Each case has a folder of its own, because a place may be used for several formats.
         let folder = format!("{format:?}-{}", number.get());
-        // DataFusion has no NULL in the names of folders: there, 3 stands for it.
+        // DataFusion does not support NULL in the names of folders, so 3 stands for it there.
         let below = |name: &str, null: &str| match (partitioned, name) {
             (false, _) => String::new(),
             (true, "a") => "p=2/".to_owned(),
@@ -398,7 +398,8 @@ pub(crate) fn check(
             if partitioned {
                 let folders = theirs.replace("EXTERNAL TABLE x ", "EXTERNAL TABLE of_folders ");
                 stock_rows(&stock, &folders).await.unwrap();
-                // DataFusion reads folders for which a condition is NULL: the limit keeps it above.
+                // DataFusion reads folders for which a condition is NULL. The LIMIT keeps the condition above the
+                // scan.
                 let view = "CREATE VIEW x AS SELECT * REPLACE (nullif(p, 3) AS p) \
                             FROM (SELECT * FROM of_folders LIMIT 9223372036854775807)";
                 stock_rows(&stock, view).await.unwrap();
@@ -443,7 +444,7 @@ fn check_ours(format: Format) {
     let runtime = Runtime::new().unwrap();
     let store = runtime.block_on(Store::start());
     let (asked, pushed) = check(&runtime, &store, format, Scan::Select);
-    // Most statements must reach the store, or this compares DataFusion with itself.
+    // Most statements must reach the store; otherwise this compares DataFusion with itself.
     assert!(2 * pushed > asked, "of {asked} statements only {pushed} were sent to the store");
 }
 
@@ -470,10 +471,10 @@ fn no_row_of_parquet_is_skipped_by_mistake() {
     assert!(asked > 0 && pushed == 0, "{pushed} of {asked} statements were sent to the store");
 }
 
-/// Who runs the tests twice runs the same twice.
+/// The seed is fixed, so every run has the same cases.
 #[test]
 fn random_cases_are_the_same_in_every_run() {
-    // Cargo sets this, as it does what `.cargo/config.toml` names.
+    // Cargo sets this variable, and also those in `.cargo/config.toml`.
     if std::env::var_os("CARGO_MANIFEST_DIR").is_some() {
         assert_ne!(runner(1).config().rng_seed, RngSeed::Random);
     }

@@ -1,5 +1,5 @@
-//! `skip`, `encoding`, `decimal_separator`, `dateformat`, `timestampformat`, `nullstr` and `types` of CSV: whatever way
-//! a scan is read, the rows are those of the same data as DataFusion reads it in UTF-8, with points and ISO dates.
+//! `skip`, `encoding`, `decimal_separator`, `dateformat`, `timestampformat`, `nullstr` and `types` of CSV: every way
+//! to scan returns the rows that DataFusion reads from the same data in UTF-8, with points and ISO dates.
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -12,16 +12,16 @@ use crate::typed::gzip;
 
 const WAYS: [Scan; 4] = [Scan::Get, Scan::Select, Scan::Auto, Scan::Index];
 
-/// Year, month and day.
+/// A date as year, month and day.
 type Day = (u16, u8, u8);
 
-/// A record of the tables here; what is not there is NULL.
+/// A record of the tables in these tests; a missing value is NULL.
 #[derive(Debug, Clone)]
 struct Record {
     id: i64,
     price: Option<(i32, u8)>,
     day: Option<Day>,
-    /// A day, an hour and a minute.
+    /// A date, an hour and a minute.
     time: Option<(Day, (u8, u8))>,
     name: Option<String>,
 }
@@ -47,7 +47,7 @@ impl Record {
             })
     }
 
-    /// A line of CSV.
+    /// Writes the record as a line of CSV.
     fn line(&self, style: &Style) -> String {
         let null = || style.null.to_owned();
         let price = self.price.map(|(whole, part)| format!("{whole}{}{part:02}", style.point));
@@ -65,7 +65,7 @@ impl Record {
     }
 }
 
-/// How values are written.
+/// The notation of values in a file.
 struct Style {
     separator: &'static str,
     point: &'static str,
@@ -118,8 +118,7 @@ fn utf_16(text: &str) -> Vec<u8> {
     format!("\u{feff}{text}").encode_utf16().flat_map(u16::to_le_bytes).collect()
 }
 
-/// Foreign files by every way, as arguments of `read_csv` and as options of a table, against the usual file in
-/// DataFusion.
+/// Foreign files, read by arguments of `read_csv` and by options of a table, equal the usual file in DataFusion.
 #[test]
 fn foreign_files_have_the_rows_of_usual_ones() {
     let runtime = Runtime::new().unwrap();
@@ -188,7 +187,7 @@ fn foreign_files_have_the_rows_of_usual_ones() {
     result.unwrap();
 }
 
-/// What types columns have if nothing declares them.
+/// Types are inferred from values in the given notation.
 #[tokio::test(flavor = "multi_thread")]
 async fn types_are_told_by_values_as_they_are_written() {
     let store = Store::start().await;
@@ -210,15 +209,15 @@ async fn types_are_told_by_values_as_they_are_written() {
     assert_eq!(found, ["\"Decimal128(10, 2)\" | \"Date32\" | \"Utf8\" | \"Utf8\" | \"Utf8\""]);
     let sql = format!("SELECT n, k FROM {} WHERE k = '007'", read(", types => {'k': 'VARCHAR'}"));
     assert_eq!(rows(&engine, &sql).await, ["\"1.5\" | \"007\""]);
-    // The types of the first columns, in their order.
+    // A list of types applies to the first columns in their order.
     let sql = format!("SELECT arrow_typeof(n) FROM {} LIMIT 1", read(", types => ['VARCHAR']"));
     assert_eq!(rows(&engine, &sql).await, ["\"Utf8\""]);
-    // Columns of folders are no text.
+    // Partition columns are not read as text.
     store.put("p/year=2024/x.csv", "n\n1\nNA\n");
     let sql =
         format!("SELECT year, n FROM read_csv('s3://{BUCKET}/p/', nullstr => 'NA') WHERE n = 1");
     assert_eq!(rows(&engine, &sql).await, ["\"2024\" | \"1\""]);
-    // A point is not taken for a comma.
+    // A point does not replace the comma.
     store.put("y.csv", "n\n\"1.234\"\n");
     let sql = format!(
         "SELECT n FROM read_csv('s3://{BUCKET}/y.csv', decimal_separator => ',', types => {{'n': 'DOUBLE'}})"
@@ -226,7 +225,7 @@ async fn types_are_told_by_values_as_they_are_written() {
     says(try_rows(&engine, &sql).await, &["'1.234' has a point"]);
 }
 
-/// What Select cannot do is done with GET, and EXPLAIN says so.
+/// Files that Select cannot decode are read with GET, and EXPLAIN gives the reason.
 #[tokio::test(flavor = "multi_thread")]
 async fn explain_says_why_files_that_are_decoded_are_read_with_get() {
     let store = Store::start().await;
@@ -240,7 +239,7 @@ async fn explain_says_why_files_that_are_decoded_are_read_with_get() {
     let before = engine.counted();
     assert_eq!(rows(&engine, &format!("SELECT n FROM {from} WHERE m > 1")).await, ["\"1\""]);
     assert_eq!(engine.counted().since(&before).select, 0);
-    // Values are no reason to read all columns.
+    // The text for NULL does not require all columns to be read.
     let from =
         format!("read_csv('s3://{BUCKET}/x.csv', nullstr => 'NA', header => false, names_of => 1)");
     says(

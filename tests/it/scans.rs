@@ -14,7 +14,7 @@ use crate::harness::{BUCKET, Store, rows, text};
 const OBJECTS: usize = 3;
 const ROWS: usize = 20_000;
 
-/// Three objects with the keys 0 to 59 999, read in ranges of some 64 KiB.
+/// Builds an engine over three objects with the keys 0 to 59,999, read in ranges of about 64 KiB.
 async fn engine(store: &Store) -> Engine {
     for object in 0..OBJECTS {
         let mut text = String::from("k,v\n");
@@ -33,7 +33,7 @@ async fn engine(store: &Store) -> Engine {
     engine
 }
 
-/// How many rows a statement gives, all of which must be rows of the table.
+/// Runs a statement, checks that its rows are distinct rows of the table, and returns their number.
 async fn limited(engine: &Engine, sql: &str, all: &BTreeSet<String>) -> usize {
     let found = rows(engine, sql).await;
     let distinct: BTreeSet<_> = found.iter().cloned().collect();
@@ -58,7 +58,7 @@ async fn limits_hold_over_objects_and_ranges() {
         assert_eq!(limited(&engine, &sql, &all).await, expected, "{sql}");
         let counted = format!("SELECT count(*) FROM ({sql})");
         assert_eq!(rows(&engine, &counted).await, [format!("{:?}", expected.to_string())]);
-        // The same with an answer that breaks off.
+        // Repeat with an answer that breaks off.
         let fault = Fault::ErrorFrame { records: 0, code: "CastFailed".to_owned() };
         store.faults.inject(Rule::new(Operation::SelectObjectContent, fault));
         assert_eq!(limited(&engine, &sql, &all).await, expected, "{sql}, broken off");
@@ -81,7 +81,7 @@ async fn a_plan_runs_again_and_beside_itself() {
         "SELECT v, count(*) FROM t WHERE k % 2 = 0 GROUP BY v",
     ] {
         let plan = engine.query(sql).await.unwrap().create_physical_plan().await.unwrap();
-        // DataFusion's scans hand out their files once, until their state is reset.
+        // DataFusion's scans read their files once, until their state is reset.
         let run = || async {
             let plan = reset_plan_states(Arc::clone(&plan)).unwrap();
             text(&collect(plan, engine.context().task_ctx()).await.unwrap())
@@ -91,7 +91,7 @@ async fn a_plan_runs_again_and_beside_itself() {
         assert!(run().await == first, "{sql}, again");
         let (one, other) = tokio::join!(run(), run());
         assert!(one == first && other == first, "{sql}, twice at once");
-        // One of the two is answered by GET in part.
+        // One of the two runs gets a part of its answer by GET.
         let fault = Fault::ErrorFrame { records: 0, code: "CastFailed".to_owned() };
         store.faults.inject(Rule::new(Operation::SelectObjectContent, fault));
         let (one, other) = tokio::join!(run(), run());
@@ -100,8 +100,7 @@ async fn a_plan_runs_again_and_beside_itself() {
     }
 }
 
-/// Ranges are planned for the version that was listed. All of them are read from it, or the query
-/// fails.
+/// Ranges are planned for the version that was listed. All of them are read from it, or the query fails.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_object_that_is_replaced_after_it_was_listed_is_noticed() {
     let store = Store::start().await;
@@ -123,7 +122,7 @@ async fn an_object_that_is_replaced_after_it_was_listed_is_noticed() {
         store.put("r/a.csv", csv(9000, 2));
         let error = Error::from(collect(plan, task).await.unwrap_err());
         assert_eq!(error.kind(), ErrorKind::Changed, "{scan}: {error}");
-        // The next query is about the new version.
+        // The next query reads the new version.
         assert_eq!(rows(&engine, &sql).await.len(), 9000);
     }
 }

@@ -1,4 +1,4 @@
-//! `sluice serve`, as whoever runs it sees it.
+//! `sluice serve` from the point of view of its operator.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -7,7 +7,7 @@ use std::path::Path;
 
 use crate::cli::{Served, good};
 
-/// The answer to a request without a signature.
+/// Sends a request without a signature and returns the answer.
 fn ask(served: &Served, path: &str) -> String {
     let host = served.endpoint.strip_prefix("http://").unwrap();
     let mut socket = TcpStream::connect(host).unwrap();
@@ -18,7 +18,7 @@ fn ask(served: &Served, path: &str) -> String {
     answer
 }
 
-/// Waits for a file with these words.
+/// Waits until a file contains `words`.
 fn read(path: &Path, words: &str) -> String {
     let mut text = String::new();
     for _ in 0..1000 {
@@ -47,7 +47,7 @@ fn a_hangup_opens_the_access_log_anew_and_ends_nothing() {
     for _ in 0..2 {
         served.signal("-HUP");
     }
-    // The signal may come later than a request.
+    // The signal may be handled after a request.
     for _ in 0..1000 {
         let answer = ask(&served, "/health");
         assert!(answer.starts_with("HTTP/1.1 200 OK\r\n") && answer.ends_with("\r\n\r\n"));
@@ -68,7 +68,7 @@ fn the_log_names_an_object_that_is_damaged() {
     let served = Served::start_logging(&[], fs::File::create(&log).unwrap().into());
     let copy = "COPY (SELECT 17 AS a, 'x' AS b) TO 's3://bucket/sub/two.csv'";
     good(&mut served.command(&["sql", "-c", copy]));
-    // As a failing disk does it: no time shows it.
+    // The modification time is restored, as after damage by a failing disk.
     let path = served.path().join("bucket/sub/two.csv");
     let bytes = fs::read(&path).unwrap();
     let file = fs::File::options().write(true).open(path).unwrap();

@@ -1,5 +1,5 @@
-//! A store that falls silent before or amid an answer of any kind keeps nobody waiting for longer than
-//! the idle time-out says.
+//! A store that stops sending, before or during an answer of any kind, delays a query no longer than the idle
+//! timeout.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::harness::{BUCKET, Store, rows, text};
 use crate::wire::{Harm, Wire};
 
 const EVER: Duration = Duration::from_secs(3600);
-/// More than a test asks.
+/// More requests than a test sends.
 const ALWAYS: u64 = 99;
 
 fn table() -> String {
@@ -30,7 +30,7 @@ async fn set(engine: &Engine, time: &str) {
     engine.collect(&format!("SET sluice.idle_timeout = '{time}'")).await.unwrap();
 }
 
-/// Each silence, as often as asked for, is an error that says how long it was; once, it is a warning.
+/// A store that is silent each time causes an error with the timeout; a store that is silent once causes a warning.
 #[tokio::test(flavor = "multi_thread")]
 async fn no_answer_keeps_a_query_waiting() {
     use Operation::{GetObject, HeadObject, ListObjectsV2, SelectObjectContent};
@@ -75,7 +75,7 @@ async fn check(scan: Scan, operation: Operation, fault: Fault, sql: String) {
     assert!(warnings.contains("one request was not answered by the store"), "{warnings}");
 }
 
-/// Of a listing, too, the rest may not come.
+/// A listing may break off, too.
 #[tokio::test(flavor = "multi_thread")]
 async fn half_a_listing_is_none() {
     let store = Store::start().await;
@@ -94,11 +94,11 @@ async fn half_a_listing_is_none() {
     wire.harm(&list, 0, 99, Harm::Silence { after: 100 });
     let error = engine.collect(&sql).await.unwrap_err();
     assert!(error.to_string().ends_with("it was silent for 1s"), "{error}");
-    // It was asked once more, and no further.
+    // The listing was requested twice.
     assert_eq!(wire.mend(), 2);
 }
 
-/// As the connection says, until the session says otherwise.
+/// The timeout of the connection applies, unless the session sets another.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_session_comes_before_the_connection() {
     let store = Store::start().await;
@@ -139,7 +139,7 @@ fn the_command_line_says_how_long() {
     let wrong = served.command(command).output().unwrap();
     let said = String::from_utf8(wrong.stderr).unwrap();
     assert!(said.contains("`0s` is not a time from 100ms to 1h, such as 30s or 2min"), "{said}");
-    // A port on which somebody listens and says nothing.
+    // A port that accepts connections and never answers.
     let mute = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", mute.local_addr().unwrap());
     let arguments = ["sql", "--store", "get-only", "--idle-timeout", "500ms", "--endpoint", &url];

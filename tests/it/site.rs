@@ -1,11 +1,11 @@
-//! The pages of the site that the program prints, and the picture of its demo.
+//! The generated pages of the site, and the picture of the demo.
 
 use std::fs;
 use std::path::Path;
 
 use crate::cli::{bad, good, sluice};
 
-/// What is committed is what the program prints; `SLUICE_UPDATE_SITE=1` writes it anew.
+/// The committed pages equal the program's output; `SLUICE_UPDATE_SITE=1` writes them.
 #[test]
 fn the_reference_is_that_of_the_program() {
     for page in ["settings", "commands", "differences"] {

@@ -66,7 +66,7 @@ impl AsyncDB for Session {
     }
 }
 
-/// The operators of a query's plan from the top, with dots for their depth.
+/// Returns the operators of a query's plan from the top, with dots for their depth.
 async fn operators(engine: &Engine, sql: &str) -> Result<Vec<String>, Error> {
     let plan = engine.explain(sql).await?.plan;
     let text = datafusion::physical_plan::displayable(plan.as_ref()).indent(false).to_string();
@@ -87,7 +87,7 @@ fn files(folder: &str) -> Vec<PathBuf> {
     files
 }
 
-/// Runs the files of a folder, once for each way to scan.
+/// Runs the files of a folder, once for each kind of scan.
 pub(crate) async fn check(place: &dyn Place, folder: &str, scans: &[Scan]) {
     let files = files(folder);
     assert!(!files.is_empty());

@@ -1,4 +1,4 @@
-//! Queries that run in stages, with clocks on their operators. Nothing here expects a time.
+//! Measured stages of queries. No test depends on a time.
 
 use object_store::local::LocalFileSystem;
 use sluicegate_engine::config::Scan;
@@ -8,7 +8,7 @@ use sluicegate_workloads::tpch::{Format, Table, generate, query};
 use crate::harness::{BUCKET, Store, rows, try_ordered};
 use crate::tpch::{data, register};
 
-/// Everything is asked by GET.
+/// Settings with which the store only gets GETs.
 const PLAIN: [&str; 4] = [
     "SET sluice.aggregate = 'here'",
     "SET sluice.group_by = 'server'",
@@ -16,7 +16,7 @@ const PLAIN: [&str; 4] = [
     "SET sluice.top_k = 'server'",
 ];
 
-/// What is true of any query.
+/// Checks properties that hold for the stages of any query.
 fn sound(measured: &MeasuredStages, about: &str) {
     let (graph, took) = (&measured.graph, measured.took.as_secs_f64());
     let stages = graph.stages();
@@ -28,13 +28,13 @@ fn sound(measured: &MeasuredStages, about: &str) {
         assert!(!stage.name.is_empty(), "{about}: {stage:?}");
         assert!(stage.sfp_share() <= 1.0, "{about}: {stage:?}");
     }
-    // One stage after the other, a query takes no longer than it did.
+    // If the stages run one after the other, they take no longer than the query did.
     let last = ends.iter().copied().fold(0.0, f64::max);
     assert!(last <= took, "{about}: {last} {took}");
     assert!(last > 0.0 && graph.scan_ratio() > 0.0, "{about}");
     let read: f64 = stages.iter().map(|stage| stage.read_bytes).sum();
     assert!((read - measured.read.as_f64()).abs() < 1.0, "{about}: {read} {}", measured.read);
-    // All stages are on the way to the answer.
+    // Every stage contributes to the answer.
     let mut needed = vec![false; stages.len()];
     for place in (0..stages.len()).rev() {
         needed[place] |= place + 1 == stages.len();
@@ -67,7 +67,7 @@ async fn the_queries_of_tpch_come_apart_into_stages() {
             let expected = try_ordered(&engine, sql).await.unwrap();
             assert_eq!(measured.rows, expected.len() as u64, "{about}");
             sound(&measured, &about);
-            // What a query reads, some stage reads.
+            // For each table that a query reads, there is a stage that reads it.
             for table in Table::ALL {
                 let folder = format!("{}/", data.folder(table));
                 let is_read = measured.graph.stages().iter().any(|it| it.name.contains(&folder));
@@ -77,7 +77,7 @@ async fn the_queries_of_tpch_come_apart_into_stages() {
     }
 }
 
-/// Whether a query names a table.
+/// Returns true if a query names a table.
 fn reads(sql: &str, table: &str) -> bool {
     sql.split(|it: char| !(it.is_alphanumeric() || it == '_')).any(|word| word == table)
 }
@@ -106,24 +106,24 @@ async fn stages_end_where_all_of_an_input_is_wanted() {
             .map(|it| (it.name.clone(), it.after.clone(), it.scans(), it.read_bytes))
             .collect::<Vec<_>>()
     };
-    // A filter and a scan are one.
+    // A filter and its scan form one stage.
     let found = stages("SELECT v FROM a WHERE k > 1").await;
     assert_eq!(found.len(), 1, "{found:?}");
     assert_eq!(found[0].3, 19.0);
     assert!(found[0].0.contains("Filter ← s3://test/a/1.csv"), "{found:?}");
-    // A join waits for its build side, an order for all rows.
+    // A join waits for its build side, and a sort for all rows.
     let found = stages("SELECT w, v FROM a JOIN b ON a.k = b.k ORDER BY w, v").await;
     let build: Vec<_> = found.iter().filter(|it| it.1.is_empty()).collect();
     let probe: Vec<_> = found.iter().filter(|it| it.2 && !it.1.is_empty()).collect();
     assert_eq!((build.len(), probe.len()), (1, 1), "{found:?}");
     assert!(probe[0].0.contains("Join (Inner)") && !build[0].0.contains("Join"), "{found:?}");
     assert!(probe[0].0.starts_with("Sort"), "{found:?}");
-    // Two scans of an object share what was read of it.
+    // Two scans of one object share its bytes.
     let found = stages("SELECT x.v FROM a x JOIN a y ON x.k = y.k WHERE y.v > 10").await;
     let read: Vec<_> = found.iter().filter(|it| it.2).map(|it| it.3).collect();
     assert_eq!(read.iter().sum::<f64>(), 38.0, "{found:?}");
     assert!(read.iter().all(|it| (it - 19.0).abs() <= 1.0), "{found:?}");
-    // A value of a subquery is known before its query begins.
+    // A scalar subquery is computed before its query begins.
     let found = stages("SELECT count(*) FROM a WHERE v > (SELECT min(k) FROM b)").await;
     let outer = found.iter().find(|it| it.0.contains("s3://test/a/")).unwrap();
     assert!(!outer.1.is_empty(), "{found:?}");

@@ -1,5 +1,5 @@
-//! Statistics: what ANALYZE TABLE finds, what samples cost, and that no statistics, however wrong,
-//! change an answer.
+//! Statistics: the results of ANALYZE TABLE, the cost of samples, and that no statistics, however wrong, change an
+//! answer.
 
 use std::cell::Cell;
 use std::fs;
@@ -28,7 +28,7 @@ fn ddl(location: &str) -> String {
     )
 }
 
-/// Records with ascending `k`; the others repeat.
+/// Returns records with ascending `k`; the other columns repeat.
 fn records(from: usize, count: usize) -> String {
     let mut text = String::from("k,g,d,t,s,f\n");
     for k in from..from + count {
@@ -43,7 +43,7 @@ async fn engine_over(store: &Store, folder: &Path, scan: Scan) -> Engine {
     store.builder().scan(scan).statistics_folder(folder).build().await.unwrap()
 }
 
-/// The only column `name` of an answer of ANALYZE TABLE: its cells as text.
+/// Returns the rows of an answer of ANALYZE TABLE as text.
 async fn analyzed(engine: &Engine, sql: &str) -> Vec<Vec<String>> {
     values(&engine.collect(sql).await.unwrap())
 }
@@ -74,7 +74,7 @@ async fn analyze_reads_each_version_of_an_object_once() {
     assert_eq!((s[3].as_str(), s[4].as_str()), ("750", "3"), "{found:?}");
     assert!(s[8].contains("(25.") || s[8].contains("(24."), "{found:?}");
 
-    // Nothing is left to read, not even for those who come later.
+    // A second ANALYZE reads nothing, also in a later session.
     let later = engine_over(&store, cache.path(), Scan::Auto).await;
     rows(&later, &ddl(&format!("s3://{BUCKET}/t/"))).await;
     for engine in [&engine, &later] {
@@ -82,7 +82,7 @@ async fn analyze_reads_each_version_of_an_object_once() {
         assert_eq!((again.counted().list, again.counted().requests()), (1, 1));
         assert_eq!(again.collect().await.unwrap()[0].num_rows(), 2);
     }
-    // A query asks for no sample, and one that was replaced is read again, its header with it.
+    // A query takes no sample. An object that was replaced is analyzed again, and the same GET reads its header.
     let query = later.plan("SELECT count(*) FROM t WHERE k < 10").await.unwrap();
     query.frame().clone().create_physical_plan().await.unwrap();
     assert_eq!(query.counted().get, 0);
@@ -94,7 +94,7 @@ async fn analyze_reads_each_version_of_an_object_once() {
     assert_eq!(fs::read_dir(cache.path()).unwrap().count(), 3);
 }
 
-/// Of other columns more is found out, and of a table of another type what is its own.
+/// ANALYZE of other columns reads the objects again; a table with other types reuses the statistics of equal columns.
 #[tokio::test(flavor = "multi_thread")]
 async fn analyze_of_some_columns_adds_to_what_is_known() {
     let store = Store::start().await;
@@ -112,7 +112,7 @@ async fn analyze_of_some_columns_adds_to_what_is_known() {
         ("ANALYZE TABLE 's3://test/t/a.csv' COLUMNS g", 0),
     ] {
         let query = engine.plan(sql).await.unwrap();
-        // A table that is named by its URL infers its columns by one GET.
+        // The columns of a table named by its URL are inferred by one GET.
         let inferred = u64::from(sql.contains("s3://"));
         assert_eq!(query.counted().get, gets + inferred, "{sql}");
     }
@@ -123,7 +123,7 @@ async fn analyze_of_some_columns_adds_to_what_is_known() {
     rows(&engine, "CREATE TABLE here AS SELECT 1 AS a").await;
     let error = engine.plan("ANALYZE TABLE here").await.unwrap_err().to_string();
     assert!(error.contains("is not a table of objects"), "{error}");
-    // It is priced as what it does: fetching the objects.
+    // EXPLAIN predicts the cost of fetching the objects.
     let explained = engine.explain("ANALYZE TABLE t COLUMNS k").await.unwrap();
     assert!(explained.estimate().work.link.0 > 0);
     assert!(!engine.is_definition("ANALYZE TABLE t").await.unwrap());
@@ -163,7 +163,7 @@ async fn every_kind_of_table_is_analyzed() {
     let found = analyzed(&engine, "ANALYZE TABLE h").await;
     assert_eq!((found.len(), found[1][2].as_str(), found[1][6].as_str()), (2, "3", "6"));
     assert_eq!(rows(&engine, "SELECT y, sum(v) FROM h GROUP BY y").await.len(), 2);
-    // A bad record is the query's error, and what was complete before stays.
+    // A bad record is an error, and statistics that were complete before it stay.
     store.put("t/b.csv", "k,g,d,t,s,f\n1,2\n");
     let error = engine.plan("ANALYZE TABLE t").await.unwrap_err().to_string();
     assert!(error.contains("t/b.csv"), "{error}");
@@ -192,13 +192,13 @@ const STATEMENTS: [&str; 20] = [
     "SELECT t, count(*) FROM t WHERE f < 2 GROUP BY t HAVING count(*) > 1 ORDER BY t",
 ];
 
-/// A lie about one object.
+/// Wrong statistics of one object.
 #[derive(Debug, Clone)]
 struct Lie {
     rows: u64,
     nulls: u64,
     width: f64,
-    /// The least and the greatest value, by their place among some values.
+    /// Indexes of the minimum and the maximum in a list of values.
     bounds: (usize, usize),
     heavy: Option<(usize, f64)>,
     distinct: u64,
@@ -226,7 +226,7 @@ fn lie() -> impl Strategy<Value = Lie> {
         )
 }
 
-/// Some value of a type.
+/// Returns a value of a type.
 fn value(data_type: &str, place: usize) -> ScalarValue {
     let number = [-1, 0, 5, 9, 1000, i32::MAX][place];
     match data_type {
@@ -234,7 +234,7 @@ fn value(data_type: &str, place: usize) -> ScalarValue {
         "Float64" => ScalarValue::from(f64::from(number)),
         "Date32" => ScalarValue::Date32(Some(number)),
         "Utf8" | "Utf8View" => ScalarValue::from(["", "a", "pear", "plum", "x", "é"][place]),
-        // Also one of another type than the column's.
+        // For other columns, the value has another type.
         _ => ScalarValue::Decimal128(Some(i128::from(number) * 100), 9, 2),
     }
 }
@@ -259,8 +259,8 @@ fn told(object: &ObjectStatistics, lie: &Lie) -> ObjectStatistics {
     object
 }
 
-/// Statistics of an object that say what is not so, of its very version and with the right checksum:
-/// plans may change, rows do not. With Select and without.
+/// Wrong statistics of an object's current version with a right checksum may change plans, but not rows, with Select
+/// and without.
 #[test]
 fn wrong_statistics_change_no_answer() {
     let runtime = Runtime::new().unwrap();
@@ -282,7 +282,7 @@ fn wrong_statistics_change_no_answer() {
         }
         answers
     });
-    // The truth, for the lies to begin with.
+    // Correct statistics are the starting point.
     let truth = tempfile::tempdir().unwrap();
     runtime.block_on(async {
         let engine = engine_over(&store, truth.path(), Scan::Auto).await;
@@ -329,8 +329,8 @@ fn sorted(mut rows: Vec<Vec<String>>) -> Vec<Vec<String>> {
     rows
 }
 
-/// A table of many objects: planning lists them and looks into 8. Headers that CREATE TABLE did not compare are read with
-/// the objects.
+/// Planning over many objects lists them and samples 8. Headers that CREATE TABLE did not compare are read with the
+/// objects.
 #[tokio::test(flavor = "multi_thread")]
 async fn planning_asks_a_bounded_number_of_requests() {
     const OBJECTS: usize = 2500;
@@ -345,7 +345,7 @@ async fn planning_asks_a_bounded_number_of_requests() {
         let query = engine.plan("SELECT s, sum(k) FROM t WHERE k < 100 GROUP BY s").await.unwrap();
         let plan = query.frame().clone().create_physical_plan().await.unwrap();
         let counted = query.counted();
-        // Pages of the listing, and perhaps one of the indexes that are not there.
+        // Pages of the listing, and perhaps one request for indexes, which do not exist.
         assert!((3..=4).contains(&counted.list), "{counted:?}");
         assert_eq!(counted.requests(), counted.list + looks, "{counted:?}");
         assert!(counted.got_bytes <= 8 * 64 * 1024, "{counted:?}");
@@ -358,8 +358,8 @@ async fn planning_asks_a_bounded_number_of_requests() {
     assert_eq!(counted.requests(), counted.list + OBJECTS as u64, "{counted:?}");
 }
 
-/// Statistics of the whole object correct what a sample of its beginning says, also for an engine that
-/// comes later, and are of no use once the object is replaced.
+/// Statistics of the whole object correct the sample of its beginning, also in a later engine, and do not apply once
+/// the object is replaced.
 #[tokio::test(flavor = "multi_thread")]
 async fn estimates_follow_what_is_known_of_the_present_version() {
     const SQL: &str = "SELECT k, s FROM t WHERE k >= 10000";
@@ -377,7 +377,7 @@ async fn estimates_follow_what_is_known_of_the_present_version() {
         assert!(text.contains(&format!("rows are estimated from {origin} of 1 objects")), "{text}");
         explained.estimate().work.link.0 as f64
     };
-    // The sample has only small values.
+    // The sample contains only small values.
     let sampled = predicted(&engine, "a sample of 1").await;
     analyzed(&engine, "ANALYZE TABLE t").await;
     let known = predicted(&engine, "ANALYZE of 1").await;
@@ -395,7 +395,7 @@ async fn estimates_follow_what_is_known_of_the_present_version() {
         let replaced = predicted(engine, "a sample of 1").await;
         assert!(replaced < known / 10.0, "{replaced} and {known}");
     }
-    // What does without looks at the header alone, once, beside the statement.
+    // Without statistics, only the header is read once, in addition to the statement.
     rows(&later, "SET datafusion.execution.collect_statistics = false").await;
     store.put("t/a.csv", records(0, 20_002));
     for expected in [1, 0] {
@@ -413,7 +413,7 @@ fn sluice(served: &Served, cache: &Path, args: &[&str]) -> Command {
     command
 }
 
-/// Without a store.
+/// Returns a command that needs no store.
 fn statistics(cache: &Path, args: &[&str]) -> Command {
     let mut command = crate::cli::sluice(&[&["statistics"], args].concat());
     command.env("XDG_CACHE_HOME", cache);
@@ -435,7 +435,7 @@ fn statistics_are_listed_shown_and_dropped() {
     assert!(listed.contains(&expected), "{listed}");
     let shown = good(&mut statistics(cache.path(), &["show", "s3://bucket/"]));
     assert!(shown.contains("3 rows in 1 objects, of which 3 were read."), "{shown}");
-    // They are what a query is planned with, and the bill says so.
+    // Queries are planned with them, and the bill names them.
     let explain = ["explain", "-c", "SELECT name FROM 's3://bucket/fruit.csv' WHERE id = 2"];
     let explained = good(&mut sluice(&served, cache.path(), &explain));
     assert!(explained.contains("estimated from ANALYZE of 1 of 1 objects"), "{explained}");

@@ -1,4 +1,4 @@
-//! Ctrl-C and SIGTERM end the process, whatever it computes.
+//! Ctrl-C and SIGTERM end the process during any computation.
 
 #![cfg(unix)]
 
@@ -11,7 +11,7 @@ use nix::pty::openpty;
 
 use crate::cli::{Served, sluice};
 
-/// Longer than any stop takes, and far less than the queries would run.
+/// A timeout, longer than any stop takes and much shorter than the queries.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Queries that would run for many minutes in one operator.
@@ -31,7 +31,7 @@ fn signal(child: &Child, name: &str) {
     assert!(sent.success());
 }
 
-/// Waits for the end, and kills what does not end.
+/// Waits until the process ends, and kills it after the timeout.
 fn end_of(child: &mut Child) -> Option<ExitStatus> {
     let started = Instant::now();
     while started.elapsed() < PATIENCE {
@@ -45,7 +45,7 @@ fn end_of(child: &mut Child) -> Option<ExitStatus> {
     None
 }
 
-/// Starts a query after another whose answer shows that it is about to run.
+/// Starts a query after another one, whose answer shows that it is about to run.
 fn start(command: &mut Command, query: &str) -> Child {
     let mut child = command
         .args(["--format", "csv", "-c", "SELECT 'ready'", "-c", query])
@@ -55,7 +55,7 @@ fn start(command: &mut Command, query: &str) -> Child {
         .unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     assert_eq!(lines.nth(1).unwrap().unwrap(), "ready");
-    // Not a measurement: time to get into the operator.
+    // Time for the query to reach the operator; nothing is measured.
     thread::sleep(Duration::from_millis(700));
     child
 }
@@ -100,7 +100,7 @@ fn a_copy_that_is_stopped_leaves_nothing() {
             }
             left
         };
-        // The server removes a part that was on its way when it notices that nobody sends it.
+        // The server removes an incomplete part when it notices that the client is gone.
         let started = Instant::now();
         while !files(served.path()).is_empty() && started.elapsed() < PATIENCE {
             thread::sleep(Duration::from_millis(20));
@@ -131,7 +131,7 @@ fn an_answer_that_is_stopped_leaves_no_file() {
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
-/// A prompt on a terminal of its own.
+/// SIGTERM ends a prompt on a pseudo-terminal.
 #[test]
 fn the_prompt_ends_at_sigterm() {
     let pty = openpty(None, None).unwrap();
@@ -155,7 +155,7 @@ fn the_prompt_ends_at_sigterm() {
     assert_eq!(end_of(&mut child).and_then(|status| status.code()), Some(143));
 }
 
-/// What is half written into a folder is removed, and the process says that it was stopped.
+/// After an interruption, half-written files are removed, and a message reports the stop.
 #[test]
 fn generating_into_a_folder_leaves_no_parts() {
     for name in ["-INT", "-TERM"] {
@@ -184,7 +184,7 @@ fn generating_into_a_folder_leaves_no_parts() {
     }
 }
 
-/// The names of all files below a folder.
+/// Returns the names of all files below a folder.
 fn files_below(folder: &std::path::Path) -> Vec<String> {
     let mut all = Vec::new();
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {

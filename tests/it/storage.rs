@@ -1,4 +1,4 @@
-//! `sluice storage` as it is typed.
+//! `sluice storage` on the command line.
 
 use std::fs;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 use crate::cli::{Served, bad, good, sluice, text};
 
-/// The example of ICPE 2020, Fig. 4: its edges, its seconds of scan, filter and project, and others that
+/// Returns the example of ICPE 2020, Fig. 4: its edges, its seconds of scan, filter and project, and other times that
 /// fit its 18 seconds.
 fn worked_example() -> Value {
     let stage = |id: u64, sfp: f64, rest: f64, after: &[u64]| {
@@ -72,7 +72,7 @@ fn the_papers_example_takes_12_of_18_seconds() {
     assert_eq!(stages[5]["after"], "0 3 4");
 }
 
-/// Stages of a file, and what is printed of them.
+/// Runs `sluice storage` on stages from a file and returns its output.
 fn printed(cores: f64, stages: &Value, more: &[&str]) -> String {
     let file = json!({"version": 1, "name": "q", "cores": cores, "stages": stages});
     let (_folder, path) = written(&file.to_string());
@@ -104,7 +104,7 @@ fn only_what_is_offloaded_is_sent() {
 
 #[test]
 fn bounds_are_of_the_critical_path() {
-    // Thread time would say 1.10.
+    // By thread time it would be 1.10.
     let beside = json!([
         {"id": 0, "wall_seconds": 10, "thread_seconds": 10, "scan_seconds": 10},
         {"id": 1, "wall_seconds": 1, "thread_seconds": 100},
@@ -116,7 +116,7 @@ fn bounds_are_of_the_critical_path() {
         "no roofline: a stage that scans has no read_bytes\n",
     ];
     says(&printed(20.0, &beside, &["--device", "ideal"]), &words);
-    // Ten times, where thread time would say 2.
+    // The speed-up is ten; by thread time it would be 2.
     let waits = json!([
         {"id": 0, "wall_seconds": 10, "thread_seconds": 2, "scan_seconds": 1, "wait_seconds": 8},
     ]);
@@ -128,7 +128,7 @@ fn bounds_are_of_the_critical_path() {
     says(&printed(2.0, &waits, &["--device", "ideal"]), &words);
     let of_printed = printed(2.0, &waits, &["--formula", "printed"]);
     says(&of_printed, &["bounds of the intended formula, not of the printed one, for any device"]);
-    // What rounding leaves of 0.3 − (0.1 + 0.2) is nothing.
+    // The rounding error of 0.3 − (0.1 + 0.2) counts as zero.
     let all = json!([{"id": 0, "wall_seconds": 1, "thread_seconds": 0.3, "scan_seconds": 0.1,
                       "filter_project_seconds": 0.2 - 1e-16}]);
     let text = printed(1.0, &all, &["--device", "ideal"]);
@@ -153,7 +153,7 @@ fn numbers_are_plausible_or_doubted() {
         &fine,
         &["other work keeps the cores busy (a Scan Ratio and cores of 50.0 % and more are high)"],
     );
-    // A fast stage is not nothing.
+    // The time of a fast stage is not rounded to zero.
     let fast = printed(1.0, &one(0.000_123_4, 0.000_123_4), &["--format", "json"]);
     says(&fast, &["\"measured_s\":0.0001234"]);
     says(&printed(1.0, &one(0.000_123_4, 0.000_123_4), &[]), &["q: 0.000123 s → 0.000123 s"]);
@@ -211,7 +211,7 @@ fn queries_run_and_are_ranked() {
     }
     let table = good(&mut run(&[]));
     assert!(table.contains("2 queries with icpe-2020 (2020-04): median speed-up"), "{table}");
-    // Stages of the one that is asked for.
+    // The stages of the query that was requested.
     let stages = good(&mut run(&["--query", "sum"]));
     for words in ["Sort", "← s3://bucket/fruit.csv", "scans waited for the store", "sum: "] {
         assert!(stages.contains(words), "no {words} in {stages}");
@@ -224,8 +224,8 @@ fn queries_run_and_are_ranked() {
     assert_eq!(both.status.code(), Some(2));
 }
 
-/// A join, a subquery, a self-join, a scan of no row and one without columns: over model tables, all have
-/// the same answers, read less, and leave nothing behind.
+/// A join, a subquery, a self-join, a scan without rows and one without columns have the same answers over model
+/// tables, read fewer bytes, and leave no files.
 #[test]
 fn queries_run_over_model_tables() {
     let served = Served::start();
@@ -250,7 +250,7 @@ fn queries_run_over_model_tables() {
     for query in &compared {
         assert_eq!(query["answer"], "equal", "{query}");
     }
-    // What the footers of copies answer is not read.
+    // Queries that the footers of the copies answer read nothing.
     for query in &compared[..3] {
         assert!(query["layout_bytes_ratio"].as_f64().unwrap() >= 1.0, "{query}");
     }
@@ -258,13 +258,13 @@ fn queries_run_over_model_tables() {
     assert_eq!((of(1, "scans"), of(2, "scans")), (2, 2));
     assert!(compared[3]["bytes_ratio"].as_f64().unwrap() > 10.0, "{}", compared[3]);
     assert_eq!(fs::read_dir(served.path().join("bucket")).unwrap().count(), before);
-    // A bucket that was not there is not there afterwards.
+    // A bucket that was created is removed.
     good(&mut run("scratch", &["--query", "none"]));
     assert!(!served.path().join("scratch").exists());
     bad(&mut run("bucket", &["--query", "other"]), "there is no query `other`");
     let mut nowhere = served.command(&["storage", "-c", "SELECT x FROM nowhere"]);
     bad(nowhere.args(["--model-tables", "bucket"]), "nowhere");
-    // What writes would write as often as it runs.
+    // Statements that write are refused, because they would write in each run.
     for writes in ["COPY (SELECT 1 AS a) TO 's3://bucket/out/' STORED AS CSV", "EXPLAIN SELECT 1"] {
         let words = "is no query that can run several times";
         bad(&mut served.command(&["storage", "-c", writes]), words);
@@ -273,7 +273,7 @@ fn queries_run_over_model_tables() {
         assert!(text(&output.unwrap().stderr).contains(words));
     }
     assert!(!served.path().join("bucket/out").exists());
-    // One that fails leaves what the others measured.
+    // If a query fails, the measurements of the others are printed.
     let some = format!(
         "\n-- good\nSELECT count(*) FROM {fruit};
          -- bad\nSELECT 1 / (id - id) FROM {fruit};
@@ -292,7 +292,7 @@ fn queries_run_over_model_tables() {
     let why = compared[1]["error"].as_str().unwrap();
     assert!(why.starts_with("statement 2 (") && why.contains("ivide by zero"), "{why}");
     assert!(compared[0]["error"].is_null() && compared[1]["model_s"].is_null());
-    // So it is where they are only measured.
+    // The same holds for queries that are only measured.
     let output =
         served.command(&["storage", "--rounds", "1", "--format", "json", "-c", &some]).output();
     let output = output.unwrap();
@@ -316,9 +316,9 @@ fn event_logs_of_spark_are_read() {
     let seconds: Vec<_> = stages.iter().map(|it| it["measured_s"].as_f64().unwrap()).collect();
     assert_eq!(seconds, [0.617, 0.601, 0.581, 0.149]);
     assert_eq!(stages[2]["after"], "3 4");
-    // 1.286 of 2.123 seconds.
+    // The ratio is 1.286 of 2.123 seconds.
     assert!(good(&mut run(&[])).contains("Scan Ratio 60.6 %"));
-    // The same stages by hand give the same numbers.
+    // The same stages written by hand give the same numbers.
     let stage = |id: u64, wall: f64, thread: f64, scan: f64, filter: f64, after: &[u64]| {
         json!({"id": id, "wall_seconds": wall, "thread_seconds": thread, "scan_seconds": scan,
                "filter_project_seconds": filter, "after": after})
@@ -339,7 +339,7 @@ fn event_logs_of_spark_are_read() {
     bad(sluice(&["storage", "--spark-log"]).arg(&path), "line 1: is no event of Spark");
 }
 
-/// What `sluice storage` prints of an imported query and of the same stages by hand.
+/// Checks that an imported query and the same stages by hand give the same output.
 fn same_by_hand(option: &str, log: &str, by_hand: &Value) {
     let (_folder, path) = written(&by_hand.to_string());
     let args = ["--device", "ideal", "--format", "json"];
@@ -369,7 +369,7 @@ fn fixture(name: &str) -> String {
     format!("{}/crates/traces/fixtures/{name}", env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Stages of milliseconds of threads, scans and filters, bytes read, and what they wait for. The longest
+/// Builds stages from milliseconds of threads, scans and filters, the bytes read, and the stages before. The longest
 /// chain takes `latency` milliseconds.
 fn stages_of(rows: &[([f64; 3], f64, &[u64])], chain: f64, latency: f64) -> Value {
     let stage = |(id, (millis, read, after)): (usize, &([f64; 3], f64, &[u64]))| {
@@ -393,7 +393,7 @@ fn profiles_of_duckdb_are_read() {
     same_by_hand("--duckdb", &log, &stages_of(&rows, 12.914_677, 10.404_47));
     let old = fixture("star.duckdb-1.4.2.json");
     let text = good(&mut sluice(&["storage", "--duckdb", &old]));
-    // 13.230053 of 16.891768 ms.
+    // The ratio is 13.230053 of 16.891768 ms.
     assert!(text.contains("Scan Ratio 78.3 %") && text.contains("star: 0.011 s"), "{text}");
     let ranked =
         good(&mut sluice(&["storage", "--duckdb", &old, "--duckdb", &log, "--format", "csv"]));
@@ -427,7 +427,7 @@ fn what_datafusion_prints_is_read() {
     assert_eq!(both.status.code(), Some(2));
 }
 
-/// What the same binary prints of its own queries, into a file.
+/// The binary imports the plans that it prints itself.
 #[test]
 fn what_sql_explains_is_read() {
     let (folder, table) = written(&("k,g\n".to_owned() + &"1,a\n2,b\n3,a\n".repeat(1000)));
@@ -450,14 +450,14 @@ fn what_sql_explains_is_read() {
     }
 }
 
-/// Seconds of a metric of scans and of all operators.
+/// Sums a metric over scans and over all operators, in seconds.
 fn seconds(plan: &dyn ExecutionPlan, scans: &mut f64, all: &mut f64) {
     let metrics = plan.metrics().unwrap_or_default();
     let of = |name: &str| {
         let nanos = metrics.sum_by_name(name).map_or(0, |it| it.as_usize());
         nanos as f64 / 1e9
     };
-    // Which `sum_by_name` does not find.
+    // `sum_by_name` does not find this metric.
     let compute = metrics.elapsed_compute().unwrap_or_default() as f64 / 1e9;
     let mut own = compute + of("repartition_time");
     if plan.children().is_empty() {
@@ -470,7 +470,7 @@ fn seconds(plan: &dyn ExecutionPlan, scans: &mut f64, all: &mut f64) {
     }
 }
 
-/// Plans that DataFusion runs and prints here, against its metrics as numbers.
+/// Imported plans of the linked DataFusion have the same numbers as its metrics.
 #[tokio::test]
 async fn what_the_linked_datafusion_prints_has_its_metrics() {
     let folder = tempfile::tempdir().unwrap();
@@ -503,7 +503,7 @@ async fn what_the_linked_datafusion_prints_has_its_metrics() {
     assert!((rounded.graph.thread_seconds() - all).abs() < 1e-2 * all);
     assert!((scanned(&rounded) - scans).abs() < 1e-2 * scans);
     assert_eq!(rounded.graph.stages().len(), exact.graph.stages().len());
-    // A statement of its own, as a table.
+    // EXPLAIN as a statement returns a table.
     for statement in
         ["EXPLAIN ANALYZE", "EXPLAIN ANALYZE VERBOSE", "EXPLAIN (ANALYZE, FORMAT pgjson)"]
     {
@@ -544,7 +544,7 @@ fn what_cannot_be_is_said_with_its_place() {
     bad(&mut storage(&path, &["--device", device.to_str().unwrap()]), "line 2, `setup_seconds`");
 }
 
-/// Neither runs anything, nor asks a store.
+/// These mistakes are reported before any query or request.
 #[test]
 fn what_would_count_twice_or_not_at_all_is_refused_first() {
     let (_folder, path) = written(&worked_example().to_string());

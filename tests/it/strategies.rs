@@ -1,5 +1,5 @@
-//! The 22 queries of TPC-H with every operator's strategy forced at once, over stores that lack
-//! something and while requests fail: the answer is DataFusion's.
+//! The 22 queries of TPC-H with all strategies forced at once, over stores that lack features and while requests
+//! fail: the answers equal DataFusion's.
 
 use object_store::local::LocalFileSystem;
 use sluicegate_engine::Engine;
@@ -21,7 +21,7 @@ const FORCED: [(&str, &str, &str); 4] = [
     ("auto", "auto", "auto"),
 ];
 
-/// Stores of which each lacks something that ours has.
+/// Returns profiles that each lack a feature of our server.
 fn lacking() -> Vec<(&'static str, EndpointProfile)> {
     let without = |change: fn(&mut EndpointProfile)| {
         let mut profile = EndpointProfile::sluice();
@@ -56,7 +56,7 @@ async fn engine(
         format!("SET sluice.join = '{join}'"),
         format!("SET sluice.top_k = '{top_k}'"),
         format!("SET sluice.group_by = '{group_by}'"),
-        // So that there are ranges.
+        // A small range size, so that objects are split.
         "SET sluice.range_bytes = 1000000".to_owned(),
     ] {
         rows(&engine, &set).await;
@@ -73,7 +73,7 @@ async fn check(format: Format, objects: usize) {
     let tables = data(&format, objects, SCALE);
     generate(&tables, &bucket, &|_| ()).await.unwrap();
     for (name, profile) in lacking() {
-        // Everything is forced over each store, and the other ways in turn.
+        // The first strategies run over each store, and the others in turn.
         let others = FORCED.len() - 1;
         let other = 1 + name.len() % others;
         for forced in [FORCED[0], FORCED[other]] {
@@ -124,7 +124,7 @@ async fn tpch_is_right_whichever_statement_fails() {
     for forced in FORCED {
         let engine = engine(&store, &EndpointProfile::sluice(), &tables, forced).await;
         for (number, expected) in numbers.iter().zip(&expected) {
-            // Each query meets other faults, at other statements of it.
+            // Each query gets faults at different statements.
             for nth in [1, 2, 4, 7] {
                 at += 1;
                 if !grid.takes() {

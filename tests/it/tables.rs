@@ -1,4 +1,4 @@
-//! What a table reads of the objects that are there, and what it says about the others.
+//! The objects that belong to a table, and the messages about others.
 
 use sluicegate_engine::config::Scan;
 
@@ -60,7 +60,7 @@ async fn a_folder_of_several_formats_is_refused() {
     assert!(engine.take_notes().is_empty());
 }
 
-/// A key is written as listings show it, whatever it would mean in a URL.
+/// A key is literal in a URL, as listings show it.
 #[tokio::test(flavor = "multi_thread")]
 async fn keys_are_literal() {
     let store = Store::start().await;
@@ -132,8 +132,7 @@ async fn objects_beside_the_data_are_noted_unless_they_are_hidden() {
     assert!(engine.take_notes().is_empty());
 }
 
-/// DataFusion's way, which tables keep: subfolders do not belong to a table, unless they are those of
-/// partitions.
+/// Tables follow DataFusion's rule: subfolders do not belong to a table, unless they are its partitions.
 #[tokio::test(flavor = "multi_thread")]
 async fn objects_in_subfolders_are_noted() {
     let store = Store::start().await;
@@ -159,7 +158,7 @@ async fn objects_in_subfolders_are_noted() {
     assert!(engine.take_notes().is_empty());
 }
 
-/// Two stars match any folders, one star what is between two slashes, as in a shell.
+/// `**` matches any folders and `*` matches within one path segment, as in a shell.
 #[tokio::test(flavor = "multi_thread")]
 async fn patterns_match_as_in_a_shell() {
     let store = Store::start().await;
@@ -188,7 +187,7 @@ async fn patterns_match_as_in_a_shell() {
             let objects = expected.count_ones();
             assert_eq!(rows(&engine, &sql).await, [format!("\"{objects}\"")], "{pattern}");
         }
-        // In one query, too.
+        // Both patterns in one query.
         let sql = format!(
             "SELECT (SELECT sum(n) FROM 's3://{BUCKET}/t/*/*.csv'), (SELECT sum(n) FROM 's3://{BUCKET}/t/**/*.csv'), \
              (SELECT sum(n) FROM 's3://{BUCKET}/t/*.csv')"
@@ -198,7 +197,7 @@ async fn patterns_match_as_in_a_shell() {
     }
 }
 
-/// Columns of CSV are read by their places, also of objects that are there only after a table was made.
+/// Columns of CSV are read by position, also from objects that were added after CREATE TABLE.
 #[tokio::test(flavor = "multi_thread")]
 async fn headers_are_compared_by_every_query() {
     let store = Store::start().await;
@@ -238,8 +237,8 @@ async fn headers_are_compared_by_every_query() {
     }
 }
 
-/// A pattern in a view is listed by every query, and no pattern takes the listing of another for its own, also
-/// where listings may be old.
+/// Every query lists the pattern of a view, and no pattern uses the listing of another one, even if cached listings
+/// are allowed.
 #[tokio::test(flavor = "multi_thread")]
 async fn patterns_are_listed_by_every_query() {
     let store = Store::start().await;
@@ -264,7 +263,7 @@ async fn patterns_are_listed_by_every_query() {
     }
 }
 
-/// Folders `name=value/` of whole numbers are a column of numbers.
+/// Folders `name=value/` with whole numbers form a numeric column.
 #[tokio::test(flavor = "multi_thread")]
 async fn partitions_of_whole_numbers_are_numbers() {
     let store = Store::start().await;
@@ -280,7 +279,7 @@ async fn partitions_of_whole_numbers_are_numbers() {
         assert_eq!(rows(&engine, &sql).await, [r#""12" | "78" | "3""#], "{scan}");
         let sql = format!("SELECT sum(n) FROM 's3://{BUCKET}/h/*/*.csv' WHERE month = 3");
         assert_eq!(rows(&engine, &sql).await, [r#""1""#], "{scan}");
-        // With zeros before them they are names.
+        // Numbers with leading zeros stay text.
         let sql = format!("SELECT max(month), min(month) FROM 's3://{BUCKET}/z/'");
         assert_eq!(rows(&engine, &sql).await, [r#""12" | "01""#], "{scan}");
     }
@@ -300,7 +299,7 @@ async fn a_location_where_nothing_is_gets_said() {
     rows(&engine, &create("b", "typo/")).await;
     let notes = engine.take_notes();
     assert!(notes.len() == 1 && notes[0].contains("typo/"), "{notes:?}");
-    // It may be meant: rows can be inserted.
+    // An empty location is allowed, because rows can be inserted.
     rows(&engine, "INSERT INTO b VALUES (7)").await;
     assert_eq!(rows(&engine, "SELECT n FROM b").await, [r#""7""#]);
     let nowhere = create("c", "x/").replace(BUCKET, "nowhere");
@@ -337,12 +336,12 @@ async fn from_alone_selects_all_columns() {
     assert!(!rows(&engine, &format!("EXPLAIN {some}")).await.is_empty());
     let summary = rows(&engine, &format!("SUMMARIZE {some}")).await;
     assert_eq!(summary.len(), 2, "{summary:?}");
-    // What is wrong is where it was typed.
+    // The error gives the position in the typed text.
     let wrong = format!("FROM 's3://{BUCKET}/a.csv'\n  WHERE n = = 2");
     says(try_rows(&engine, &wrong).await, &["line 2, column 13"]);
 }
 
-/// Keys that S3 allows and paths cannot express.
+/// Keys that S3 allows but paths cannot express are skipped.
 #[tokio::test(flavor = "multi_thread")]
 async fn objects_that_cannot_be_named_do_not_break_others() {
     let store = Store::start().await;
@@ -380,7 +379,7 @@ async fn objects_that_cannot_be_named_do_not_break_others() {
     }
 }
 
-/// A session may live for long, and others write to its buckets meanwhile.
+/// A session may be long, and other clients may write to its buckets meanwhile.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_table_is_listed_by_every_query() {
     let store = Store::start().await;
@@ -403,8 +402,8 @@ async fn a_table_is_listed_by_every_query() {
     }
 }
 
-/// An object that has a table of its own, or is one of several locations, has no longer any rows to
-/// offer once it is deleted: an answer without them would be wrong.
+/// If an object that has a table of its own, or is one of several locations, is deleted, the query fails instead of
+/// returning fewer rows.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_named_object_that_is_gone_is_missed() {
     for scan in [Scan::Auto, Scan::Get, Scan::Select] {
@@ -425,7 +424,7 @@ async fn a_named_object_that_is_gone_is_missed() {
         rows(&engine, &create("one", &url("one.csv"), "")).await;
         let both = format!("({}, {})", url("one.csv"), url("two.csv"));
         rows(&engine, &create("both", &both, "")).await;
-        // A folder is one with or without a slash at its end, whatever a filter leaves of it.
+        // A folder may be written with or without a slash at its end, and a filter may exclude all of it.
         store.put("folder/a.csv", text);
         rows(&engine, &create("folder", &url("folder"), "")).await;
         let parts = create("parts", &url("parts/"), ", p INT");
@@ -454,7 +453,7 @@ async fn a_named_object_that_is_gone_is_missed() {
     }
 }
 
-/// Tests run in a folder that has `benches` and `crates`.
+/// Tests run in a folder that contains `benches` and `crates`.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_folder_here_does_not_take_the_place_of_a_table() {
     let store = Store::start().await;
@@ -468,7 +467,7 @@ async fn a_folder_here_does_not_take_the_place_of_a_table() {
     assert!(error.contains("crates") && error.contains("not found"), "{error}");
 }
 
-/// The name says that fields are separated by tabs, in a URL and in CREATE EXTERNAL TABLE.
+/// The extension `.tsv` selects tabs as separators, in a URL and in CREATE EXTERNAL TABLE.
 #[tokio::test(flavor = "multi_thread")]
 async fn names_say_that_fields_are_separated_by_tabs() {
     let store = Store::start().await;

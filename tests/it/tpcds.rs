@@ -1,4 +1,4 @@
-//! The 99 queries of TPC-DS: the same answers whichever way the data is read.
+//! The 99 queries of TPC-DS: the answers are the same for every way to read the data.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -25,11 +25,11 @@ use crate::workers::Machines;
 const TIED: [usize; 19] =
     [3, 36, 37, 44, 46, 47, 52, 55, 57, 65, 66, 68, 70, 75, 79, 82, 84, 86, 89];
 
-/// Queries that divide by a count that is 0 in little data, which DataFusion refuses: no web page of
-/// 5000 to 5200 letters (90).
+/// Queries that divide by a count that is 0 in small data, which DataFusion refuses: no web page has 5000 to 5200
+/// letters (90).
 const DIVIDE_BY_ZERO: [usize; 1] = [90];
 
-/// Relative error of a sum of binary floating-point numbers in another order.
+/// Relative error of a sum of floating-point numbers in another order.
 const FLOAT_ERROR: f64 = 1e-9;
 
 fn data(format: &Format, objects: usize, scale: f64) -> Generate {
@@ -41,11 +41,11 @@ fn data(format: &Format, objects: usize, scale: f64) -> Generate {
     }
 }
 
-/// The rows of an answer, sorted.
+/// The sorted rows of an answer.
 #[derive(Debug)]
 struct Answer {
     rows: Vec<Vec<String>>,
-    /// Which columns are binary floating point, whose sums depend on the order of the rows.
+    /// True for columns of binary floating point, whose sums depend on the order of the rows.
     floats: Vec<bool>,
 }
 
@@ -81,13 +81,13 @@ impl Answer {
         row.len() == other.len() && (0..row.len()).all(same)
     }
 
-    /// The same multiset of rows.
+    /// Returns true if both are the same multiset of rows.
     fn equals(&self, other: &Self) -> bool {
         self.rows.len() == other.rows.len()
             && self.rows.iter().zip(&other.rows).all(|(a, b)| self.same_row(a, b))
     }
 
-    /// Whether each of the rows is one of the other's, as often at most.
+    /// Returns true if the rows are a sub-multiset of the other's.
     fn is_among(&self, whole: &Self) -> bool {
         let mut taken = vec![false; whole.rows.len()];
         self.rows.iter().all(|row| {
@@ -98,7 +98,7 @@ impl Answer {
     }
 }
 
-/// What DataFusion itself says over local files.
+/// DataFusion's answers over local files.
 struct Oracle {
     context: SessionContext,
     answers: Vec<(usize, Answer)>,
@@ -130,7 +130,7 @@ impl Oracle {
         Ok(Answer::of(&self.context.sql(sql).await?.collect().await?))
     }
 
-    /// How an answer differs from DataFusion's, as far as the query determines it.
+    /// Describes the difference between an answer and DataFusion's, as far as the query determines the answer.
     async fn difference(
         &self,
         number: usize,
@@ -152,18 +152,18 @@ impl Oracle {
     }
 }
 
-/// One way to read the tables.
+/// A way to read the tables.
 struct Way {
     name: &'static str,
     format: Format,
     objects: usize,
     scan: Scan,
     settings: &'static [&'static str],
-    /// Machines that run the parts of a query; none but this one if there are none.
+    /// Number of workers; 0 runs queries locally.
     workers: usize,
 }
 
-/// Every operator in the store that can be.
+/// Settings that push every possible operator down.
 const FORCED: &[&str] = &[
     "sluice.aggregate = 'store'",
     "sluice.join = 'bloom'",
@@ -219,7 +219,7 @@ async fn check(scale: f64, numbers: &[usize]) {
     for (format, objects) in [(Format::csv(), 1), (Format::csv(), 3), (Format::parquet(), 1)] {
         let into = folder.join(objects.to_string());
         std::fs::create_dir_all(&into).unwrap();
-        // The server serves the folder that the generator writes to: the same bytes for both.
+        // The server serves the folder that the generator writes to, so both read the same bytes.
         let bucket = Arc::new(LocalFileSystem::new_with_prefix(into).unwrap());
         generate(&data(&format, objects, scale), bucket.as_ref(), &|_| ()).await.unwrap();
     }
@@ -268,7 +268,7 @@ async fn queries_agree_with_datafusion() {
     Box::pin(check(0.01, &[4, 9, 13, 28, 44, 48, 49, 72, 75, 76])).await;
 }
 
-/// All 99: minutes at scale factor 0.1.
+/// All 99 queries: minutes at scale factor 0.1.
 #[tokio::test(flavor = "multi_thread")]
 async fn all_99_queries_agree_with_datafusion() {
     let Ok(scale) = std::env::var("SLUICE_TEST_TPCDS") else {

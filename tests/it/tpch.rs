@@ -1,4 +1,4 @@
-//! The 22 queries of TPC-H: the same answers whichever way the data is read.
+//! The 22 queries of TPC-H: the answers are the same for every way to read the data.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ pub(crate) async fn register(engine: &Engine, bucket: &str, data: &Generate) {
     }
 }
 
-/// One way to read the tables.
+/// A way to read the tables.
 pub(crate) struct Way {
     pub(crate) name: &'static str,
     pub(crate) format: Format,
@@ -42,14 +42,14 @@ pub(crate) struct Way {
 }
 
 impl Way {
-    /// Whether any statement is sent. Over a link of 1 Gbit/s, the default here, `auto` filters
-    /// text in the store.
+    /// Returns true if the way sends statements. Over a link of 1 Gbit/s, the default here, `auto` pushes filters on
+    /// text down.
     fn pushes(&self) -> bool {
         self.scan != Scan::Get && self.profile.has_select()
     }
 }
 
-/// The columns of a query's answer by which it is ordered, and in whose order rows must come.
+/// Returns the columns that a query sorts by, whose order is compared.
 fn order(number: usize) -> &'static [usize] {
     match number {
         1 | 9 => &[0, 1],
@@ -66,7 +66,7 @@ fn order(number: usize) -> &'static [usize] {
     }
 }
 
-/// Compares two answers of a query: the same rows, and in the same order as far as the query says.
+/// Checks that two answers have the same rows, in the same order as far as the query sorts them.
 pub(crate) fn compare(number: usize, actual: &[Vec<String>], expected: &[Vec<String>], way: &str) {
     let keys = |rows: &[Vec<String>]| -> Vec<Vec<String>> {
         rows.iter().map(|row| order(number).iter().map(|at| row[*at].clone()).collect()).collect()
@@ -85,7 +85,7 @@ pub(crate) async fn answer_of(engine: &Engine, number: usize) -> Vec<Vec<String>
     rows.unwrap_or_else(|error| panic!("query {number}: {error}"))
 }
 
-/// The answers of DataFusion over local files, which are the same in every format.
+/// Returns the answers of DataFusion over local files, which are the same in every format.
 pub(crate) async fn oracle(
     scale: f64,
     numbers: &[usize],
@@ -116,7 +116,7 @@ pub(crate) async fn oracle(
     expected.unwrap()
 }
 
-/// All 22 queries in a place, each way; returns the fallbacks of each way.
+/// Runs all 22 queries in a place in each way; returns the fallbacks of each way.
 pub(crate) async fn check_place(place: &dyn Place, scale: f64, ways: &[Way]) -> Vec<u64> {
     let numbers: Vec<usize> = (1..=22).collect();
     let expected = oracle(scale, &numbers, &[Format::csv()]).await;
@@ -137,7 +137,7 @@ pub(crate) async fn check_place(place: &dyn Place, scale: f64, ways: &[Way]) -> 
     fallbacks
 }
 
-/// All 22 queries, each way that reads this format.
+/// Runs all 22 queries in each way that reads this format.
 async fn check(format: Format) {
     let scale = if whole_grids() { 0.1 } else { 0.01 };
     if !whole_grids() {
@@ -147,7 +147,7 @@ async fn check(format: Format) {
     let ways: Vec<Way> = ways().into_iter().filter(|way| way.format == format).collect();
     let store = Store::start().await;
     let expected = oracle(scale, &numbers, &[Format::csv(), Format::parquet()]).await;
-    // The server serves the folder that the generator writes to: the same bytes for both.
+    // The server serves the folder that the generator writes to, so both read the same bytes.
     let bucket = LocalFileSystem::new_with_prefix(store.folder.path().join(BUCKET)).unwrap();
     for objects in [1, 4] {
         generate(&data(&format, objects, scale), &bucket, &|_| ()).await.unwrap();
@@ -194,7 +194,7 @@ async fn all_22_queries_over_parquet_agree_with_datafusion() {
     Box::pin(check(Format::parquet())).await;
 }
 
-/// Scale factor 1 against the published answers: minutes, and 2 GB of disk.
+/// Compares the answers at scale factor 1 with the published ones: minutes, and 2 GB of disk.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_published_answers_at_scale_1() {
     if std::env::var_os("SLUICE_TEST_SF1").is_none() {
@@ -215,7 +215,7 @@ async fn the_published_answers_at_scale_1() {
         for (actual, expected) in actual.iter().zip(&published.rows) {
             // The published file cuts the keys of query 11 to four digits.
             let cut = |text: &str, value: &str| number == 11 && value.starts_with(text);
-            // A ratio may be off by 1 % (TPC-H specification, clause 2.1.3.5); only this one is.
+            // A ratio may differ by 1 % (TPC-H specification, clause 2.1.3.5); only this column is a ratio.
             let ratio = |text: &str, value: &str| {
                 let (Ok(expected), Ok(value)) = (text.parse::<f64>(), value.parse::<f64>()) else {
                     return false;

@@ -1,5 +1,5 @@
-//! Scans that were planned for a link that is slower than thought: they begin with GET and turn to
-//! Select while they run. What is asserted is counted, not timed.
+//! Adaptive scans, planned for a faster link than the real one: they begin with GET and switch to Select at run time.
+//! The tests compare counts, not times.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use crate::harness::{BUCKET, Store, rows, stock, stock_rows, text};
 const OBJECTS: usize = 12;
 const OPTIONS: &str = "OPTIONS ('format.has_header' 'true')";
 
-/// Queries over tables of many files, which read all of them.
+/// Queries that read all files of a table with many files.
 const STATEMENTS: [&str; 4] = [
     "SELECT v FROM t WHERE k = 77",
     "SELECT k FROM t WHERE k < 20 ORDER BY k DESC",
@@ -24,7 +24,7 @@ const STATEMENTS: [&str; 4] = [
     "SELECT t.k, s.v FROM t JOIN s ON t.k = s.k WHERE t.k < 9 AND s.v <> 'b'",
 ];
 
-/// A store with a table of twelve files of a quarter of a megabyte, and a small one.
+/// Starts a store with a table of twelve files of a quarter of a megabyte, and a small table.
 async fn store(link_rate: Option<u64>) -> Store {
     let store = Store::start_with(|server| server.link_rate(link_rate)).await;
     for object in 0..OBJECTS {
@@ -56,20 +56,20 @@ async fn engine(store: &Store, hardware: HardwareProfile, scan: Scan) -> Engine 
     for table in tables(&format!("s3://{BUCKET}")) {
         rows(&engine, &table).await;
     }
-    // How rows are grouped is not asked here.
+    // Aggregates are computed locally, because only scans matter here.
     rows(&engine, "SET sluice.aggregate = 'here'").await;
     engine
 }
 
-/// A link that gives 10 Gbit/s, and a store whose statements take longer to answer than its GETs.
+/// Returns a profile with a link of 10 Gbit/s, and a store whose statements have a higher latency than its GETs.
 fn thought_fast() -> HardwareProfile {
     let mut hardware = HardwareProfile::by_name("aws-in-region").unwrap().clone();
-    // Where both take as many waves of requests, a statement takes clearly longer.
+    // With equal numbers of request waves, a statement is clearly slower.
     hardware.select.latency += Duration::from_millis(40);
     hardware
 }
 
-/// A slow link, over which GET is better all the same: the store scans even more slowly.
+/// Returns a profile with a slow link on which GET is still better, because the store scans even more slowly.
 fn thought_slow() -> HardwareProfile {
     let mut hardware = thought_fast();
     hardware.link.bytes_per_second = BytesPerSecond(4e6);
@@ -78,7 +78,7 @@ fn thought_slow() -> HardwareProfile {
     hardware
 }
 
-/// The sum of a metric over all nodes.
+/// Sums a metric over all nodes.
 fn sum(plan: &Arc<dyn ExecutionPlan>, name: &str) -> usize {
     let mut sum = 0;
     plan.apply(|node| {
@@ -90,8 +90,8 @@ fn sum(plan: &Arc<dyn ExecutionPlan>, name: &str) -> usize {
     sum
 }
 
-/// Runs a statement, whose answer must be DataFusion's; how many files, or ranges of
-/// them, were opened by GET and by Select.
+/// Runs a statement and compares its answer with DataFusion's. Returns the numbers of files, or ranges of files, that
+/// were opened by GET and by Select.
 async fn opened(store: &Store, engine: &Engine, sql: &str) -> (usize, usize) {
     let stock = stock();
     for table in tables(&store.folder.path().join(BUCKET).display().to_string()) {
@@ -145,7 +145,7 @@ async fn a_scan_does_not_turn_on_a_link_that_gives_what_was_thought() {
     }
 }
 
-/// Where there is nothing to decide at run time, the plan is DataFusion's.
+/// If nothing is decided at run time, the plan has DataFusion's scan.
 #[tokio::test(flavor = "multi_thread")]
 async fn only_scans_of_many_files_that_nobody_forces_keep_select_open() {
     let store = store(None).await;

@@ -1,4 +1,4 @@
-//! SQL that people type: files without a definition, in any dialect, and what is written back.
+//! SQL as users type it: files without a definition, in any dialect, and written files.
 
 use sluicegate_engine::Engine;
 use sluicegate_engine::config::Scan;
@@ -6,8 +6,7 @@ use sluicegate_engine::config::Scan;
 use crate::bad_input::says;
 use crate::harness::{BUCKET, Store, rows, stock, stock_rows, try_rows};
 
-/// CSV as other programs write it: its name, its text, options by which DataFusion reads it, and what is said
-/// about it.
+/// CSV of other programs: its name, its text, options by which DataFusion reads it, and the expected note.
 const DIALECTS: [(&str, &str, &str, Option<&str>); 7] = [
     ("usual.csv", "id,name,price\n1,a;b,1.5\n2,c,\n", "'format.has_header' 'true'", None),
     (
@@ -44,7 +43,7 @@ async fn the_dialect_of_a_file_is_found_and_said() {
     let local = tempfile::tempdir().unwrap();
     for (name, text, options, said) in DIALECTS {
         store.put(&format!("d/{name}"), text);
-        // Twice as long as is looked at.
+        // Twice as long as the sample.
         let (first, record) = text.split_once('\n').unwrap();
         let long = format!("{first}\n{}", record.repeat(200_000 / record.len()));
         store.put(&format!("long/{name}"), &long);
@@ -86,7 +85,7 @@ pub(crate) fn gzip(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// A look costs nothing: the bytes that tell the dialect tell the columns, too.
+/// Detection of the dialect sends no extra request: the sample for the columns is enough.
 #[tokio::test(flavor = "multi_thread")]
 async fn no_request_is_sent_for_the_dialect() {
     let store = Store::start().await;
@@ -172,7 +171,7 @@ async fn a_summary_has_a_row_for_each_column() {
     for scan in [Scan::Get, Scan::Select, Scan::Auto] {
         let engine = store.engine(scan).await;
         let url = format!("s3://{BUCKET}/t.csv");
-        // As one table of the summary, so that some of its columns can be looked at.
+        // The summary is stored as a table, so that some of its columns can be selected.
         rows(&engine, &format!("CREATE TABLE s_{scan} AS SELECT * FROM '{url}'")).await;
         for of in [format!("'{url}'"), format!("SELECT * FROM '{url}'"), format!("s_{scan}")] {
             let batches =
@@ -236,7 +235,7 @@ async fn copy_says_what_becomes_of_what_is_there() {
         assert_eq!(sum(&engine).await, ["\"1\""]);
         rows(&engine, &copy(2, "OPTIONS (append true)")).await;
         assert_eq!(sum(&engine).await, ["\"3\""]);
-        // What it reads is what it replaces.
+        // The query reads the objects that its COPY replaces.
         let doubled = format!(
             "COPY (SELECT n * 10 AS n FROM 's3://{BUCKET}/out/') TO 's3://{BUCKET}/out/' STORED AS {format} \
              OPTIONS (overwrite true)"
@@ -263,7 +262,7 @@ async fn copy_says_what_becomes_of_what_is_there() {
     );
 }
 
-/// DataFusion would write them into the folder of another value.
+/// DataFusion would write these rows to the folder of another value.
 #[tokio::test(flavor = "multi_thread")]
 async fn rows_without_a_partition_value_have_a_folder() {
     let store = Store::start().await;
@@ -291,7 +290,8 @@ async fn rows_without_a_partition_value_have_a_folder() {
     }
 }
 
-/// What the sample does not show is text, and files whose values have line ends are not split at any.
+/// Values that do not fit the types of the sample are read as text, and files with line breaks in values are not
+/// split there.
 #[tokio::test(flavor = "multi_thread")]
 async fn samples_do_not_lose_what_comes_later() {
     let store = Store::start().await;

@@ -1,4 +1,4 @@
-//! Files that are not what they are read as: each is refused in one sentence that names it.
+//! Files in another format than declared: one sentence refuses each and names it.
 
 use datafusion::datasource::file_format::file_compression_type::FileCompressionType;
 
@@ -6,7 +6,7 @@ use crate::bad_input::says;
 use crate::harness::{BUCKET, Store, rows, try_rows};
 use crate::untidy::{SCANS, member};
 
-/// Objects without a byte, or with too few, are no empty tables of Parquet. Those without are left out beside others.
+/// Parquet objects without a byte, or with too few, are errors. Empty ones are skipped if there are others.
 #[tokio::test(flavor = "multi_thread")]
 async fn parquet_files_that_are_too_short_are_refused() {
     let store = Store::start().await;
@@ -33,7 +33,7 @@ async fn parquet_files_that_are_too_short_are_refused() {
                 format!("CREATE EXTERNAL TABLE t STORED AS PARQUET LOCATION '{url}'"),
                 format!("CREATE EXTERNAL TABLE t (n BIGINT) STORED AS PARQUET LOCATION '{url}'"),
             ] {
-                // The reader of footers says so itself.
+                // The reader of footers has a message of its own.
                 let words = match (size, sql.starts_with("CREATE EXTERNAL TABLE t S")) {
                     (4, _) => ["few/a.parquet", "few/a.parquet"],
                     _ => [said.as_str(), "at least 12"],
@@ -54,7 +54,7 @@ async fn parquet_files_that_are_too_short_are_refused() {
     }
 }
 
-/// A column with values that no type takes together, in one file and in two.
+/// A column with values that no type covers, in one file and in two.
 #[tokio::test(flavor = "multi_thread")]
 async fn types_that_differ_are_named() {
     let store = Store::start().await;
@@ -128,7 +128,7 @@ async fn types_that_differ_are_named() {
         let late = format!("SELECT * FROM 's3://{BUCKET}/late.json'");
         let said = "column `a` of `late.json` is a number in record 1 and an array in record 2";
         says(try_rows(&engine, &late).await, &[said, left_out]);
-        // The ways out are ones.
+        // The statements in the hints work.
         let others = format!(
             "CREATE EXTERNAL TABLE others (b BIGINT) STORED AS JSON LOCATION 's3://{BUCKET}/o.json'"
         );
@@ -148,7 +148,7 @@ async fn types_that_differ_are_named() {
     }
 }
 
-/// Objects that are no text, or not that of their name, whether they are tables by their URL or by CREATE.
+/// Objects that are no text, or are not in the format of their name, are refused, as tables by URL and by CREATE.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_no_text_is_told() {
     let store = Store::start().await;

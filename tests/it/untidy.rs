@@ -1,4 +1,4 @@
-//! Files as other people leave them: they are read right, or refused in one sentence.
+//! Untidy files of other programs are read right, or refused in one sentence.
 
 use bytes::Bytes;
 use datafusion::datasource::file_format::file_compression_type::FileCompressionType;
@@ -10,7 +10,7 @@ use crate::harness::{BUCKET, Store, rows, stock, stock_rows, try_rows};
 
 pub(crate) const SCANS: [Scan; 3] = [Scan::Get, Scan::Select, Scan::Auto];
 
-/// One member of a compressed object.
+/// Returns one member of a compressed object.
 pub(crate) async fn member(compression: FileCompressionType, text: &str) -> Vec<u8> {
     let text = stream::iter([Ok(Bytes::from(text.to_owned()))]).boxed();
     let parts = compression.convert_to_compress_stream(text).unwrap();
@@ -34,7 +34,7 @@ async fn all_members_of_compressed_objects_are_read() {
             }
             all
         };
-        // The header alone says nothing about types.
+        // The first member has only the header, which does not determine the types.
         store.put(&csv, all(["a,b\n", "1,x\n2,y\n", "3,z\n"]).await);
         store.put(&json, all(["{\"a\":1}\n{\"a\":2", "}\n", "{\"a\":3}\n"]).await);
         for scan in SCANS {
@@ -58,7 +58,7 @@ async fn all_members_of_compressed_objects_are_read() {
     says(bad, &["bad.csv.zst", "cannot be decompressed", "compression"]);
 }
 
-/// A table whose values have line ends after what is looked at, and that is long enough to be read in parts.
+/// Returns a table with line breaks in values after the sample, long enough to be read in parts.
 fn with_late_line_ends() -> String {
     let mut text = "id,text\n".to_owned();
     for id in 0..60_000 {
@@ -92,7 +92,7 @@ async fn line_ends_in_values_that_come_late_are_read_or_refused() {
     }
 }
 
-/// Files on this machine are read in parts, too.
+/// Local files are read in parts, too.
 #[tokio::test(flavor = "multi_thread")]
 async fn local_files_are_not_cut_within_values() {
     let store = Store::start().await;
@@ -108,7 +108,7 @@ async fn local_files_are_not_cut_within_values() {
     assert_eq!(rows(&engine, &read).await.len(), 1);
 }
 
-/// Quotes within fields, and those of which there are pairs in each line, are none of it.
+/// Quotes within fields, and pairs of quotes in each line, are no line breaks in values.
 #[tokio::test(flavor = "multi_thread")]
 async fn quotes_without_line_ends_are_no_reason_to_refuse() {
     let store = Store::start().await;
@@ -135,7 +135,7 @@ async fn files_of_one_table_have_one_header() {
     store.put("alike/a.csv", "a,b\n1,x\n");
     store.put("alike/b.csv", "a,\"b\"\n2,y\n");
     store.put("twice.csv", "a,b,a\n1,x,2\n");
-    // The first file alone tells the types.
+    // Only the first file determines the types.
     store.put("late/a.csv", format!("a,b\n{}", "1,2\n".repeat(2000)));
     store.put("late/b.csv", "b,a\n2,1\n");
     for scan in SCANS {
@@ -155,7 +155,7 @@ async fn files_of_one_table_have_one_header() {
         }
         let sum = format!("SELECT sum(a), max(b) FROM 's3://{BUCKET}/alike/'");
         assert_eq!(rows(&engine, &sum).await, ["\"3\" | \"y\""]);
-        // A second look at the same objects costs no further request.
+        // A second sample of the same objects sends no request.
         let again = engine.plan(&sum).await.unwrap().counted().get;
         let engine = store.engine(scan).await;
         let first = engine.plan(&sum).await.unwrap().counted().get;
@@ -169,7 +169,8 @@ async fn files_of_one_table_have_one_header() {
     }
 }
 
-/// A header that has a declared column elsewhere would be read by position.
+/// If the header has a declared column at another position, the table is refused, because columns are read by
+/// position.
 #[tokio::test(flavor = "multi_thread")]
 async fn declared_columns_are_where_the_header_has_them() {
     let store = Store::start().await;
@@ -202,7 +203,7 @@ async fn declared_columns_are_where_the_header_has_them() {
     assert_eq!(rows(&engine, "SELECT sum(a), sum(b) FROM none").await, ["\"4\" | \"6\""]);
 }
 
-/// Records with more or fewer fields than the table has columns, however it is read.
+/// Records with more or fewer fields than the table has columns are refused, however the table is read.
 #[tokio::test(flavor = "multi_thread")]
 async fn ragged_records_are_refused_unless_that_is_said() {
     let store = Store::start().await;
@@ -233,7 +234,7 @@ async fn ragged_records_are_refused_unless_that_is_said() {
                     [r#""3001" | "3003" | "6000""#],
                     "{scan}"
                 ),
-                // Fields that are too many are not left out.
+                // Extra fields are not dropped.
                 _ => says(try_rows(&engine, &sums).await, &["number of fields", "long.csv"]),
             }
         }
@@ -244,7 +245,7 @@ async fn ragged_records_are_refused_unless_that_is_said() {
     }
 }
 
-/// COPY writes what a look at the file does not take for another dialect.
+/// The dialect of files that COPY writes is detected correctly.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_copy_writes_is_read_back() {
     let store = Store::start().await;
@@ -334,7 +335,7 @@ async fn what_cannot_be_read_says_how_it_could() {
     }
 }
 
-/// As of an export of a spreadsheet: what tells the columns ends within values, wherever the bytes arrive in parts.
+/// As in exports of spreadsheets, the sample ends within values, at any place where the bytes are split.
 #[tokio::test(flavor = "multi_thread")]
 async fn line_ends_in_quotes_do_not_hide_the_columns() {
     let store = Store::start().await;
@@ -367,7 +368,7 @@ async fn line_ends_in_quotes_do_not_hide_the_columns() {
     }
 }
 
-/// What a table's `null_regex` matches is NULL, however it is read.
+/// Values that match a table's `null_regex` are NULL, however the table is read.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_stands_for_null_is_null() {
     let store = Store::start().await;
@@ -404,8 +405,8 @@ async fn what_stands_for_null_is_null() {
     }
 }
 
-/// Every way to read a value drops what its type cannot store, as the site's page
-/// `explanation/exact.md` documents.
+/// Every way to read a value drops digits that its type cannot store, as the site's page `explanation/exact.md`
+/// documents.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_types_do_not_hold_is_dropped_alike_by_all() {
     let store = Store::start().await;

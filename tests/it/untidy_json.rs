@@ -1,4 +1,4 @@
-//! JSON as other people leave it: it is read right, or refused in one sentence.
+//! Untidy JSON of other programs is read right, or refused in one sentence.
 
 use datafusion::datasource::file_format::file_compression_type::FileCompressionType;
 use sluicegate_engine::config::Scan;
@@ -8,7 +8,7 @@ use crate::bad_input::says;
 use crate::harness::{BUCKET, Store, rows, try_rows};
 use crate::untidy::{SCANS, member};
 
-/// What comes after the sample that tells the columns of JSON.
+/// Fractions that come after the sample of an integer column are errors.
 #[tokio::test(flavor = "multi_thread")]
 async fn late_fractions_in_json_are_an_error() {
     let store = Store::start().await;
@@ -77,7 +77,7 @@ async fn keys_of_json_that_come_late_are_explained() {
     }
     let sum = format!("SELECT sum(b) FROM read_json('{url}', {more})");
     assert_eq!(rows(&engine, &sum).await, ["\"3\""]);
-    // Of other formats that is no help.
+    // This hint would not help for other formats.
     let csv = try_rows(&engine, &format!("SELECT b FROM 's3://{BUCKET}/t.csv'")).await;
     assert!(!csv.unwrap_err().hint().unwrap().contains("JSON"));
 }
@@ -100,7 +100,7 @@ async fn keys_that_come_late_within_objects_are_told() {
     }
 }
 
-/// Records on several lines, some lines of which are records of their own to who begins there.
+/// Returns records on several lines, where some lines are complete records by themselves.
 fn on_several_lines(records: usize) -> String {
     let record = |id: usize| {
         format!("{{\n  \"id\": {id},\n  \"of\":\n{{\"id\": -1}}\n,\n  \"text\": \"t{id}\"\n}}\n")
@@ -151,12 +151,12 @@ async fn json_records_on_several_lines_are_not_cut() {
             assert!(engine.counted().select > 0);
             assert_eq!(engine.counted().fallbacks, 0);
         }
-        // Once looked at, it is known.
+        // The layout is cached after the first look.
         let before = engine.counted().get;
         rows(&engine, "EXPLAIN SELECT sum(id) FROM declared").await;
         assert_eq!(engine.counted().get, before, "{scan}");
     }
-    // Of AWS it is not known whether each value of a document is a row.
+    // AWS may not return one row for each value of a document, so the object is read with GET.
     let aws = store.builder().scan(Scan::Select).profile(EndpointProfile::aws());
     let aws = aws.build().await.unwrap();
     let count = format!("SELECT count(*) FROM 's3://{BUCKET}/several/a.json'");
@@ -164,7 +164,7 @@ async fn json_records_on_several_lines_are_not_cut() {
     assert_eq!(aws.counted().select, 0);
 }
 
-/// What the beginning does not show is an error that says how the file is read.
+/// If records span lines only after the sample, the query is right, or an error names the settings that help.
 #[tokio::test(flavor = "multi_thread")]
 async fn json_records_that_go_on_later_are_read_or_refused() {
     let store = Store::start().await;
@@ -186,7 +186,7 @@ async fn json_records_that_go_on_later_are_read_or_refused() {
             ["SET sluice.scan = 'get'", "SET datafusion.optimizer.repartition_file_scans = false"];
         let expected = ["\"7000\" | \"2004000\"", "\"7000\" | \"x\"", "\"1994\""];
         for (query, expected) in queries.iter().zip(expected) {
-            // The first bytes that come of the object may show it already.
+            // The first bytes of the object may already show it.
             match try_rows(&engine, &format!("SELECT {query} FROM late")).await {
                 Ok(found) => assert_eq!(found, [expected], "{query}, {scan}"),
                 refused => says(
@@ -205,7 +205,7 @@ async fn json_records_that_go_on_later_are_read_or_refused() {
     }
 }
 
-/// Values of JSON that no column holds.
+/// Values of JSON that no column type can hold are refused.
 #[tokio::test(flavor = "multi_thread")]
 async fn odd_values_of_json_are_refused_in_a_sentence() {
     let store = Store::start().await;
@@ -227,7 +227,7 @@ async fn odd_values_of_json_are_refused_in_a_sentence() {
         ] {
             says(try_rows(&engine, &format!("SELECT a FROM 's3://{BUCKET}/{key}'")).await, words);
         }
-        // An array on several lines is refused, too, where the columns are declared and parts are read.
+        // An array on several lines is refused, too, if the columns are declared and parts are read.
         for bytes in [1000, 10] {
             rows(&engine, &format!("SET datafusion.optimizer.repartition_file_min_size = {bytes}"))
                 .await;
@@ -245,7 +245,7 @@ async fn odd_values_of_json_are_refused_in_a_sentence() {
     }
 }
 
-/// No more of a file is fetched than the records that tell its columns.
+/// The sample fetches only the records that determine the columns.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_columns_of_json_are_told_by_its_beginning() {
     let store = Store::start().await;
@@ -260,7 +260,7 @@ async fn the_columns_of_json_are_told_by_its_beginning() {
     }
 }
 
-/// A URL says what is read, also if that is one array.
+/// A URL selects what is read, also if the object is one array.
 #[tokio::test(flavor = "multi_thread")]
 async fn arrays_are_read_by_their_url() {
     let store = Store::start().await;
@@ -312,7 +312,7 @@ async fn nulls_among_lists_of_objects_are_nulls() {
     }
 }
 
-/// Whoever reads everything hears of keys that come late, and of COPY, which leaves them out.
+/// Queries that read all columns, and COPY, which leaves the keys out, get a note about keys after the sample.
 #[tokio::test(flavor = "multi_thread")]
 async fn keys_that_come_late_are_noted() {
     let store = Store::start().await;
@@ -331,7 +331,7 @@ async fn keys_that_come_late_are_noted() {
             for sql in [format!("SELECT * FROM '{url}'"), copy] {
                 rows(&engine, &sql).await;
                 let notes = engine.take_notes();
-                // A store that is asked for columns sends no others.
+                // If a statement names columns, the store does not return other keys.
                 let is_asked = scan == Scan::Select && key != "array.json";
                 assert_eq!(notes.len(), usize::from(!is_asked), "{sql}, {scan}: {notes:?}");
                 assert!(notes.iter().all(|note| note.contains("`late`") && note.contains(key)));

@@ -1,10 +1,9 @@
-//! DataFusion's own SQL logic tests with their tables in the store, strategies forced in turn: the
-//! answers are those of DataFusion over tables in memory and local files.
+//! DataFusion's own SQL logic tests with their tables in the store and strategies forced in turn: the answers equal
+//! those of DataFusion over tables in memory and local files.
 //!
-//! Opt-in: `SLUICE_TEST_UPSTREAM` names the folder `datafusion/sqllogictest` of a checkout of
-//! DataFusion of our version, or the package `datafusion-sqllogictest` (then without the files that
-//! only the checkout has). `SLUICE_TEST_UPSTREAM_FILES=joins,topk` picks files. It takes two
-//! minutes.
+//! Opt-in: `SLUICE_TEST_UPSTREAM` names the folder `datafusion/sqllogictest` of a checkout of DataFusion of our
+//! version, or the package `datafusion-sqllogictest` (then without the files that only the checkout has).
+//! `SLUICE_TEST_UPSTREAM_FILES=joins,topk` picks files. It takes two minutes.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -67,11 +66,11 @@ const RUNS: [(Scan, &[&str]); 4] = [
     ),
 ];
 
-/// What may differ from one run to the next.
+/// Functions and statements whose answers differ from run to run.
 const CHANCE: [&str; 6] =
     ["random()", "now()", "uuid()", "current_", "information_schema", "show "];
 
-/// Functions whose values depend on the order of rows, which is open.
+/// Functions whose values depend on the order of rows, which is undefined.
 const OF_THE_ORDER: [&str; 7] = [
     "any_value",
     "first_value",
@@ -82,7 +81,7 @@ const OF_THE_ORDER: [&str; 7] = [
     "distinct on",
 ];
 
-/// Statements whose answers differ, and why that is no wrong row: file, part of the statement, reason.
+/// Statements whose answers may differ without being wrong: file, part of the statement, reason.
 const KNOWN: [(&str, &str, &str); 6] = [
     (
         "aggregate",
@@ -96,27 +95,27 @@ const KNOWN: [(&str, &str, &str); 6] = [
     ("topk", "partial_sorted", "a table of an object that is not there yet is an error here"),
 ];
 
-/// Where both sides of a comparison live.
+/// The two sides of a comparison.
 struct Sides {
     upstream: PathBuf,
     scratch: TempDir,
     store: Store,
     stock: SessionContext,
     engine: Engine,
-    /// Tables of the store that were tables in memory.
+    /// Number of tables in memory that were written to the store.
     tables: usize,
 }
 
-/// What was compared, and what differs.
+/// The counts and the differences of a run.
 #[derive(Default)]
 struct Report {
     compared: usize,
     failed_alike: usize,
-    /// Answers of which only the number of rows was compared.
+    /// Number of answers of which only the number of rows was compared.
     open: usize,
     selects: u64,
     differ: String,
-    /// What is known to differ.
+    /// Known differences.
     known: String,
 }
 
@@ -128,7 +127,7 @@ impl Sides {
             rows(engine.context(), &format!("SET {setting}")).await.unwrap();
         }
         let stock = stock();
-        // As upstream's runner has it.
+        // The setting of upstream's test runner.
         for context in [&stock, engine.context()] {
             context.sql("SET datafusion.execution.target_partitions = 4").await.unwrap();
         }
@@ -136,7 +135,7 @@ impl Sides {
         Self { upstream: upstream.to_owned(), scratch, store, stock, engine, tables: 0 }
     }
 
-    /// A statement with its files where each side has them: theirs, ours. None if they are missing.
+    /// Returns a statement with the files of each side: theirs, ours. `None` if a file is missing.
     fn placed(&self, sql: &str) -> Option<(String, String)> {
         let (mut theirs, mut ours) = (String::new(), String::new());
         for (n, piece) in sql.split('\'').enumerate() {
@@ -167,7 +166,7 @@ impl Sides {
         Some((local.display().to_string(), format!("s3://{BUCKET}/{remote}")))
     }
 
-    /// Puts a file, or the files of a folder, into the store.
+    /// Copies a file, or the files of a folder, to the store.
     fn copy(&self, from: &Path, key: &str) {
         if from.is_dir() {
             for entry in std::fs::read_dir(from).unwrap() {
@@ -208,7 +207,7 @@ impl Sides {
                 return;
             }
         }
-        // It may fail on either side; the queries tell.
+        // Either side may fail; later queries show any difference.
         let _ = Box::pin(rows(self.engine.context(), &ours)).await;
     }
 
@@ -224,14 +223,14 @@ impl Sides {
         tables
     }
 
-    /// Puts what is a table in memory there into the store here, as two objects of Parquet. What
-    /// Parquet does not have stays in memory.
+    /// Writes a table in memory of the other side to our store, as two objects of Parquet. Tables with types that
+    /// Parquet does not support stay in memory.
     async fn store_table(&mut self, name: &str) {
         let table = self.stock.table_provider(TableReference::bare(name)).await.unwrap();
         let frame = self.stock.read_table(std::sync::Arc::clone(&table)).unwrap();
         let batches = frame.collect().await.unwrap();
         let context = self.engine.context();
-        // It may not be there yet.
+        // The table may not exist yet.
         let _ = context.deregister_table(TableReference::bare(name));
         self.tables += 1;
         let folder = format!("tables/{}", self.tables);
@@ -300,7 +299,7 @@ fn written(batch: &RecordBatch) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// Whether rows are equal but for the last digits of sums of floats.
+/// Returns true if rows are equal, apart from the last digits of sums of floats.
 fn same(theirs: &[Vec<String>], ours: &[Vec<String>]) -> bool {
     let cell = |(a, b): (&String, &String)| {
         a == b
@@ -331,7 +330,7 @@ fn skipped(conditions: &[Condition]) -> bool {
     })
 }
 
-/// Statements of a file, on both sides.
+/// Runs the statements of a file on both sides.
 async fn check(upstream: &Path, name: &str, run: (Scan, &[&str])) -> Report {
     let file = upstream.join(format!("test_files/{name}.slt"));
     let records = sqllogictest::parse_file::<DefaultColumnType>(&file).unwrap();

@@ -1,4 +1,4 @@
-//! `sluice validate` as it is typed. Nothing here expects a time.
+//! `sluice validate` on the command line. No test depends on a time.
 
 use std::process::Output;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::cli::{bad, sluice, text};
 
-/// As little as it can be asked for.
+/// The smallest run.
 const LITTLE: [&str; 9] =
     ["validate", "--scale", "0.001", "--link", "unlimited", "--latency", "0ms", "--rounds", "1"];
 
@@ -38,7 +38,7 @@ fn every_way_is_predicted_and_runs() {
             assert_eq!(trial["right"], recomputed(&trials, trial), "{trial}");
         }
     }
-    // What fetches the table fetches all of it, whatever passes.
+    // A way that fetches the table reads all of it, whatever the filter.
     let bytes = |query: &str, way: &str, share: f64| {
         let found = trials
             .iter()
@@ -52,7 +52,7 @@ fn every_way_is_predicted_and_runs() {
     assert_eq!(folder.path().read_dir().unwrap().count(), 0, "something is left");
 }
 
-/// Whether the choice was right, from what is printed.
+/// Recomputes from the printed trials whether the choice was right.
 fn recomputed(trials: &[Value], taken: &Value) -> bool {
     let same = |a: &Value, keys: &[&str], b: &Value| keys.iter().all(|key| a[*key] == b[*key]);
     let all: Vec<_> =

@@ -1,4 +1,4 @@
-//! A wire between an engine and a store, on which answers fall silent or are damaged.
+//! A proxy between an engine and a store that silences or damages answers.
 
 use std::sync::{Arc, Mutex};
 
@@ -6,25 +6,25 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
-/// What happens to an answer's body.
+/// The damage to an answer's body.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Harm {
-    /// Nothing follows so many bytes, over a connection that stays.
+    /// Nothing is sent after so many bytes; the connection stays open.
     Silence { after: usize },
-    /// One bit is flipped, at that share of the body.
+    /// One bit is flipped, at this fraction of the body.
     Flip { place: f64, bit: u8 },
 }
 
 #[derive(Debug)]
 struct Rule {
-    /// How the request begins: `GET /bucket/key`.
+    /// The beginning of the request: `GET /bucket/key`.
     request: String,
     skip: usize,
     harm: Harm,
     times: usize,
 }
 
-/// The wire. It is cut when it is dropped.
+/// The proxy, which stops when it is dropped.
 pub(crate) struct Wire {
     pub(crate) endpoint: String,
     state: Arc<Mutex<State>>,
@@ -38,7 +38,7 @@ struct State {
 }
 
 impl Wire {
-    /// To the store at a URL.
+    /// Starts a proxy to the store at a URL.
     pub(crate) async fn to(store: &str) -> Self {
         let store = store.strip_prefix("http://").unwrap().to_owned();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -51,7 +51,7 @@ impl Wire {
             while let Ok((client, _)) = listener.accept().await {
                 let (store, rules) = (store.clone(), Arc::clone(&rules));
                 connections.spawn(async move {
-                    // Who closes a connection early is the client, which knows why.
+                    // Errors are ignored: the client reports a connection that closes early.
                     let _ = pass(client, &store, &rules).await;
                 });
             }
@@ -59,13 +59,13 @@ impl Wire {
         Self { endpoint, state, _tasks: tasks }
     }
 
-    /// Harms answers to requests that begin so, from the n-th on, counted from 0.
+    /// Damages answers to requests that begin with `request`, from the `nth` on, counted from 0.
     pub(crate) fn harm(&self, request: &str, nth: usize, times: usize, harm: Harm) {
         let rule = Rule { request: request.to_owned(), skip: nth, harm, times };
         self.state.lock().unwrap().rules.push(rule);
     }
 
-    /// Forgets all rules; how many answers were harmed since it was last asked.
+    /// Removes all rules. Returns the number of answers damaged since the last call.
     pub(crate) fn mend(&self) -> usize {
         let mut state = self.state.lock().unwrap();
         state.rules.clear();
@@ -86,7 +86,7 @@ impl State {
     }
 }
 
-/// Passes one request on, and its answer back.
+/// Passes one request to the store, and its answer back.
 async fn pass(mut client: TcpStream, store: &str, state: &Mutex<State>) -> std::io::Result<()> {
     let mut request = Vec::new();
     let head = loop {
@@ -107,7 +107,7 @@ async fn pass(mut client: TcpStream, store: &str, state: &Mutex<State>) -> std::
     }
     let harm = state.lock().unwrap().harm(&request);
     let mut server = TcpStream::connect(store).await?;
-    // One request for each connection.
+    // Each connection has one request.
     server.write_all(&request[..head - 2]).await?;
     server.write_all(b"connection: close\r\n\r\n").await?;
     server.write_all(&request[head..]).await?;
@@ -119,7 +119,7 @@ async fn pass(mut client: TcpStream, store: &str, state: &Mutex<State>) -> std::
             let sent = answer.len().min(body + after);
             client.write_all(&answer[..sent]).await?;
             client.flush().await?;
-            // Until the client has had enough.
+            // Wait until the client closes the connection.
             client.read_buf(&mut request).await?;
             return Ok(());
         }

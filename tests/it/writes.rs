@@ -1,4 +1,4 @@
-//! COPY and INSERT: objects appear when the statement has succeeded, and not before.
+//! COPY and INSERT: objects appear only when the statement has succeeded.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use sluicegate_server::{Fault, Operation, Rule};
 use crate::bad_input::says;
 use crate::harness::{BUCKET, Store, rows, try_rows};
 
-/// A client of the store, to look at what is there.
+/// Returns a client of the store, to inspect its objects.
 pub(crate) fn sdk(store: &Store) -> aws_sdk_s3::Client {
     let (id, secret) = (store.server.access_key(), store.server.secret_key());
     let config = aws_sdk_s3::Config::builder()
@@ -45,7 +45,7 @@ async fn uploads(store: &Store) -> usize {
     listed.uploads().len()
 }
 
-/// Small objects and large ones, which are uploaded in parts: rows of 2 kB.
+/// Returns a query with rows of 2 kB, for small objects and large ones, which are uploaded in parts.
 fn numbers(count: u32, of: &str) -> String {
     format!("SELECT value, repeat('x', 2000) AS text, {of} AS q FROM generate_series(1, {count})")
 }
@@ -58,8 +58,8 @@ async fn writer(store: &Store) -> Engine {
 
 const FORMATS: [&str; 3] = ["CSV", "JSON", "PARQUET"];
 
-/// Rows of many bytes; `q` is 1, or an error in the last row but one. Parquet encodes repeated text
-/// in few bytes, so there it is random.
+/// Returns a query with many bytes; `q` is 1, or an error in the last row but one. Parquet compresses repeated text,
+/// so its text is random.
 fn many_bytes(format: &str, fails: bool) -> String {
     let count = if format == "PARQUET" { 300_000 } else { 8000 };
     let q = if fails { format!("1 / (value - {})", count - 1) } else { "1".to_owned() };
@@ -117,7 +117,7 @@ async fn an_insert_that_fails_adds_nothing() {
     assert_eq!(rows(&engine, "SELECT count(*), sum(q) FROM t").await, [r#""8000" | "8000""#]);
 }
 
-/// Partitions are files of their own; one of them fails.
+/// Partitions are separate files; if one fails, none appears.
 #[tokio::test(flavor = "multi_thread")]
 async fn of_many_files_all_appear_or_none() {
     let store = Store::start().await;
@@ -141,7 +141,7 @@ async fn of_many_files_all_appear_or_none() {
     }
 }
 
-/// What is written is what was asked for, in one part or many.
+/// A successful COPY is read back unchanged, written in one part or many.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_copy_that_succeeds_can_be_read_back() {
     let store = Store::start().await;
@@ -157,7 +157,7 @@ async fn a_copy_that_succeeds_can_be_read_back() {
     assert_eq!(uploads(&store).await, 0);
 }
 
-/// A query that is dropped partway, as by Ctrl-C.
+/// A query is dropped while it writes, as by Ctrl-C.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_copy_that_is_dropped_leaves_what_was_there() {
     let store = Store::start().await;
@@ -169,7 +169,7 @@ async fn a_copy_that_is_dropped_leaves_what_was_there() {
             "COPY ({source}) TO 's3://{BUCKET}/keep.x' STORED AS {format} OPTIONS (overwrite true)"
         );
         let mut copy = engine.query(&sql).await.unwrap().execute_stream().await.unwrap();
-        // Until parts are there.
+        // Wait until parts are uploaded.
         while uploads(&store).await == 0 {
             tokio::select! {
                 _ = copy.next() => panic!("it has no end"),
@@ -202,7 +202,7 @@ async fn local_files_are_treated_alike() {
     }
 }
 
-/// One of several objects cannot be made visible, whichever it is: those that are visible by then go again.
+/// If one of several objects cannot be made visible, those that are visible already are removed.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_commit_that_fails_partway_leaves_nothing() {
     let store = Store::start().await;
@@ -210,7 +210,7 @@ async fn a_commit_that_fails_partway_leaves_nothing() {
     let mut failures = 0;
     for at in 0..5 {
         let folder = tempfile::tempdir().unwrap();
-        // Where the folder of a partition has to be.
+        // A file blocks the folder of one partition.
         let file = folder.path().join(format!("p={at}"));
         std::fs::write(&file, "as it was").unwrap();
         let sql = format!(
@@ -250,11 +250,11 @@ async fn a_copy_replaces_only_what_it_is_told_to() {
     assert_eq!(rows(&engine, &read("one.csv")).await, ["\"1\""]);
     rows(&engine, &copy("3", "one.csv", "OPTIONS (overwrite true)")).await;
     assert_eq!(rows(&engine, &read("one.csv")).await, ["\"3\""]);
-    // Nobody means all of a bucket.
+    // Overwriting a whole bucket is refused.
     let all = try_rows(&engine, &copy("4", "", "OPTIONS (overwrite true)")).await;
     says(all, &["would remove every object in it", "name a folder"]);
     assert_eq!(keys(&store).await, ["one.csv"]);
-    // So is a file on this machine.
+    // A local file is not overwritten, either.
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("a.csv");
     std::fs::write(&file, "n\n1\n").unwrap();
@@ -277,7 +277,7 @@ async fn overwriting_with_no_rows_leaves_the_columns() {
         rows(&engine, &copy(3)).await;
         rows(&engine, &copy(0)).await;
         assert_eq!(keys(&store).await.len(), 1, "{format}");
-        // Nothing in JSON says which columns there are if there are no rows.
+        // JSON without rows does not record the columns.
         if format != "json" {
             let read =
                 format!("SELECT count(*), count(n), count(t) FROM 's3://{BUCKET}/{format}/'");
@@ -287,7 +287,7 @@ async fn overwriting_with_no_rows_leaves_the_columns() {
     }
 }
 
-/// Whoever reads the new folder finds the columns. What is appended adds nothing.
+/// The columns of an empty COPY can be read from its new folder. Appending no rows adds no object.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_new_folder_of_no_rows_has_the_columns() {
     let store = Store::start().await;
@@ -309,7 +309,7 @@ async fn a_new_folder_of_no_rows_has_the_columns() {
     }
 }
 
-/// Of no rows there are no partitions, and nothing could replace what is there.
+/// Without rows there are no partitions, so nothing may be replaced.
 #[tokio::test(flavor = "multi_thread")]
 async fn overwriting_partitions_with_no_rows_removes_nothing() {
     let store = Store::start().await;
@@ -326,13 +326,13 @@ async fn overwriting_partitions_with_no_rows_removes_nothing() {
         let refused = try_rows(&engine, &copy(0, "by")).await;
         says(refused, &["has no rows", "PARTITIONED BY", "by/p=0/", "nothing is removed"]);
         assert_eq!(keys(&store).await, before, "{format}");
-        // Where nothing is, nothing is lost.
+        // A new location may be empty.
         assert_eq!(rows(&engine, &copy(0, "new")).await, ["\"0\""]);
         std::fs::remove_dir_all(store.folder.path().join(BUCKET).join("by")).unwrap();
     }
 }
 
-/// The bytes of the objects, whatever else was sent; and those of files.
+/// The bytes written are those of the objects, or files, and not of other requests.
 #[tokio::test(flavor = "multi_thread")]
 async fn bytes_written_are_those_of_the_objects() {
     let store = Store::start().await;
@@ -360,7 +360,7 @@ async fn bytes_written_are_those_of_the_objects() {
     assert_eq!(query.bytes_written(), std::fs::metadata(path).unwrap().len());
 }
 
-/// A statement that writes to a store, and the store that it writes to.
+/// Opens a statement that writes to a store; returns its uploads and its staging store.
 fn staging_over(store: &Arc<dyn ObjectStore>) -> (Arc<Uploads>, OpenStaging, Arc<dyn ObjectStore>) {
     let url = "memory://x".parse().unwrap();
     let registry = Arc::new(DefaultObjectStoreRegistry::new());
@@ -372,7 +372,7 @@ fn staging_over(store: &Arc<dyn ObjectStore>) -> (Arc<Uploads>, OpenStaging, Arc
     (uploads, open, staging)
 }
 
-/// Ctrl-C while objects are removed: new and old ones do not stay beside each other.
+/// Ctrl-C during the removal of old objects does not leave old and new ones together.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_commit_that_is_dropped_removes_what_it_replaces() {
     let slow = ThrottleConfig {
@@ -397,11 +397,11 @@ async fn a_commit_that_is_dropped_removes_what_it_replaces() {
     assert_eq!(objects(store.as_ref()).await.into_keys().collect::<Vec<_>>(), ["new"]);
 }
 
-/// A writer of one object, as DataFusion's are.
+/// A writer of one object, like DataFusion's.
 #[derive(Debug, Clone)]
 enum Write {
     Whole(Vec<u8>),
-    /// Parts, and whether the writer gets to its end.
+    /// Parts, and whether the writer completes.
     Parts(Vec<Vec<u8>>, bool),
 }
 
@@ -490,7 +490,7 @@ async fn staged(writes: &BTreeMap<u8, Write>, end: End) {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Whatever is written and however it ends: all of it is there, or nothing is.
+    /// Writes of any kind, with any end, appear all or not at all.
     #[test]
     fn writes_appear_together_or_not_at_all(writes in writes(), end in prop_oneof![
         2 => Just(End::Commit),
@@ -503,7 +503,7 @@ proptest! {
     }
 }
 
-/// An object that appears between the planning of a COPY and its end stays, however the new one is sent.
+/// An object that appears after a COPY was planned stays, however the COPY uploads.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_copy_replaces_nothing_that_appears_meanwhile() {
     let store = Store::start().await;
@@ -532,7 +532,7 @@ async fn a_copy_replaces_nothing_that_appears_meanwhile() {
     }
 }
 
-/// The same in any store, and in parts or not: of two statements at once the second is refused.
+/// In any store, and in one part or many, the second of two concurrent statements with one name is refused.
 #[tokio::test]
 async fn of_two_statements_that_write_one_name_the_second_is_refused() {
     for in_parts in [false, true] {
@@ -568,7 +568,7 @@ async fn of_two_statements_that_write_one_name_the_second_is_refused() {
     }
 }
 
-/// A store without room is told in the words of a disk, whichever request it is that does not fit.
+/// If the store has no room, the error is that of a full disk, for any request.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_full_disk_is_said_to_be_full() {
     let store = Store::start().await;
@@ -583,7 +583,7 @@ async fn a_full_disk_is_said_to_be_full() {
     }
 }
 
-/// Files that change between planning and reading are no answer, and are named as they were.
+/// If a file changes between planning and reading, the query fails and names the file.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_file_that_changes_after_planning_is_named() {
     let store = Store::start().await;
@@ -609,7 +609,7 @@ async fn a_file_that_changes_after_planning_is_named() {
     }
 }
 
-/// Nothing is left of partitions that were not completed, nor their folders.
+/// Incomplete partitions leave no files and no folders.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_partitioned_copy_that_fails_leaves_no_folders() {
     let store = Store::start().await;

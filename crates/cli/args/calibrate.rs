@@ -12,7 +12,7 @@ use crate::output::listing::ListFormat;
 const EXAMPLES: &str = "\
 Examples:
   sluice calibrate --endpoint http://127.0.0.1:9000 --bucket scratch --dry-run
-      What it would write, send and cost; only whether the bucket is there is asked.
+      What it would write, send and cost; it only checks whether the bucket exists.
   sluice calibrate --endpoint http://127.0.0.1:9000 --bucket scratch
       Measures; from then on sql and explain predict for this store with what was measured.
   sluice calibrate --bucket scratch --max-cost 0.50 --output office.toml
@@ -32,8 +32,7 @@ EXPLAIN.";
 
 /// Measure this machine and a store, so that predictions and `auto` fit them
 ///
-/// Writes seeded samples into a bucket, asks for them in many ways, and removes them, also after
-/// Ctrl-C or an error.
+/// Writes seeded samples to a bucket, requests them in many ways, and removes them, also after Ctrl-C or an error.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct CalibrateArgs {
@@ -50,7 +49,7 @@ pub(crate) struct CalibrateArgs {
     /// a slow link what it carries in a second, at least 2MiB]
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) size: Option<Bytes>,
-    /// How often everything is measured, after once that does not count
+    /// Rounds of measurements, after one that does not count
     #[arg(
         long,
         value_name = "N",
@@ -58,10 +57,10 @@ pub(crate) struct CalibrateArgs {
         value_parser = clap::value_parser!(u32).range(1..=100)
     )]
     pub(crate) rounds: u32,
-    /// What the random values of the samples start from
+    /// Seed of the samples' random values
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
-    /// Only say what would be sent and what it would cost
+    /// Only print what would be sent and what it would cost
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// Do not measure if the store's bill is predicted to be higher, in dollars
@@ -76,7 +75,7 @@ pub(crate) struct CalibrateArgs {
     pub(crate) store: StoreArgs,
 }
 
-/// The size of an object that is held in memory.
+/// Parses a size from 64KiB to 256MiB.
 fn size(text: &str) -> Result<Bytes, String> {
     let size: Bytes = text.parse().map_err(|error| format!("{error}"))?;
     if (Bytes::kib(64)..=Bytes::mib(256)).contains(&size) {

@@ -1,4 +1,4 @@
-//! The arguments that say how to reach a store and how to query it.
+//! The arguments that select a store and the way to query it.
 
 use std::num::NonZeroUsize;
 use std::time::Duration;
@@ -9,10 +9,10 @@ use sluicegate_costmodel::{Bytes, HardwareProfile, PriceBook};
 
 use super::quantity::{idle_timeout, threads};
 
-/// How to reach a store.
+/// Arguments that select a store and its credentials.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct StoreArgs {
-    /// Connection of config.toml, which other arguments beat (`sluice connect --help`)
+    /// Connection of config.toml, which other arguments override (`sluice connect --help`)
     #[arg(
         long,
         short = 'C',
@@ -36,14 +36,15 @@ pub(crate) struct StoreArgs {
     /// AWS_SECRET_ACCESS_KEY), the AWS profile files or the machine's role
     #[arg(long, help_heading = "Connection")]
     pub(crate) anonymous: bool,
-    /// How long the store may say nothing until a command gives up, 100ms to 1h: 30s, 2min. After half
-    /// of that a request is sent once more. SET sluice.idle_timeout changes it [default: 30s]
+    /// Longest time to receive nothing from the store before a command gives up, 100ms to 1h: 30s, 2min. After half
+    /// of it a request is retried once. SET sluice.idle_timeout changes it [default: 30s]
     #[arg(long, value_name = "TIME", value_parser = idle_timeout, help_heading = "Connection")]
     pub(crate) idle_timeout: Option<Duration>,
 }
 
 impl StoreArgs {
-    /// One of the options that was given, not counting the connection, which may be the environment's.
+    /// Returns the name of an option that was given, if any. `--connection` does not count, because the environment
+    /// may set it.
     pub(crate) fn given(&self) -> Option<&'static str> {
         let given = [
             (self.endpoint.is_some(), "--endpoint"),
@@ -56,11 +57,12 @@ impl StoreArgs {
     }
 }
 
-/// The kinds of stores.
+/// The kinds of stores that `--store` accepts.
 pub(crate) const KINDS: [&str; 7] =
     ["auto", "probed", "sluice", "aws", "minio", "ceph", "get-only"];
 
-/// A kind of store under the option's former name, by which others mean a profile of AWS.
+/// Parses a kind of store given as `--profile`, the former name of `--store`. Users of other programs pass an AWS
+/// profile there, so the error names `--aws-profile`.
 fn former_kind(text: &str) -> Result<String, String> {
     match KINDS.contains(&text) {
         true => Ok(text.to_owned()),
@@ -70,16 +72,16 @@ fn former_kind(text: &str) -> Result<String, String> {
     }
 }
 
-/// How to reach a store, and how to query it.
+/// Arguments that select a store and the way to query it.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct ConnectArgs {
     #[command(flatten)]
     pub(crate) store: StoreArgs,
     /// The kind of store, which determines what may be pushed down [default: auto]
     ///
-    /// auto: aws if there is no endpoint; else what the Server header names; else what `sluice endpoint probe`
-    /// found; else nothing is pushed down. probed: use the result of `sluice endpoint probe`, whatever the
-    /// header says.
+    /// auto: aws if there is no endpoint; else the kind that the Server header names; else the result of `sluice
+    /// endpoint probe`; else nothing is pushed down. probed: use the result of `sluice endpoint probe`, whatever the
+    /// header is.
     #[arg(
         long = "store",
         value_name = "KIND",
@@ -96,7 +98,7 @@ pub(crate) struct ConnectArgs {
         hide = true
     )]
     pub(crate) profile: Option<String>,
-    /// How tables are read, until SET sluice.scan says otherwise
+    /// How tables are read, until SET sluice.scan changes it
     #[arg(long, value_enum, default_value_t, help_heading = "Execution")]
     pub(crate) scan: ScanArg,
     /// Memory that joins, sorts and aggregates may use, such as 2GiB [default: no limit]
@@ -113,7 +115,7 @@ pub(crate) struct ConnectArgs {
 }
 
 impl ConnectArgs {
-    /// One of the options that are for one run, and were given.
+    /// Returns the name of an option that was given and applies to one run only, if any.
     pub(crate) fn given_for_one_run(&self) -> Option<&'static str> {
         let given = [
             (self.scan != ScanArg::default(), "--scan"),
@@ -125,7 +127,7 @@ impl ConnectArgs {
     }
 }
 
-/// How tables are read.
+/// The strategies of `--scan`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ScanArg {
     /// Whichever of the others is predicted to be better
@@ -139,7 +141,7 @@ pub(crate) enum ScanArg {
     Index,
 }
 
-/// What `--prices` takes.
+/// Returns the help of `--prices`, with the names of the price books.
 pub(super) fn prices_help() -> String {
     let names: Vec<_> = PriceBook::all().iter().map(|book| book.name.as_str()).collect();
     format!(
@@ -149,7 +151,7 @@ pub(super) fn prices_help() -> String {
     )
 }
 
-/// What `--hardware` takes.
+/// Returns the help of `--hardware`, with the names of the profiles.
 fn hardware_help() -> String {
     let names: Vec<_> =
         HardwareProfile::all().iter().map(|profile| profile.name.as_str()).collect();

@@ -15,9 +15,9 @@ Examples:
 
 Connections are in sluice/config.toml of your configuration folder (XDG_CONFIG_HOME, else ~/.config),
 which may be edited. There is no secret in it: credentials come from an AWS profile, the environment
-or the machine's role. Other arguments beat what a connection says.";
+or the machine's role. Other arguments override those of a connection.";
 
-/// Name stores, and ask whether they answer
+/// Name stores, and check whether they answer
 #[derive(Debug, Subcommand)]
 #[command(after_help = EXAMPLES)]
 pub(crate) enum ConnectCommand {
@@ -43,10 +43,10 @@ pub(crate) struct ConnectListArgs {
     pub(crate) format: ListFormat,
 }
 
-/// Ask a store whether it answers and accepts the credentials
+/// Check whether a store answers and accepts the credentials
 #[derive(Debug, clap::Args)]
 pub(crate) struct ConnectTestArgs {
-    /// The name of the connection [default: SLUICE_CONNECTION, else what the other arguments say]
+    /// The name of the connection [default: SLUICE_CONNECTION, else the store of the other arguments]
     pub(crate) name: Option<String>,
     #[command(flatten)]
     pub(crate) connect: ConnectArgs,

@@ -5,14 +5,14 @@ use std::str::FromStr;
 
 use object_store::path::Path;
 
-/// Where generated objects go.
+/// The destination of generated objects.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Destination {
-    /// `s3://bucket/prefix`
+    /// A folder of a bucket: `s3://bucket/prefix`.
     Bucket {
-        /// The bucket's name.
+        /// The name of the bucket.
         bucket: String,
-        /// The folder in it; may be empty.
+        /// The folder in the bucket; may be empty.
         prefix: Path,
     },
     /// A folder on this machine.

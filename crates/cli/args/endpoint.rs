@@ -21,7 +21,7 @@ pub(crate) enum EndpointCommand {
     Conformance(Box<ConformanceArgs>),
 }
 
-/// The name of a bucket, of which its URL is another form.
+/// Parses the name of a bucket, also in the form of its URL.
 fn bucket_name(text: &str) -> Result<String, String> {
     let name = text.strip_prefix("s3://").unwrap_or(text).trim_end_matches('/');
     match name.is_empty() || name.contains('/') {
@@ -42,7 +42,7 @@ Examples:
 What is remembered is in sluice/endpoints.json in your cache folder (XDG_CACHE_HOME): the URL, the
 Server header, the day and the profile; no credentials.";
 
-/// Ask a store, with tiny statements, what works and what it answers wrongly
+/// Test with tiny statements which features a store supports and which it answers wrongly
 #[derive(Debug, clap::Args)]
 #[command(after_help = PROBE_EXAMPLES)]
 pub(crate) struct ProbeArgs {
@@ -72,7 +72,7 @@ Examples:
   sluice endpoint conformance --bucket scratch --all --format csv
       Every answer of AWS in the region of your settings, as CSV. Each question is a request that is billed.";
 
-/// Ask a store hundreds of documented questions and list the answers that deviate
+/// Send a store hundreds of documented statements and list the answers that deviate
 #[derive(Debug, clap::Args)]
 #[command(after_help = CONFORMANCE_EXAMPLES)]
 pub(crate) struct ConformanceArgs {

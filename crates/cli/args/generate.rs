@@ -109,7 +109,7 @@ pub(crate) struct PushdowndbArgs {
     pub(crate) tables: TableArgs<pushdowndb::Table>,
 }
 
-/// Which tables of a data set to generate, how, and where to.
+/// Arguments of every data set: its tables, their format and their destination.
 #[derive(Debug, clap::Args)]
 pub(crate) struct TableArgs<T>
 where
@@ -142,7 +142,7 @@ where
     pub(crate) store: StoreArgs,
 }
 
-/// How generated objects are encoded.
+/// The encodings of generated objects.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DataFormat {
     /// Comma-separated with a header line

@@ -1,16 +1,16 @@
-//! Help whose examples stay as they are written, however narrow the terminal is.
+//! Help text whose examples are not wrapped, however narrow the terminal is.
 
 use clap::Command;
 
-/// Stands for a blank at which no line is cut, until the text is shown.
+/// Replaces a space at which clap must not break a line, until the text is shown.
 const FIXED: char = '\u{a0}';
-/// How far what an example does is indented.
+/// Indentation of the description below an example.
 const INDENT: &str = "      ";
-/// What no text is cut to.
+/// The least width in columns to which descriptions are wrapped.
 const LEAST: usize = 40;
 
-/// The same command, and those below it, with examples that clap does not cut: what can be pasted into a shell is one
-/// line. `width` is that of the terminal.
+/// Marks the examples of a command and its subcommands so that clap does not wrap them, since a user pastes an
+/// example into a shell as one line. `width` is the terminal's, in columns.
 pub(crate) fn with_whole_examples(command: Command, width: usize) -> Command {
     let command = command.mut_subcommands(|below| with_whole_examples(below, width));
     match command.get_after_help().map(|text| fixed(&text.to_string(), width)) {
@@ -19,7 +19,7 @@ pub(crate) fn with_whole_examples(command: Command, width: usize) -> Command {
     }
 }
 
-/// What is shown of a text with such examples.
+/// Returns rendered help with its spaces restored.
 pub(crate) fn shown(text: &str) -> String {
     text.replace(FIXED, " ")
 }
@@ -31,7 +31,7 @@ fn fixed(text: &str, width: usize) -> String {
     for line in text.lines() {
         let begins_example = line.starts_with("  ") && !line.starts_with(INDENT);
         if !line.starts_with(' ') {
-            // Sentences go on in the same paragraph, which clap wraps.
+            // Consecutive lines of prose are one paragraph, which clap wraps.
             match lines.last_mut().filter(|_| is_prose && !line.is_empty()) {
                 Some(paragraph) => *paragraph = format!("{paragraph} {line}"),
                 None => lines.push(line.to_owned()),
@@ -51,7 +51,7 @@ fn fixed(text: &str, width: usize) -> String {
     lines.join("\n")
 }
 
-/// What an example does, below it.
+/// Wraps the description of an example.
 fn wrapped(text: &str, width: usize) -> Vec<String> {
     let most = width.max(LEAST);
     let mut lines = Vec::new();

@@ -19,7 +19,7 @@ for =, IN, <, <=, >, >= and BETWEEN with constants, IS NULL and IS NOT NULL. The
 columns are used together where that leaves less to read. An index whose data object has been
 replaced is not used.";
 
-/// Create and look after indexes, which lead queries to the records that they want
+/// Create and maintain indexes, which lead queries to the records that they need
 #[derive(Debug, Subcommand)]
 #[command(after_help = INDEX_EXAMPLES)]
 pub(crate) enum IndexCommand {
@@ -29,7 +29,7 @@ pub(crate) enum IndexCommand {
     Drop(Box<DropArgs>),
 }
 
-/// A table with indexes.
+/// The table whose indexes a command manages.
 #[derive(Debug, clap::Args)]
 pub(crate) struct IndexedTable {
     /// The table: the URL of an object, a folder or a pattern, or a name that a file of -f defines
@@ -37,14 +37,14 @@ pub(crate) struct IndexedTable {
     pub(crate) table: String,
 }
 
-/// How to reach the table and its indexes.
+/// Arguments that select the table's store and its indexes.
 #[derive(Debug, clap::Args)]
 pub(crate) struct IndexStore {
     /// A file of statements that define the table; may be repeated
     #[arg(long, short, value_name = "FILE")]
     pub(crate) file: Vec<PathBuf>,
-    /// Where index objects are [default: the folder .sluice-index of the table's bucket]. Queries
-    /// must be told: SET sluice.index_location = 's3://…'
+    /// Location of the index objects [default: the folder .sluice-index of the table's bucket]. Queries need it, too:
+    /// SET sluice.index_location = 's3://…'
     #[arg(long, value_name = "s3://BUCKET/FOLDER/")]
     pub(crate) location: Option<String>,
     #[command(flatten)]
@@ -114,7 +114,7 @@ Examples:
   sluice index create -f tables.sql lineitem l_orderkey --repair
       Replaces what verify found.";
 
-/// Read the indexes of a table from end to end, and say which are damaged or stale
+/// Read the indexes of a table from end to end, and report which are damaged or stale
 ///
 /// It fails if one is.
 #[derive(Debug, clap::Args)]

@@ -79,7 +79,7 @@ pub(crate) struct Args {
     pub(crate) verbose: bool,
 }
 
-/// What to do.
+/// The commands of the program.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Demo(DemoArgs),
@@ -106,7 +106,7 @@ pub(crate) enum Command {
     Reference(ReferenceArgs),
 }
 
-/// The scale of the demo: it takes seconds.
+/// The default scale factor of the demo, which then takes seconds.
 pub(crate) const DEFAULT_SCALE: f64 = 0.1;
 
 const DEMO_EXAMPLES: &str = "\
@@ -131,7 +131,7 @@ pub(crate) struct DemoArgs {
     /// Rate of the link between store and client: 1gbit, 100mbit, 50MB/s, unlimited
     #[arg(long, default_value = "1gbit", value_name = "RATE")]
     pub(crate) link: BytesPerSecond,
-    /// Keep the folder with the data, and say how to serve it
+    /// Keep the folder with the data, and print how to serve it
     #[arg(long)]
     pub(crate) keep: bool,
     /// Also draw what the terminal shows, up to the plan, as a picture
@@ -217,7 +217,7 @@ pub(crate) struct SqlArgs {
     /// ~/.config) first
     #[arg(long)]
     pub(crate) no_init: bool,
-    /// Do not show how far a statement is that lasts; without a terminal on stderr it is not shown either
+    /// Do not show the progress of long statements; without a terminal on stderr it is never shown
     #[arg(long)]
     pub(crate) no_progress: bool,
     /// Draw what the statements did on a page, which needs no network
@@ -235,7 +235,7 @@ pub(crate) struct SqlArgs {
     pub(crate) connect: ConnectArgs,
 }
 
-/// Where statements come from.
+/// The statements to run: options, files and plain arguments.
 #[derive(Debug, Default, clap::Args)]
 pub(crate) struct StatementArgs {
     /// Statements to run; may be repeated

@@ -61,10 +61,10 @@ pub(crate) struct ModelArgs {
     /// Predict it on so many machines like this one, too, each with a link of its own: as --what-if workers=N
     #[arg(long, value_name = "N", value_parser = machines)]
     pub(crate) workers: Option<NonZeroU32>,
-    /// Predict it along an axis, too, at 13 points or as many as `/N` says; may be repeated
+    /// Predict it along an axis, too, at 13 points or at N with `/N`; may be repeated
     #[arg(long, value_name = "NAME=LOW..HIGH[/N]")]
     pub(crate) sweep: Vec<Sweep>,
-    /// How often the uncertain constants are drawn for an interval
+    /// Number of draws of the uncertain constants for an interval
     #[arg(long, default_value_t = 1000, value_name = "N",
           allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(10..=1_000_000))]
     pub(crate) draws: u32,
@@ -83,7 +83,7 @@ pub(crate) struct ModelArgs {
     pub(crate) connect: ConnectArgs,
 }
 
-/// How many machines: elsewhere the same flag names them.
+/// Parses a number of machines. Other commands have a `--workers` that takes URLs, so the error explains the number.
 fn machines(text: &str) -> Result<NonZeroU32, String> {
     text.trim().parse().map_err(|_| {
         format!("`{text}` is not how many machines: write a whole number of at least 1, such as 4")
@@ -94,7 +94,7 @@ fn machines(text: &str) -> Result<NonZeroU32, String> {
 mod tests {
     use super::*;
 
-    /// Every axis and what-if of the help text is one.
+    /// Parses every axis and what-if that the help text names.
     #[test]
     fn examples_are_read() {
         let (_, named) = EXAMPLES.split_once("Axes and what-ifs:").unwrap();
@@ -102,7 +102,7 @@ mod tests {
         for word in named.split_whitespace() {
             let word = word.trim_matches(['.', ',', ';', '(', ')']);
             let Some((_, value)) = word.split_once('=') else { continue };
-            // What is quoted has a name of several words.
+            // A quoted name of a constant has several words.
             if value == "NAME" || word.contains('"') {
                 continue;
             }

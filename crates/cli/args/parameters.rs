@@ -1,4 +1,4 @@
-//! The arguments that set an algorithm's parameters, made from the catalog's description of them.
+//! The arguments that set an algorithm's parameters, generated from the catalog's description of them.
 
 use std::fmt::Write as _;
 
@@ -8,20 +8,20 @@ use sluicegate_pruning::algorithm::catalog::{
     Algorithm, PARAMETERS, Parameter, Parameters, Value, Values,
 };
 
-/// An algorithm's parameters; what is left out takes the paper's default.
+/// An algorithm's parameters; those not given take the paper's defaults.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct ParameterArgs {
     parameters: Parameters,
 }
 
 impl ParameterArgs {
-    /// As the catalog takes them.
+    /// Returns the parameters in the catalog's form.
     pub(crate) fn parameters(&self) -> Parameters {
         self.parameters
     }
 }
 
-/// Those that a user may set.
+/// Returns the parameters that a user may set.
 fn offered() -> impl Iterator<Item = &'static Parameter> {
     PARAMETERS.iter().filter(|parameter| !matches!(parameter.values, Values::Internal))
 }
@@ -91,7 +91,7 @@ impl Args for ParameterArgs {
     }
 }
 
-/// The long help of `--algorithm`: the parameters of each, what they may be, and the paper's defaults.
+/// Returns the long help of `--algorithm`: the parameters of each algorithm, their ranges and the paper's defaults.
 pub(super) fn of_each() -> String {
     let mut text = "The algorithm. Each with its parameters and their defaults:".to_owned();
     for algorithm in Algorithm::ALL {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use sluicegate_costmodel::{BytesPerSecond, Dollars};
 use sluicegate_engine::config::IdleTimeout;
 
-/// A number and a unit of time: `us`, `ms`, `s`, `min` or `m`, `h`, `d`.
+/// Parses a number with a unit of time: `us`, `ms`, `s`, `min` or `m`, `h`, `d`.
 fn time(text: &str) -> Option<Duration> {
     let unit = text.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
     let number: f64 = text[..text.len() - unit.len()].parse().ok()?;
@@ -24,7 +24,7 @@ fn time(text: &str) -> Option<Duration> {
     Duration::try_from_secs_f64(number * factor).ok()
 }
 
-/// A bucket's name, without `s3://`.
+/// Parses a bucket's name, without `s3://`.
 pub(crate) fn bucket(text: &str) -> Result<String, String> {
     let is_known = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
     let is_inside = |c: char| c.is_ascii_alphanumeric();
@@ -56,7 +56,7 @@ impl FromStr for Latency {
     }
 }
 
-/// How old something may become, or `never` too old.
+/// The age at which something expires; `never` is `None`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Age(pub(crate) Option<Duration>);
 
@@ -72,7 +72,7 @@ impl FromStr for Age {
     }
 }
 
-/// A time to wait, more than none, or `unlimited`.
+/// A time to wait, greater than zero; `unlimited` is `None`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Timeout(pub(crate) Option<Duration>);
 
@@ -88,13 +88,13 @@ impl FromStr for Timeout {
     }
 }
 
-/// How long a store may say nothing.
+/// Parses the longest time to receive nothing from a store, 100 ms to 1 h.
 pub(crate) fn idle_timeout(text: &str) -> Result<Duration, String> {
     let said = text.parse::<IdleTimeout>().ok().and_then(IdleTimeout::get);
     said.ok_or_else(|| format!("`{text}` is not a time from 100ms to 1h, such as 30s or 2min"))
 }
 
-/// A sum of dollars, with or without its sign: `0.05`, `$0.05`.
+/// An amount of dollars, with or without the sign: `0.05`, `$0.05`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Price(pub(crate) Dollars);
 
@@ -110,7 +110,7 @@ impl FromStr for Price {
     }
 }
 
-/// A scale factor, more than zero.
+/// Parses a scale factor, which is greater than zero.
 pub(crate) fn scale(text: &str) -> Result<f64, String> {
     match text.trim().parse::<f64>() {
         Ok(scale) if scale.is_finite() && scale > 0.0 => Ok(scale),
@@ -118,12 +118,12 @@ pub(crate) fn scale(text: &str) -> Result<f64, String> {
     }
 }
 
-/// A number of threads, one at least.
+/// Parses a number of threads, at least 1.
 pub(crate) fn threads(text: &str) -> Result<NonZeroUsize, String> {
     text.trim().parse().map_err(|_| format!("`{text}` is not a number of threads, 1 or more"))
 }
 
-/// How many rows a table has at most; 0 is for all.
+/// Parses the largest number of rows that a table shows; 0 shows all.
 pub(crate) fn max_rows(text: &str) -> Result<usize, String> {
     text.trim().parse().map_err(|_| format!("`{text}` is not a number of rows, 0 or more"))
 }
@@ -153,7 +153,7 @@ impl FromStr for ObjectUrl {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Address {
     pub(crate) socket: SocketAddr,
-    /// The host as it was written, if that is a name.
+    /// The host as the user wrote it, if it is a name and not an IP address.
     pub(crate) name: Option<String>,
 }
 
@@ -171,13 +171,13 @@ impl FromStr for Address {
     }
 }
 
-/// A link's rate in whole bytes per second, as a server takes it; `None` is unlimited.
+/// Converts a link's rate to whole bytes per second, as the server takes it; `None` is unlimited.
 pub(crate) fn whole_rate(rate: BytesPerSecond) -> Option<u64> {
     // Rates read from text are positive.
     rate.0.is_finite().then(|| (rate.0 as u64).max(1))
 }
 
-/// A link's rate in the usual unit: `1 Gbit/s`, `100 Mbit/s`.
+/// Formats a link's rate in the usual unit: `1 Gbit/s`, `100 Mbit/s`.
 pub(crate) fn link_words(rate: BytesPerSecond) -> String {
     let gbit = rate.as_gbit();
     if gbit.is_infinite() {

@@ -25,6 +25,6 @@ pub(crate) enum ReferenceOf {
     Settings,
     /// The commands and their arguments
     Commands,
-    /// Where answers differ from DataFusion's, and why
+    /// Differences from DataFusion's answers, and their reasons
     Differences,
 }

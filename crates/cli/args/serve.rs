@@ -1,4 +1,4 @@
-//! `sluice serve`
+//! Arguments of `sluice serve`.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -54,8 +54,8 @@ pub(crate) struct ServeArgs {
     /// Read objects whole, even if they have an index that leads a statement to its records
     #[arg(long)]
     pub(crate) no_index: bool,
-    /// Do not force what is written to disk before a client is told that it is stored: faster, but a power
-    /// failure may then lose objects or leave them incomplete. The end of the process never does
+    /// Confirm writes before they are forced to disk: faster, but a power failure may then lose objects or leave them
+    /// incomplete. Ending the process never does
     #[arg(long)]
     pub(crate) no_fsync: bool,
     /// Remove multipart uploads that were begun so long ago and not completed: 7d, 12h, 30min, never
@@ -95,8 +95,8 @@ pub(crate) struct ServeArgs {
     #[arg(long, default_value = "5GiB", value_name = "SIZE", value_parser = size, help_heading = LIMITS)]
     pub(crate) max_upload_size: Bytes,
     /// Most statements of S3 Select evaluated at a time; four times as many wait, more get 503 Busy. The long pages
-    /// and footers of Parquet and the long values of all of them share 640 MiB: who finds no room waits, at most 5
-    /// minutes, then gets 503 Busy
+    /// and footers of Parquet and the long values of all of them share 640 MiB: a statement that finds no room waits,
+    /// at most 5 minutes, then gets 503 Busy
     #[arg(long, default_value = "64", value_name = "N", help_heading = LIMITS)]
     pub(crate) max_statements: NonZeroUsize,
     /// How long a statement may be evaluated: 90s, 10min, unlimited. Waiting for readers does not count
@@ -111,13 +111,13 @@ pub(crate) struct ServeArgs {
 }
 
 impl ServeArgs {
-    /// What clients are granted.
+    /// Returns the limits that the server applies to clients.
     pub(crate) fn limits(&self) -> Limits {
         Limits {
             connections: self.max_connections.get(),
             uploads: self.max_uploads.get(),
             upload_bytes: self.max_upload_size.0,
-            // Who waits for ever waits for a century.
+            // A century stands for no timeout.
             client_timeout: self.client_timeout.0.unwrap_or(CENTURY),
             least_rate: (self.least_rate.0 as u64).max(1),
             statement_timeout: self.statement_timeout.0,
@@ -125,7 +125,7 @@ impl ServeArgs {
     }
 }
 
-/// What is said about serving.
+/// The IDs of the options that only apply to serving, and so conflict with `--scrub`.
 const SERVING: [&str; 20] = [
     "create",
     "access_log",
@@ -151,7 +151,7 @@ const SERVING: [&str; 20] = [
 const CENTURY: Duration = Duration::from_secs(100 * 365 * 86_400);
 const LIMITS: &str = "Limits";
 
-/// A name of a server.
+/// Parses a name of the server, without a port.
 fn host(text: &str) -> Result<String, String> {
     let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     if text.is_empty() || !text.chars().all(is_name) {

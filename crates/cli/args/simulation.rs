@@ -1,10 +1,10 @@
-//! What happens in simulated runs.
+//! Arguments for simulated runs.
 
 use std::str::FromStr;
 
 use sluicegate_costmodel::simulation::{Conditions, Latency, Stragglers, Throttle};
 
-/// Runs that are simulated, and under which conditions.
+/// Number and conditions of simulated runs.
 #[derive(Debug, Clone, Copy, clap::Args)]
 pub(crate) struct SimulationArgs {
     /// Simulate each way so often, too: requests wait for slots, first bytes scatter, all share the link
@@ -53,7 +53,7 @@ impl SimulationArgs {
     }
 }
 
-/// A standard deviation of logarithms.
+/// The standard deviation of the logarithm of first-byte times.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Scatter(pub(crate) f64);
 
@@ -68,7 +68,7 @@ impl FromStr for Scatter {
     }
 }
 
-/// `1%:5`, `0.01:5`.
+/// Stragglers as share and factor: `1%:5`, `0.01:5`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Slow(Stragglers);
 
@@ -95,7 +95,7 @@ impl FromStr for Slow {
     }
 }
 
-/// Requests per second.
+/// A limit in requests per second.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Admitted(f64);
 

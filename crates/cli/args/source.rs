@@ -3,33 +3,33 @@
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// Where entries come from.
+/// The source of a switch's entries.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Source {
     /// A CSV or Parquet file.
     File(PathBuf),
-    /// Made here.
+    /// A stream that is generated in memory.
     Generated(Generated),
 }
 
-/// A generated stream.
+/// A stream of generated entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Generated {
-    /// How its values are distributed.
+    /// The distribution of the values.
     pub(crate) shape: Shape,
-    /// How many there are.
+    /// The number of entries.
     pub(crate) entries: usize,
-    /// Keys, and also the range of values.
+    /// The number of distinct keys, and the range of values.
     pub(crate) keys: u32,
-    /// What the random values start from.
+    /// Seed of the random values.
     pub(crate) seed: u64,
 }
 
-/// How the values of a generated stream are distributed.
+/// The distributions of a generated stream's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shape {
     Uniform,
-    /// Few keys often, many rarely: the logarithm of the key is uniform.
+    /// A few keys are frequent and many are rare: the logarithm of the key is uniform.
     Zipf,
     Sorted,
     Reversed,

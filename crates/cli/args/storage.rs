@@ -76,18 +76,18 @@ pub(crate) struct StorageArgs {
     /// JSON profile of a query of DuckDB 1.1 or later; may be repeated
     #[arg(long, value_name = "FILE", conflicts_with_all = ["command", "file"])]
     pub(crate) duckdb: Vec<PathBuf>,
-    /// What EXPLAIN ANALYZE of DataFusion prints, as text or pgjson; may be repeated
+    /// Output of DataFusion's EXPLAIN ANALYZE, as text or pgjson; may be repeated
     #[arg(long, value_name = "FILE", conflicts_with_all = ["command", "file"])]
     pub(crate) datafusion: Vec<PathBuf>,
     /// Write what each scan gives to tables in this bucket, and compare: the method of model tables; the
     /// tables are removed
     #[arg(long, value_name = "BUCKET", value_parser = bucket, conflicts_with_all = ["stages", "spark_log", "duckdb", "datafusion"])]
     pub(crate) model_tables: Option<String>,
-    /// How often each query runs; the median counts
+    /// Runs of each query; the median counts
     #[arg(long, value_name = "N", default_value_t = 3, allow_negative_numbers = true,
           value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) rounds: u32,
-    /// Of several queries, the one whose stages are wanted; the others do not run
+    /// The query whose stages are wanted, if there are several; the others do not run
     #[arg(long, value_name = "NAME")]
     pub(crate) query: Option<String>,
     /// The drive: icpe-2020, ideal, smart-ssd, or a TOML file
@@ -112,12 +112,12 @@ pub(crate) struct StorageArgs {
     pub(crate) connect: ConnectArgs,
 }
 
-/// How the rest of a stage is estimated.
+/// The formulas that estimate the rest of a stage.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FormulaArg {
-    /// What was measured, less scan, filter and project, and what the drive takes
+    /// The measured time without scan, filter and project, plus the drive's time
     #[default]
     Intended,
-    /// As it is printed in the paper: without what remains
+    /// As printed in the paper: without what remains
     Printed,
 }

@@ -43,7 +43,7 @@ pub(crate) struct SweepArgs {
         value_name = "ALGORITHMS"
     )]
     pub(crate) algorithm: Vec<Algorithm>,
-    /// What changes from point to point; a second one makes a line for each of its values
+    /// Parameter that changes from point to point; a second one makes a line for each of its values
     #[arg(long, required = true, value_name = "NAME=LOW..HIGH[/N]")]
     pub(crate) over: Vec<Span>,
     #[command(flatten)]

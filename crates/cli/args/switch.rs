@@ -38,7 +38,7 @@ pub(crate) struct SwitchArgs {
     pub(crate) command: SwitchCommand,
 }
 
-/// What to do with the switch.
+/// The commands of `sluice switch`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum SwitchCommand {
     Run(Box<RunArgs>),
@@ -56,7 +56,7 @@ pub(crate) enum SwitchCommand {
     UdpNode,
 }
 
-/// Whose program.
+/// The versions of an algorithm's program.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Variant {
     /// As the paper intends it, and correct
@@ -66,7 +66,7 @@ pub(crate) enum Variant {
     Released,
 }
 
-/// Where entries come from.
+/// Arguments that select a switch's entries.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Entries")]
 pub(crate) struct InputArgs {
@@ -83,7 +83,7 @@ pub(crate) struct InputArgs {
     /// The file's columns that packets carry, separated by commas: key before value
     #[arg(long, value_delimiter = ',', value_name = "NAMES")]
     pub(crate) column: Vec<String>,
-    /// The same for the --probe file [default: those of --column]
+    /// Columns of the --probe file [default: those of --column]
     #[arg(long, value_delimiter = ',', value_name = "NAMES")]
     pub(crate) probe_column: Vec<String>,
 }
@@ -144,7 +144,7 @@ pub(crate) struct RunArgs {
     pub(crate) format: ListFormat,
 }
 
-/// A generated workload.
+/// The generated workloads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Workload {
     /// The Big Data benchmark and the seven queries of Cheetah
@@ -221,7 +221,7 @@ pub(crate) struct P4Args {
     pub(crate) entries: Option<PathBuf>,
 }
 
-/// A P4 architecture.
+/// The P4 architectures that a program can target.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ArchArg {
     /// The reference architecture, run by BMv2
@@ -229,7 +229,7 @@ pub(crate) enum ArchArg {
     V1model,
     /// The Tofino Native Architecture, of Tofino 1
     Tna,
-    /// The same of Tofino 2, whose register accesses may output several words
+    /// The Tofino Native Architecture, of Tofino 2, whose register accesses may output several words
     T2na,
 }
 
@@ -273,7 +273,7 @@ pub(crate) struct PlanArgs {
     /// Bits of a value
     #[arg(long, default_value_t = 32, value_name = "BITS")]
     pub(crate) value_bits: u32,
-    /// Allowed probability of a wrong answer; 0 asks for a deterministic algorithm
+    /// Allowed probability of a wrong answer; 0 requires a deterministic algorithm
     #[arg(long, default_value_t = 0.0001, value_name = "PROBABILITY")]
     pub(crate) delta: f64,
     /// The fraction of a join's probing rows that have a match
@@ -293,7 +293,7 @@ pub(crate) struct PlanArgs {
     pub(crate) format: ListFormat,
 }
 
-/// The kinds of queries that there are algorithms for.
+/// Returns the kinds of queries that some algorithm prunes.
 fn queries() -> PossibleValuesParser {
     let mut seen = BTreeSet::new();
     let entries = Algorithm::ALL.iter().map(|algorithm| algorithm.entry());
@@ -335,7 +335,7 @@ pub(crate) struct TraceArgs {
     pub(crate) format: ListFormat,
 }
 
-/// A packet: its flow and values.
+/// A packet as an argument: its flow and its values.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PacketArg {
     pub(crate) flow: u16,

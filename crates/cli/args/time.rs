@@ -30,7 +30,7 @@ numbers are not in the paper's text.";
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct TimeArgs {
-    /// What to show
+    /// Figure, table or constants to show
     #[arg(value_enum, default_value_t)]
     pub(crate) show: Show,
     /// Workers, where the figure does not change them [default: 5]
@@ -50,7 +50,7 @@ pub(crate) struct TimeArgs {
     pub(crate) output: Option<PathBuf>,
 }
 
-/// A figure, a table, or the constants.
+/// The figures and tables of the paper, and the constants of the model.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Show {
     /// Completion times of the queries
@@ -74,12 +74,12 @@ pub(crate) enum Show {
     Unpruned,
     /// Devices that could prune
     Table3,
-    /// What the model rests on
+    /// Constants of the model
     Constants,
 }
 
 impl Show {
-    /// The figure, if it is one.
+    /// Returns the figure to show; `None` for table 3 and the constants.
     pub(crate) const fn figure(self) -> Option<Figure> {
         Some(match self {
             Self::Queries => Figure::Queries,

@@ -67,6 +67,6 @@ pub(crate) struct UdpArgs {
 }
 
 impl UdpArgs {
-    /// Each is a process.
+    /// The most workers, each of which is a process.
     const MOST: u16 = if MOST_WORKERS < 64 { MOST_WORKERS } else { 64 };
 }

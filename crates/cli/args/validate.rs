@@ -67,12 +67,12 @@ pub(crate) struct ValidateArgs {
     #[arg(long, value_delimiter = ',', value_name = "NAMES",
           value_parser = ["filter", "aggregate", "group-by", "top-k", "join"])]
     pub(crate) query: Vec<String>,
-    /// How often each way runs; those that take longer than 3 s run once
+    /// Runs of each way; those that take longer than 3 s run once
     #[arg(long, default_value_t = 3, value_name = "N", allow_negative_numbers = true,
           value_parser = clap::value_parser!(u32).range(1..=100))]
     pub(crate) rounds: u32,
-    /// Profile that predictions assume, by name or as a TOML file, with the rate of each link and its
-    /// latency. calibrate: what is measured behind each link first
+    /// Profile that predictions assume, by name or as a TOML file, with the rate of each link and its latency.
+    /// calibrate: measure behind each link first
     #[arg(long, value_name = "NAME|FILE", default_value = "calibrate")]
     pub(crate) hardware: String,
     /// How trials are printed

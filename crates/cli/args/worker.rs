@@ -1,4 +1,4 @@
-//! `sluice worker`, and how other commands name workers.
+//! Arguments of `sluice worker`, and those by which other commands name workers.
 
 use super::connect::ConnectArgs;
 use super::quantity::Address;
@@ -22,18 +22,18 @@ run, and the second time at once.";
 #[derive(Debug, clap::Args)]
 #[command(after_help = WORKER_EXAMPLES)]
 pub(crate) struct WorkerArgs {
-    /// Address to listen on; port 0 is any free one. Others than of this machine need SLUICE_TOKEN
+    /// Address to listen on; port 0 is any free one. An address that other machines reach needs SLUICE_TOKEN
     #[arg(long, default_value = "127.0.0.1:9100", value_name = "HOST:PORT")]
     pub(crate) listen: Address,
     #[command(flatten)]
     pub(crate) connect: ConnectArgs,
 }
 
-/// On which machines queries run.
+/// The workers that queries run on.
 #[derive(Debug, Default, clap::Args)]
 pub(crate) struct WorkersArgs {
-    /// Workers that run a query's parts, as URLs with commas between: http://10.0.0.1:9100 (`sluice worker
-    /// --help`). Of a token that they want, SLUICE_TOKEN is the value [default: SLUICE_WORKERS, else all runs here]
+    /// Workers that run a query's parts, as URLs with commas between: http://10.0.0.1:9100 (`sluice worker --help`).
+    /// SLUICE_TOKEN is the token that they require, if any [default: SLUICE_WORKERS, else queries run locally]
     #[arg(
         long,
         value_name = "URL",

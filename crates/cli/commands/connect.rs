@@ -1,4 +1,4 @@
-//! `sluice connect`: stores by name.
+//! `sluice connect`: named connections to stores.
 
 use std::io::{self, Write};
 
@@ -57,7 +57,7 @@ async fn add(args: &ConnectAddArgs) -> Result<()> {
                  environment.",
             ));
     }
-    // What no store can be reached by, and names that do not exist, are noticed now.
+    // Check the options and names now, not when the connection is first used.
     store.check(&store.options()?).await?;
     if let Some(name) = hardware.as_deref().filter(|name| *name != "auto") {
         profile_named(name)?;
@@ -70,7 +70,7 @@ async fn add(args: &ConnectAddArgs) -> Result<()> {
     Ok(writeln!(io::stdout(), "added to {path}; `sluice sql -C {name}` uses it")?)
 }
 
-/// Whether a URL has a user, a query or a fragment, plain or encoded.
+/// Returns true if a URL contains a user, a query or a fragment, plain or percent-encoded.
 fn has_more_than_a_place(url: &str) -> bool {
     let host = url.split_once("://").map_or(url, |(_, rest)| rest);
     let host = host.split('/').next().unwrap_or(host);

@@ -47,13 +47,13 @@ pub(crate) async fn run(args: ExplainArgs) -> Result<()> {
         }
     }
     match page {
-        // A page that cannot be written does not hide why a statement failed.
+        // If the page cannot be written, too, the error of the statement is the one to report.
         Some(page) => outcome.and(page.finish(&about(&engine))),
         None => outcome,
     }
 }
 
-/// Explains a query; a definition takes effect.
+/// Explains a query. A definition is executed and returns `None`.
 pub(super) async fn explain(engine: &Engine, statement: &str) -> Result<Option<Explanation>> {
     if is_query(engine, statement).await? {
         return Ok(Some(Box::pin(engine.explain(statement)).await?));
@@ -80,7 +80,7 @@ fn print(engine: &Engine, explanation: &Explanation) -> Result<()> {
     Ok(())
 }
 
-/// Where the numbers of a page come from.
+/// Returns the note of a page on the source of its numbers.
 fn about(engine: &Engine) -> String {
     let endpoint = engine.endpoint();
     format!(

@@ -1,4 +1,4 @@
-//! `sluice generate`: a data set into a bucket or a folder.
+//! `sluice generate`: writes a data set to a bucket or a folder.
 
 use std::fs;
 use std::io::{self, Write};
@@ -23,7 +23,7 @@ use crate::output::progress::say;
 use crate::runtime::interrupt::{ABORT_PATIENCE, interruptible};
 use crate::runtime::room;
 
-/// Generates tables of a data set that `title` names.
+/// Generates the tables of a data set. `title` is its name in messages.
 pub(crate) async fn run<T>(args: TableArgs<T>, title: &str, seed: T::Seed) -> Result<()>
 where
     T: DataTable + FromStr<Err: std::error::Error + Send + Sync>,
@@ -81,7 +81,7 @@ where
             .with_hint("Name another folder."));
         }
     }
-    // What cannot be written fails before the work.
+    // Fail before the work if the statements cannot be written.
     let ddl = ddl(&request, &root);
     let file = match &args.ddl {
         Some(path) => {
@@ -103,7 +103,7 @@ where
     }
 }
 
-/// Does such work unless the process is asked to stop; what is half written is then removed.
+/// Runs work that writes. If the process is interrupted, waits until half-written objects are removed.
 pub(crate) async fn stoppable(work: impl Future<Output = Result<()>>) -> Result<()> {
     let result = interruptible(work).await;
     if matches!(result, Err(Failure::Stopped(_))) {
@@ -115,19 +115,19 @@ pub(crate) async fn stoppable(work: impl Future<Output = Result<()>>) -> Result<
     result
 }
 
-/// A bucket as an object store, reached as the engine reaches it.
+/// Returns a bucket as an object store with the engine's connection.
 pub(crate) fn bucket_store(engine: &Engine, bucket: &str) -> Result<Arc<dyn ObjectStore>> {
     let url = ObjectStoreUrl::parse(format!("s3://{bucket}"))?;
     Ok(engine.runtime_env().object_store(url)?)
 }
 
-/// The statements that define the tables generated below a root.
+/// Returns the statements that define the generated tables below `root`.
 pub(crate) fn ddl<T: DataTable>(request: &Generate<T>, root: &str) -> String {
     let statement = |table: &T| format!("{};\n", create(request, root, *table));
     request.tables.iter().map(statement).collect()
 }
 
-/// The statement that defines one of the tables.
+/// Returns the statement that defines one table.
 pub(crate) fn create<T: DataTable>(request: &Generate<T>, root: &str, table: T) -> String {
     let location = format!("{root}/{}/", request.folder(table));
     table.create_external_table(&request.format, &location)

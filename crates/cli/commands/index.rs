@@ -1,4 +1,4 @@
-//! `sluice index`: indexes of tables.
+//! `sluice index`: creates, lists, checks and drops the indexes of tables.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -34,7 +34,7 @@ pub(crate) async fn run(command: IndexCommand, compute: &mut Compute) -> Result<
 }
 
 impl IndexStore {
-    /// An engine that knows the table.
+    /// Builds an engine on which the definitions of the table have run.
     async fn connect(&self) -> Result<Engine> {
         let engine = Engine::builder()
             .connect(self.store.options()?)
@@ -55,7 +55,7 @@ impl IndexStore {
         Ok(engine)
     }
 
-    /// What says which table it is, as it is typed.
+    /// Returns the options that select the table, quoted for a shell.
     fn words(&self) -> impl Iterator<Item = String> {
         let files = self.file.iter().map(|file| format!("-f {}", quoted(&file.to_string_lossy())));
         let location = self.location.iter().map(|it| format!("--location {}", quoted(it)));
@@ -69,7 +69,7 @@ async fn define(engine: &Engine, statement: &str) -> Result<()> {
     Ok(())
 }
 
-/// The indexes of a table; none if there is nothing to index.
+/// Returns the indexes of a table; `None` if there is nothing to index.
 async fn indexes(engine: &Engine, table: &str) -> Result<Option<Indexes>> {
     Box::pin(Indexes::of(engine, table)).await.map_err(|error| {
         let unknown = error.kind() == ErrorKind::Plan && error.to_string().ends_with("not found");
@@ -181,7 +181,7 @@ async fn verify(args: VerifyArgs) -> Result<()> {
     Err(Failure::new(message).with_hint(what_helps(&args, &wrong)))
 }
 
-/// The commands that make indexes usable, or remove those that never will be.
+/// Returns the commands that repair the unusable indexes, or remove those that cannot become usable.
 fn what_helps(args: &VerifyArgs, wrong: &[&Index]) -> String {
     let commands = |verb: &str, more: &str, states: &[State]| {
         let about: BTreeSet<String> = wrong
@@ -198,7 +198,7 @@ fn what_helps(args: &VerifyArgs, wrong: &[&Index]) -> String {
     };
     let repair = [State::Fresh, State::Damaged, State::Stale, State::FormerVersion];
     let repair = commands("create", " --repair", &repair);
-    // Nobody knows how they were read, or there is nothing to index any more.
+    // The table has no such column, reads its objects with other options, or lost them: nothing can be repaired.
     let removed = commands("drop", "", &[State::OtherFormat, State::Orphan]);
     let repair = (!repair.is_empty()).then(|| format!("{repair} makes new ones"));
     let removed = (!removed.is_empty()).then(|| {
@@ -209,7 +209,7 @@ fn what_helps(args: &VerifyArgs, wrong: &[&Index]) -> String {
     format!("{}.", both.join("; "))
 }
 
-/// A word as a shell takes it.
+/// Quotes a word for a shell, if it needs quotes.
 fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "-_./:=,+@%".contains(c);
     match !word.is_empty() && word.chars().all(plain) {
@@ -229,7 +229,11 @@ async fn drop(args: DropArgs) -> Result<()> {
     Ok(())
 }
 
-/// The indexes of a column, of which there must be one.
+/// Returns the indexes of a column.
+///
+/// # Errors
+///
+/// If the column has no index.
 fn about(column: &str, table: &str, all: Vec<Index>) -> Result<Vec<Index>> {
     let (about, others): (Vec<_>, Vec<_>) =
         all.into_iter().partition(|index| is_about(&index.name, column));
@@ -239,7 +243,7 @@ fn about(column: &str, table: &str, all: Vec<Index>) -> Result<Vec<Index>> {
     Ok(about)
 }
 
-/// A column has no index, but perhaps others have.
+/// Builds the error for a column without an index, with the columns that have one.
 fn none_of(column: &str, table: &str, others: &[Index]) -> Failure {
     let mut names: Vec<String> = others.iter().map(|index| column_of(&index.name)).collect();
     names.sort();

@@ -28,7 +28,7 @@ use crate::runtime::compute::Compute;
 use crate::runtime::interrupt::{LastResort, interruptible, watch};
 use crate::runtime::scratch::Scratch;
 
-/// Does what was asked for.
+/// Runs a command.
 pub(crate) async fn run(
     command: Command,
     compute: &mut Compute,

@@ -1,4 +1,4 @@
-//! `sluice reference`: pages of the site, as the program itself knows them.
+//! `sluice reference`: prints pages of the site from the program's own definitions.
 
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
@@ -11,7 +11,7 @@ use sluicegate_engine::guards::{Answer, Case, GUARDS, Guard};
 use crate::args::{Args, ReferenceArgs, ReferenceOf};
 use crate::failure::Result;
 
-/// Columns of the help, whatever the terminal.
+/// Columns of the help on the page, whatever the terminal's width.
 const WIDTH: usize = 100;
 
 pub(crate) fn run(args: &ReferenceArgs) -> Result<()> {
@@ -53,7 +53,7 @@ fn commands() -> String {
     page
 }
 
-/// A command, and those below it. What is hidden, and `help` itself, is left out.
+/// Writes the help of a command and its subcommands. Hidden commands and `help` are left out.
 fn describe(command: &mut clap::Command, name: &str, page: &mut String) {
     let help = command.render_long_help().to_string();
     let help: Vec<&str> = help.lines().map(str::trim_end).collect();
@@ -77,7 +77,7 @@ fn differences() -> String {
     page
 }
 
-/// One guard: what is wrong upstream, where it was reported, what our sessions do, and the first example.
+/// Writes one guard: the defect upstream, its report, what our sessions do, and the first example.
 fn difference(guard: &Guard, page: &mut String) {
     let Guard { title, upstream, ours, cases } = guard;
     let _ = write!(page, "\n## {title}\n\n{ours}\n");

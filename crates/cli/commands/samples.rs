@@ -1,4 +1,4 @@
-//! Samples in a bucket: written before questions are asked about them, gone after that.
+//! Temporary samples in a bucket: a command writes them, reads them, and removes them.
 
 use std::process;
 use std::sync::Arc;
@@ -18,26 +18,26 @@ use crate::connect::bucket;
 use crate::failure::{Failure, Result};
 use crate::runtime::leftovers::Leftover;
 
-/// The pauses before what could not be removed is tried again.
+/// Pauses before the retries of a failed removal.
 const PAUSES: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(3)];
 
-/// Samples in a bucket that may be ours, too.
+/// Samples in a bucket. A missing bucket is created for them and removed with them.
 pub(super) struct Samples<'a> {
     engine: &'a Engine,
     bucket: &'a str,
-    /// What to do if they cannot be written.
+    /// The hint of the error if the samples cannot be written.
     hint: &'static str,
     prefix: String,
     store: Arc<dyn ObjectStore>,
-    /// Whether the bucket was made for them.
+    /// True if the bucket was created for the samples.
     made: bool,
     written: Vec<Path>,
-    /// From when something may be there on.
+    /// Names the samples to a user who kills the process; set from the first write on.
     left: Option<Leftover>,
 }
 
 impl<'a> Samples<'a> {
-    /// A place for the samples of a command that nothing else has; nothing is written yet.
+    /// Chooses a prefix that no other run uses. Nothing is written yet.
     pub(super) fn new(
         engine: &'a Engine,
         bucket: &'a str,
@@ -59,19 +59,20 @@ impl<'a> Samples<'a> {
         })
     }
 
-    /// What the keys of the samples begin with.
+    /// Returns the prefix of the samples' keys, with a slash at its end.
     pub(super) fn prefix(&self) -> &str {
         &self.prefix
     }
 
-    /// The bytes of one that was written, from its beginning.
+    /// Reads the first `bytes` of a sample.
     pub(super) async fn read(&self, name: &str, bytes: Bytes) -> Result<()> {
         let path = Path::from(format!("{}{name}", self.prefix));
         let read = self.store.get_range(&path, 0..bytes.0).await;
         read.map(drop).map_err(|error| DataFusionError::ObjectStore(Box::new(error)).into())
     }
 
-    /// Fails early, and with a better reason, if nothing can be asked at all.
+    /// Sends a HEAD request, and fails if the store cannot be reached at all: that error is clearer than the one of a
+    /// write.
     async fn check_connection(&self) -> Result<()> {
         self.engine.endpoint().counters.request(RequestKind::Head);
         let key = format!("{}nothing", self.prefix);
@@ -86,12 +87,12 @@ impl<'a> Samples<'a> {
                 | Error::NoProfile { .. }
                 | Error::WrongRegion { .. }),
             ) => Err(sluicegate_engine::Error::from(error).into()),
-            // It is not there, of course; and what else there may be, writing will show.
+            // The key does not exist, so an error is expected. Any other problem shows when the samples are written.
             _ => Ok(()),
         }
     }
 
-    /// Makes the bucket if it is not there.
+    /// Creates the bucket if it does not exist.
     pub(super) async fn begin(&mut self) -> Result<()> {
         self.check_connection().await?;
         self.left = Some(Leftover::new(format!("s3://{}/{}", self.bucket, self.prefix)));
@@ -104,14 +105,14 @@ impl<'a> Samples<'a> {
         Ok(())
     }
 
-    /// Writes samples: the key behind the prefix, and the bytes.
+    /// Writes samples, given as key without the prefix and contents.
     pub(super) async fn write(
         &mut self,
         samples: impl IntoIterator<Item = (String, Vec<u8>)>,
     ) -> Result<()> {
         for (name, bytes) in samples {
             let path = Path::from(format!("{}{name}", self.prefix));
-            // Known before it is there: an interruption must not forget it.
+            // Recorded before the request, so that an interruption does not leave the object behind.
             self.written.push(path.clone());
             if let Err(error) = self.store.put(&path, bytes.into()).await {
                 return Err(self.not_written(error));
@@ -121,7 +122,7 @@ impl<'a> Samples<'a> {
         Ok(())
     }
 
-    /// Takes in what something else has written there, to be removed with the rest.
+    /// Lists the objects below the prefix that others have written, so that they are removed with the samples.
     pub(super) async fn take_in(&mut self) -> Result<()> {
         let prefix = Path::from(self.prefix.as_str());
         let listed = self.store.list(Some(&prefix)).map_ok(|object| object.location);
@@ -133,11 +134,11 @@ impl<'a> Samples<'a> {
         Ok(())
     }
 
-    /// Why the last sample is not there.
+    /// Describes the failure to write the last sample.
     fn not_written(&mut self, error: object_store::Error) -> Failure {
         let denied = matches!(&error, object_store::Error::PermissionDenied { .. });
         let error = sluicegate_engine::Error::from(DataFusionError::ObjectStore(Box::new(error)));
-        // Of a request that failed otherwise nobody knows.
+        // After any other error the object may exist, and is removed with the rest.
         if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Access | ErrorKind::Setting) {
             self.written.pop();
         }
@@ -148,7 +149,7 @@ impl<'a> Samples<'a> {
         }
     }
 
-    /// Removes what was written. What the store fails to remove is tried again.
+    /// Removes the samples, and the bucket if it was created for them. Failed requests are retried after a pause.
     pub(super) async fn remove(&mut self) -> Result<()> {
         let mut pauses = PAUSES.iter();
         while let Err(failure) = self.remove_once().await {
@@ -178,7 +179,7 @@ impl<'a> Samples<'a> {
         Ok(())
     }
 
-    /// What a user types to remove samples that are left.
+    /// Returns the commands by which a user removes samples that are left.
     fn how_to_remove(&self) -> String {
         let endpoint = self.engine.endpoint().client.endpoint();
         let endpoint = endpoint.map(|url| format!(" --endpoint-url {url}")).unwrap_or_default();

@@ -71,7 +71,7 @@ pub(crate) async fn run(args: ServeArgs, compute: &Compute) -> Result<()> {
         .await
 }
 
-/// Compares the objects of a folder with their checksums.
+/// Compares all objects of a folder with their checksums, and prints the damaged ones.
 fn check(folder: &Path) -> Result<()> {
     let mut out = io::stdout();
     let mut written = Ok(());
@@ -95,7 +95,7 @@ fn check(folder: &Path) -> Result<()> {
     }
 }
 
-/// The key pair of the environment.
+/// Returns the key pair that the environment sets; `None` if it sets none.
 fn key_pair() -> Result<Option<(String, String)>> {
     for (id, secret) in
         [("SLUICE_ACCESS_KEY", "SLUICE_SECRET_KEY"), ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")]
@@ -129,7 +129,7 @@ fn greeting(args: &ServeArgs, server: &Server, is_given: bool) -> String {
         if is_given {
             text += "with the key pair of the environment\n";
         } else {
-            // Printed here, once, and kept nowhere.
+            // A new key pair is printed once and stored nowhere.
             text += &format!(
                 "\n  export AWS_ACCESS_KEY_ID={}\n  export AWS_SECRET_ACCESS_KEY={}\n",
                 server.access_key(),

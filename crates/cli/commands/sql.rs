@@ -19,7 +19,7 @@ use crate::session::prompt;
 use crate::session::script::Script;
 
 pub(crate) async fn run(args: SqlArgs, compute: &mut Compute) -> Result<()> {
-    // As many as can be seen at once, or nearly.
+    // A terminal shows about 40 rows at once.
     let most = if io::stdout().is_terminal() { 40 } else { 1000 };
     let output = Output::new(args.format, args.output, args.max_rows.unwrap_or(most))?;
     let script = script(&args.statements)?;
@@ -66,9 +66,9 @@ pub(crate) async fn run(args: SqlArgs, compute: &mut Compute) -> Result<()> {
         let goes_on = args.interactive && matches!(ran, Ok(true));
         let ran = ran.map(drop);
         let shown = match session.page.take() {
-            // Who stops the statements does not want to see them.
+            // If the user stopped the statements, no page is written.
             Some(page) if !matches!(ran, Err(Failure::Stopped(_))) => {
-                // A page that cannot be written does not hide why a statement failed.
+                // If the page cannot be written, too, the error of the statement is the one to report.
                 ran.and(page.finish(&about(&engine)))
             }
             _ => ran,
@@ -78,7 +78,7 @@ pub(crate) async fn run(args: SqlArgs, compute: &mut Compute) -> Result<()> {
             return Ok(());
         }
     }
-    // It handles Ctrl-C itself: there, it stops a query and not the session.
+    // The prompt handles Ctrl-C itself: it stops a query and not the session.
     session.fetch_shown = true;
     session.output.at_prompt = true;
     match editor {
@@ -87,7 +87,7 @@ pub(crate) async fn run(args: SqlArgs, compute: &mut Compute) -> Result<()> {
     }
 }
 
-/// Where the numbers of a page come from.
+/// Returns the note of a page on the source of its numbers.
 fn about(engine: &Engine) -> String {
     let endpoint = engine.endpoint();
     format!(
@@ -98,9 +98,10 @@ fn about(engine: &Engine) -> String {
     )
 }
 
-/// The statements of the arguments, or those on stdin; none if they are to be typed.
+/// Returns the statements of the arguments, or those on stdin; `None` if stdin is a terminal, so that the user types
+/// them at the prompt.
 pub(crate) fn script(args: &StatementArgs) -> Result<Option<Script>> {
-    // Before its words are taken for files.
+    // Checked first, because the words of a cut statement may be names of files.
     let words: Vec<&String> = args.command.iter().chain(&args.statements).collect();
     if args.command.len() < 2 && is_cut(&words) {
         let first = words.first().map_or("", |word| word.as_str());
@@ -142,24 +143,24 @@ pub(crate) fn script(args: &StatementArgs) -> Result<Option<Script>> {
     Ok(Some(script))
 }
 
-/// Whether what is given as a statement is the name of a file, here or in a bucket.
+/// Returns true if an argument without an option is a file or the URL of an object, not a statement.
 fn is_file(text: &str) -> bool {
     let is_url = text.starts_with("s3://") && !text.contains(char::is_whitespace);
     is_url || Path::new(text).is_file()
 }
 
-/// Whether what is given as a statement can only be meant as the name of a file of statements.
+/// Returns true if an argument without an option looks like the name of a `.sql` file and cannot be a statement.
 fn is_name_of_sql(text: &str) -> bool {
     let end = Path::new(text).extension().is_some_and(|end| end.eq_ignore_ascii_case("sql"));
     end && !text.contains([' ', '\n', '\t', ';', '\'', '"', '('])
 }
 
-/// Adds the text of a file, or of stdin, to a script.
+/// Appends the text of a file, or of stdin, to a script.
 fn read(path: &Path, script: &mut Script) -> Result<()> {
     if path == Path::new("-") {
         let mut text = String::new();
         io::stdin().read_to_string(&mut text).map_err(|error| Failure::from(error).at("stdin"))?;
-        // What some editors put before all text is no part of it.
+        // Some editors put a byte order mark before the text.
         script.push(Some("stdin".to_owned()), text.strip_prefix('\u{feff}').unwrap_or(&text));
         return Ok(());
     }

@@ -1,4 +1,4 @@
-//! `sluice statistics`: what is remembered about the values of tables.
+//! `sluice statistics`: shows and drops the statistics of tables that the cache holds.
 
 use std::sync::Arc;
 

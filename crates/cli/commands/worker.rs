@@ -34,7 +34,7 @@ pub(crate) async fn run(args: WorkerArgs, compute: &Compute) -> Result<()> {
         _ = asked_to_stop() => {
             say("stopping after the queries that run; asked again, at once");
             let _ = stop.send(());
-            // It has been asked already, and a second time ends the process.
+            // The worker is stopping already; a second signal ends the process.
             running.await
         }
     };

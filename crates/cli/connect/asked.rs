@@ -1,4 +1,4 @@
-//! Whether a store answers, and accepts the credentials.
+//! A check that a store answers and accepts the credentials.
 
 use std::time::Duration;
 
@@ -6,16 +6,19 @@ use sluicegate_client::{Client, Error};
 
 use super::calibrated::place;
 
-/// How long the store may take to answer.
+/// Timeout of the check.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Asks the store for its buckets. Returns their number, unless it keeps that to itself; or else what is
-/// wrong, and what to do about it.
+/// Lists the store's buckets. Returns their number, or `None` if the store refuses to list them.
+///
+/// # Errors
+///
+/// The problem and a hint.
 pub(crate) async fn ask(client: &Client) -> Result<Option<usize>, (String, &'static str)> {
     let place = place(client);
     match tokio::time::timeout(PATIENCE, client.buckets()).await {
         Ok(Ok(buckets)) => Ok(Some(buckets.len())),
-        // It answers, and other requests may be allowed.
+        // The store answered, and may allow other requests.
         Ok(Err(Error::AccessDenied { code, .. })) if code == "AccessDenied" => Ok(None),
         Ok(Err(error)) => Err((named(&place, &error), error.hint())),
         Err(_) => Err((
@@ -37,17 +40,17 @@ fn is_of_no_store(error: &Error) -> bool {
     )
 }
 
-/// The error of a request to a store, which it names.
+/// Describes the error of a request, and names the store.
 pub(crate) fn named(place: &str, error: &Error) -> String {
     let text = error.to_string();
-    // Some errors are of no store, others name it themselves.
+    // Some errors are not about a store; others name it themselves.
     match text.contains(place) || is_of_no_store(error) {
         true => text,
         false => format!("{place}: {text}"),
     }
 }
 
-/// `, 2 buckets`, or nothing if their number is not known.
+/// Formats the number of buckets: `, 2 buckets`, or nothing if it is unknown.
 pub(crate) fn buckets_words(buckets: Option<usize>) -> String {
     match buckets {
         Some(1) => ", 1 bucket".to_owned(),

@@ -1,4 +1,4 @@
-//! Buckets that are missing.
+//! Creation and removal of buckets.
 
 use sluicegate_engine::Engine;
 

@@ -1,7 +1,7 @@
 //! Hardware profiles that `sluice calibrate` wrote, one file each in the user's cache folder.
 //!
-//! The files are what `--hardware FILE` reads: they may be looked at, copied, changed and removed.
-//! There are no credentials in them. Of a file that cannot be read, whoever asks for profiles is told.
+//! The files have the format of `--hardware FILE`: users may read, copy, change and remove them. They contain no
+//! credentials. A file that cannot be parsed causes a warning whenever profiles are looked up.
 
 use std::fs;
 use std::io::Write;
@@ -14,7 +14,7 @@ use super::known::cache_folder;
 use crate::failure::{Failure, Result};
 use crate::output::file::Unfinished;
 
-/// The store of a client, as a calibration names it: its URL, or AWS and its region.
+/// Returns the name of a client's store in calibrations: its URL, or AWS and its region.
 pub(crate) fn place(client: &Client) -> String {
     match client.endpoint() {
         Some(endpoint) => endpoint.trim_end_matches('/').to_owned(),
@@ -22,47 +22,46 @@ pub(crate) fn place(client: &Client) -> String {
     }
 }
 
-/// The folder, with the profiles in it.
+/// The folder of calibrated profiles, with its contents.
 #[derive(Debug)]
 pub(crate) struct CalibratedProfiles {
     folder: PathBuf,
     profiles: Vec<HardwareProfile>,
-    /// What is wrong with files that are no profiles, each a sentence without a full stop.
+    /// The errors of files that cannot be parsed, each a sentence without a full stop.
     damage: Vec<String>,
 }
 
 impl CalibratedProfiles {
-    /// The folder in the user's cache folder; `None` if there is none.
+    /// Reads the folder in the user's cache folder; `None` if the user has none.
     pub(crate) fn in_cache() -> Option<Self> {
         Some(Self::read(cache_folder()?.join("hardware")))
     }
 
-    /// The profile that was measured last for a store.
+    /// Returns the store's most recent profile.
     pub(crate) fn of_store(&self, place: &str) -> Option<&HardwareProfile> {
         let of = |it: &HardwareProfile| it.calibration.as_ref().map(|it| it.endpoint.clone());
         let all = self.profiles.iter().filter(|it| of(it).as_deref() == Some(place));
-        // Dates are written so that they sort.
+        // Dates are written so that they sort as text.
         all.max_by(|a, b| a.date.cmp(&b.date))
     }
 
-    /// The profile of this name.
+    /// Returns the profile of this name.
     pub(crate) fn by_name(&self, name: &str) -> Option<&HardwareProfile> {
         self.profiles.iter().find(|profile| profile.name == name)
     }
 
-    /// The names of all, in order.
+    /// Returns the names of all profiles, sorted.
     pub(crate) fn names(&self) -> impl Iterator<Item = String> {
         self.profiles.iter().map(|it| it.name.clone())
     }
 
-    /// What is wrong with files in the folder, and what to do about it: one of them may be the one that
-    /// is looked for.
+    /// Returns a warning for each file that cannot be parsed, with advice: one of them may be the wanted profile.
     pub(crate) fn damage(&self) -> impl Iterator<Item = String> {
         const WAY_OUT: &str = "correct it, or remove it and run `sluice calibrate` again";
         self.damage.iter().map(|wrong| format!("{wrong}; it is not used: {WAY_OUT}"))
     }
 
-    /// Saves a profile; it replaces one of the same name. Returns the file.
+    /// Saves a profile, replacing one of the same name. Returns the path of the file.
     pub(crate) fn remember(&self, profile: &HardwareProfile) -> Result<PathBuf> {
         let path = self.folder.join(format!("{}.toml", file_stem(&profile.name)));
         fs::create_dir_all(&self.folder).map_err(|error| Failure::file(&self.folder, error))?;
@@ -73,15 +72,15 @@ impl CalibratedProfiles {
         Ok(path)
     }
 
-    /// Whether a profile could be saved, as far as can be told without leaving anything behind.
+    /// Checks that a profile could be saved, without leaving any file.
     ///
     /// # Errors
     ///
-    /// Why not.
+    /// If the folder cannot be written.
     pub(crate) fn check(&self) -> Result<()> {
         let there = self.folder.ancestors().find(|folder| folder.exists());
         let file = there.unwrap_or(&self.folder).join("profile.toml");
-        // It is gone again when it is dropped.
+        // The temporary file is removed when it is dropped.
         Unfinished::begin(&file).map(drop).map_err(|failure| {
             let place = format!("profiles cannot be remembered in `{}`", self.folder.display());
             failure.at(&place).with_hint(
@@ -123,7 +122,7 @@ impl CalibratedProfiles {
     }
 }
 
-/// A profile's name as the name of a file.
+/// Converts a profile's name to the name of a file.
 fn file_stem(name: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' };
     name.chars().map(plain).collect()
@@ -159,10 +158,10 @@ mod tests {
         assert_eq!(name("http://nowhere:1"), None);
         assert_eq!(known().names().collect::<Vec<_>>(), ["../there", "new", "old"]);
         assert_eq!(known().by_name("old").unwrap().date, "2026-01-01T00:00:00Z");
-        // Nothing is written elsewhere.
+        // Nothing is written outside of the folder.
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
 
-        // What is damaged is not used, and said; what is no profile is as good as not there.
+        // Damaged files are reported and not used; files with another extension are ignored.
         let damaged = known().folder.join("new.toml");
         fs::write(&damaged, "name = ").unwrap();
         fs::write(known().folder.join("notes.txt"), "mine").unwrap();

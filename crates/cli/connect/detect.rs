@@ -1,4 +1,4 @@
-//! What kind of store an endpoint is: as it says itself, else as a probe found out.
+//! Detection of an endpoint's kind of store, by its `Server` header or an earlier probe.
 
 use std::time::Duration;
 
@@ -11,15 +11,15 @@ use super::known::{Known, KnownEndpoints};
 use crate::failure::{Failure, Result};
 use crate::output::progress::say;
 
-/// How long a store may take to answer that.
+/// Timeout of the request for the `Server` header.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// The profile of the store that these options reach:
+/// Returns the profile of the store that these options reach:
 ///
 /// 1. AWS if they name no endpoint,
-/// 2. else the one that the endpoint's `Server` header names,
-/// 3. else what `sluice endpoint probe` found out about it,
-/// 4. else `unknown`: no statement is sent to it, and objects are read with GET, until it is probed.
+/// 2. else the profile that the endpoint's `Server` header names,
+/// 3. else the result of `sluice endpoint probe`,
+/// 4. else `unknown`: no statement is sent to the store, and objects are read with GET, until it is probed.
 ///    A probe writes samples to a bucket, so it runs only on request.
 ///
 /// A store that does not answer is unknown, too: the query that follows reports the error.
@@ -42,7 +42,11 @@ pub(crate) async fn profile(options: &ConnectOptions) -> Result<EndpointProfile>
     Ok(EndpointProfile::unknown())
 }
 
-/// The profile that a probe of the endpoint made.
+/// Returns the profile that a probe of the endpoint saved.
+///
+/// # Errors
+///
+/// If there is no endpoint, or it was not probed.
 pub(crate) async fn probed(options: &ConnectOptions) -> Result<EndpointProfile> {
     let Some(endpoint) = endpoint(options).await? else {
         return Err(Failure::new("there is no endpoint that could have been probed")
@@ -59,18 +63,18 @@ fn find(endpoint: &str, server: &Server) -> Option<Known> {
     KnownEndpoints::in_cache()?.find(endpoint, server.header())
 }
 
-/// The URL of the store that these options reach; none for AWS.
+/// Returns the URL of the store that these options reach; `None` for AWS.
 pub(super) async fn endpoint(options: &ConnectOptions) -> Result<Option<String>> {
     let client = Client::connect(options, EndpointProfile::unknown()).await.map_err(Error::from)?;
     Ok(client.endpoint().map(str::to_owned))
 }
 
-/// What a server says about itself.
+/// The result of a request for a server's header.
 #[derive(Debug)]
 pub(crate) enum Server {
-    /// Nothing: there was no answer.
+    /// The server did not answer.
     Silent,
-    /// Its `Server` header, if it has one.
+    /// The server answered, with its `Server` header if it sent one.
     Answers(Option<String>),
 }
 
@@ -83,19 +87,19 @@ impl Server {
     async fn header_of(endpoint: &str) -> Option<Option<String>> {
         let mut request = HttpRequest::new(HttpRequestBody::empty());
         *request.uri_mut() = endpoint.parse().ok()?;
-        // What another server says, where this one redirects to, is not about this one.
+        // Redirects are not followed: the header of another server would be misleading.
         let direct = Direct::new(PATIENCE);
         let answer = tokio::time::timeout(PATIENCE, direct.send(request)).await.ok()?.ok()?;
         let header = answer.headers().get("server").and_then(|header| header.to_str().ok());
         Some(header.map(str::to_owned))
     }
 
-    /// Whether there was an answer.
+    /// Returns true if the server answered.
     pub(super) fn answers(&self) -> bool {
         matches!(self, Self::Answers(_))
     }
 
-    /// Its name.
+    /// Returns the `Server` header, if there is one.
     pub(crate) fn header(&self) -> Option<&str> {
         match self {
             Self::Answers(header) => header.as_deref(),
@@ -103,7 +107,7 @@ impl Server {
         }
     }
 
-    /// The profile that its name stands for.
+    /// Returns the profile that the `Server` header stands for.
     pub(crate) fn profile(&self) -> Option<EndpointProfile> {
         let name = self.header()?.to_ascii_lowercase();
         let known =

@@ -17,24 +17,24 @@ use sluicegate_s3select::value::Timestamp;
 
 use crate::failure::{Failure, Result};
 
-/// The version of the file.
+/// The version of the file's layout.
 const VERSION: u64 = 1;
 
-/// An endpoint that was probed.
+/// A probed endpoint.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Known {
-    /// Its URL.
+    /// URL of the endpoint, without slashes at the end.
     endpoint: String,
-    /// Its `Server` header.
+    /// `Server` header of the endpoint, if it has one.
     server: Option<String>,
-    /// When it was probed, in UTC.
+    /// Time of the probe, in UTC.
     probed: String,
-    /// What may be sent to it.
+    /// Capabilities that the probe found.
     pub(crate) profile: EndpointProfile,
 }
 
 impl Known {
-    /// An endpoint that was probed just now.
+    /// Creates an entry with the current time.
     pub(crate) fn now(endpoint: &str, server: Option<&str>, profile: EndpointProfile) -> Self {
         Self {
             endpoint: trimmed(endpoint).to_owned(),
@@ -58,7 +58,7 @@ impl Known {
         }))
     }
 
-    /// An entry of the file, unless another version of the probe wrote it.
+    /// Parses an entry of the file; `None` if another version of the probe wrote it.
     fn from_json(value: &Value) -> Option<Self> {
         if value["probe_version"].as_u64() != Some(u64::from(PROBE_VERSION)) {
             return None;
@@ -72,12 +72,12 @@ impl Known {
     }
 }
 
-/// This moment to the second, in UTC.
+/// Returns the current time to the second, in UTC.
 pub(crate) fn now() -> String {
     utc(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs())
 }
 
-/// A moment in seconds since 1970, in UTC.
+/// Formats a time in seconds since 1970, in UTC.
 pub(crate) fn utc(seconds: u64) -> String {
     let time = Timestamp::from_nanos(i128::from(seconds) * 1_000_000_000, 0);
     time.map(|time| time.to_string()).unwrap_or_default()
@@ -87,7 +87,7 @@ fn trimmed(endpoint: &str) -> &str {
     endpoint.trim_end_matches('/')
 }
 
-/// Where what was found out is kept; `None` if there is no such folder.
+/// Returns the folder for cached results; `None` if the user has none.
 pub(crate) fn cache_folder() -> Option<PathBuf> {
     let set = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let folder = match set("XDG_CACHE_HOME").filter(|path| path.is_absolute()) {
@@ -99,29 +99,29 @@ pub(crate) fn cache_folder() -> Option<PathBuf> {
     Some(folder.join("sluice"))
 }
 
-/// The file.
+/// The file of probed endpoints.
 #[derive(Debug)]
 pub(crate) struct KnownEndpoints {
     path: PathBuf,
 }
 
 impl KnownEndpoints {
-    /// The file in the user's cache folder; `None` if there is no such folder.
+    /// Returns the file in the user's cache folder; `None` if the user has none.
     pub(crate) fn in_cache() -> Option<Self> {
         Some(Self { path: cache_folder()?.join("endpoints.json") })
     }
 
-    /// Where it is.
+    /// Returns the path of the file.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The profile of an endpoint, if it was probed and its `Server` header is the same as then.
+    /// Returns the entry of an endpoint, if its `Server` header is the same as when it was probed.
     pub(crate) fn find(&self, endpoint: &str, server: Option<&str>) -> Option<Known> {
         self.read().into_iter().find(|known| known.is(endpoint, server))
     }
 
-    /// Saves a profile; it replaces an earlier one of the same endpoint.
+    /// Saves a profile, replacing an earlier one of the same endpoint.
     pub(crate) fn remember(&self, known: Known) -> Result<()> {
         let mut all = self.read();
         all.retain(|other| !other.is(&known.endpoint, known.server.as_deref()));
@@ -145,7 +145,7 @@ impl KnownEndpoints {
         file["endpoints"].as_array().into_iter().flatten().filter_map(Known::from_json).collect()
     }
 
-    /// Writes a temporary file and renames it, so that no reader sees half of it.
+    /// Writes a temporary file and renames it, so that readers never see a partial file.
     fn write(&self, all: &[Known]) -> io::Result<()> {
         let endpoints = all.iter().map(Known::to_json).collect::<serde_json::Result<Vec<_>>>()?;
         let file = json!({ "version": VERSION, "endpoints": endpoints });

@@ -1,4 +1,7 @@
-//! From the connection's arguments to an engine.
+//! Builds engines from connection arguments.
+//!
+//! [`named`] reads named connections, [`detect`] finds the kind of store, and [`calibrated`] finds its hardware
+//! profile.
 
 pub(crate) mod asked;
 pub(crate) mod bucket;
@@ -27,20 +30,21 @@ use crate::output::progress::say;
 use crate::runtime::input::text_of;
 
 impl StoreArgs {
-    /// The connection that these arguments mean: what they say, and else what the named connection does.
+    /// Returns the options of the connection. Arguments override the named connection.
     ///
     /// # Errors
     ///
-    /// If there is no connection of the name.
+    /// If there is no connection of that name.
     pub(crate) fn options(&self) -> Result<ConnectOptions> {
         Ok(self.options_over(self.named()?))
     }
 
-    /// Finds what no store can be reached by.
+    /// Checks the options without sending a request.
     ///
     /// # Errors
     ///
-    /// If an endpoint, a region or an AWS profile is none; of what was typed, that is a mistake in the arguments.
+    /// If the endpoint, the region or the AWS profile is invalid. An endpoint or region given as an argument is a
+    /// usage error.
     pub(crate) async fn check(&self, options: &ConnectOptions) -> Result<()> {
         use sluicegate_client::Error as E;
         let Err(error) = Client::connect(options, EndpointProfile::unknown()).await else {
@@ -57,7 +61,7 @@ impl StoreArgs {
         }
     }
 
-    /// What the named connection says; nothing if none is named.
+    /// Returns the named connection, or an empty one if none is named.
     fn named(&self) -> Result<Connection> {
         match self.connection.as_deref().filter(|name| !name.is_empty()) {
             Some(name) => Connections::read()?.named(name).cloned(),
@@ -66,7 +70,7 @@ impl StoreArgs {
     }
 
     fn options_over(&self, named: Connection) -> ConnectOptions {
-        // Whoever names a profile wants requests to be signed.
+        // A user who names an AWS profile wants signed requests.
         let anonymous = self.anonymous || (named.anonymous && self.aws_profile.is_none());
         ConnectOptions {
             endpoint: self.endpoint.clone().or(named.endpoint),
@@ -80,12 +84,12 @@ impl StoreArgs {
 }
 
 impl ConnectArgs {
-    /// The engine that these arguments mean.
+    /// Builds the engine of these arguments.
     pub(crate) async fn connect(&self) -> Result<Engine> {
         Ok(self.builder().await?.build().await?)
     }
 
-    /// Whether the store would have to say what kind of store it is, and does not answer.
+    /// Returns true if the kind of store depends on its `Server` header, and the store does not answer.
     pub(crate) async fn is_silent(&self) -> Result<bool> {
         let named = self.store.named()?;
         if self.kind(&named) != "auto" {
@@ -97,16 +101,16 @@ impl ConnectArgs {
         }
     }
 
-    /// The kind of store that these arguments name.
+    /// Returns the kind of store that the arguments or the named connection select.
     fn kind<'a>(&'a self, named: &'a Connection) -> &'a str {
         let kind = self.kind.as_ref().or(self.profile.as_ref()).or(named.store.as_ref());
         kind.map_or("auto", String::as_str)
     }
 
-    /// The settings of the engine that these arguments mean.
+    /// Returns a builder with the settings of these arguments.
     async fn builder(&self) -> Result<EngineBuilder> {
         let named = self.store.named()?;
-        // What reads files of this machine alone needs no endpoint.
+        // Queries over local files need no endpoint, so a missing one is reported when it is used.
         let options =
             ConnectOptions { defer_endpoint: true, ..self.store.options_over(named.clone()) };
         self.store.check(&options).await?;
@@ -117,7 +121,7 @@ impl ConnectArgs {
         let profile = match self.kind(&named) {
             "auto" => detect::profile(&options).await?,
             "probed" => detect::probed(&options).await?,
-            // clap has checked the name, but not that of a connection.
+            // clap has checked the argument, but not the kind in a named connection.
             name => EndpointProfile::by_name(name).ok_or_else(|| {
                 Failure::new(format!("there is no kind of store `{name}`"))
                     .with_hint(format!("Take one of {}.", KINDS.join(", ")))
@@ -160,9 +164,9 @@ impl From<ScanArg> for Scan {
     }
 }
 
-/// Says that an endpoint has a path, which few stores have: others take it for the name of a bucket.
+/// Prints a note if an endpoint has a path: few stores have one, and most take it for the name of a bucket.
 fn tell_path(endpoint: Option<&str>) {
-    // One with a query is refused: what it says may be a secret.
+    // Never print an endpoint with a query, which may contain a secret; such an endpoint is refused.
     let without = endpoint.filter(|url| !url.contains(['?', '#'])).and_then(|url| {
         let (scheme, rest) = url.split_once("://")?;
         let (host, path) = rest.split_once('/')?;
@@ -181,7 +185,8 @@ fn tell_path(endpoint: Option<&str>) {
     }
 }
 
-/// The bucket in an endpoint of AWS, `https://bucket.s3.eu-west-1.amazonaws.com`, and the endpoint without it.
+/// Splits an endpoint of AWS that contains a bucket, `https://bucket.s3.eu-west-1.amazonaws.com`, into the bucket and
+/// the endpoint without it.
 fn bucket_of_aws(endpoint: &str) -> Option<(&str, String)> {
     let (scheme, host) = endpoint.split_once("://")?;
     let at = host.find(".s3.").or_else(|| host.find(".s3-"))?;
@@ -189,15 +194,15 @@ fn bucket_of_aws(endpoint: &str) -> Option<(&str, String)> {
         .then(|| (&host[..at], format!("{scheme}://{}", &host[at + 1..])))
 }
 
-/// The price book of a name or in a file.
+/// Returns the price book of this name, or reads it from a file.
 pub(crate) fn prices(name: &str) -> Result<PriceBook> {
     let names = || PriceBook::all().iter().map(|book| book.name.clone()).collect();
     let known = PriceBook::by_name(name).cloned();
     named_or_read("price book", name, known, PriceBook::parse, names)
 }
 
-/// The hardware profile of a name or in a file; for `auto` the one that was measured for the store
-/// that these options reach, if there is one. Else the engine assumes one.
+/// Returns the hardware profile of this name, or reads it from a file. For `auto`, returns the most recent
+/// calibration of the store that these options reach; if there is none, the engine chooses a profile.
 async fn hardware(
     asked: Option<&str>,
     options: &ConnectOptions,
@@ -218,7 +223,7 @@ async fn hardware(
     read(name, calibrated.as_ref(), tell_damage).map(Some)
 }
 
-/// The hardware profile of a name or in a file.
+/// Returns the hardware profile of this name, or reads it from a file.
 pub(crate) fn profile_named(name: &str) -> Result<HardwareProfile> {
     read(name, CalibratedProfiles::in_cache().as_ref(), || ())
 }
@@ -240,7 +245,7 @@ fn read(
     named_or_read("hardware profile", name, known.cloned(), HardwareProfile::parse, names)
 }
 
-/// Something that comes with the program, or the contents of a file.
+/// Returns `known`, or parses the file `name`.
 fn named_or_read<T>(
     what: &str,
     name: &str,

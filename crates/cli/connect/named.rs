@@ -7,7 +7,7 @@
 //! store = "minio"
 //! ```
 //!
-//! There is never a secret in it: it names where credentials come from.
+//! The file never contains a secret: it names the source of the credentials.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -21,7 +21,7 @@ use crate::failure::{Failure, Result};
 use crate::output::file::Unfinished;
 use crate::runtime::folders::config_folder;
 
-/// What a connection says; what it leaves out is as without it.
+/// The options of a connection. Options that are missing have their usual defaults.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Connection {
@@ -30,14 +30,14 @@ pub(crate) struct Connection {
     pub(crate) aws_profile: Option<String>,
     #[serde(default)]
     pub(crate) anonymous: bool,
-    /// The kind of store, as --store names it.
+    /// The kind of store, as in `--store`.
     pub(crate) store: Option<String>,
     pub(crate) hardware: Option<String>,
     pub(crate) prices: Option<String>,
 }
 
 impl Connection {
-    /// Where credentials come from, in words.
+    /// Describes the source of the credentials.
     pub(crate) fn credentials(&self) -> String {
         match (&self.aws_profile, self.anonymous) {
             (_, true) => "none".to_owned(),
@@ -46,7 +46,7 @@ impl Connection {
         }
     }
 
-    /// Its section of the file.
+    /// Returns the connection's section of the file.
     fn section(&self, name: &str) -> String {
         let mut text = format!("[connections.{}]\n", quoted(name));
         for (key, value) in [
@@ -69,7 +69,7 @@ impl Connection {
     }
 }
 
-/// A string of TOML.
+/// Quotes a string for TOML.
 fn quoted(text: &str) -> String {
     let mut quoted = String::from("\"");
     for c in text.chars() {
@@ -85,7 +85,7 @@ fn quoted(text: &str) -> String {
     quoted
 }
 
-/// The file and what is in it.
+/// The file of connections with its contents.
 #[derive(Debug)]
 pub(crate) struct Connections {
     path: PathBuf,
@@ -101,11 +101,11 @@ struct Contents {
 }
 
 impl Connections {
-    /// Those of the user; none if there is no file.
+    /// Reads the user's connections; empty if there is no file.
     ///
     /// # Errors
     ///
-    /// If the file cannot be read, or says what it may not.
+    /// If the file cannot be read, or contains unknown keys.
     pub(crate) fn read() -> Result<Self> {
         let folder = config_folder().ok_or_else(|| {
             Failure::new("there is no configuration folder, so there are no named connections")
@@ -128,16 +128,16 @@ impl Connections {
         Ok(Self { path, text, all: contents.connections })
     }
 
-    /// All by name.
+    /// Iterates over all connections, sorted by name.
     pub(crate) fn all(&self) -> impl Iterator<Item = (&String, &Connection)> {
         self.all.iter()
     }
 
-    /// The connection of a name.
+    /// Returns the connection of this name.
     ///
     /// # Errors
     ///
-    /// If there is none, with those that there are.
+    /// If there is none; the hint lists the existing ones.
     pub(crate) fn named(&self, name: &str) -> Result<&Connection> {
         self.all.get(name).ok_or_else(|| {
             let hint = match self.all.len() {
@@ -151,7 +151,7 @@ impl Connections {
         })
     }
 
-    /// Writes one more; what is in the file stays as it is. Returns the file.
+    /// Appends a connection to the file, whose other text stays unchanged. Returns the path of the file.
     ///
     /// # Errors
     ///

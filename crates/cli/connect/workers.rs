@@ -1,4 +1,4 @@
-//! From the arguments to workers.
+//! Builds engines with workers from the arguments.
 
 use std::env;
 use std::num::NonZeroU32;
@@ -12,13 +12,14 @@ use crate::args::{ConnectArgs, WorkersArgs};
 use crate::failure::{Failure, Result};
 use crate::output::progress::say;
 
-/// The variable with the secret that coordinators and workers share. Arguments are for all to see.
+/// The environment variable with the secret that coordinators and workers share. It is no argument, because other
+/// users of the machine can see arguments.
 const TOKEN: &str = "SLUICE_TOKEN";
 
-/// The variable with the URLs of workers, beside --workers.
+/// The environment variable with the URLs of workers, an alternative to `--workers`.
 const WORKERS: &str = "SLUICE_WORKERS";
 
-/// The token of the environment, if there is one.
+/// Returns the token in the environment, if there is one.
 pub(crate) fn token() -> Result<Option<Token>> {
     let Some(text) = env::var_os(TOKEN).filter(|text| !text.is_empty()) else { return Ok(None) };
     if text.len() > Token::MOST_BYTES {
@@ -34,12 +35,12 @@ pub(crate) fn token() -> Result<Option<Token>> {
     })
 }
 
-/// The pause before a store that did not answer is asked again.
+/// The pause between two requests to a store that does not answer.
 const PAUSE: Duration = Duration::from_secs(1);
 
 impl ConnectArgs {
-    /// Waits until the store answers, if it has to say what kind of store it is: a worker that does not know would
-    /// read it otherwise than its coordinator plans.
+    /// Waits until the store answers, if its kind depends on its answer: a worker that assumes another kind would
+    /// read tables in another way than its coordinator plans.
     pub(crate) async fn wait_for_store(&self) -> Result<()> {
         let named = self.store.named()?;
         if !["auto", "probed"].contains(&self.kind(&named)) {
@@ -60,11 +61,11 @@ impl ConnectArgs {
         Ok(())
     }
 
-    /// The engine that these arguments mean, with workers if there are any.
+    /// Builds the engine of these arguments, with workers if there are any.
     pub(crate) async fn connect_with(&self, workers: &WorkersArgs) -> Result<Engine> {
         let urls = workers.workers.iter().map(|url| url.trim().to_owned());
         let urls: Vec<String> = urls.filter(|url| !url.is_empty()).collect();
-        // An empty variable is as good as none.
+        // An empty environment variable means no workers.
         let is_unset = || env::var_os(WORKERS).is_some_and(|text| text.is_empty());
         if urls.is_empty() && !workers.workers.is_empty() && !is_unset() {
             return Err(Failure::Usage(

@@ -1,4 +1,4 @@
-//! Answers as tables, CSV, JSON or Parquet.
+//! Writes answers as tables, CSV, JSON or Parquet.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -24,7 +24,7 @@ use crate::output::nested::as_json;
 use crate::output::tree::{is_plan, trees};
 use crate::runtime::terminal;
 
-/// How an answer is written.
+/// The formats of answers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
     /// Columns in a frame, for reading
@@ -44,7 +44,7 @@ pub(crate) enum Format {
 }
 
 impl Format {
-    /// The format that an extension stands for.
+    /// Returns the format that a file's extension stands for.
     fn of(path: &Path) -> Option<Self> {
         match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {
             "txt" => Some(Self::Table),
@@ -58,31 +58,31 @@ impl Format {
     }
 }
 
-/// Where answers go, and how they are written.
+/// The destination and the format of answers.
 #[derive(Debug)]
 pub(crate) struct Output {
     format: Format,
-    /// Rows that a table shows at most.
+    /// The most rows that a table shows.
     max_rows: usize,
     file: Option<PathBuf>,
-    /// Whether the file holds an answer.
+    /// True if the file holds an answer already.
     written: bool,
-    /// Whether a table has a line for each column of a row.
+    /// True if a table has a line for each column of a row.
     pub(crate) expanded: bool,
-    /// Whether there are more rows of a limited answer than are shown.
+    /// True if the answer was limited to [`Output::looks_at`] rows, so that there may be more.
     limited: bool,
-    /// Whether statements are typed at the prompt, where an option cannot be given any more.
+    /// True at the prompt, where hints name commands instead of options.
     pub(crate) at_prompt: bool,
 }
 
 impl Output {
-    /// A format not given is that of the file's extension.
+    /// Creates an output. Without a format, the file's extension selects it.
     pub(crate) fn new(
         format: Option<Format>,
         file: Option<PathBuf>,
         max_rows: usize,
     ) -> Result<Self> {
-        // As for other programs, `-` is stdout.
+        // By convention, `-` is stdout.
         let file = file.filter(|file| file != Path::new("-"));
         if let Some(url) = file.as_deref().and_then(Path::to_str)
             && url.starts_with("s3://")
@@ -127,49 +127,49 @@ impl Output {
         Ok(output)
     }
 
-    /// Shows no more rows of a table from now on; 0 is all.
+    /// Sets the most rows that tables show; 0 shows all.
     pub(crate) fn set_max_rows(&mut self, max_rows: usize) {
         self.max_rows = if max_rows == 0 { usize::MAX } else { max_rows };
     }
 
-    /// How many rows of a table are shown, at most; nothing if all are.
+    /// Returns the most rows that tables show; `None` if they show all.
     pub(crate) fn max_rows(&self) -> Option<usize> {
         Some(self.max_rows).filter(|most| *most < usize::MAX)
     }
 
-    /// How answers are written.
+    /// Returns the format of answers.
     pub(crate) fn format(&self) -> Format {
         self.format
     }
 
-    /// Writes answers in another format from now on.
+    /// Sets the format of answers.
     pub(crate) fn set_format(&mut self, format: Format) {
         self.format = format;
     }
 
-    /// Whether rows are written to the terminal as they come.
+    /// Returns true if rows are written to the terminal as they arrive.
     pub(crate) fn streams_to_terminal(&self) -> bool {
         self.file.is_none() && self.format != Format::Table && io::stdout().is_terminal()
     }
 
-    /// Whether answers are for reading, and not for programs.
+    /// Returns true if answers are for readers, not for programs.
     pub(crate) fn is_for_reading(&self) -> bool {
         self.file.is_none() && self.format == Format::Table
     }
 
-    /// How many rows an answer has to have so that all is known that a table shows; none if it shows all.
+    /// Returns the number of rows that suffices for a table: one more than it shows, to detect that there are more.
+    /// `None` if all rows are needed.
     pub(crate) fn looks_at(&self) -> Option<usize> {
         let most = self.max_rows.checked_add(1);
         most.filter(|_| self.is_for_reading())
     }
 
-    /// Says of the next answers whether they have no more rows than [`Output::looks_at`] because no more were
-    /// asked for.
+    /// Sets whether the next answers were limited to [`Output::looks_at`] rows.
     pub(crate) fn limit(&mut self, limited: bool) {
         self.limited = limited;
     }
 
-    /// Writes a table of our own.
+    /// Writes a table of the program itself to stdout.
     pub(crate) fn show(&self, batches: &[RecordBatch]) -> Result<()> {
         let Some(first) = batches.first() else { return Ok(()) };
         let mut encoder = self.encoder(first.schema());
@@ -181,9 +181,8 @@ impl Output {
         Ok(io::stdout().write_all(&bytes)?)
     }
 
-    /// Writes the answer of a query; returns the number of its rows. A statement that has
-    /// no answer, such as CREATE, runs and nothing is written. `begins` is called before anything is
-    /// written to the terminal.
+    /// Writes the answer of a query and returns the number of its rows. A statement without an answer, such as
+    /// CREATE, runs and writes nothing. `begins` is called before anything is written to the terminal.
     pub(crate) async fn answer(
         &mut self,
         stream: SendableRecordBatchStream,
@@ -194,7 +193,7 @@ impl Output {
         let stream = if schema.fields().is_empty() {
             let batches: Vec<_> = stream.try_collect().await?;
             let rows = count(&batches);
-            // A statement that has no answer has no rows, either.
+            // Statements without an answer have no rows, either. Queries without columns can have rows.
             if rows == 0 || !matches!(self.format, Format::Json | Format::Ndjson) {
                 return Ok(rows);
             }
@@ -246,11 +245,11 @@ impl Output {
     }
 }
 
-/// Looks whether each column has a name of its own, without which a program finds only one of two.
+/// Checks that column names are unique, because programs would find only one of two columns.
 ///
 /// # Errors
 ///
-/// The name of two columns.
+/// If two columns have the same name.
 fn check_names(schema: &SchemaRef, format: Format) -> Result<()> {
     let lost = match format {
         Format::Json | Format::Ndjson => "an object has one value of a name",
@@ -273,7 +272,7 @@ async fn write_text(
     out: &mut impl Write,
     begins: impl Fn(),
 ) -> Result<u64> {
-    // Encoded in memory: Arrow's writers would turn the error of a closed pipe into text.
+    // Encoded in memory first: Arrow's writers would turn the error of a closed pipe into text.
     let mut bytes = Vec::new();
     while let Some(batch) = stream.try_next().await? {
         encoder.batch(&batch, &mut bytes)?;
@@ -309,26 +308,26 @@ fn count(batches: &[RecordBatch]) -> u64 {
     batches.iter().map(|batch| batch.num_rows() as u64).sum()
 }
 
-/// Turns batches to text, in pieces.
+/// Encodes batches as text, piece by piece.
 struct Encoder {
     format: Format,
     max_rows: usize,
     expanded: bool,
-    /// Whether no more rows were asked for than one more than are shown.
+    /// True if no more than one row beyond those shown was fetched.
     limited: bool,
-    /// What shows all rows: of a table, and of another format.
+    /// The commands that show all rows: in a table, and in another format.
     all: &'static str,
     format_all: &'static str,
-    /// What tables have to fit into.
+    /// Width of the terminal that tables must fit; `None` for no limit.
     width: Option<usize>,
     schema: SchemaRef,
     rows: u64,
-    /// The rows of a table: its columns are as wide as their widest cells, so it is written last.
+    /// The rows of a table, which is written last because its columns are as wide as their widest cells.
     kept: Vec<RecordBatch>,
 }
 
 impl Encoder {
-    /// How many rows the answer had: of one that was fetched only to be shown, those that are shown.
+    /// Returns the number of the answer's rows. For a limited answer, only the rows shown count.
     fn answered(&self) -> u64 {
         if self.limited { self.rows.min(self.max_rows as u64) } else { self.rows }
     }
@@ -399,7 +398,7 @@ impl Encoder {
         Ok(())
     }
 
-    /// Writes CSV, with what is between two fields.
+    /// Returns a CSV writer with the delimiter of the format.
     fn csv(&self) -> csv::WriterBuilder {
         let delimiter = if self.format == Format::Tsv { b'\t' } else { b',' };
         csv::WriterBuilder::new().with_delimiter(delimiter)
@@ -408,7 +407,7 @@ impl Encoder {
     fn table(&mut self) -> Result<String> {
         let names: Vec<&str> =
             self.schema.fields().iter().map(|field| field.name().as_str()).collect();
-        // The header is that of the first batch, and there may be none.
+        // The table has a header even if there is no batch.
         let header = RecordBatch::new_empty(Arc::new(with_short_titles(&self.schema)));
         if is_plan(&names) {
             return trees(&self.kept, self.width);

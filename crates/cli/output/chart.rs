@@ -1,4 +1,4 @@
-//! Lines along an axis: as a picture and in a terminal.
+//! Charts of lines along an axis, as SVG and as text for a terminal.
 
 use std::path::Path;
 
@@ -14,36 +14,37 @@ use crate::runtime::terminal;
 /// Columns and rows of a chart in a terminal.
 const TERMINAL: (usize, usize) = (96, 24);
 
-/// What frames and titles are drawn in, and what any terminal shows, whatever its background.
+/// The drawing library's colour of frames and titles, and its replacement: the terminal's own foreground, which is
+/// visible on any background.
 const BLACK: &str = "\u{1b}[38;2;0;0;0m";
 const FOREGROUND: &str = "\u{1b}[39m";
 
-/// A panel of a picture, in points.
+/// Width and height of an SVG panel, in points.
 const PANEL: (f64, f64) = (640.0, 420.0);
 
-/// How numbers along axes are written.
+/// The formats of numbers along axes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ChartFormat {
-    /// For reading; what changes along an axis has a chart below its table
+    /// Tables for reading, with a chart below the numbers along an axis
     #[default]
     Table,
     /// A line for each number, and at each point of an axis
     Csv,
     /// Everything, for programs
     Json,
-    /// A picture of what changes along an axis
+    /// A chart of the numbers along an axis
     Svg,
 }
 
 impl ChartFormat {
-    /// The one that was asked for, or that of the file's extension.
+    /// Returns the requested format, else the format of the file's extension.
     ///
     /// # Errors
     ///
-    /// If none was asked for, and the extension is that of another format.
+    /// If no format was requested and the extension is unknown.
     pub(crate) fn chosen(asked: Option<Self>, file: Option<&Path>) -> Result<Self> {
         let extension = file.and_then(Path::extension).and_then(|it| it.to_str());
-        // A device or a descriptor has no name of its own.
+        // Devices and descriptors have no extension, so they get a table.
         match (asked, extension.map(str::to_ascii_lowercase).as_deref()) {
             (Some(format), _) => Ok(format),
             (None, Some("csv")) => Ok(Self::Csv),
@@ -58,27 +59,27 @@ impl ChartFormat {
     }
 }
 
-/// A panel.
+/// A panel of a chart.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Chart {
     pub(crate) title: String,
-    /// Names of the axes.
+    /// Titles of the axes.
     pub(crate) x: String,
     pub(crate) y: String,
-    /// Whether equal distances are equal ratios, along x and along y. It takes numbers above 0.
+    /// True for a logarithmic axis: x, then y. Its numbers must be above 0.
     pub(crate) logarithmic: [bool; 2],
     pub(crate) lines: Vec<Line>,
 }
 
-/// A line with the interval around it.
+/// A line with its interval.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Line {
     pub(crate) name: String,
-    /// x, y, and the interval of y.
+    /// Points with x, y, and the lower and upper end of the interval of y.
     pub(crate) points: Vec<[f64; 4]>,
 }
 
-/// All charts, one below the other.
+/// Draws all charts as SVG, one below the other.
 pub(crate) fn svg(charts: &[Chart]) -> String {
     let panels = charts.iter().filter_map(Chart::panel);
     let (plots, layouts): (Vec<_>, Vec<_>) = panels.unzip();
@@ -89,7 +90,7 @@ pub(crate) fn svg(charts: &[Chart]) -> String {
     SvgBackend.render_scene(&figure.render()) + "\n"
 }
 
-/// The chart in characters; nothing without lines.
+/// Draws a chart as text; empty if it has no lines.
 pub(crate) fn terminal(chart: &Chart, colour: bool) -> String {
     let Some((plots, layout)) = chart.panel() else { return String::new() };
     let layout = layout.with_show_grid(false).with_legend_box(false);
@@ -134,12 +135,12 @@ impl Chart {
     }
 }
 
-/// A dollar begins mathematics.
+/// Escapes dollars, which would begin a formula.
 fn literal(text: &str) -> String {
     text.replace('$', "\\$")
 }
 
-/// Without the escape sequences of colours.
+/// Removes the escape sequences of colours.
 fn plain(text: &str) -> String {
     let mut plain = String::new();
     let mut characters = text.chars();

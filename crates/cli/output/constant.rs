@@ -1,10 +1,10 @@
-//! Constants of profiles and price books for reading.
+//! Formats constants of profiles and price books for readers.
 
 use sluicegate_costmodel::BytesPerSecond;
 
 use super::listing::fraction;
 
-/// The value of a constant with its unit, which its key tells.
+/// Formats a constant with its unit, which its key determines.
 pub(crate) fn in_words(key: &str, value: f64) -> String {
     if key.ends_with("bytes_per_second") {
         return BytesPerSecond(value).to_string();

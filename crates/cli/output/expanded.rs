@@ -1,4 +1,4 @@
-//! Rows with a line for each column.
+//! Answers with a line for each column of a row.
 
 use arrow::array::RecordBatch;
 use arrow::util::display::FormatOptions;
@@ -7,7 +7,7 @@ use unicode_width::UnicodeWidthStr;
 use super::fit::columns;
 use crate::failure::Result;
 
-/// Each row under its number, a line for each column.
+/// Formats each row below its number, with a line for each column.
 pub(crate) fn expanded(batches: &[RecordBatch]) -> Result<String> {
     let columns = columns(batches, &FormatOptions::default().with_null("NULL"))?;
     let names = columns.iter().map(|column| column.name.width()).max().unwrap_or(0);

@@ -1,4 +1,4 @@
-//! Files that appear when they are complete.
+//! Output files that appear when they are complete.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -8,8 +8,7 @@ use tempfile::NamedTempFile;
 
 use crate::failure::{Failure, Result};
 
-/// A file that is being written, and appears under its name when it is finished; or a device, which
-/// is written to as it is.
+/// A file that is being written. It appears under its name when it is finished. A device is written directly.
 #[derive(Debug)]
 pub(crate) struct Unfinished {
     out: Out,
@@ -17,18 +16,18 @@ pub(crate) struct Unfinished {
 
 #[derive(Debug)]
 enum Out {
-    /// A temporary file beside the one that it will replace, so that the latter is always complete.
+    /// A temporary file in the folder of the final one, which it replaces at the end.
     Beside(NamedTempFile, PathBuf),
-    /// A pipe, a terminal, a device: it is written to, and nothing could take its place.
+    /// A pipe, a terminal or another device, which no file could replace.
     Device(File),
 }
 
 impl Unfinished {
-    /// Begins a file, behind all symbolic links.
+    /// Begins a file. Symbolic links are followed, so that they stay.
     ///
     /// # Errors
     ///
-    /// If it could not be written here, with the path.
+    /// If the file could not be written. The error contains the path.
     pub(crate) fn begin(path: &Path) -> Result<Self> {
         if is_device(path) {
             let device = File::options().append(true).open(path);
@@ -43,7 +42,7 @@ impl Unfinished {
         Ok(Self { out: Out::Beside(beside(&behind_links)?, behind_links) })
     }
 
-    /// Where to write.
+    /// Returns the file to write to.
     pub(crate) fn file(&mut self) -> &mut File {
         match &mut self.out {
             Out::Beside(file, _) => file.as_file_mut(),
@@ -51,11 +50,11 @@ impl Unfinished {
         }
     }
 
-    /// The file is complete.
+    /// Completes the file and gives it its name.
     ///
     /// # Errors
     ///
-    /// If it cannot take its name.
+    /// If the file cannot be renamed.
     pub(crate) fn finish(mut self) -> Result<()> {
         self.file().flush()?;
         match self.out {
@@ -70,7 +69,7 @@ impl Unfinished {
 fn is_device(path: &Path) -> bool {
     let descriptor = ["/dev/fd", "/dev/stdout", "/dev/stderr", "/proc"];
     match fs::metadata(path) {
-        // A descriptor is written to, even if it is that of a file.
+        // A descriptor is written directly, even if it refers to a file.
         Ok(_) if descriptor.iter().any(|place| path.starts_with(place)) => true,
         Ok(there) => !there.is_file() && !there.is_dir(),
         Err(_) => false,
@@ -91,13 +90,13 @@ fn beside(path: &Path) -> Result<NamedTempFile> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        // As for any new file; the umask takes away what it should.
+        // The mode of new files; the umask removes bits from it.
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
     builder.tempfile_in(folder).map_err(|error| Failure::file(path, without_place(error)))
 }
 
-/// The error without the name of the temporary file, which nobody asked for.
+/// Removes the name of the temporary file from an error, because the user did not choose it.
 fn without_place(error: io::Error) -> io::Error {
     match error.to_string().split_once(" at path ") {
         Some((why, _)) => io::Error::new(error.kind(), why),
@@ -136,11 +135,11 @@ mod tests {
         assert!(begin(&folder.path().join("no/such.html")).starts_with("there is no folder"));
     }
 
-    /// The system's words about the file that was asked for, not about a temporary one.
+    /// The error names the file that the user chose, not the temporary one.
     #[test]
     fn a_folder_that_cannot_be_written_to_is_no_riddle() {
         let folder = tempfile::tempdir().unwrap();
-        // Longer than any name may be, also for root.
+        // The name is too long for any user, including root.
         let missing = folder.path().join("a".repeat(300));
         let error = tempfile::Builder::new().tempfile_in(&missing).unwrap_err();
         assert!(error.to_string().contains("at path"), "{error}");

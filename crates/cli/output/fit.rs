@@ -1,4 +1,4 @@
-//! Tables in frames that fit the terminal.
+//! Framed tables that fit the terminal.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -14,21 +14,21 @@ use crate::output::visible::in_cell;
 
 /// The least width of a column whose cells are cut.
 const LEAST: usize = 10;
-/// How long a text is, at most, that is taken for a number: the least values of columns are texts in summaries.
+/// Length in bytes up to which a text that parses as a number counts as one: summaries have minima as texts.
 const LONGEST: usize = 24;
-/// How many digits of a number are left behind its point, at least.
+/// The fewest digits of a number that stay behind its point.
 const DIGITS: usize = 3;
-/// What a frame takes beside each cell, and once more.
+/// Width of a frame: for each column, and once for the table.
 const FRAME: (usize, usize) = (3, 1);
 
-/// The batches, of which there is at least one, in a frame. Where it would be wider than `width`, the widest cells
-/// are cut first, as far as they can still be read, and then columns in the middle are left out.
+/// Formats batches, at least one, in a frame. If it would be wider than `width`, the widest cells are cut first, as
+/// long as they stay readable, and then columns in the middle are left out.
 pub(crate) fn framed(batches: &[RecordBatch], width: Option<usize>) -> Result<String> {
     let options = FormatOptions::default().with_null("NULL");
     let whole = pretty_format_batches_with_options(batches, &options)?.to_string();
     let whole = match in_cell(&whole) {
         Cow::Borrowed(_) => whole,
-        // Escapes take room that the frame does not have yet.
+        // Escaped control characters are wider than the frame that was made without them.
         Cow::Owned(_) => table(&columns(batches, &options)?, &[])?,
     };
     let Some(width) = width.filter(|width| whole.lines().any(|line| line.width() > *width)) else {
@@ -48,7 +48,7 @@ pub(crate) fn framed(batches: &[RecordBatch], width: Option<usize>) -> Result<St
     Ok(text)
 }
 
-/// Columns in a frame, their names and cells cut to widths, if there are any.
+/// Frames columns. Names and cells are cut to `widths`, if there are any.
 fn table(columns: &[Column], widths: &[usize]) -> Result<String> {
     let most = |index: usize| widths.get(index).copied().unwrap_or(usize::MAX);
     let names =
@@ -62,7 +62,7 @@ fn table(columns: &[Column], widths: &[usize]) -> Result<String> {
     Ok(pretty_format_batches_with_options(&[fitting], &FormatOptions::default())?.to_string())
 }
 
-/// The names of columns, cut to widths: at their ends, or in their middle where they would be the same.
+/// Cuts the names of columns to widths: at the end, or in the middle if two would become equal.
 fn titles(columns: &[Column], most: impl Fn(usize) -> usize) -> Vec<String> {
     let names = columns.iter().enumerate();
     let cut: Vec<String> =
@@ -75,10 +75,10 @@ fn titles(columns: &[Column], most: impl Fn(usize) -> usize) -> Vec<String> {
     names.map(title).collect()
 }
 
-/// How wide the title of a column is, at most: it may be the whole text of an expression.
+/// The greatest width of a column's title, which may be the whole text of an expression.
 const TITLE: usize = 160;
 
-/// A schema whose titles can be read.
+/// Shortens the titles of a schema's columns.
 pub(crate) fn with_short_titles(schema: &Schema) -> Schema {
     let fields = schema.fields().iter().map(|field| match field.name().width() > TITLE {
         true => Arc::new(field.as_ref().clone().with_name(without_middle(field.name(), TITLE))),
@@ -87,7 +87,7 @@ pub(crate) fn with_short_titles(schema: &Schema) -> Schema {
     Schema::new(fields.collect::<Vec<_>>())
 }
 
-/// A text of one line that is no wider, with its beginning and its end.
+/// Shortens a line to a width; its beginning and its end stay.
 fn without_middle(text: &str, most: usize) -> String {
     let room = most.saturating_sub(1);
     let before = beginning(text, room / 2);
@@ -100,11 +100,11 @@ fn without_middle(text: &str, most: usize) -> String {
     format!("{before}…{}", &text[end..])
 }
 
-/// A column as text.
+/// A column with its cells as text.
 pub(super) struct Column {
     pub(super) name: String,
     pub(super) cells: Vec<String>,
-    /// Whether its cells may be cut anywhere: a number would mean another one then.
+    /// True if cells may be cut anywhere. A number may not, because it would become another one.
     may_be_cut: bool,
 }
 
@@ -114,7 +114,7 @@ impl Column {
         cells.chain([widest_line(&self.name)]).max().unwrap_or(0)
     }
 
-    /// The least width in which it can be read.
+    /// Returns the least width in which the column can be read.
     fn least(&self) -> usize {
         let is_number = |cell: &str| cell.len() <= LONGEST && cell.parse::<f64>().is_ok();
         let cells = self.cells.iter().map(|cell| match self.may_be_cut && !is_number(cell) {
@@ -129,8 +129,8 @@ fn widest_line(text: &str) -> usize {
     text.split('\n').map(UnicodeWidthStr::width).max().unwrap_or(0)
 }
 
-/// How wide a number, a date or a time has to be: digits behind the point may be cut, but neither those before it
-/// nor the power of ten.
+/// Returns the least width of a number, a date or a time. Digits behind the point may be cut, but neither those
+/// before it nor the exponent.
 fn head_of_number(cell: &str) -> usize {
     let width = cell.width();
     match cell.find('.') {
@@ -139,7 +139,7 @@ fn head_of_number(cell: &str) -> usize {
     }
 }
 
-/// The columns as text that a terminal does not obey.
+/// Formats the columns as text without control characters.
 pub(super) fn columns(batches: &[RecordBatch], options: &FormatOptions<'_>) -> Result<Vec<Column>> {
     let schema = batches.first().map(RecordBatch::schema);
     let fields = schema.iter().flat_map(|schema| schema.fields().iter()).enumerate();
@@ -159,14 +159,14 @@ pub(super) fn columns(batches: &[RecordBatch], options: &FormatOptions<'_>) -> R
     fields.map(column).collect()
 }
 
-/// Leaves out the columns in the middle for which there is no room; returns how many.
+/// Replaces columns in the middle by `…` until the others fit. Returns the number of columns left out.
 fn leave_out(columns: &mut Vec<Column>, width: usize) -> usize {
     let least = |column: &Column| column.least() + FRAME.0;
     let room = width.saturating_sub(FRAME.1);
     if columns.iter().map(least).sum::<usize>() <= room {
         return 0;
     }
-    // From both ends: two of the first, which tell most, for one of the last.
+    // Two columns of the beginning, which matter most, are kept for each one of the end.
     let mut rest = room.saturating_sub(1 + FRAME.0);
     let (mut first, mut last) = (0, columns.len());
     while first < last {
@@ -180,7 +180,7 @@ fn leave_out(columns: &mut Vec<Column>, width: usize) -> usize {
             last -= 1;
         }
     }
-    // One is shown, however narrow the terminal is.
+    // One column is shown, however narrow the terminal is.
     first = first.max(1);
     if first >= last {
         return 0;
@@ -192,7 +192,7 @@ fn leave_out(columns: &mut Vec<Column>, width: usize) -> usize {
     last - first
 }
 
-/// The widths to which columns are cut so that all fit into the room together, the widest first.
+/// Returns the widths at which all columns fit into `room` columns of the terminal; the widest are cut first.
 fn fitting(columns: &[Column], room: usize) -> Vec<usize> {
     let whole: Vec<usize> = columns.iter().map(Column::width).collect();
     let least: Vec<usize> = columns.iter().map(Column::least).collect();
@@ -202,7 +202,7 @@ fn fitting(columns: &[Column], room: usize) -> Vec<usize> {
     let fits = |widths: &[usize]| widths.iter().sum::<usize>() <= room;
     let (mut low, mut high) = (0, whole.iter().copied().max().unwrap_or(0));
     if !fits(&cut_to(low)) {
-        // Nothing can be read here.
+        // The terminal is too narrow to read anything, so all columns get the same width.
         return whole.iter().map(|width| (*width).min((room / columns.len()).max(1))).collect();
     }
     while low < high {
@@ -212,7 +212,7 @@ fn fitting(columns: &[Column], room: usize) -> Vec<usize> {
             false => high = middle - 1,
         }
     }
-    // What is left over goes to the first that are cut.
+    // Remaining space goes to the first columns that are cut.
     let mut widths = cut_to(low);
     let mut left = room - widths.iter().sum::<usize>();
     for (width, whole) in widths.iter_mut().zip(&whole) {
@@ -224,7 +224,7 @@ fn fitting(columns: &[Column], room: usize) -> Vec<usize> {
     widths
 }
 
-/// A text of which no line is wider.
+/// Cuts each line of a text to a width.
 pub(super) fn cut(text: &str, most: usize) -> String {
     let lines = text.split('\n').map(|line| match line.width() <= most {
         true => line.to_owned(),
@@ -233,7 +233,7 @@ pub(super) fn cut(text: &str, most: usize) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// The beginning of a line that is no wider.
+/// Returns the beginning of a line, up to a width.
 pub(super) fn beginning(line: &str, most: usize) -> &str {
     let mut width = 0;
     let end = line.char_indices().find(|(_, c)| {

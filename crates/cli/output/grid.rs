@@ -1,6 +1,6 @@
-//! Text in aligned columns.
+//! Aligned columns of text.
 
-/// Rows under a header, columns two spaces apart; a column named in `right` is aligned right.
+/// Formats rows below a header, with two spaces between columns. Columns whose index is in `right` are aligned right.
 pub(crate) fn align(header: &[&str], right: &[usize], rows: &[Vec<String>]) -> String {
     let width = |column: usize| {
         let cells = rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count());

@@ -1,4 +1,4 @@
-//! Rows that a command makes itself, as a table, CSV or JSON.
+//! Rows of the program's own commands, as a table, CSV or JSON.
 
 use std::io::{self, Write};
 
@@ -10,7 +10,7 @@ use crate::output::Format;
 use crate::output::grid::align;
 use crate::output::visible::in_cell;
 
-/// How rows are written.
+/// The formats of listings.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ListFormat {
     /// Aligned columns, for reading
@@ -32,7 +32,7 @@ impl From<ListFormat> for Format {
     }
 }
 
-/// Rows under a header.
+/// Rows below a header.
 #[derive(Debug)]
 pub(crate) struct Listing {
     header: Vec<&'static str>,
@@ -40,17 +40,17 @@ pub(crate) struct Listing {
 }
 
 impl Listing {
-    /// No rows yet. Numbers are aligned right.
+    /// Creates a listing without rows.
     pub(crate) fn new(header: &[&'static str]) -> Self {
         Self { header: header.to_vec(), rows: Vec::new() }
     }
 
-    /// One more row: as many values as the header has names; `null` is an empty cell.
+    /// Adds a row with one value for each name of the header; `null` is an empty cell.
     pub(crate) fn push(&mut self, row: Vec<Value>) {
         self.rows.push(row);
     }
 
-    /// Writes it. `notes` follow a table and are left out of CSV and JSON.
+    /// Prints the listing. Only a table is followed by the notes.
     pub(crate) fn print(&self, format: ListFormat, notes: &str) -> Result<()> {
         let mut out = io::stdout();
         out.write_all(self.text(format).as_bytes())?;
@@ -60,7 +60,7 @@ impl Listing {
         Ok(out.flush()?)
     }
 
-    /// What is printed, without notes.
+    /// Formats the listing without notes.
     pub(crate) fn text(&self, format: ListFormat) -> String {
         match format {
             ListFormat::Table => {
@@ -113,7 +113,7 @@ fn cell(value: &Value) -> String {
     }
 }
 
-/// Quoted where CSV needs it.
+/// Quotes a text if CSV requires it.
 fn quoted(text: String) -> String {
     if text.contains([',', '"', '\n', '\r']) {
         format!("\"{}\"", text.replace('"', "\"\""))
@@ -122,7 +122,7 @@ fn quoted(text: String) -> String {
     }
 }
 
-/// A fraction to four significant digits, so that columns can be read.
+/// Rounds a fraction to four significant digits, so that columns can be read.
 pub(crate) fn fraction(value: f64) -> Value {
     let digits = if value == 0.0 { 0.0 } else { 3.0 - value.abs().log10().floor() };
     let scale = 10_f64.powf(digits.clamp(0.0, 300.0));

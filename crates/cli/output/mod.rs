@@ -1,4 +1,4 @@
-//! What a command writes: answers, charts, listings, statistics, progress, pages.
+//! Output of commands: answers, charts, listings, statistics, progress and HTML pages.
 
 mod answer;
 pub(crate) mod chart;

@@ -1,4 +1,4 @@
-//! Lists and structs in CSV, which has no place for them: as JSON.
+//! Converts lists and structs to JSON for CSV, which has no nested values.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use arrow::datatypes::{DataType, Field, Schema};
 use super::answer::write_lines;
 use crate::failure::Result;
 
-/// The batch with the JSON of its nested values as text.
+/// Returns the batch with its nested values as JSON text.
 pub(super) fn as_json(batch: &RecordBatch) -> Result<RecordBatch> {
     let schema = batch.schema();
     if !schema.fields().iter().any(|field| field.data_type().is_nested()) {
@@ -32,7 +32,7 @@ pub(super) fn as_json(batch: &RecordBatch) -> Result<RecordBatch> {
     Ok(RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), columns, &options)?)
 }
 
-/// The JSON of each value; NULL stays NULL.
+/// Converts each value to JSON; NULL stays NULL.
 fn texts(column: &ArrayRef) -> Result<StringArray> {
     const BEFORE: &str = "{\"v\":";
     let alone = RecordBatch::try_from_iter_with_nullable([("v", Arc::clone(column), true)])?;

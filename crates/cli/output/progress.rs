@@ -1,4 +1,4 @@
-//! Progress of long work, on stderr.
+//! Progress bars and messages on stderr.
 
 use std::cell::RefCell;
 use std::io::{self, IsTerminal, Write};
@@ -23,8 +23,8 @@ pub(crate) fn say(text: &str) {
     drop(writeln!(io::stderr(), "{}", visible(text)));
 }
 
-/// A line about a statement that lasts, if stderr is a terminal: bytes of how many, requests, the rate, and
-/// the time that is left.
+/// A status line about a long statement, if stderr is a terminal: bytes read and total, requests, rate, and remaining
+/// time.
 pub(crate) struct Running {
     engine: Engine,
     shown: bool,
@@ -34,7 +34,7 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    /// A statement begins.
+    /// Begins a statement. Nothing is printed yet.
     pub(crate) fn begin(engine: &Engine, shown: bool) -> Self {
         let shown = shown && io::stderr().is_terminal();
         let before = engine.counted();
@@ -47,8 +47,8 @@ impl Running {
         }
     }
 
-    /// Waits for some work of it, which is to read so many bytes where that is known. The line is gone
-    /// afterwards.
+    /// Waits for a part of the statement and updates the line meanwhile. `total` returns the bytes to read, if they
+    /// are known. The line is removed afterwards.
     pub(crate) async fn watch<T>(
         &self,
         total: impl Fn() -> Option<u64>,
@@ -91,7 +91,7 @@ impl Running {
     }
 }
 
-/// How far a statement is: `[====      ] 40.0 MiB of 100 MiB, 12 requests, 20.0 MiB/s, 3.00 s left`
+/// Formats the status line: `[====      ] 40.0 MiB of 100 MiB, 12 requests, 20.0 MiB/s, 3.00 s left`
 fn words(counted: &Counted, total: Option<u64>, elapsed: Duration) -> String {
     const CELLS: u64 = 20;
     let requests = counted.requests();
@@ -113,14 +113,14 @@ fn words(counted: &Counted, total: Option<u64>, elapsed: Duration) -> String {
     }
 }
 
-/// A bar for work of so many steps, if stderr is a terminal.
+/// A bar for work in steps, if stderr is a terminal.
 #[derive(Debug)]
 pub(crate) struct Steps {
     bar: ProgressBar,
 }
 
 impl Steps {
-    /// No step has begun.
+    /// Creates a bar at step 0.
     pub(crate) fn new(steps: usize, message: &'static str) -> Self {
         let bar = if io::stderr().is_terminal() {
             let target = ProgressDrawTarget::stderr();
@@ -135,7 +135,7 @@ impl Steps {
         Self { bar }
     }
 
-    /// A step has begun, counted from 1.
+    /// Shows that a step, counted from 1, has begun.
     pub(crate) fn at(&self, step: usize) {
         self.bar.set_position(step as u64);
     }
@@ -146,14 +146,14 @@ impl Steps {
     }
 }
 
-/// A bar for work of so many bytes; a line on stderr if that is no terminal.
+/// A bar for work on bytes. If stderr is no terminal, the message is printed once instead.
 #[derive(Debug)]
 pub(crate) struct Amount {
     bar: ProgressBar,
 }
 
 impl Amount {
-    /// Nothing is done yet.
+    /// Creates a bar at 0 bytes.
     pub(crate) fn new(bytes: u64, message: &str) -> Self {
         let bar = if io::stderr().is_terminal() {
             ProgressBar::with_draw_target(Some(bytes), ProgressDrawTarget::stderr())
@@ -169,13 +169,13 @@ impl Amount {
         Self { bar }
     }
 
-    /// So many bytes of so many are done.
+    /// Sets the number of bytes done and the total.
     pub(crate) fn at(&self, bytes: u64, of: u64) {
         self.bar.set_length(of);
         self.bar.set_position(bytes.min(of));
     }
 
-    /// So many more bytes are done.
+    /// Adds to the number of bytes done.
     pub(crate) fn advance(&self, bytes: u64) {
         self.bar.inc(bytes);
     }

@@ -1,17 +1,17 @@
-//! What a terminal shows, as a picture.
+//! SVG pictures of terminal output.
 
 use unicode_width::UnicodeWidthStr;
 
 use super::html::markup::Html;
 
-/// A character's width, in pixels.
+/// Width of a character, in pixels.
 const COLUMN: f64 = 7.8;
-/// A line's height.
+/// Height of a line, in pixels.
 const LINE: f64 = 18.0;
-/// What is left free around the text.
+/// Space around the text, in pixels.
 const MARGIN: f64 = 16.0;
 
-/// An SVG of these lines, as wide as the longest.
+/// Draws lines as an SVG, as wide as the longest line.
 pub(crate) fn drawn(text: &str) -> String {
     let lines: Vec<&str> = text.lines().collect();
     let columns = lines.iter().map(|line| line.width()).max().unwrap_or(0);
@@ -27,7 +27,7 @@ pub(crate) fn drawn(text: &str) -> String {
         let baseline = MARGIN + LINE * (number as f64 + 0.75);
         let typed = line.starts_with("$ ");
         for (column, cell) in cells(line) {
-            // Each cell is where its column is, and as wide, whatever the font that there is.
+            // A fixed position and length keep columns aligned in any font.
             svg.raw("<text x=\"")
                 .number(MARGIN + COLUMN * column as f64)
                 .raw("\" y=\"")
@@ -41,7 +41,7 @@ pub(crate) fn drawn(text: &str) -> String {
     svg.as_str().to_owned()
 }
 
-/// What several spaces set apart in a line, with the column where it begins.
+/// Splits a line at runs of several spaces; returns the pieces with the columns where they begin.
 fn cells(line: &str) -> Vec<(usize, &str)> {
     let mut cells = Vec::new();
     let mut rest = line;

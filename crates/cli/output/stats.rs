@@ -1,12 +1,12 @@
-//! What a statement asked of the store, in lines for stderr.
+//! Statistics of statements, as lines for stderr.
 
 use std::time::Duration;
 
 use sluicegate_costmodel::{Bytes, Dollars, PriceBook, Requests, Rows};
 use sluicegate_engine::{Counted, Estimate};
 
-/// Counted work, measured time, and what both cost by a price book. Every number says what it is.
-/// `machines` are those that ran it, whose time the book's price of an hour is for.
+/// Formats counted work, measured time and their cost. Each line names its kind of number. `machines` is the number
+/// of machines that ran the statement; the price of an hour is for all of them.
 pub(crate) fn lines(
     counted: &Counted,
     wall: Duration,
@@ -41,12 +41,12 @@ pub(crate) fn lines(
     )
 }
 
-/// Nothing for one machine; `, 4 machines paid by the hour`.
+/// Formats the number of machines: `, 4 machines paid by the hour`, or nothing for one.
 fn of_machines(machines: u32) -> String {
     if machines == 1 { String::new() } else { format!(", {machines} machines paid by the hour") }
 }
 
-/// `3 requests (2 GET, 1 LIST)`
+/// Formats the requests: `3 requests (2 GET, 1 LIST)`
 fn requests(counted: &Counted) -> String {
     let kinds = [
         ("GET", counted.get),
@@ -61,7 +61,7 @@ fn requests(counted: &Counted) -> String {
     format!("{}{kinds}", Requests(counted.requests()).in_words())
 }
 
-/// What was asked for to plan a query, which its estimate leaves out; nothing if nothing was.
+/// Describes the requests for planning a query, which its estimate does not include; `None` if there were none.
 pub(crate) fn planning(counted: &Counted) -> Option<String> {
     (counted.requests() > 0).then(|| {
         let (requests, got) = (requests(counted), Bytes(counted.got_bytes));
@@ -69,7 +69,7 @@ pub(crate) fn planning(counted: &Counted) -> Option<String> {
     })
 }
 
-/// What a query is predicted to ask for, and by which constants.
+/// Formats the predicted work of a query, with the constants of the prediction.
 pub(crate) fn prediction(estimate: &Estimate, hardware: &str, prices: &PriceBook) -> String {
     format!(
         "estimate: {}, {} scanned by the store, {} over the link, {}, {} \
@@ -83,7 +83,7 @@ pub(crate) fn prediction(estimate: &Estimate, hardware: &str, prices: &PriceBook
     )
 }
 
-/// `1 row`, `7 rows`.
+/// Formats a number of rows: `1 row`, `7 rows`.
 pub(crate) fn rows_words(rows: u64) -> String {
     format!("{} {}", Rows(rows), if rows == 1 { "row" } else { "rows" })
 }
@@ -92,12 +92,12 @@ fn count(n: u64, one: &str, many: &str) -> String {
     format!("{n} {}", if n == 1 { one } else { many })
 }
 
-/// A price book's name, region and date.
+/// Returns the name, region and date of a price book.
 pub(crate) fn book(prices: &PriceBook) -> String {
     prices.introduction()
 }
 
-/// Seconds with two decimals, and three below one: `1.23 s`, `0.012 s`.
+/// Formats seconds with two decimals, and three below one second: `1.23 s`, `0.012 s`.
 pub(crate) fn seconds(time: Duration) -> String {
     let seconds = time.as_secs_f64();
     if seconds < 1.0 { format!("{seconds:.3} s") } else { format!("{seconds:.2} s") }

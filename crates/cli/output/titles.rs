@@ -1,4 +1,4 @@
-//! Titles of columns, as they were typed.
+//! Column titles of answers, as the user typed the expressions.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -12,8 +12,8 @@ use datafusion::sql::sqlparser::ast::{self, Expr, SelectItem, SetExpr};
 use futures::TryStreamExt;
 use sluicegate_engine::sql_types::readable;
 
-/// The answer to a statement, with columns called as they were typed: `sum(a)` where the engine says
-/// `sum(s3://bucket/t.csv.a)`. Names that the statement gives, and those of columns, stay.
+/// Renames the columns of an answer to the typed expressions: `sum(a)` where the engine has
+/// `sum(s3://bucket/t.csv.a)`. Aliases and names of columns stay.
 pub(crate) fn titled(
     answer: SendableRecordBatchStream,
     statement: &str,
@@ -23,7 +23,8 @@ pub(crate) fn titled(
     let batches = answer.and_then(move |batch| {
         let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
         let columns = batch.columns().to_vec();
-        // The planner's types may be narrower than those that the optimizer settles on, as those of UNION are.
+        // The planner's types may differ from those of the optimized plan, for example of a UNION, so the batch's
+        // types are kept.
         let fields = batch.schema_ref().fields().iter().zip(named.fields());
         let fields = fields.map(|(field, named)| field.as_ref().clone().with_name(named.name()));
         let named = Schema::new(fields.collect::<Vec<_>>());
@@ -33,15 +34,15 @@ pub(crate) fn titled(
     Box::pin(RecordBatchStreamAdapter::new(schema, batches))
 }
 
-/// The schema with other names; none if they would not be other ones, or not be told apart.
+/// Returns the schema with other names; `None` if no name changes, or two would be equal.
 fn retitled(schema: &SchemaRef, statement: &str) -> Option<SchemaRef> {
     let count = schema.fields().len();
     let items = match items(statement) {
         Some(items) => items,
-        // What was prepared was typed before.
+        // The text of a prepared statement is not available here.
         None => return with_names(schema, plain_names(schema, statement)),
     };
-    // What `*` stands for lies between those before it and those after it.
+    // The columns of `*` lie between the expressions before and after it.
     let star = items.iter().position(is_star).unwrap_or(items.len());
     let end = items.iter().rposition(is_star).map_or(items.len(), |last| last + 1);
     if star == items.len() && items.len() != count || star + items.len() - end > count {
@@ -60,7 +61,7 @@ fn retitled(schema: &SchemaRef, statement: &str) -> Option<SchemaRef> {
     with_names(schema, names)
 }
 
-/// The names of columns as one types them, but for those that the statement has.
+/// Returns the names of columns as a user would type them; names that occur in the statement stay.
 fn plain_names(schema: &SchemaRef, statement: &str) -> Vec<String> {
     let names = schema.fields().iter().map(|field| match field.name() {
         name if statement.contains(name.as_str()) => name.clone(),
@@ -69,7 +70,7 @@ fn plain_names(schema: &SchemaRef, statement: &str) -> Vec<String> {
     names.collect()
 }
 
-/// The schema with these names; none if they are no other ones, or are not told apart.
+/// Returns the schema with these names; `None` if no name changes, or two would be equal.
 fn with_names(schema: &SchemaRef, names: Vec<String>) -> Option<SchemaRef> {
     let distinct: HashSet<&String> = names.iter().collect();
     let is_new = schema.fields().iter().zip(&names).any(|(field, name)| field.name() != name);
@@ -82,10 +83,10 @@ fn with_names(schema: &SchemaRef, names: Vec<String>) -> Option<SchemaRef> {
     Some(Arc::new(Schema::new_with_metadata(fields.collect::<Vec<_>>(), metadata)))
 }
 
-/// What a query selects; of UNION, the first one.
+/// Returns the expressions that a query selects; those of the first SELECT for a UNION.
 fn items(statement: &str) -> Option<Vec<SelectItem>> {
-    // The statement was parsed before, by the limit of the session. Where the parser meets one of its own, it takes for
-    // ever.
+    // The statement was parsed before, with the session's limit. This limit is higher, because the parser takes very long
+    // when it reaches its own.
     const RECURSION: usize = 10_000;
     let parser = DFParserBuilder::new(statement).with_recursion_limit(RECURSION).build();
     let mut statements = parser.ok()?.parse_statements().ok()?;
@@ -106,7 +107,7 @@ fn is_star(item: &SelectItem) -> bool {
     matches!(item, SelectItem::Wildcard(_) | SelectItem::QualifiedWildcard(..))
 }
 
-/// The text of an expression that has no name, and that the engine calls so.
+/// Returns the text of an expression without an alias, if the engine generated its name.
 fn typed(item: &SelectItem, called: &str) -> Option<String> {
     match item {
         SelectItem::UnnamedExpr(Expr::Identifier(_)) => None,
@@ -126,7 +127,7 @@ fn typed(item: &SelectItem, called: &str) -> Option<String> {
     }
 }
 
-/// Whether a column has this name and a number, since others before it have the name: `sum(a):1`.
+/// Returns true if a column has this name with a number, because earlier columns have the name: `sum(a):1`.
 fn is_numbered(text: &str, called: &str) -> bool {
     let number = called.strip_prefix(text).and_then(|rest| rest.strip_prefix(':'));
     number.is_some_and(|number| number.parse::<usize>().is_ok())
@@ -172,7 +173,7 @@ mod tests {
         check("(SELECT max(a) FROM t) UNION SELECT 1", &["max(t.a)"], Some(&["max(a)"]));
     }
 
-    /// Those that were typed elsewhere, or as the parser does not read them.
+    /// Generated names such as `Int64(1)` lose the type even if the statement has no such text.
     #[test]
     fn literals_have_no_types() {
         check("EXECUTE p(2)", &["$1 + Int64(1)", "a"], Some(&["$1 + 1", "a"]));

@@ -1,4 +1,4 @@
-//! Plans of EXPLAIN as trees.
+//! Plans of EXPLAIN, drawn as trees.
 
 use arrow::array::RecordBatch;
 use arrow::util::display::FormatOptions;
@@ -7,19 +7,18 @@ use unicode_width::UnicodeWidthStr;
 use super::fit::{beginning, columns, cut};
 use crate::failure::Result;
 
-/// The widest line.
+/// The greatest width of a line, in columns.
 const WIDTH: usize = 120;
 /// The most lines of a node.
 const LINES: usize = 3;
 
-/// Whether batches of this schema are plans of EXPLAIN.
+/// Returns true if batches with these columns are plans of EXPLAIN.
 pub(crate) fn is_plan(names: &[&str]) -> bool {
     names == ["plan_type", "plan"]
 }
 
-/// The plans without a frame, each under its title. For a terminal, lines fit its width and 120 columns, and what
-/// has more than three of them is cut, unless all is asked for with VERBOSE; for a pipe or a file, each node has one
-/// line.
+/// Formats plans without a frame, each below its title. On a terminal, lines fit its width and 120 columns, and a
+/// node has at most three lines unless EXPLAIN is VERBOSE. In a pipe or a file, each node has one line.
 pub(crate) fn trees(batches: &[RecordBatch], terminal: Option<usize>) -> Result<String> {
     let columns = columns(batches, &FormatOptions::default())?;
     let [titles, plans] = columns.as_slice() else { return Ok(String::new()) };
@@ -44,7 +43,7 @@ pub(crate) fn trees(batches: &[RecordBatch], terminal: Option<usize>) -> Result<
     Ok(lines.text)
 }
 
-/// A plan whose nodes are indented, as a tree for a terminal of this width, and what is said of it.
+/// Draws an indented plan as a tree for a terminal of this width, followed by notes.
 pub(crate) fn tree(plan: &str, said: &str, width: usize) -> String {
     let mut lines = Lines::new(Some(width), LINES);
     lines.plan(plan);
@@ -56,11 +55,11 @@ pub(crate) fn tree(plan: &str, said: &str, width: usize) -> String {
     lines.text
 }
 
-/// Lines that are no wider than a terminal.
+/// Text whose lines fit the terminal.
 struct Lines {
     text: String,
     width: usize,
-    /// The most of a node.
+    /// The most lines of a node.
     most: usize,
     are_cut: bool,
 }
@@ -78,7 +77,7 @@ impl Lines {
         }
     }
 
-    /// Adds lines, of which those that are wrapped go on further right.
+    /// Adds lines. Their continuations are indented further.
     fn indented(&mut self, text: &str) {
         for line in text.lines() {
             let indent: String = line.chars().take_while(|c| *c == ' ').collect();
@@ -87,7 +86,7 @@ impl Lines {
         }
     }
 
-    /// Adds a text, broken at spaces where there are any.
+    /// Adds a text, wrapped at spaces if possible.
     fn wrapped(&mut self, first: &str, next: &str, text: &str) {
         let mut rest = text;
         let mut count = 0;
@@ -116,19 +115,19 @@ impl Lines {
     }
 }
 
-/// Whether a plan is a drawing already, or for programs.
+/// Returns true if a plan is a drawing already, or is meant for programs.
 fn is_drawn(plan: &str) -> bool {
     plan.starts_with(['┌', '[', '{']) || plan.trim_start().starts_with("// Begin")
 }
 
-/// A node: how its first line begins, how the others do, and what it says.
+/// A node: the prefixes of its first and of its other lines, and its text.
 struct Branch<'a> {
     first: String,
     next: String,
     text: &'a str,
 }
 
-/// The lines of a plan, which are indented by two spaces for each level, with branches to them.
+/// Replaces the indentation of a plan, two spaces for each level, by branches.
 fn branches(plan: &str) -> Vec<Branch<'_>> {
     let nodes: Vec<(usize, &str)> = plan
         .lines()

@@ -1,10 +1,10 @@
-//! Text that a terminal shows and does not obey.
+//! Escapes control characters, which a terminal would obey.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// A text without control characters, but for line ends and tabs: names of objects and of profiles may
-/// have any, and a terminal would take some for commands. They are written as in Rust, `\u{1b}`.
+/// Escapes control characters except line ends and tabs. Names of objects and profiles may contain any, and a
+/// terminal would take some for commands. They are written as in Rust, `\u{1b}`.
 pub(crate) fn visible(text: &str) -> Cow<'_, str> {
     let is_command = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
     if !text.contains(is_command) {
@@ -22,7 +22,7 @@ pub(crate) fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// The same for a cell of a table, which a tab would make as wide as the terminal likes.
+/// Escapes control characters for a cell of a table, including tabs, whose width depends on the terminal.
 pub(crate) fn in_cell(text: &str) -> Cow<'_, str> {
     match visible(text) {
         shown if shown.contains('\t') => Cow::Owned(shown.replace('\t', "\\t")),

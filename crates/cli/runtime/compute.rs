@@ -1,4 +1,4 @@
-//! The threads that queries run on.
+//! The threads on which queries run.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -15,18 +15,18 @@ use tokio::task::JoinHandle;
 
 use crate::failure::{Failure, Result, without_codes};
 
-/// The name of each of them.
+/// Name of the threads.
 const THREADS: &str = "sluice-compute";
-/// How long work that was stopped may take to notice.
+/// Time that stopped work gets to end.
 const GRACE: Duration = Duration::from_millis(500);
-/// Batches of an answer that are computed ahead of the output.
+/// Batches of an answer that may wait for the output.
 const BATCHES_AHEAD: usize = 2;
 
-/// Threads apart from the one that listens to signals and writes answers: an operator that keeps
-/// all of these busy for minutes does not keep Ctrl-C from being heard.
+/// A runtime for queries, separate from the thread that handles signals and writes answers: an operator that keeps
+/// all compute threads busy for minutes does not delay Ctrl-C.
 #[derive(Debug)]
 pub(crate) struct Compute {
-    /// `None` only while it is being replaced or dropped.
+    /// `None` only while it is replaced or dropped.
     runtime: Option<Runtime>,
 }
 
@@ -36,7 +36,7 @@ impl Compute {
         Ok(Self { runtime: Some(start()?) })
     }
 
-    /// Does the work there; dropping the future stops the work where it next waits.
+    /// Runs work on these threads. Dropping the future stops the work at its next await.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
         work: impl Future<Output = Result<T>> + Send + 'static,
@@ -48,7 +48,7 @@ impl Compute {
         })
     }
 
-    /// Plans and starts a statement there; dropping the answer stops it.
+    /// Plans and starts a statement on these threads. Dropping the answer stops it.
     pub(crate) async fn query(
         &self,
         engine: &Engine,
@@ -58,7 +58,7 @@ impl Compute {
         Ok(self.plan(engine, statement, asked).await?.answer)
     }
 
-    /// The same, with the query itself, which counts its requests and collects its warnings.
+    /// Plans and starts a statement. Also returns the query, which counts its requests and collects its warnings.
     pub(crate) async fn plan(
         &self,
         engine: &Engine,
@@ -81,7 +81,7 @@ impl Compute {
         let mut answer = RecordBatchReceiverStreamBuilder::new(schema, BATCHES_AHEAD);
         let batches = answer.tx();
         let work = async move {
-            // Its panics are errors already.
+            // The engine turns panics of the stream into errors.
             let mut stream = Box::pin(started.start()).await?;
             while let Some(batch) = stream.next().await {
                 if batches.send(batch).await.is_err() {
@@ -94,7 +94,7 @@ impl Compute {
         Ok(Started { answer: answer.build(), query, limited })
     }
 
-    /// Goes on with new threads. Work that was stopped keeps the old ones until it notices.
+    /// Replaces the threads. Stopped work keeps the old ones until it ends.
     pub(crate) fn renew(&mut self) -> Result<()> {
         if let Some(old) = self.runtime.replace(start()?) {
             old.shutdown_background();
@@ -115,31 +115,31 @@ impl Drop for Compute {
     }
 }
 
-/// What is asked of a query beside its statement.
+/// Options of a query in addition to its statement.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Asked {
-    /// What it keeps.
+    /// The records that the query keeps.
     pub(crate) kept: Kept,
-    /// How many rows of it are looked at; where that is possible, no more are computed.
+    /// The number of rows that the caller needs; no more are computed if that is possible.
     pub(crate) first: Option<usize>,
 }
 
-/// A statement that runs.
+/// A running statement.
 pub(crate) struct Started {
-    /// Its rows; dropping them stops it.
+    /// The rows; dropping the stream stops the statement.
     pub(crate) answer: SendableRecordBatchStream,
-    /// What counts its requests and collects its warnings.
+    /// The query, with its counts and warnings.
     pub(crate) query: Query,
-    /// Whether it was asked for fewer rows than it might have.
+    /// True if the answer was limited to fewer rows than it may have.
     pub(crate) limited: bool,
 }
 
-/// What a query keeps of what it did.
+/// The records that a query keeps of its run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kept {
-    /// What it counted.
+    /// Only counts.
     Counts,
-    /// Its plan, its decisions and each of its requests, too.
+    /// Counts, the plan, the decisions and each request.
     Everything,
 }
 
@@ -157,16 +157,16 @@ fn start() -> Result<Runtime> {
 }
 
 thread_local! {
-    /// Whether this thread starts others.
+    /// True while this thread builds a runtime.
     static STARTING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Starts the threads of a runtime. If the system refuses one, the process ends: Tokio panics then, and waits, while it
-/// unwinds, for the threads that it has.
+/// Builds a runtime. If the system refuses a thread, the process ends at once: Tokio panics then, and its unwinding
+/// waits for the threads that have started.
 ///
 /// # Errors
 ///
-/// If the system refuses something else.
+/// If the system refuses anything else.
 pub(crate) fn build(threads: &mut Builder) -> Result<Runtime> {
     STARTING.set(true);
     let built = threads.build();
@@ -174,7 +174,7 @@ pub(crate) fn build(threads: &mut Builder) -> Result<Runtime> {
     built.map_err(|error| refused_threads(&error.to_string()))
 }
 
-/// What is said if the system has no room for this process.
+/// Builds the error for a system that has no memory or threads for this process.
 pub(crate) fn refused_threads(why: &str) -> Failure {
     Failure::new(format!(
         "the system refuses this process memory or threads: {}",
@@ -183,7 +183,8 @@ pub(crate) fn refused_threads(why: &str) -> Failure {
     .with_hint("Give it more: ulimit -v shows the limit of memory, ulimit -u that of threads.")
 }
 
-/// Panics on these threads become errors of commands, beside which they are not shown.
+/// Hides panics on the compute threads, because commands report them as errors. A panic while a runtime is built ends
+/// the process with an error.
 pub(crate) fn hide_panics() {
     let show = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| match std::thread::current().name() {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// The CPU time of all threads of this process so far; none where the system does not say.
+/// Returns the CPU time of all threads of this process so far; `None` where the system does not report it.
 #[cfg(unix)]
 pub(crate) fn process_time() -> Option<Duration> {
     use nix::time::{ClockId, clock_gettime};

@@ -2,19 +2,19 @@
 
 use tokio::runtime::Runtime;
 
-/// Lets writes beyond the limit fail with `EFBIG`, as those to a full disk fail. Without a handler of SIGXFSZ they end
-/// the process.
+/// Makes writes beyond the limit fail with `EFBIG`, like writes to a full disk. Without a handler, SIGXFSZ ends the
+/// process.
 #[cfg(unix)]
 pub(crate) fn let_writes_fail(runtime: &Runtime) {
     use tokio::signal::unix::{SignalKind, signal};
 
     let _entered = runtime.enter();
-    // The handler stays when nobody listens any more.
+    // The handler stays installed when the receiver is dropped.
     if let Err(error) = signal(SignalKind::from_raw(nix::libc::SIGXFSZ)) {
         tracing::warn!("cannot handle SIGXFSZ: {error}");
     }
 }
 
-/// There is no such signal here.
+/// Does nothing on systems without this signal.
 #[cfg(not(unix))]
 pub(crate) fn let_writes_fail(_runtime: &Runtime) {}

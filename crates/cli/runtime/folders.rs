@@ -1,14 +1,14 @@
-//! The user's folders of ours.
+//! The program's folders in the user's home.
 
 use std::env;
 use std::path::PathBuf;
 
-/// Where settings are: `$XDG_CONFIG_HOME/sluice`, else `~/.config/sluice`.
+/// Returns the folder of settings: `$XDG_CONFIG_HOME/sluice`, else `~/.config/sluice`.
 pub(crate) fn config_folder() -> Option<PathBuf> {
     folder("XDG_CONFIG_HOME", &[".config"])
 }
 
-/// Where what was typed is kept: `$XDG_DATA_HOME/sluice`, else `~/.local/share/sluice`.
+/// Returns the folder of the history: `$XDG_DATA_HOME/sluice`, else `~/.local/share/sluice`.
 pub(crate) fn data_folder() -> Option<PathBuf> {
     folder("XDG_DATA_HOME", &[".local", "share"])
 }

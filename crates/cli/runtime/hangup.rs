@@ -1,4 +1,4 @@
-//! SIGHUP to a server: it goes on, and opens its access log anew, as programs that rotate logs want.
+//! SIGHUP to a server, which continues and reopens its access log, as log rotation requires.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use datafusion::common::runtime::SpawnedTask;
 
-/// Counts hangups until it is dropped. Meanwhile they do not end the process.
+/// Counts SIGHUPs until it is dropped. Meanwhile they do not end the process.
 #[derive(Debug)]
 pub(crate) struct Hangups {
     count: Arc<AtomicUsize>,
@@ -16,14 +16,14 @@ pub(crate) struct Hangups {
 }
 
 impl Hangups {
-    /// Listens from now on.
+    /// Starts to listen.
     pub(crate) fn listen() -> Self {
         let count = Arc::new(AtomicUsize::new(0));
         let listening = SpawnedTask::spawn(listen(Arc::clone(&count)));
         Self { count, _listening: listening }
     }
 
-    /// How many there were.
+    /// Returns the counter of SIGHUPs.
     pub(crate) fn count(&self) -> Arc<AtomicUsize> {
         Arc::clone(&self.count)
     }
@@ -44,17 +44,17 @@ fn listen(count: Arc<AtomicUsize>) -> impl Future<Output = ()> {
     }
 }
 
-/// There is no such signal here.
+/// Does nothing on systems without this signal.
 #[cfg(not(unix))]
 async fn listen(_count: Arc<AtomicUsize>) {}
 
-/// A file that is appended to, and opened anew by its name before what is written after a hangup.
+/// A file to append to. It is reopened by its name before the first write after a SIGHUP.
 #[derive(Debug)]
 pub(crate) struct ReopenedFile {
     path: PathBuf,
     file: File,
     hangups: Arc<AtomicUsize>,
-    /// How many there were when it was opened.
+    /// Value of the counter when the file was opened.
     seen: usize,
 }
 
@@ -71,7 +71,7 @@ impl Write for ReopenedFile {
         let hangups = self.hangups.load(Ordering::Relaxed);
         if hangups != self.seen {
             self.seen = hangups;
-            // If that fails, the old one is better than none.
+            // If the file cannot be reopened, the old one is used further.
             match File::options().create(true).append(true).open(&self.path) {
                 Ok(file) => self.file = file,
                 Err(error) => tracing::error!("cannot open {}: {error}", self.path.display()),
@@ -104,7 +104,7 @@ mod tests {
         log.write_all(b"3\n").unwrap();
         assert_eq!(fs::read_to_string(&rotated).unwrap(), "1\n2\n");
         assert_eq!(fs::read_to_string(&path).unwrap(), "3\n");
-        // A name that cannot be opened any more loses nothing.
+        // If the path can no longer be opened, no line is lost.
         fs::remove_file(&path).unwrap();
         fs::create_dir(&path).unwrap();
         hangups.fetch_add(1, Ordering::Relaxed);

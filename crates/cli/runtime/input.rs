@@ -1,4 +1,4 @@
-//! Files that somebody names to be read.
+//! Input files that the user names.
 
 use std::io::ErrorKind;
 use std::path::Path;
@@ -7,20 +7,20 @@ use sluicegate_traces::{Error, file};
 
 use crate::failure::{Failure, Result, without_codes};
 
-/// The text of a file, or of a pipe that the shell opened (`-f <(command)`).
+/// Reads the text of a file, or of a pipe that the shell opened (`-f <(command)`).
 ///
 /// # Errors
 ///
-/// As of [`file::text`], with what helps.
+/// The errors of [`file::text`], with a hint.
 pub(crate) fn text_of(path: &Path) -> Result<String> {
     const HINT: &str =
         "Name a file of text in UTF-8; what a command prints may be one: <(command).";
     let text = file::text(path).map_err(|error| unread(&error, HINT))?;
-    // What some editors put before all text is no part of it.
+    // Some editors put a byte order mark before the text.
     Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
 }
 
-/// A file that cannot be read, with what helps; `hint` if it can be opened.
+/// Builds the failure for a file that cannot be read. `hint` applies if the file can be opened.
 pub(crate) fn unread(error: &Error, hint: &str) -> Failure {
     let failure = Failure::new(without_codes(&error.to_string()));
     match error.io {

@@ -1,4 +1,4 @@
-//! Ctrl-C, SIGTERM and SIGHUP.
+//! Reactions to Ctrl-C, SIGTERM and SIGHUP.
 
 use std::process;
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
@@ -13,35 +13,33 @@ use crate::runtime::leftovers;
 use crate::runtime::signals::{Signal, Signals};
 use crate::runtime::terminal::Terminal;
 
-/// How long aborting uploads may take after the process was asked to stop.
+/// Time to abort uploads after the process got a signal.
 pub(crate) const ABORT_PATIENCE: Duration = Duration::from_secs(2);
-/// How long the process may take to end after that, whatever keeps it.
+/// Time after a signal until the process exits, whatever it is doing.
 const LAST_PATIENCE: Duration = Duration::from_secs(5);
 
-/// The exit code of a process that was asked to stop while a [`watch`] was on; 0 before. Whoever was asked
-/// between two pieces of interruptible work stops at the second.
+/// The exit code of the signal that a [`watch`] has received; 0 before. Interruptible work that begins after the
+/// signal stops at once.
 static ASKED: AtomicU8 = AtomicU8::new(0);
-/// How many signals have stopped something. A later one stops what begins after it, too: it may have come where
-/// nothing listened, such as between two pieces of interruptible work.
+/// Number of signals that have stopped work. A signal that comes while nothing listens, such as between two pieces of
+/// interruptible work, stops the next piece.
 static HANDLED: AtomicUsize = AtomicUsize::new(0);
 
-/// Does the work, unless the process is asked to stop first: then the work is dropped where it
-/// is, and with it its temporary files.
+/// Runs work until a signal comes. Then the work is dropped, and its temporary files are removed with it.
 pub(crate) async fn interruptible<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
     match ASKED.load(Ordering::Relaxed) {
         0 => {}
         code => return Err(Failure::Stopped(code)),
     }
     tokio::select! {
-        // Who was asked before does not begin.
+        // After an earlier signal, the work does not begin.
         biased;
         code = asked_to_stop() => Err(Failure::Stopped(code)),
         result = work => result,
     }
 }
 
-/// The same for work that writes to a store: uploads that it began are aborted. Who stops it is told what
-/// became of them.
+/// Runs work that writes to a store. After a signal, its uploads are aborted, and the outcome is printed.
 pub(crate) async fn interruptible_writes<T>(
     engine: &Engine,
     work: impl Future<Output = Result<T>>,
@@ -53,7 +51,7 @@ pub(crate) async fn interruptible_writes<T>(
     result
 }
 
-/// Aborts unfinished uploads, for as long as the user should have to wait. Returns how it ended, in words.
+/// Aborts unfinished uploads within two seconds. Returns a description of the outcome.
 pub(crate) async fn abort_writes(engine: &Engine) -> &'static str {
     match tokio::time::timeout(ABORT_PATIENCE, engine.abort_writes()).await {
         Ok(0) => "stopped",
@@ -65,14 +63,14 @@ pub(crate) async fn abort_writes(engine: &Engine) -> &'static str {
     }
 }
 
-/// Ends the process at the second request to stop, and some time after the first: the thread that
-/// should end it may be busy, for example with writing to a pipe that nobody reads.
+/// Exits the process at the second signal, or some time after the first. The thread that should end the process may
+/// be busy, for example with writing to a pipe that nobody reads.
 pub(crate) fn watch(last_resort: LastResort) -> Watch {
     let kinds = match last_resort {
         LastResort::WhenServerAskedTwice => SERVER,
         LastResort::Soon | LastResort::WhenAskedTwice => ALL,
     };
-    // It listens before the work begins.
+    // Signals are received from here on, before the work begins.
     let signals = Signals::of_process();
     let handled = HANDLED.load(Ordering::Relaxed);
     Watch(SpawnedTask::spawn(async move {
@@ -98,10 +96,10 @@ pub(crate) fn watch(last_resort: LastResort) -> Watch {
     }))
 }
 
-/// Ends the process at SIGTERM or SIGHUP, which a prompt that reads a line does not notice.
+/// Exits the process at SIGTERM or SIGHUP, which a prompt that reads a line does not notice.
 pub(crate) fn watch_prompt(engine: Engine) -> Watch {
     let terminal = Terminal::remember();
-    // It listens before the prompt is shown.
+    // Signals are received from here on, before the prompt is shown.
     let signals = Signals::of_process();
     let handled = HANDLED.load(Ordering::Relaxed);
     Watch(SpawnedTask::spawn(async move {
@@ -113,34 +111,34 @@ pub(crate) fn watch_prompt(engine: Engine) -> Watch {
     }))
 }
 
-/// When a process that was asked to stop ends without having cleaned up.
+/// The condition on which a process exits without cleaning up after a signal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LastResort {
-    /// After some seconds, or when it is asked again.
+    /// After five seconds, or at a second signal.
     Soon,
-    /// When it is asked again: what it still does takes as long as it takes.
+    /// At a second signal only: the cleaning up has no time limit.
     WhenAskedTwice,
-    /// The same for a server, which the end of its terminal does not stop.
+    /// At a second signal only, for a server, which ignores SIGHUP.
     WhenServerAskedTwice,
 }
 
-/// A watch that ends when it is dropped.
+/// A watch, which ends when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Watch(#[expect(dead_code, reason = "held for its Drop")] SpawnedTask<()>);
 
-/// Waits for Ctrl-C, SIGTERM or SIGHUP; returns the exit code that tells which.
+/// Waits for Ctrl-C, SIGTERM or SIGHUP; returns the exit code of the signal.
 pub(crate) async fn asked_to_stop() -> u8 {
     asked_by(ALL).await
 }
 
-/// Waits for Ctrl-C or SIGTERM; returns the exit code that tells which.
+/// Waits for Ctrl-C or SIGTERM; returns the exit code of the signal.
 pub(crate) async fn server_asked_to_stop() -> u8 {
     asked_by(SERVER).await
 }
 
-/// What stops a command.
+/// The signals that stop a command.
 const ALL: &[Signal] = &[Signal::Interrupt, Signal::Terminate, Signal::HangUp];
-/// What stops a server, which the end of its terminal does not.
+/// The signals that stop a server. SIGHUP, sent when its terminal closes, does not.
 const SERVER: &[Signal] = &[Signal::Interrupt, Signal::Terminate];
 
 async fn asked_by(kinds: &[Signal]) -> u8 {
@@ -150,7 +148,7 @@ async fn asked_by(kinds: &[Signal]) -> u8 {
     signal.code()
 }
 
-/// Waits for Ctrl-C from now on.
+/// Waits for the next Ctrl-C.
 pub(crate) async fn control_c() {
     let signals = Signals::of_process();
     signals.after(signals.count(), &[Signal::Interrupt]).await;

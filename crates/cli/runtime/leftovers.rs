@@ -1,11 +1,11 @@
-//! What is removed at the end, for processes that end before.
+//! A list of temporary places, for the message of a process that exits without removing them.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Folders and prefixes of keys that are there now.
+/// The folders and key prefixes that exist now.
 static ALL: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
-/// Something that is there until this is dropped.
+/// A temporary place that is listed until this value is dropped.
 #[derive(Debug)]
 pub(crate) struct Leftover(String);
 
@@ -26,7 +26,7 @@ impl Drop for Leftover {
     }
 }
 
-/// Where whoever ends the process now should look; nothing if nothing is left.
+/// Formats the message about places that may be left; `None` if there are none.
 pub(crate) fn words() -> Option<String> {
     let all = all();
     let places: Vec<String> = all.iter().map(|place| format!("`{place}`")).collect();

@@ -1,4 +1,4 @@
-//! What a command runs in: threads, signals, temporary files, the terminal.
+//! The environment of a command: threads, signals, temporary files and the terminal.
 
 pub(crate) mod compute;
 pub(crate) mod cpu;

@@ -1,4 +1,4 @@
-//! Room on a disk.
+//! Checks of free disk space.
 
 use std::path::Path;
 
@@ -6,11 +6,10 @@ use sluicegate_costmodel::Bytes;
 
 use crate::failure::{Failure, Result};
 
-/// The part of an estimate that must be free: estimates may be high.
+/// The fraction of an estimate that must be free, because estimates may be too high.
 const CERTAIN: f64 = 0.7;
 
-/// Fails if a folder has clearly no room for so many bytes, before any of them is written. `what` takes
-/// them.
+/// Fails if a folder clearly lacks `needed` bytes, before anything is written. `what` names their use in the error.
 pub(crate) fn check(folder: &Path, needed: f64, what: &str) -> Result<()> {
     match free(folder) {
         Some(free) if needed * CERTAIN > free.as_f64() => Err(Failure::new(format!(
@@ -25,7 +24,7 @@ pub(crate) fn check(folder: &Path, needed: f64, what: &str) -> Result<()> {
     }
 }
 
-/// The bytes that this process may still write in a folder, if the system says so.
+/// Returns the bytes that this user may still write in a folder, if the system reports them.
 #[cfg(unix)]
 fn free(folder: &Path) -> Option<Bytes> {
     let found = rustix::fs::statvfs(folder).ok()?;

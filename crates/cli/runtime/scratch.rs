@@ -1,4 +1,4 @@
-//! A temporary folder that is removed at the end.
+//! A command's temporary folder.
 
 use std::fs;
 use std::io;
@@ -9,20 +9,20 @@ use std::time::Duration;
 use crate::failure::{Failure, Result};
 use crate::runtime::leftovers::Leftover;
 
-/// How often a removal is tried, and the pause between tries: a write that was under way when the
-/// command was interrupted may still create a file.
+/// Number of attempts to remove the folder, and the pause between them: a write that was in progress when the command
+/// was interrupted may still create a file.
 const ATTEMPTS: usize = 20;
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// A temporary folder of a command, made when asked for and removed when dropped. It outlives the
-/// runtime, so that nothing that still runs can write to it afterwards.
+/// The temporary folder of a command, created on request and removed on drop. It outlives the runtime, so that no
+/// running task can write to it after its removal.
 #[derive(Debug, Default)]
 pub(crate) struct Scratch {
     folder: Option<(PathBuf, Leftover)>,
 }
 
 impl Scratch {
-    /// Makes the folder.
+    /// Creates the folder.
     pub(crate) fn make(&mut self, prefix: &str) -> Result<PathBuf> {
         let made = tempfile::Builder::new().prefix(prefix).tempdir().map_err(|error| {
             Failure::from(error)
@@ -35,7 +35,7 @@ impl Scratch {
         Ok(path)
     }
 
-    /// Leaves the folder where it is.
+    /// Stops managing the folder, which then stays, and returns its path.
     pub(crate) fn keep(&mut self) -> Option<PathBuf> {
         self.folder.take().map(|(folder, _)| folder)
     }

@@ -1,7 +1,7 @@
-//! The signals that the process gets.
+//! The signals that the process receives.
 //!
-//! Once a handler of a signal is installed, the signal does not end the process any more. So all of them are noted
-//! from then on, in the order in which they come: whoever asks later hears of those that came before.
+//! Once a handler is installed, a signal no longer ends the process. So all signals are recorded from then on, in
+//! their order, and a later waiter also receives those that came before.
 
 use std::sync::OnceLock;
 
@@ -10,18 +10,18 @@ use tokio::sync::watch;
 /// A request to stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Signal {
-    /// Ctrl-C.
+    /// Ctrl-C (SIGINT).
     Interrupt,
-    /// SIGTERM.
+    /// A termination request (SIGTERM).
     #[cfg_attr(not(unix), expect(dead_code, reason = "there is no such signal here"))]
     Terminate,
-    /// SIGHUP: the terminal went away.
+    /// SIGHUP: the terminal was closed.
     #[cfg_attr(not(unix), expect(dead_code, reason = "there is no such signal here"))]
     HangUp,
 }
 
 impl Signal {
-    /// The exit code of a process that it stopped: 128 and the number of the signal.
+    /// Returns the exit code of a process that the signal stops: 128 plus the signal's number.
     pub(crate) fn code(self) -> u8 {
         match self {
             Self::Interrupt => 130,
@@ -31,12 +31,12 @@ impl Signal {
     }
 }
 
-/// Signals in the order in which they came.
+/// The received signals in their order.
 #[derive(Debug)]
 pub(crate) struct Signals(watch::Sender<Vec<Signal>>);
 
 impl Signals {
-    /// Those of this process, which listens from the first call on.
+    /// Returns the signals of this process. The first call installs the handlers.
     pub(crate) fn of_process() -> &'static Self {
         static ALL: OnceLock<Signals> = OnceLock::new();
         ALL.get_or_init(|| {
@@ -52,13 +52,13 @@ impl Signals {
         Self(watch::Sender::new(Vec::new()))
     }
 
-    /// How many there were until now.
+    /// Returns the number of signals so far.
     pub(crate) fn count(&self) -> usize {
         self.0.borrow().len()
     }
 
-    /// The first of some kinds after so many signals, whether it came already or is to come, and how many there
-    /// were with it.
+    /// Waits for the first signal of some kinds after the first `count` signals; it may have come already. Returns it
+    /// with the number of signals up to it.
     pub(crate) async fn after(&self, count: usize, kinds: &[Signal]) -> (Signal, usize) {
         let mut all = self.0.subscribe();
         loop {
@@ -77,7 +77,7 @@ impl Signals {
     }
 }
 
-/// Listens in a thread of its own, so that no runtime that is busy, or ends, loses a signal.
+/// Listens in a thread of its own, so that no signal is lost when another runtime is busy or ends.
 #[cfg(unix)]
 fn listen(all: watch::Sender<Vec<Signal>>) -> std::io::Result<()> {
     use tokio::signal::unix::{SignalKind, signal};
@@ -88,7 +88,7 @@ fn listen(all: watch::Sender<Vec<Signal>>) -> std::io::Result<()> {
         let _entered = runtime.enter();
         streams.push((Signal::Interrupt, signal(SignalKind::interrupt())?));
         streams.push((Signal::Terminate, signal(SignalKind::terminate())?));
-        // Listening would take away what nohup is for.
+        // A handler would undo nohup.
         if !ignores_hangup() {
             streams.push((Signal::HangUp, signal(SignalKind::hangup())?));
         }
@@ -108,7 +108,7 @@ fn listen(all: watch::Sender<Vec<Signal>>) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Only Ctrl-C is known here.
+/// Listens for Ctrl-C, the only signal here.
 #[cfg(not(unix))]
 fn listen(all: watch::Sender<Vec<Signal>>) -> std::io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -126,13 +126,13 @@ fn listen(all: watch::Sender<Vec<Signal>>) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Whether SIGHUP was ignored when the process began, as nohup has it, or that cannot be told.
+/// Returns true if SIGHUP was ignored when the process began, as under nohup, or if the system does not report it.
 #[cfg(unix)]
 fn ignores_hangup() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
-    // SIGHUP is the first signal.
+    // The lowest bit of the mask is SIGHUP.
     mask.is_none_or(|mask| mask & 1 != 0)
 }
 
@@ -152,7 +152,7 @@ mod tests {
         note(Signal::Terminate);
         assert_eq!(heard(0, &[Signal::Terminate]), Some((Signal::Terminate, 2)));
         assert_eq!(heard(0, &[Signal::Interrupt]), None);
-        // It stops one piece of work, and not the next one, too.
+        // A signal stops one piece of work, and not the next one, too.
         assert_eq!(heard(2, &[Signal::Terminate]), None);
         assert_eq!(all.count(), 2);
         let mut waiting = Box::pin(all.after(2, &[Signal::Interrupt, Signal::Terminate]));
@@ -162,7 +162,7 @@ mod tests {
         assert_eq!(waiting.now_or_never(), Some((Signal::Interrupt, 4)));
     }
 
-    /// The handlers are there as soon as the first call returns.
+    /// The handlers are installed as soon as the first call returns.
     #[cfg(unix)]
     #[test]
     fn a_signal_to_the_process_is_noted() {

@@ -1,8 +1,8 @@
-//! The terminal: how wide it is, and as it was before the prompt changed it.
+//! The terminal: its width, and the settings that a prompt changes.
 
 use std::io::{self, IsTerminal};
 
-/// The columns of the terminal that answers are written to; none if that is something else.
+/// Returns the width in columns of the terminal on stdout; `None` if stdout is no terminal.
 pub(crate) fn width() -> Option<usize> {
     if !io::stdout().is_terminal() {
         return None;
@@ -20,7 +20,7 @@ mod unix {
 
     use nix::sys::termios::{SetArg, Termios, tcgetattr, tcsetattr};
 
-    /// Turns off what a prompt turns on: the marks around pasted text.
+    /// Turns off the marks around pasted text, which a prompt turns on.
     const NO_PASTE_MARKS: &[u8] = b"\x1b[?2004l";
 
     /// The settings of the terminal on stdin.
@@ -30,15 +30,15 @@ mod unix {
     }
 
     impl Terminal {
-        /// Keeps the settings; what is not a terminal has none.
+        /// Saves the settings. If stdin is no terminal, there is nothing to restore.
         pub(crate) fn remember() -> Self {
             Self { settings: tcgetattr(io::stdin()).ok() }
         }
 
-        /// Sets them again, for a process that ends while it reads a line.
+        /// Restores the settings, for a process that exits while it reads a line.
         pub(crate) fn restore(&self) {
             if let Some(settings) = &self.settings {
-                // The process ends either way.
+                // The process exits in any case.
                 let _ = tcsetattr(io::stdin(), SetArg::TCSANOW, settings);
                 let mut out = io::stdout();
                 if out.is_terminal() {
@@ -49,7 +49,7 @@ mod unix {
     }
 }
 
-/// Nothing to restore: there is no signal that would end a prompt here.
+/// An empty stand-in: no signal ends a prompt on this system.
 #[cfg(not(unix))]
 #[derive(Debug)]
 pub(crate) struct Terminal;
@@ -63,7 +63,7 @@ impl Terminal {
     pub(crate) fn restore(&self) {}
 }
 
-/// Whether the user has not said that there shall be no colours (no-color.org), nor the terminal that it has none.
+/// Returns true unless `NO_COLOR` is set (no-color.org) or the terminal is `dumb`.
 pub(crate) fn wants_colour() -> bool {
     let no = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     !no && std::env::var_os("TERM").is_none_or(|term| term != "dumb")

@@ -1,4 +1,4 @@
-//! Statements on one engine, one after another.
+//! Sessions: statements that run one after another on one engine.
 
 pub(crate) mod meta;
 pub(crate) mod prompt;
@@ -32,43 +32,43 @@ use crate::session::meta::Meta;
 use crate::session::script::Script;
 use crate::session::statements::Step;
 
-/// An engine, where its answers go, and what is said about them.
+/// An engine with its output and the settings of a session.
 #[derive(Debug)]
 pub(crate) struct Session<'a> {
     pub(crate) engine: Engine,
-    /// Where statements run.
+    /// The threads on which statements run.
     pub(crate) compute: &'a mut Compute,
     pub(crate) output: Output,
-    /// Whether each statement's work is reported on stderr.
+    /// True if each statement's work is reported on stderr.
     pub(crate) stats: bool,
-    /// Whether each statement's time is reported on stderr.
+    /// True if each statement's time is reported on stderr.
     pub(crate) timing: bool,
-    /// No query runs that is predicted to cost more.
+    /// Queries with a higher predicted cost do not run.
     pub(crate) max_cost: Option<Dollars>,
-    /// Where statements are drawn.
+    /// The HTML page that statements are added to, if there is one.
     pub(crate) page: Option<Page>,
-    /// Whether no more rows are asked for than a table shows.
+    /// True if a query fetches no more rows than its table shows.
     pub(crate) fetch_shown: bool,
-    /// Whether work that lasts is shown while it does, if stderr is a terminal.
+    /// True if the progress of long statements is shown, if stderr is a terminal.
     pub(crate) progress: bool,
-    /// How many files are being included, each by another.
+    /// Depth of nested `\i` commands.
     pub(crate) including: usize,
-    /// The arguments of the connection, if its store did not answer and would say what kind of store it is.
+    /// The arguments of the connection, if the kind of store could not be detected because the store did not answer.
     pub(crate) silent: Option<ConnectArgs>,
 }
 
-/// A statement that ran, or as far as it came.
+/// The records of a statement that ran or failed.
 #[derive(Debug, Default)]
 pub(crate) struct Ran {
-    /// What counted its requests, once it was planned.
+    /// The query with its counts; `None` if it could not be planned.
     pub(crate) query: Option<Query>,
-    /// Whether it only defines a name or sets an option.
+    /// True if the statement only defines a name or sets an option.
     pub(crate) is_definition: bool,
-    /// From its text to the end of its answer.
+    /// Time from the statement's text to the end of its answer.
     pub(crate) wall: Duration,
-    /// The rows of its answer, if that was complete.
+    /// The number of rows of its answer, if it was complete.
     pub(crate) rows: Option<u64>,
-    /// What was said about it.
+    /// The notes and warnings that were printed.
     pub(crate) notes: Vec<String>,
 }
 
@@ -78,7 +78,7 @@ impl Session<'_> {
         let mut ran = Ran::default();
         self.ask_again().await?;
         if self.page.is_some() {
-            // One that cannot be planned says so when it runs.
+            // A statement that cannot be planned reports the error when it runs.
             ran.is_definition = !is_query(&self.engine, statement).await.unwrap_or(true);
         }
         let result = Box::pin(self.run_as(statement, &mut ran)).await;
@@ -88,7 +88,7 @@ impl Session<'_> {
         result
     }
 
-    /// Asks a store that did not answer what kind of store it is.
+    /// Detects the kind of store again, if the store did not answer before.
     async fn ask_again(&mut self) -> Result<()> {
         let Some(connect) = self.silent.take() else { return Ok(()) };
         if Box::pin(connect.is_silent()).await? {
@@ -158,7 +158,7 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Runs a statement or a command. Returns whether to go on: a command may be to quit.
+    /// Runs a statement or a command. Returns false if the command is to quit.
     pub(crate) async fn step(&mut self, step: Step<'_>) -> Result<bool> {
         match step {
             Step::Statement(statement) => self.run(statement).await.map(|()| true),
@@ -166,7 +166,7 @@ impl Session<'_> {
         }
     }
 
-    /// Runs the steps of a script in order; an error says which one it is about. Returns whether to go on.
+    /// Runs the steps of a script in order. An error names its step. Returns false if a command was to quit.
     pub(crate) async fn run_all(&mut self, script: &Script) -> Result<bool> {
         let steps = script.steps();
         for (index, step) in steps.iter().enumerate() {
@@ -181,17 +181,17 @@ impl Session<'_> {
         Ok(true)
     }
 
-    /// Runs a query of our own and returns its answer.
+    /// Runs a query of the program itself and returns its answer.
     pub(crate) async fn ask(&self, sql: &str) -> Result<Vec<RecordBatch>> {
         let answer = Box::pin(self.compute.query(&self.engine, sql)).await?;
         Ok(answer.try_collect().await?)
     }
 
-    /// Prints what the user should know about a statement, whether or not it succeeds.
+    /// Prints the engine's notes on a statement, whether or not it succeeds.
     fn tell_notes(&self, told: &mut Vec<String>) {
         for note in self.engine.take_notes() {
             let note = format!("note: {note}");
-            // Planning and running may meet the same.
+            // Planning and running may produce the same note.
             if !told.contains(&note) {
                 say(&note);
                 told.push(note);
@@ -220,13 +220,13 @@ impl Session<'_> {
     }
 }
 
-/// Whether a statement reads or writes rows, and can be explained and priced: one that only defines a
-/// name or sets an option does not, and takes effect when it is planned.
+/// Returns true if a statement reads or writes rows, and so can be explained and priced. Statements that only define
+/// a name or set an option take effect when they are planned.
 pub(crate) async fn is_query(engine: &Engine, statement: &str) -> Result<bool> {
     Ok(!Box::pin(engine.is_definition(statement)).await?)
 }
 
-/// How many rows a statement wrote that answers with their number.
+/// Returns the number of rows that a statement wrote, from its answer.
 async fn written(mut answer: SendableRecordBatchStream) -> Result<u64> {
     let mut rows = 0;
     while let Some(batch) = answer.try_next().await? {
@@ -236,7 +236,7 @@ async fn written(mut answer: SendableRecordBatchStream) -> Result<u64> {
     Ok(rows)
 }
 
-/// Waits for ANALYZE TABLE, with a bar of the bytes that it has read.
+/// Waits for ANALYZE TABLE, with a progress bar of the bytes read.
 async fn with_bytes_read<T>(engine: &Engine, work: impl Future<Output = T>) -> T {
     const TICK: Duration = Duration::from_millis(100);
     let (before, mut work) = (engine.counted().got_bytes, pin!(work));

@@ -1,4 +1,4 @@
-//! Statements with where they were written, which errors name.
+//! Scripts: statements with their source files, which errors name.
 
 use std::path::Path;
 
@@ -6,58 +6,58 @@ use crate::failure::{Failure, Result};
 use crate::runtime::input::text_of;
 use crate::session::statements::{self, Kind, Step, pieces};
 
-/// Text of statements and commands.
+/// The text of statements and commands from files and arguments.
 #[derive(Debug, Default)]
 pub(crate) struct Script {
     text: String,
-    /// Where parts that were read begin, and what they are called: a file, or stdin. Others were typed.
+    /// Offset of each part, and the name of its file or `stdin`; `None` for a part that was typed as an argument.
     read: Vec<(usize, Option<String>)>,
 }
 
 impl Script {
-    /// The text of a file.
+    /// Reads a script from a file.
     ///
     /// # Errors
     ///
-    /// If it cannot be read, or is no text.
+    /// If the file cannot be read, or is no text.
     pub(crate) fn of_file(path: &Path) -> Result<Self> {
         let mut script = Self::default();
         script.push(Some(path.display().to_string()), &text_of(path)?);
         Ok(script)
     }
 
-    /// Adds a text with a name, or one that was typed as an argument. It ends the statement before it.
+    /// Appends a text with its name, or one that was typed as an argument. A statement before it ends.
     pub(crate) fn push(&mut self, name: Option<String>, text: &str) {
         if !self.text.is_empty() {
-            // A line comment at the end of one piece must not swallow the next.
+            // The line break ends a line comment of the text before.
             self.text += "\n;\n";
         }
         self.read.push((self.text.len(), name));
         self.text += text;
     }
 
-    /// All of the text.
+    /// Returns the whole text.
     pub(crate) fn text(&self) -> &str {
         &self.text
     }
 
-    /// Whether all of it was typed as arguments.
+    /// Returns true if all parts were typed as arguments.
     pub(crate) fn is_typed(&self) -> bool {
         self.read.iter().all(|(_, name)| name.is_none())
     }
 
-    /// Its statements and commands.
+    /// Returns the statements and commands.
     pub(crate) fn steps(&self) -> Vec<Step<'_>> {
         statements::steps(&self.text)
     }
 
-    /// Its statements.
+    /// Returns the statements.
     pub(crate) fn statements(&self) -> Vec<&str> {
         statements::all(&self.text)
     }
 
-    /// A failure with where it happened: the file and the line in which the statement begins, or which of several typed
-    /// ones it is. The place of a syntax error becomes one in the file.
+    /// Adds the place to a failure: the file and line where the statement begins, or the number of a typed statement.
+    /// The position of a syntax error becomes one in the file.
     pub(crate) fn failed(
         &self,
         (index, count): (usize, usize),
@@ -77,8 +77,8 @@ impl Script {
         }
     }
 
-    /// The name of the text that a statement was read from, how many lines are before it there, and the line of its first
-    /// word.
+    /// Returns the name of the text that contains a statement, the number of lines before the statement, and the line
+    /// of its first word.
     fn begins(&self, statement: &str) -> Option<(&str, usize, usize)> {
         let at = statement.as_ptr().addr().checked_sub(self.text.as_ptr().addr())?;
         let (start, name) = self.read.iter().rfind(|(start, _)| *start <= at)?;
@@ -91,7 +91,7 @@ impl Script {
     }
 }
 
-/// Which of several statements: its number and how it begins.
+/// Describes one of several statements: its number and its beginning.
 pub(crate) fn place(index: usize, statement: &str) -> String {
     const SHOWN: usize = 60;
     let words = statement.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -1,28 +1,28 @@
-//! Text cut into statements.
+//! Splits text into statements.
 
-/// Statements and what follows the last `;`.
+/// The statements of a text, and the rest after the last `;`.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Split<'a> {
-    /// Complete statements, without their `;`. Empty ones are left out.
+    /// Complete statements without their `;`. Empty ones are left out.
     pub(crate) complete: Vec<&'a str>,
-    /// What is not ended by a `;` yet; empty if that is only space and comments.
+    /// The text that no `;` has ended yet; empty if it is only space and comments.
     pub(crate) rest: &'a str,
-    /// How many bytes of `rest` need not be read again when lines follow: those before what is open at its end, unless
-    /// that is all of its words.
+    /// Number of bytes of `rest` that need no second scan when lines follow: those before a quote or comment that is
+    /// open at the end. It is 0 if only the open piece has words.
     pub(crate) known: usize,
 }
 
-/// Cuts at each `;` that is not inside a string, a quoted name or a comment.
+/// Splits a text at each `;` that is not inside a string, a quoted name or a comment.
 pub(crate) fn split(text: &str) -> Split<'_> {
     split_from(text, 0)
 }
 
-/// The same of the rest of an earlier split, of which so many bytes are known, and the lines behind it.
+/// Splits the rest of an earlier split and the lines after it. The first `known` bytes are not scanned again.
 pub(crate) fn split_from(text: &str, known: usize) -> Split<'_> {
     let mut complete = Vec::new();
     let mut start = 0;
     let mut has_words = known > 0;
-    // Where the last piece begins if it is open, and whether words come before it.
+    // Start of the last piece if it is open, and whether words come before it.
     let mut open = None;
     for piece in pieces(&text[known..]) {
         let at = known + piece.start;
@@ -35,7 +35,7 @@ pub(crate) fn split_from(text: &str, known: usize) -> Split<'_> {
                 start = at + piece.text.len();
                 has_words = false;
             }
-            // One that does not end is a mistake.
+            // A comment that does not end counts as words, so that it is reported as an error.
             Kind::Comment if piece.closed => {}
             Kind::Space => {}
             _ => has_words = true,
@@ -55,7 +55,7 @@ pub(crate) fn split_from(text: &str, known: usize) -> Split<'_> {
     Split { complete, rest, known }
 }
 
-/// All statements of a text; the last one needs no `;`.
+/// Returns all statements of a text; the last one needs no `;`.
 pub(crate) fn all(text: &str) -> Vec<&str> {
     let mut split = split(text);
     if !split.rest.is_empty() {
@@ -64,18 +64,18 @@ pub(crate) fn all(text: &str) -> Vec<&str> {
     split.complete
 }
 
-/// What a script has one after another.
+/// A step of a script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Step<'a> {
-    /// A statement, without its `;`.
+    /// A statement without its `;`.
     Statement(&'a str),
     /// A line that is a command of the program, such as `\timing on`.
     Command(&'a str),
 }
 
-/// The statements of a script and its commands: lines that begin with `\` or, where no statement is begun, with a point
-/// and a letter, outside of strings and comments. A command in the midst of a statement ends it. `exit`, `quit`, `help`
-/// and the like are commands where they are a statement of their own.
+/// Returns the statements and commands of a script. Commands are lines that begin with `\` or, if no statement has
+/// begun, with a point and a letter, outside of strings and comments. A command inside a statement ends it. `exit`,
+/// `quit`, `help` and the like are commands if they are whole statements.
 pub(crate) fn steps(text: &str) -> Vec<Step<'_>> {
     let mut steps = Vec::new();
     let mut start = 0;
@@ -88,12 +88,12 @@ pub(crate) fn steps(text: &str) -> Vec<Step<'_>> {
     steps
 }
 
-/// A statement, or a command without a sign before it.
+/// Returns a text as a statement, or as a command if it is one without a sign before it.
 fn step(text: &str) -> Step<'_> {
     if is_plain_command(text) { Step::Command(text) } else { Step::Statement(text) }
 }
 
-/// The first line from `from` on that is a command; `is_begun` is whether a statement is begun before.
+/// Returns the first line after `from` that is a command. `is_begun` tells whether a statement has begun before.
 pub(crate) fn command_line(text: &str, from: usize, is_begun: bool) -> Option<Piece<'_>> {
     let mut is_begun = is_begun;
     let (mut line, mut seen) = (text[..from].rfind('\n').map_or(0, |end| end + 1), from);
@@ -102,7 +102,7 @@ pub(crate) fn command_line(text: &str, from: usize, is_begun: bool) -> Option<Pi
         line = text[seen..at].rfind('\n').map_or(line, |end| seen + end + 1);
         seen = at;
         let is_first = line < from || text[line..at].trim().is_empty();
-        // Within a statement, a point may come before the name of a column.
+        // Inside a statement, a point may begin a line with a column's name.
         if is_first && (is_command(&text[at..]) || !is_begun && is_dotted(&text[at..])) {
             let length = text[at..].find('\n').unwrap_or(text.len() - at);
             return Some(Piece { start: at, text: &text[at..at + length], ..piece });
@@ -116,53 +116,53 @@ pub(crate) fn command_line(text: &str, from: usize, is_begun: bool) -> Option<Pi
     None
 }
 
-/// Commands of other shells that begin with a dot.
+/// Commands of other shells that begin with a point and are recognized here.
 const DOTTED: [&str; 8] =
     [".exit", ".help", ".mode", ".quit", ".read", ".schema", ".tables", ".timer"];
 
-/// Commands that need no sign before them, alone on a line.
+/// Commands without a sign before them, alone on a line.
 const PLAIN: [&str; 9] = ["exit", "help", "quit", "exit()", "quit()", "q", "bye", ":q", "?"];
 
-/// Whether a line is a command of the program.
+/// Returns true if a line is a command of the program.
 pub(crate) fn is_command(line: &str) -> bool {
     let first = line.split(|c: char| c.is_whitespace() || c == ';').next().unwrap_or_default();
     line.starts_with('\\') || DOTTED.contains(&first)
 }
 
-/// Whether a line is one that other shells take for a command, whichever.
+/// Returns true if a line looks like a command of another shell: a point and a letter.
 pub(crate) fn is_dotted(line: &str) -> bool {
     line.strip_prefix('.').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_alphabetic()))
 }
 
-/// Whether all that is typed is a command without a sign before it.
+/// Returns true if the whole text is a command without a sign before it.
 pub(crate) fn is_plain_command(text: &str) -> bool {
     PLAIN.contains(&text.trim().trim_end_matches(';').trim_end())
 }
 
-/// What is not closed at the end of a text: a quote, or `/*`.
+/// Returns what is open at the end of a text: a quote, or `/*`.
 pub(crate) fn open_at_end(text: &str) -> Option<&str> {
     let last = pieces(text).last().filter(|piece| !piece.closed)?;
     Some(if last.kind == Kind::Comment { "/*" } else { &last.text[..1] })
 }
 
-/// What a piece of a statement is.
+/// The kinds of pieces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// A `;`
+    /// The `;` at the end of a statement.
     End,
     /// A keyword, a name or a function.
     Word,
-    /// A number.
+    /// A numeric literal.
     Number,
-    /// A text between `'`; one with a doubled quote is two pieces.
+    /// Text between `'`. A text with a doubled quote is two pieces.
     Text,
     /// A name between `"` or backticks.
     Name,
     /// Anything else, such as an operator.
     Symbol,
-    /// A comment.
+    /// A line comment or a block comment.
     Comment,
-    /// Space.
+    /// Whitespace between other pieces.
     Space,
 }
 
@@ -170,14 +170,14 @@ pub(crate) enum Kind {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Piece<'a> {
     pub(crate) kind: Kind,
-    /// Where it begins, in bytes.
+    /// Offset of the piece in bytes.
     pub(crate) start: usize,
     pub(crate) text: &'a str,
-    /// Whether its quote or its comment ends.
+    /// True if the quote or comment of the piece is closed.
     pub(crate) closed: bool,
 }
 
-/// The pieces of a text; together they are all of it.
+/// Splits a text into pieces that cover all of it.
 pub(crate) fn pieces(text: &str) -> impl Iterator<Item = Piece<'_>> {
     let mut at = 0;
     std::iter::from_fn(move || {
@@ -190,7 +190,7 @@ pub(crate) fn pieces(text: &str) -> impl Iterator<Item = Piece<'_>> {
     })
 }
 
-/// The length of the first piece, what it is, and whether it is closed.
+/// Returns the length and the kind of the first piece, and whether it is closed.
 fn piece(rest: &str, first: char) -> (usize, Kind, bool) {
     let run = |is: fn(char) -> bool| rest.find(|c| !is(c)).unwrap_or(rest.len());
     let of_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$');
@@ -216,12 +216,12 @@ fn piece(rest: &str, first: char) -> (usize, Kind, bool) {
     }
 }
 
-/// The length up to and including the next `end` from `from` on, or all of it.
+/// Returns the length up to and including the next `end` after `from`, or the whole length.
 fn after(text: &str, from: usize, end: char) -> usize {
     text[from..].find(end).map_or(text.len(), |at| from + at + end.len_utf8())
 }
 
-/// The length of a comment, in which others may be nested, and whether it ends.
+/// Returns the length of a comment, in which others may be nested, and whether it ends.
 fn block_comment(text: &str) -> (usize, bool) {
     let (mut depth, mut at) = (0_usize, 0);
     while let Some(found) = text[at..].find(['/', '*']) {
@@ -272,7 +272,7 @@ mod tests {
         check("/*/ ; */ x;", &["/*/ ; */ x"], "");
     }
 
-    /// As at the prompt, where each line is read once.
+    /// Splits lines like the prompt, which scans each line once.
     #[test]
     fn statements_of_several_lines_are_those_of_their_text() {
         for lines in [
@@ -305,7 +305,7 @@ mod tests {
             assert_eq!(complete, whole.complete, "{lines:?}");
             assert_eq!(pending.trim(), whole.rest, "{lines:?}");
         }
-        // What is known is all but what is open.
+        // All bytes but those of the open piece are known.
         assert_eq!(split("select a, 'b").known, "select a, ".len());
         assert_eq!(split("select a; b ").known, 1);
         assert_eq!(split("'a").known, 0);

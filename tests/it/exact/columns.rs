@@ -1,6 +1,6 @@
-//! The columns, and what they are compared with.
+//! The columns, and the literals to compare them with.
 
-/// A column: its name, type and how it compares.
+/// A column: its name, its type and its kind of comparison.
 pub(super) struct Column {
     pub(super) name: &'static str,
     pub(super) data_type: &'static str,
@@ -13,7 +13,7 @@ pub(super) enum Kind {
     /// Whole numbers and decimals.
     Exact,
     Double,
-    /// With so many places of seconds.
+    /// Timestamps with so many digits of a second.
     Timestamp(usize),
     Date,
 }
@@ -141,7 +141,7 @@ pub(super) static COLUMNS: [Column; 13] = [
     },
 ];
 
-/// Literals that numbers are compared with.
+/// Literals for comparisons with numbers.
 pub(super) const NUMBERS: [&str; 34] = [
     "0",
     "-0.0",

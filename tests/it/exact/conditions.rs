@@ -1,4 +1,4 @@
-//! Conditions, and what they are by the model.
+//! Conditions, and their values by the model.
 
 use std::cmp::Ordering;
 
@@ -6,7 +6,7 @@ use super::columns::{COLUMNS, DATES, Kind, NUMBERS, TIMES};
 use super::digits::{by_digits, by_value, instant, plain, rounded, shifted};
 use super::random::Random;
 
-/// What stands on a side of a comparison, and its value in each row.
+/// One side of a comparison, with its value in each row.
 #[derive(Debug, Clone)]
 struct Side {
     sql: String,
@@ -51,7 +51,7 @@ fn holds(one: &Side, operator: &str, other: &Side) -> Option<bool> {
     })
 }
 
-/// A condition that can be asked for and computed.
+/// A condition that has SQL and a value in the model.
 pub(super) enum Condition {
     Compare { left: Operand, operator: &'static str, right: Operand },
     Between { operand: Operand, low: Operand, high: Operand, negated: bool },
@@ -61,18 +61,18 @@ pub(super) enum Condition {
     Both { and: bool, left: Box<Condition>, right: Box<Condition> },
 }
 
-/// What is compared, whatever the row.
+/// One side of a comparison, independent of the row.
 #[derive(Clone)]
 pub(super) enum Operand {
     Literal(Kind, String),
     Column(usize),
-    /// A cast to fewer places.
+    /// A cast to fewer decimals.
     Rounded(usize, &'static str, usize),
-    /// TRY_CAST to a narrower type of whole numbers: its name, least and greatest value.
+    /// TRY_CAST to a narrower integer type: its name, minimum and maximum.
     Narrowed(usize, &'static str, i128, i128),
-    /// A double less itself, which is NaN if it is not finite.
+    /// A double minus itself, which is NaN if it is not finite.
     Difference(usize),
-    /// A decimal and so many tenths.
+    /// A decimal plus so many tenths.
     Shifted(usize, &'static str, i128),
     /// A cast to whole seconds.
     Whole(usize),
@@ -239,7 +239,7 @@ pub(super) fn condition(random: &mut Random, depth: usize) -> Condition {
     }
 }
 
-/// A column or a cast of it.
+/// Returns a column or a cast of it.
 fn operand(random: &mut Random, at: usize) -> Operand {
     if random.below(3) > 0 {
         return Operand::Column(at);
@@ -258,7 +258,7 @@ fn operand(random: &mut Random, at: usize) -> Operand {
     }
 }
 
-/// What a column may be compared with.
+/// Returns an operand that a column may be compared with.
 fn beside(random: &mut Random, at: usize) -> Operand {
     let kind = COLUMNS[at].kind;
     let numeric = matches!(kind, Kind::Exact | Kind::Double);
@@ -284,6 +284,6 @@ fn beside(random: &mut Random, at: usize) -> Operand {
         return Operand::Literal(Kind::Date, date.to_owned());
     }
     let time = random.one(&TIMES);
-    // An instant beyond nanoseconds is none beside what is computed in them.
+    // An instant outside of the range of nanoseconds cannot be compared with values in nanoseconds.
     Operand::Literal(Kind::Timestamp(9), format!("{date}{time}"))
 }

@@ -1,8 +1,8 @@
-//! Numbers and times by their digits.
+//! Numbers and times as strings of digits.
 
 use std::cmp::Ordering;
 
-/// A number without an exponent.
+/// Rewrites a number without an exponent.
 pub(super) fn plain(text: &str) -> String {
     let Some((digits, exponent)) = text.split_once('e') else { return text.to_owned() };
     let (sign, digits) = digits.strip_prefix('-').map_or(("", digits), |rest| ("-", rest));
@@ -15,7 +15,7 @@ pub(super) fn plain(text: &str) -> String {
     }
 }
 
-/// Two numbers by their digits.
+/// Compares two numbers by their digits.
 pub(super) fn by_digits(one: &str, other: &str) -> Ordering {
     fn parts(text: &str) -> (bool, String, String) {
         let (negative, text) = text.strip_prefix('-').map_or((false, text), |rest| (true, rest));
@@ -36,7 +36,7 @@ pub(super) fn by_digits(one: &str, other: &str) -> Ordering {
     }
 }
 
-/// Doubles as SQL orders them: both zeros are equal, and NaN equals itself and comes last.
+/// Compares doubles like SQL: both zeros are equal, and NaN equals itself and is the greatest.
 pub(super) fn by_value(one: f64, other: f64) -> Ordering {
     match (one.is_nan(), other.is_nan()) {
         (true, true) => Ordering::Equal,
@@ -46,14 +46,14 @@ pub(super) fn by_value(one: f64, other: f64) -> Ordering {
     }
 }
 
-/// A date and time of day as a text of one length, whose order is that of time.
+/// Rewrites a date and time of day as a text of fixed length that sorts by time.
 pub(super) fn instant(text: &str) -> String {
     let (date, time) = text.split_once(' ').unwrap_or((text, "00:00:00"));
     let (time, places) = time.split_once('.').unwrap_or((time, ""));
     format!("{date} {time}.{places:0<9}")
 }
 
-/// A decimal and so many tenths.
+/// Adds so many tenths to a decimal.
 pub(super) fn shifted(text: &str, tenths: i128) -> String {
     const PLACES: usize = 4;
     let (negative, digits) = text.strip_prefix('-').map_or((false, text), |rest| (true, rest));
@@ -65,7 +65,7 @@ pub(super) fn shifted(text: &str, tenths: i128) -> String {
     format!("{sign}{whole}.{fraction:0PLACES$}")
 }
 
-/// A decimal with fewer places, half away from zero.
+/// Rounds a decimal to fewer places, half away from zero.
 pub(super) fn rounded(text: &str, places: usize) -> String {
     let (negative, text) = text.strip_prefix('-').map_or((false, text), |rest| (true, rest));
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));

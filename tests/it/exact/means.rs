@@ -1,4 +1,4 @@
-//! Means at the edges of whole numbers, against a model of 128 bits.
+//! Means at the limits of integers, compared with a model of 128 bits.
 
 use std::fmt::Write as _;
 
@@ -8,7 +8,7 @@ use sluicegate_engine::config::Scan;
 use super::random::Random;
 use crate::harness::{BUCKET, Store, try_ordered};
 
-/// From the narrowest to the widest.
+/// Integer types from the narrowest to the widest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Type {
     Small,

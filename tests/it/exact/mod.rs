@@ -142,7 +142,7 @@ async fn narrower_types_than_those_of_a_file_are_compared_as_declared() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn filters_are_pushed_into_row_groups_without_rows() {
     let store = Store::start().await;
-    // As pyarrow writes a table without rows: one row group, whose columns have no bytes.
+    // Like pyarrow's file of a table without rows: one row group, whose columns have no bytes.
     store.put("empty.parquet", include_bytes!("../data/no_rows.parquet"));
     let engine = store.engine(Scan::Get).await;
     engine.collect("SET datafusion.execution.parquet.pushdown_filters = true").await.unwrap();

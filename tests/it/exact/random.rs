@@ -1,6 +1,6 @@
 //! Random numbers.
 
-/// SplitMix64.
+/// The SplitMix64 generator of random numbers.
 pub(super) struct Random(pub(super) u64);
 
 impl Random {

@@ -1,4 +1,4 @@
-//! Groups of a store of which some statement fails, or answers what cannot be.
+//! Group-bys in the store of which a statement fails, or answers something impossible.
 
 use bytes::Bytes;
 use sluicegate_s3select::profile::EndpointProfile;
@@ -33,7 +33,7 @@ async fn groups_survive_faults_in_any_statement() {
                     Fault::Records(Bytes::from("{\"_1\":9,\"_2\":9}\n")),
                 ] {
                     for nth in (1..=6).filter(|_| grid.takes()) {
-                        // Rows that a store makes up are rows.
+                        // Rows that a store invents cannot be detected.
                         let made_up = matches!(fault, Fault::Records(_));
                         store.faults.inject(
                             Rule::new(Operation::SelectObjectContent, fault.clone()).nth(nth),
@@ -56,7 +56,7 @@ async fn groups_survive_faults_in_any_statement() {
     }
 }
 
-/// Impossible answers about groups are not taken for their states.
+/// Impossible answers about groups are not accepted as partial aggregates.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_impossible_answer_has_no_groups() {
     let (store, stock) = both(&[skewed(0, 64)]).await;
@@ -92,7 +92,7 @@ async fn an_impossible_answer_has_no_groups() {
     }
 }
 
-/// An answer that breaks off for good after some groups came is not used, not even in part.
+/// If an answer breaks off for good after some groups, no part of it is used.
 #[tokio::test(flavor = "multi_thread")]
 async fn groups_of_an_answer_that_breaks_off_are_not_doubled() {
     let (store, stock) = both(&[skewed(0, 40_000)]).await;
@@ -115,7 +115,7 @@ async fn groups_of_an_answer_that_breaks_off_are_not_doubled() {
     }
 }
 
-/// Whichever of the statements about single groups fails.
+/// Any of the statements for single groups may fail.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_statement_about_one_group_that_fails_costs_no_row() {
     let mut grid = Grid::every(5, "each fault in each statement about one group");

@@ -1,4 +1,4 @@
-//! GROUP BY and DISTINCT, in the store and here: the answer of DataFusion over the same files.
+//! GROUP BY and DISTINCT, in the store and locally: the answers equal those of DataFusion over the same files.
 
 mod faults;
 mod one_by_one;
@@ -27,7 +27,7 @@ async fn sample(engine: &Engine, count: usize) {
     rows(engine, &format!("SET sluice.group_by_sample = {count}")).await;
 }
 
-/// The numbers that EXPLAIN ANALYZE shows for the groups of a query.
+/// Returns the numbers that EXPLAIN ANALYZE shows for the groups of a query.
 async fn analyzed(engine: &Engine, sql: &str) -> [u64; 4] {
     let text = rows(engine, &format!("EXPLAIN ANALYZE {sql}")).await.join("\n");
     ["groups_pushed=", "groups_left=", "rows_left=", "repairs="].map(|name| {
@@ -39,8 +39,8 @@ async fn analyzed(engine: &Engine, sql: &str) -> [u64; 4] {
 
 const COLUMNS: &str = "(k BIGINT NOT NULL, g VARCHAR, h INT, x DECIMAL(10,2), t DATE)";
 
-/// Rows of which half are in the group `a`, and the others in ever smaller ones. One group is NULL,
-/// and one has no values.
+/// Returns rows of which half are in the group `a`, and the others in ever smaller groups. One group is NULL, and one
+/// has no values.
 fn skewed(from: usize, to: usize) -> String {
     let mut text = String::from("k,g,h,x,t\n");
     for k in from..to {
@@ -66,12 +66,12 @@ fn ddl(location: &str) -> String {
     )
 }
 
-/// A store and the oracle with the same table of some objects.
+/// Returns a store and the oracle with the same table of some objects.
 async fn both(objects: &[String]) -> (Store, SessionContext) {
     both_with(objects, |server| server).await
 }
 
-/// The same, with other settings of the server.
+/// Returns a store with other settings of the server, and the oracle, with the same table.
 async fn both_with(
     objects: &[String],
     configure: impl FnOnce(Builder) -> Builder,
@@ -109,7 +109,7 @@ const QUERIES: [&str; 14] = [
     "SELECT reverse(g), count(DISTINCT h) FROM t GROUP BY reverse(g)",
 ];
 
-/// Every query, each way or every n-th of them, over tables of one and several objects, in ranges and whole.
+/// Runs every query in each way, or in every n-th, over tables of one and several objects, in ranges and whole.
 async fn all_ways(objects: &[String], profiles: &[EndpointProfile], every: usize) {
     let mut grid = Grid::every(every, "each way to group over each store");
     let (store, stock) = both(objects).await;
@@ -175,7 +175,7 @@ async fn tables_without_rows_or_with_one_have_the_right_groups() {
     }
 }
 
-/// One statement tells all groups, where the store has a GROUP BY.
+/// If the store supports GROUP BY, one statement returns all groups.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_store_with_group_by_is_sent_one() {
     let (store, _) = both(&[skewed(0, 1000)]).await;
@@ -194,7 +194,7 @@ async fn a_store_with_group_by_is_sent_one() {
              SUM(CAST(NULLIF(s._4, '') AS DECIMAL(10, 2))) FROM S3Object s GROUP BY s._5, s._3",
             90,
         ),
-        // The least text may be the empty one, so that this comes as JSON.
+        // The least text may be empty, so the answer is JSON.
         (
             "SELECT h, g, min(g) FROM t GROUP BY h, g",
             "SELECT CAST(NULLIF(s._3, '') AS INT) AS _1, NULLIF(s._2, '') AS _2, \
@@ -218,7 +218,7 @@ async fn a_store_with_group_by_is_sent_one() {
     }
 }
 
-/// A group may come in several rows, if the store keeps few groups at a time.
+/// A group may arrive in several rows if the store keeps few groups at a time.
 #[tokio::test(flavor = "multi_thread")]
 async fn groups_that_come_in_parts_are_put_together() {
     let objects = [skewed(0, 120), skewed(120, 190)];
@@ -233,13 +233,13 @@ async fn groups_that_come_in_parts_are_put_together() {
         let sql = "SELECT g, count(*) FROM t GROUP BY g";
         let [pushed, left, _, repairs] = analyzed(&engine, sql).await;
         assert_eq!((left, repairs), (0, 0));
-        // Five groups of each object, of which one is half of the rows.
+        // Each object has five groups, one of which has half of the rows.
         assert_eq!(pushed > 10, most < 5, "{pushed} with {most}");
         assert_eq!(engine.counted().fallbacks, 0);
     }
 }
 
-/// What the store does not know, because it is in the object's name, is no part of a statement.
+/// Partition values come from the object's name and are not in statements.
 #[tokio::test(flavor = "multi_thread")]
 async fn partitions_are_keys_that_are_never_sent() {
     let store = Store::start().await;
@@ -288,7 +288,7 @@ async fn partitions_are_keys_that_are_never_sent() {
     assert_eq!(engine.counted().fallbacks, 0);
 }
 
-/// An answer that would take too much memory to hold back is not waited for.
+/// An answer that would take too much memory to buffer is not awaited.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_group_for_each_row_is_grouped_here() {
     let long = "x".repeat(50_000);
@@ -325,7 +325,7 @@ async fn all_groups_are_computed_in_the_store() {
     assert_eq!((counted.select, counted.get, counted.fallbacks), (2, 0, 0));
     assert_eq!(analyzed(&engine, sql).await, [5, 0, 0, 0]);
 
-    // A sample that misses groups is taken again, of what is left.
+    // If a sample misses groups, another one is taken of the rest.
     sample(&engine, 1).await;
     let before = engine.counted();
     assert_eq!(rows(&engine, sql).await.len(), 5);
@@ -333,7 +333,7 @@ async fn all_groups_are_computed_in_the_store() {
     let [pushed, left, rows_left, repairs] = analyzed(&engine, sql).await;
     assert!(pushed + left == 5 && left > 0 && rows_left > 0 && repairs == 1);
 
-    // Without aggregates the groups are all there is to know.
+    // Without aggregates, the groups are the whole answer.
     sample(&engine, 4096).await;
     let before = engine.counted();
     assert_eq!(rows(&engine, "SELECT DISTINCT g FROM t").await.len(), 5);
@@ -352,7 +352,7 @@ async fn the_largest_groups_are_computed_in_the_store_and_the_others_here() {
     let sql = "SELECT k % 7 = 0, g, sum(x), count(*) FROM t GROUP BY k % 7 = 0, g";
     let sql = sql.replace("k % 7 = 0, ", "");
     let expected = stock_rows(&stock, &sql).await.unwrap();
-    // The look at a table that is new.
+    // The first EXPLAIN samples the new table.
     engine.explain(&sql).await.unwrap();
     let before = engine.counted();
     assert_eq!(rows(&engine, &sql).await, expected);
@@ -363,7 +363,7 @@ async fn the_largest_groups_are_computed_in_the_store_and_the_others_here() {
     assert!(pushed > 0 && rows_left <= 500, "{pushed} {rows_left}");
 }
 
-/// More groups than are worth a statement: all of them are grouped here.
+/// Too many groups for statements are aggregated locally.
 #[tokio::test(flavor = "multi_thread")]
 async fn many_groups_are_grouped_here() {
     let (store, stock) = both(&[skewed(0, 900)]).await;
@@ -383,7 +383,7 @@ async fn many_groups_are_grouped_here() {
     }
 }
 
-/// Statements are split where they would be too long, and the counts of each are compared.
+/// Statements that would be too long are split, and the counts of each are compared.
 #[tokio::test(flavor = "multi_thread")]
 async fn groups_are_shared_out_among_statements() {
     let (store, stock) = both(&[skewed(0, 2000)]).await;
@@ -405,7 +405,7 @@ async fn groups_are_shared_out_among_statements() {
 async fn left_to_itself_it_groups_here_what_is_hardly_fewer() {
     let (store, stock) = both(&[skewed(0, 200_000)]).await;
     let engine = store.builder().scan(Scan::Select).build().await.unwrap();
-    // Statistics would say so before it runs.
+    // Statistics would decide this before the query runs.
     rows(&engine, "SET datafusion.execution.collect_statistics = false").await;
     rows(&engine, &ddl(&format!("s3://{BUCKET}/t/"))).await;
     sample(&engine, 500).await;
@@ -420,7 +420,7 @@ async fn left_to_itself_it_groups_here_what_is_hardly_fewer() {
         assert_eq!((pushed > 0, left > 0), (in_store, !in_store), "{sql}: {text}");
         assert_eq!(rows(&engine, sql).await, stock_rows(&stock, sql).await.unwrap(), "{sql}");
     }
-    // What is forced is not questioned.
+    // A forced strategy is not reconsidered.
     force(&engine, "s3").await;
     let [pushed, left, ..] = analyzed(&engine, "SELECT k, sum(x) FROM t GROUP BY k").await;
     assert!(pushed > 0 && left == 0, "{pushed} groups in the store, {left} here");
@@ -432,8 +432,7 @@ async fn left_to_itself_it_groups_here_what_is_hardly_fewer() {
     assert!(text.contains("S3GroupByExec"), "{text}");
 }
 
-/// Statistics say that there are few groups. Whoever has seen only the first rows of a sorted table does
-/// not know that.
+/// Statistics show that there are few groups. The first rows of a sorted table do not show it.
 #[tokio::test(flavor = "multi_thread")]
 async fn no_sample_is_taken_of_groups_that_are_known_to_be_few() {
     let store = Store::start().await;
@@ -459,7 +458,7 @@ async fn no_sample_is_taken_of_groups_that_are_known_to_be_few() {
         assert!(text.contains("S3GroupByExec") && text.contains("sample_rows="), "{text}");
         !text.contains("sample_rows=0,")
     };
-    // No object shows often enough by itself that its values come again; all together do.
+    // One object alone does not repeat its values often enough; all objects together do.
     assert!(!samples_of("parts", "mixed").await);
     assert!(samples_of("parts", "sorted").await);
     let samples = async |column: &str| samples_of("t", column).await;
@@ -507,7 +506,7 @@ async fn forcing_what_cannot_be_had_says_why() {
     let backwards = "SELECT reverse(g), sum(x) FROM t GROUP BY reverse(g)";
     for (profile, strategy, sql, why) in [
         (EndpointProfile::get_only(), "s3", plain, "the store has no S3 Select"),
-        // Where there is no GROUP BY, what 'case' lacks is the reason.
+        // In a store without GROUP BY, the reason is the one that rules out 'case'.
         (EndpointProfile::minio(), "s3", plain, "sum(x) is not known to be exact"),
         (EndpointProfile::aws(), "hybrid", plain, "in a store of profile `aws`"),
         (sluice(), "s3", backwards, "are not known to be told apart"),
@@ -537,7 +536,7 @@ async fn forcing_what_cannot_be_had_says_why() {
         let start = format!("sluice.group_by = '{strategy}' is not followed: ");
         assert!(said.contains(&start) && said.contains(why), "{sql}: {said}");
     }
-    // A setting that cannot be followed leaves the other as it is, and EXPLAIN agrees with what is run.
+    // A setting that cannot be followed leaves the other settings unchanged, and EXPLAIN agrees with the run.
     let aws = engine(&store, EndpointProfile::aws()).await;
     rows(&aws, "SET sluice.scan = 'select'").await;
     force(&aws, "s3").await;

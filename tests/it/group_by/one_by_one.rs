@@ -1,4 +1,4 @@
-//! Groups of stores without CASE, or without answers that tell groups apart: a statement for each.
+//! Stores without CASE, or whose answers may mix groups: one statement for each group.
 
 use bytes::Bytes;
 use sluicegate_costmodel::{BytesPerSecond, HardwareProfile};
@@ -17,7 +17,7 @@ pub(super) fn without_case() -> EndpointProfile {
     profile
 }
 
-/// A statement for each group, where there is no CASE, and one that counts all rows.
+/// Without CASE, there is one statement for each group, and one that counts all rows.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_store_without_case_is_asked_about_each_group_by_itself() {
     let (store, stock) = both(&[skewed(0, 1000)]).await;
@@ -42,7 +42,7 @@ async fn a_store_without_case_is_asked_about_each_group_by_itself() {
     let text = rows(&engine, &format!("EXPLAIN ANALYZE {sql}")).await.join("\n");
     assert!(text.contains("sent=SELECT s._2 FROM"), "{text}");
 
-    // A sample that misses groups is taken again, of what is left.
+    // If a sample misses groups, another one is taken of the rest.
     sample(&engine, 1).await;
     assert_eq!(rows(&engine, sql).await, expected);
     let [pushed, left, rows_left, repairs] = analyzed(&engine, sql).await;
@@ -56,7 +56,7 @@ async fn a_store_without_case_is_asked_about_each_group_by_itself() {
     let [pushed, left, _, repairs] = analyzed(&engine, sql).await;
     assert!(pushed > 0 && pushed + left == 5 && repairs == 0, "{pushed} {left} {repairs}");
 
-    // FILTER is said with CASE.
+    // FILTER is pushed down by CASE.
     force(&engine, "case").await;
     let sql = "SELECT g, count(*) FILTER (WHERE h = 1) FROM t GROUP BY g";
     let explained = engine.explain(sql).await.unwrap();
@@ -65,8 +65,8 @@ async fn a_store_without_case_is_asked_about_each_group_by_itself() {
     assert_eq!(rows(&engine, sql).await, stock_rows(&stock, sql).await.unwrap());
 }
 
-/// What MinIO and AWS take for a group may be more than the group: then the rows outside of the groups are
-/// asked for, too, and with all counts they prove each of them.
+/// MinIO and AWS may count more rows for a group than belong to it. Therefore the rows outside of the groups are
+/// counted, too, and all counts together prove each group.
 #[tokio::test(flavor = "multi_thread")]
 async fn counts_prove_groups_of_a_store_that_is_not_trusted_to_tell_them_apart() {
     let (store, stock) = both(&[skewed(0, 1000)]).await;
@@ -93,7 +93,7 @@ async fn counts_prove_groups_of_a_store_that_is_not_trusted_to_tell_them_apart()
                 assert_eq!((counted.select, rows_left), (groups + 3, 0), "{sql}: {strategy}");
             }
         }
-        // A wrong count of a group, of all rows, or of those outside, is noticed.
+        // A wrong count of a group, of all rows, or of those outside is detected.
         force(engine, "case").await;
         let values = if sql == count { "3\n" } else { "3,3,3\n" };
         for nth in 1..=groups + 3 {
@@ -105,7 +105,7 @@ async fn counts_prove_groups_of_a_store_that_is_not_trusted_to_tell_them_apart()
             store.faults.clear();
         }
     }
-    // What cannot be said, and why.
+    // Group-bys that cannot be sent, with the reason.
     for (engine, sql, why) in [
         (&minio, "SELECT g, sum(k) FROM t GROUP BY g", "sum(k) is not known to be exact"),
         (&aws, "SELECT g, sum(x) FROM t GROUP BY g", "sum(x) is not known to be exact"),
@@ -125,8 +125,8 @@ async fn counts_prove_groups_of_a_store_that_is_not_trusted_to_tell_them_apart()
     }
 }
 
-/// What is easily taken for the same, or for another: NULL and empty text, quotes, zeros of both signs,
-/// NaN, and numbers written in several ways.
+/// Values that are easily confused: NULL and empty text, quotes, zeros of both signs, NaN, and numbers in several
+/// notations.
 #[tokio::test(flavor = "multi_thread")]
 async fn keys_of_every_type_are_told_apart() {
     let csv = "k,s,f,d,t,b\n\
@@ -194,7 +194,7 @@ async fn keys_of_every_type_are_told_apart() {
     }
 }
 
-/// An engine that takes its link to be so fast, over a store without CASE and GROUP BY.
+/// Builds an engine that assumes a link of this rate, over a store without CASE and GROUP BY.
 async fn behind(bytes_per_second: f64, store: &Store) -> Engine {
     let mut hardware = HardwareProfile::by_name("home-100mbit").unwrap().clone();
     hardware.link.bytes_per_second = BytesPerSecond(bytes_per_second);
@@ -205,7 +205,7 @@ async fn behind(bytes_per_second: f64, store: &Store) -> Engine {
     engine
 }
 
-/// A scan for each group is dear: only few groups are worth it, and only where the link is slow.
+/// A scan for each group is expensive: only few groups are worth it, and only over a slow link.
 #[tokio::test(flavor = "multi_thread")]
 async fn few_groups_are_worth_a_statement_each() {
     let (store, stock) = both(&[skewed(0, 100_000)]).await;
@@ -223,14 +223,14 @@ async fn few_groups_are_worth_a_statement_each() {
     let group_by = decisions.iter().find(|it| it.operator == "group_by").unwrap();
     assert_eq!(group_by.strategy(), Some("filtered"));
 
-    // Where it is forced, the number of statements is bounded all the same.
+    // The number of statements is limited even if the strategy is forced.
     for strategy in ["case", "hybrid"] {
         force(&engine, strategy).await;
         let before = engine.counted();
         let text = rows(&engine, &format!("EXPLAIN ANALYZE {many}")).await.join("\n");
         let sent = engine.counted().since(&before).select;
-        // A sample, the groups, all rows, those outside of the groups, and again all of them if these
-        // have too many groups to be held back until they are counted.
+        // A sample, the groups, all rows, those outside of the groups, and again all of them if these have too many
+        // groups to buffer them until they are counted.
         assert!(sent <= 4 + 32, "{strategy}: {sent} statements");
         if strategy == "case" {
             let why =

@@ -28,7 +28,7 @@ fn key() -> impl Strategy<Value = String> {
         "CASE WHEN b THEN i END",
         "s IS NULL",
         "upper(s)",
-        // A partition, in half of the tables.
+        // A partition column, in half of the tables.
         "PART",
         "PART + 1",
     ];
@@ -45,8 +45,8 @@ fn aggregates() -> impl Strategy<Value = String> {
         "min(t), max(t), min(s), max(s)",
         "sum(d) FILTER (WHERE b), count(*) FILTER (WHERE i > 0), max(s) FILTER (WHERE s < 'b')",
         "sum(d * 2 - 1), sum(CASE WHEN b THEN d ELSE 0 END), count(f)",
-        // Not of f: the MAX of floats of a group depends on their order where there are NaNs or
-        // zeros of both signs, in DataFusion itself.
+        // Not of f: the MAX of a group of floats depends on their order in DataFusion if there are NaNs or zeros of
+        // both signs.
         "max(d), count(DISTINCT s)",
     ];
     prop::sample::select(aggregates).prop_map(str::to_owned)
@@ -71,7 +71,7 @@ fn statement() -> impl Strategy<Value = String> {
     })
 }
 
-/// What most stores can say, of keys that many of them compare.
+/// Generates statements that most stores support, with keys that many stores can compare.
 fn plain_statement() -> impl Strategy<Value = String> {
     let keys = prop::sample::subsequence(vec!["s", "i", "n", "id", "t", "b"], 1..3);
     let aggregates =
@@ -85,7 +85,7 @@ fn plain_statement() -> impl Strategy<Value = String> {
     )
 }
 
-/// How objects are stored.
+/// The formats of objects.
 #[derive(Debug, Clone, Copy)]
 enum Stored {
     Text(random::Format),
@@ -111,7 +111,7 @@ impl Stored {
         }
     }
 
-    /// The object with some rows.
+    /// Returns the object with some rows.
     async fn write(self, rows: &[random::Row], forms: &[u8]) -> Vec<u8> {
         let format = match self {
             Self::Text(format) => return format.write(rows, forms).into_bytes(),
@@ -123,7 +123,7 @@ impl Stored {
         stock_rows(&stock, &format.ddl(&csv.display().to_string(), false)).await.unwrap();
         let copy = format!("COPY (SELECT * FROM x) TO '{}'", parquet.display());
         stock_rows(&stock, &copy).await.unwrap();
-        // Of no rows DataFusion writes no file.
+        // DataFusion writes no file for no rows.
         std::fs::read(parquet).unwrap_or_default()
     }
 }
@@ -134,7 +134,7 @@ fn check(stored: Stored) {
     assert!(3 * pushed > asked, "of {asked} statements only {pushed} are grouped in the store");
 }
 
-/// Returns how many statements were asked, and how many of them one way grouped in the store.
+/// Returns the number of statements, and how many of them the strategy `counted` grouped in the store.
 fn check_with(
     stored: Stored,
     profile: &EndpointProfile,
@@ -202,7 +202,7 @@ fn check_with(
                         (Ok(actual), Ok(expected)) => {
                             prop_assert_eq!(&actual, expected, "{}: {}", strategy, sql);
                         }
-                        // Of which row an error speaks depends on the order.
+                        // The row that an error names depends on the order.
                         (Err(_), Err(_)) => {}
                         (actual, expected) => {
                             prop_assert!(false, "{strategy}: {sql}: {actual:?}, {expected:?}");
@@ -222,9 +222,8 @@ fn random_groups_of_csv_are_those_of_datafusion() {
     check(Stored::Text(random::Format::Csv));
 }
 
-/// Each group by a statement of its own: where there is no CASE, and where a store may take rows for
-/// those of a group that are not. Such stores group few random statements; `one_by_one` has some that
-/// they do.
+/// Each group gets a statement of its own: in stores without CASE, and in stores that may count other rows for a
+/// group. Such stores group few random statements; `one_by_one` has some that they do.
 #[test]
 fn random_groups_one_by_one_are_those_of_datafusion() {
     let mut no_case = EndpointProfile::sluice();

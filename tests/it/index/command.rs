@@ -8,7 +8,7 @@ fn the_command_line_creates_lists_verifies_and_drops() {
     let served = Served::start();
     let url = "s3://bucket/fruit.csv";
     let index = |args: &[&str]| served.command(&[&["index"], args].concat());
-    // A name in other capitals is that of the one column that has it.
+    // A name in another case refers to the only column that matches it.
     assert_eq!(good(&mut index(&["create", url, "ID"])), "");
     let listed = good(&mut index(&["list", url, "--format", "csv"]));
     let lines: Vec<&str> = listed.lines().collect();
@@ -30,7 +30,7 @@ fn the_command_line_creates_lists_verifies_and_drops() {
         said.contains("the objects have no column weight; they have id, name, price"),
         "{said}"
     );
-    // What is not there cannot be verified or dropped; a damaged index is made again.
+    // Missing indexes cannot be verified or dropped; a damaged one is created again.
     for command in ["verify", "drop"] {
         let wrong = "there is no index of nope; there are those of id";
         bad(&mut index(&[command, url, "nope"]), wrong);
@@ -43,13 +43,13 @@ fn the_command_line_creates_lists_verifies_and_drops() {
     assert_eq!(verified.status.code(), Some(1));
     assert!(text(&verified.stdout).contains("damaged: it is cut short"));
     assert!(text(&verified.stderr).contains("1 of 1 indexes cannot be used"));
-    // What it advises works as it is.
+    // The command in the hint works unchanged.
     let said = text(&verified.stderr);
     let way = format!("hint: `sluice index create {url} id --repair` makes new ones.\n");
     assert!(said.ends_with(&way), "{said}");
     good(&mut index(&["create", url, "id", "--repair"]));
     assert!(good(&mut index(&["verify", url, "--format", "csv"])).contains(",id,sound,"));
-    // Of an object that is gone there is nothing to make, and the index is to be removed.
+    // If an object is deleted, its index cannot be repaired, and the hint drops it.
     let gone = served.path().join("bucket/several");
     std::fs::create_dir(&gone).unwrap();
     for object in ["a.csv", "b.csv", "c.csv"] {
@@ -68,7 +68,7 @@ fn the_command_line_creates_lists_verifies_and_drops() {
         &mut index(&["drop", url, "id"]),
         "there is no index of id: s3://bucket/fruit.csv has none",
     );
-    // A table that only a file defines, one without records, and a column that paths cannot hold.
+    // A table that only a file defines, one without records, and a column whose name paths cannot hold.
     let unknown = index(&["create", "basket", "id"]).output().unwrap();
     assert!(text(&unknown.stderr).contains("-f tables.sql"), "{}", text(&unknown.stderr));
     std::fs::create_dir(served.path().join("bucket/none")).unwrap();

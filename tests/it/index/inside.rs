@@ -1,4 +1,4 @@
-//! Statements that our store answers by indexes are predicted so.
+//! Predictions of statements that our store answers with indexes.
 
 use std::cell::Cell;
 use std::time::Duration;
@@ -15,8 +15,7 @@ use crate::harness::{BUCKET, Store, rows, runner, stock, stock_rows};
 
 const POINT: &str = "SELECT v FROM n WHERE k = 77";
 
-/// An engine over a store that answers at once and sends little, so that small tables are worth a look for
-/// indexes.
+/// Builds an engine over a store with a low latency and a slow link, so that an index pays even for a small table.
 async fn engine(store: &Store, profile: EndpointProfile) -> Engine {
     let mut hardware = HardwareProfile::by_name("local-1gbit").unwrap().clone();
     hardware.link.latency = Duration::from_micros(10);
@@ -29,7 +28,7 @@ async fn explained(engine: &Engine, sql: &str) -> Explanation {
     engine.explain(sql).await.unwrap()
 }
 
-/// What a way of the first decision is predicted to do.
+/// Returns the prediction of a way of the first decision.
 fn way<'a>(explained: &'a Explanation, strategy: &str) -> &'a Alternative<&'static str> {
     let way = explained.decisions[0].way(strategy).unwrap();
     way.outcome.as_ref().unwrap_or_else(|why| panic!("{why}"))
@@ -39,7 +38,7 @@ fn scanned(explained: &Explanation, strategy: &str) -> u64 {
     way(explained, strategy).work.scanned.0
 }
 
-/// The share by which a prediction is wrong.
+/// Returns the relative error of a prediction.
 fn error(predicted: u64, counted: u64) -> f64 {
     (predicted as f64 / counted as f64 - 1.0).abs()
 }
@@ -70,13 +69,13 @@ async fn what_the_store_reads_by_an_index_is_predicted() {
         assert!(error < 0.05, "{sql}: {predicted}, {counted:?}");
         assert_eq!(way(&explained, strategy).work.requests.select.0, counted.select, "{sql}");
     }
-    // Of most records nothing is looked up, and of no column without an index.
+    // The index is not used for most of the records, nor for a column without an index.
     for sql in ["SELECT v FROM n WHERE k > 77", "SELECT v FROM n WHERE v = '0-7'"] {
         let explained = explained(&engine, sql).await;
         assert!(!explained.to_string().contains(SAYS_SO), "{explained}");
         assert_eq!(scanned(&explained, "select"), whole, "{sql}");
     }
-    // An order or a group above is no matter.
+    // A sort or a group-by above does not matter.
     for sql in [
         "SELECT v, k FROM n WHERE k < 300 ORDER BY k LIMIT 3",
         "SELECT v, count(*) FROM n WHERE k < 300 GROUP BY v",
@@ -87,7 +86,7 @@ async fn what_the_store_reads_by_an_index_is_predicted() {
     }
 }
 
-/// Planning asks for no more than it does for the scan that looks into indexes itself.
+/// Planning sends no more requests than for an engine that uses indexes itself.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_store_that_names_no_such_extension_is_predicted_as_ever() {
     let store = Store::start().await;
@@ -96,7 +95,7 @@ async fn a_store_that_names_no_such_extension_is_predicted_as_ever() {
     let profile = EndpointProfile { indexes: false, ..EndpointProfile::sluice() };
     let other = engine(&store, profile).await;
     rows(&other, &ddl("n", "n")).await;
-    // Planning it for the first time takes a sample.
+    // The first planning takes a sample.
     explained(&other, POINT).await;
     let planned = explained(&ours, POINT).await;
     let explained = explained(&other, POINT).await;
@@ -118,7 +117,7 @@ async fn an_index_that_the_store_does_not_use_is_not_counted() {
     let store = Store::start().await;
     let engine = engine(&store, EndpointProfile::sluice()).await;
     let whole = numbers(&store, &engine, 2, 20_000).await as u64;
-    // Of one object it is stale.
+    // The index of one object is stale.
     let path = store.folder.path().join(BUCKET).join("n/0.csv");
     let text = std::fs::read_to_string(&path).unwrap();
     store.put("n/0.csv", text.replace('x', "y"));
@@ -126,12 +125,12 @@ async fn an_index_that_the_store_does_not_use_is_not_counted() {
     let said = "records; of 2 objects or parts of objects it reads 1 whole";
     assert!(half.to_string().contains(said), "{half}");
     assert!(error(scanned(&half, "select"), whole / 2) < 0.1, "{half}");
-    // Of both.
+    // The indexes of both objects are stale.
     store.put("n/1.csv", text.replace('x', "z"));
     let stale = explained(&engine, POINT).await;
     assert!(!stale.to_string().contains("the store answers by"), "{stale}");
     assert!(stale.to_string().contains("the objects have been replaced"), "{stale}");
-    // Elsewhere, where the store does not look.
+    // The index is at a location that the store does not use.
     rows(&engine, &format!("SET sluice.index_location = 's3://{BUCKET}/elsewhere/'")).await;
     assert_eq!(create(&engine, "n", "k").await.unwrap(), 2);
     let elsewhere = explained(&engine, POINT).await;
@@ -157,8 +156,7 @@ fn condition() -> impl Strategy<Value = String> {
     (and, any::<bool>()).prop_map(|(all, or)| all.join(if or { " OR " } else { " AND " }))
 }
 
-/// Whichever way is taken, with an index of one column, of both or of some objects, the rows are those of
-/// plain DataFusion.
+/// Each way, with an index of one column, of both or of some objects, returns the rows of plain DataFusion.
 #[test]
 fn whichever_way_is_taken_the_rows_are_the_same() {
     let runtime = Runtime::new().unwrap();

@@ -1,4 +1,4 @@
-//! Where indexes are, and what cannot have any.
+//! The location of indexes, and tables that cannot be indexed.
 
 use sluicegate_engine::config::Scan;
 
@@ -54,7 +54,7 @@ async fn what_cannot_be_indexed_says_why() {
         let error = create(&engine, name, column).await.unwrap_err().to_string();
         assert!(error.contains(why), "{name}.{column}: {error}");
     }
-    // Nothing is left of what failed.
+    // A failed creation leaves no index.
     let left = store.folder.path().join(BUCKET).join(".sluice-index/bad/a.csv");
     assert!(!left.exists() || files(&left).is_empty());
 }

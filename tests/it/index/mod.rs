@@ -1,5 +1,5 @@
-//! Indexes: what they lead to is what plain DataFusion finds, also when they are stale, damaged or
-//! missing; and they read little.
+//! Index scans return the rows of plain DataFusion, also if indexes are stale, damaged or missing; and they read few
+//! bytes.
 
 mod command;
 mod inside;
@@ -17,7 +17,7 @@ use sluicegate_engine::index::manage::{Index, Indexes, Look};
 
 use crate::harness::{BUCKET, Store, rows};
 
-/// Creates the index of a column, where it is missing.
+/// Creates the missing indexes of a column.
 pub(crate) async fn create(
     engine: &Engine,
     table: &str,
@@ -47,12 +47,12 @@ async fn list(engine: &Engine, table: &str) -> Vec<Index> {
     table_indexes(engine, table).await.list().await.unwrap()
 }
 
-/// Whether a plan reads through an index.
+/// Returns true if a plan reads through an index.
 async fn is_indexed(engine: &Engine, sql: &str) -> bool {
     index_in_plan(engine, sql).await.is_some()
 }
 
-/// What a plan looks up.
+/// Returns the look-up in a plan, if there is one.
 async fn index_in_plan(engine: &Engine, sql: &str) -> Option<String> {
     let plan = engine.explain(sql).await.unwrap().plan;
     let plan = datafusion::physical_plan::displayable(plan.as_ref()).indent(false).to_string();
@@ -64,7 +64,7 @@ fn key(object: usize, record: usize, records: usize) -> usize {
     (record * 7919 + object * 31) % (records * 2)
 }
 
-/// A table of some objects with numbers in no order, and the index of its column `k`.
+/// Creates a table of some objects with unordered numbers, and the index of its column `k`.
 pub(crate) async fn numbers(
     store: &Store,
     engine: &Engine,

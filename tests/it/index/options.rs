@@ -1,4 +1,4 @@
-//! Indexes of CSV with every option.
+//! Indexes of CSV tables with every option.
 
 use std::cell::Cell;
 
@@ -10,7 +10,7 @@ use super::{create, is_indexed};
 use crate::csv_options;
 use crate::harness::{BUCKET, Store, rows, runner, stock, stock_rows, try_rows};
 
-/// Whatever separates, quotes, escapes, comments and ends: records are cut as the reader cuts them.
+/// With any separator, quote, escape, comment and record end, the index splits records like the reader.
 #[test]
 fn every_option_of_a_table_is_indexed_alike() {
     let runtime = Runtime::new().unwrap();
@@ -25,7 +25,7 @@ fn every_option_of_a_table_is_indexed_alike() {
         number.set(number.get() + 1);
         let mut bytes = csv_options::object(&options, &records, crlf);
         if mark {
-            // A byte order mark, at the start and before another record.
+            // A byte order mark at the start, which is also before another record.
             bytes.splice(0..0, *b"\xef\xbb\xbf");
         }
         let key = format!("{}/a.csv", number.get());
@@ -44,7 +44,7 @@ fn every_option_of_a_table_is_indexed_alike() {
             let location = format!("s3://{BUCKET}/{}/", number.get());
             rows(&engine, &options.ddl(columns, &location)).await;
             if create(&engine, "x", "c1").await.is_err() {
-                // What cannot be read whole is not indexed.
+                // A table that cannot be read completely cannot be indexed.
                 let read = stock_rows(&stock, "SELECT c1 FROM x").await;
                 prop_assert!(read.is_err(), "{:?} as {:?}", shown, options);
                 return Ok(());

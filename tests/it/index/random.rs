@@ -42,7 +42,7 @@ fn record() -> impl Strategy<Value = Record> {
     )
 }
 
-/// How objects are written.
+/// The formats of objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Csv,
@@ -60,7 +60,7 @@ impl Kind {
     }
 }
 
-/// The values of a record, as text.
+/// Returns the values of a record as text.
 fn fields((k, d, t, s, x, _): &Record) -> [Option<String>; 5] {
     let cents = |d: &i64| {
         let sign = if *d < 0 { "-" } else { "" };
@@ -89,7 +89,7 @@ fn written(records: &[Record], pad: &str, crlf: bool, last_end: bool, header: bo
     text
 }
 
-/// The same as JSON, with what a number there cannot be left out.
+/// Writes the records as JSON; values that are no JSON numbers become null.
 fn as_json(records: &[Record], pad: &str, crlf: bool, last_end: bool) -> String {
     let end = if crlf { "\r\n" } else { "\n" };
     let mut text = String::new();
@@ -111,7 +111,7 @@ fn as_json(records: &[Record], pad: &str, crlf: bool, last_end: bool) -> String 
             };
             object.push(format!("\"{name}\": {value}"));
         }
-        // A record may hold another, and brackets in text.
+        // A record may contain another one, and brackets in text.
         object.push(format!("\"pad\": \"{pad}\""));
         object.push("\"more\": {\"of\": [1, {}, \"}]{\"]}".to_owned());
         text += &format!("{{{}}}", object.join(", "));
@@ -125,7 +125,7 @@ fn as_json(records: &[Record], pad: &str, crlf: bool, last_end: bool) -> String 
     text
 }
 
-/// The same as Parquet with small pages and row groups.
+/// Converts the records to Parquet with small pages and row groups.
 async fn as_parquet(folder: &Path, csv: &str, header: bool) -> Vec<u8> {
     let stock = stock();
     let (from, to) = (folder.join("from.csv"), folder.join("to.parquet"));
@@ -200,9 +200,9 @@ fn ddl(kind: Kind, location: &str, header: bool) -> String {
     }
 }
 
-/// CSV, JSON and Parquet; duplicates, NULLs, quoted line ends, CRLF, multi-byte text, blank lines, empty
-/// objects, a last record without an end; stores with Select and several ranges in a request, and
-/// without; all columns indexed, some, or some objects.
+/// CSV, JSON and Parquet; duplicates, NULLs, quoted line ends, CRLF, multi-byte text, blank lines, empty objects, a
+/// last record without an end; stores with Select and several ranges in a request, and without; all columns indexed,
+/// some, or some objects.
 #[test]
 fn index_scans_equal_datafusion_over_random_tables() {
     let runtime = Runtime::new().unwrap();
@@ -222,7 +222,7 @@ fn index_scans_equal_datafusion_over_random_tables() {
             number.set(number.get() + 1);
             let folder = local.path().join(number.get().to_string());
             let location = format!("s3://{BUCKET}/{}/", number.get());
-            // Of wide records it matters how many are read, if a request costs nothing, or so little that
+            // With wide records, the number of records read matters if a request costs nothing, or so little that
             // several ranges in one are still better.
             let pad = if wide { "y".repeat(3000) } else { String::new() };
             let mut hardware =
@@ -269,7 +269,7 @@ fn index_scans_equal_datafusion_over_random_tables() {
                 if stale {
                     put(0, &text[0].replace('3', "2")).await;
                 }
-                // It remembers listings and footers, so it begins now.
+                // The oracle caches listings and footers, so it starts after the objects are written.
                 let stock = stock();
                 let theirs = ddl(kind, &format!("{}/", folder.display()), header);
                 stock_rows(&stock, &theirs).await.unwrap();

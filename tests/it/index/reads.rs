@@ -1,4 +1,4 @@
-//! What is looked up, and how little is read for it.
+//! The look-ups of index scans, and the few bytes that they read.
 
 use futures::TryStreamExt;
 use sluicegate_engine::config::Scan;
@@ -25,15 +25,15 @@ async fn a_look_up_reads_a_small_part_of_the_table_and_of_its_index() {
         assert!(!found.is_empty());
         let counted = engine.counted().since(&before);
         assert_eq!((counted.select, counted.fallbacks), (0, 0), "{counted:?}");
-        // The table and its indexes; a look at one top when planning; for each object, a top, at
-        // most two blocks and two ranges.
+        // The table and its indexes; one top when planning; for each object, a top, at most two blocks and two
+        // ranges.
         assert_eq!(counted.list, 2, "{counted:?}");
         assert!(counted.get <= 1 + 3 * 5, "{counted:?}");
         assert!(counted.got_bytes < bytes as u64 / 10, "{counted:?} of {bytes}");
     }
 }
 
-/// Planning asks the same few requests for any number of objects.
+/// The number of planning requests does not depend on the number of objects.
 #[tokio::test(flavor = "multi_thread")]
 async fn planning_does_not_look_at_each_object() {
     let store = Store::start().await;
@@ -52,7 +52,7 @@ async fn planning_does_not_look_at_each_object() {
     assert_eq!(planned().await, (1, 0));
 }
 
-/// Nobody waits for the listing of the objects to ask for that of their indexes.
+/// The objects and their indexes are listed at the same time.
 #[tokio::test(flavor = "multi_thread")]
 async fn indexes_are_listed_at_the_same_time_as_the_objects() {
     let latency = std::time::Duration::from_millis(100);
@@ -68,7 +68,7 @@ async fn indexes_are_listed_at_the_same_time_as_the_objects() {
     assert!(second.start < first.start + first.took, "{lists:?}");
 }
 
-/// With auto, who wants little of a large table finds its index, and who wants much leaves it.
+/// With auto, a selective query of a large table uses the index, and a query of most rows does not.
 #[tokio::test(flavor = "multi_thread")]
 async fn auto_takes_an_index_where_it_is_better() {
     let store = Store::start().await;
@@ -92,7 +92,7 @@ async fn auto_takes_an_index_where_it_is_better() {
     assert!(text.contains(why), "{text}");
 }
 
-/// Where two columns each lead to many records and both to few, both are looked up.
+/// If two columns each select many records and both together few, both are looked up.
 #[tokio::test(flavor = "multi_thread")]
 async fn several_indexes_are_used_together() {
     let store = Store::start().await;
@@ -115,7 +115,7 @@ async fn several_indexes_are_used_together() {
         for column in ["a", "b"] {
             create(&engine, "two", column).await.unwrap();
         }
-        // Asked for together, the records of one column are not worth a look at the other.
+        // With several ranges in a request, a second look-up would not pay.
         rows(&engine, "SET sluice.ranges_per_request = 1").await;
         let both = "SELECT a, b FROM two WHERE a = 7 AND b < 5";
         let plan = index_in_plan(&engine, both).await.unwrap();
@@ -128,7 +128,7 @@ async fn several_indexes_are_used_together() {
         assert_eq!(rows(&engine, both).await.len(), wanted);
         let counted = engine.counted().since(&before);
         assert!(counted.got_bytes < text.len() as u64 / 10, "{counted:?}");
-        // One of them damaged: the other is enough.
+        // If one index is damaged, the other one is enough.
         let indexes = files(&store.folder.path().join(BUCKET).join(".sluice-index/two"));
         let sound = std::fs::read(&indexes[1]).unwrap();
         let mut damaged = sound.clone();
@@ -178,7 +178,7 @@ async fn of_parquet_only_the_pages_of_wanted_rows_are_read() {
     assert!(!is_indexed(&engine, &format!("SELECT v FROM '{url}'")).await);
 }
 
-/// The top says which values there are, so nothing is read where there are none.
+/// The top has the range of values, so values outside of it need no further requests.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_lies_beyond_all_values_takes_no_more_than_tops() {
     let store = Store::start().await;
@@ -194,7 +194,7 @@ async fn what_lies_beyond_all_values_takes_no_more_than_tops() {
     }
 }
 
-/// Look-ups and records, however many; beside what planning asked for, which is counted.
+/// The number of look-ups and records is predicted; requests of planning are counted separately.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_an_index_scan_asks_for_is_predicted() {
     let store = Store::start().await;

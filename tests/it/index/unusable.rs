@@ -1,4 +1,4 @@
-//! Indexes that are stale, damaged or of a former program: the answer is right without them.
+//! Indexes that are stale, damaged or of an earlier version: the answer is right without them.
 
 use sluicegate_engine::config::Scan;
 use sluicegate_engine::index::csv_text::CsvText;
@@ -9,7 +9,7 @@ use sluicegate_index::layout::{Blocks, MAGIC, Place, TopMessage, entries};
 use super::{FEW, create, create_after, files, is_indexed, list, numbers, table_indexes};
 use crate::harness::{BUCKET, Store, rows};
 
-/// Stale, cut short, damaged, of another object, of no index at all, gone: noted, and not used.
+/// An index that is stale, cut short, damaged, of another object, no index at all, or missing is noted, and not used.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_index_that_cannot_be_relied_on_is_not_used() {
     let store = Store::start().await;
@@ -35,7 +35,7 @@ async fn an_index_that_cannot_be_relied_on_is_not_used() {
             longer
         }),
     ];
-    // Wherever a bit is wrong.
+    // One wrong bit at many places.
     damaged.extend((8..sound.len()).step_by(sound.len() / 40).map(|at| {
         let mut wrong = sound.clone();
         wrong[at] ^= 4;
@@ -55,7 +55,7 @@ async fn an_index_that_cannot_be_relied_on_is_not_used() {
         assert_eq!(table.verify(&listed[1]).await.unwrap(), None);
         let too_short = bytes.len() < 24;
         assert_eq!(listed[0].state == State::Damaged, too_short, "{why}");
-        // What notes advise works.
+        // The commands in the notes work.
         let unnoticed = create(&engine, "n", "k").await.unwrap() == 0;
         assert!(!unnoticed || why.is_empty() || why == "damaged", "{why}");
         let repaired = create_after(&engine, "n", "k", Look::Whole).await.unwrap();
@@ -63,7 +63,7 @@ async fn an_index_that_cannot_be_relied_on_is_not_used() {
         assert_eq!(rows(&engine, FEW).await, expected, "{why}");
         assert!(engine.take_notes().is_empty(), "{why}");
     }
-    // Gone, then both: the table is read as if it had none.
+    // First one index is missing, then both: the table is read as if it had none.
     std::fs::remove_file(&indexes[0]).unwrap();
     assert_eq!(rows(&engine, FEW).await, expected);
     assert!(is_indexed(&engine, FEW).await);
@@ -80,7 +80,7 @@ async fn an_index_that_cannot_be_relied_on_is_not_used() {
     );
 }
 
-/// The same index, all of whose records begin so many bytes later.
+/// Returns the index with all places of records moved by so many bytes.
 fn later(sound: &[u8], by: u64) -> Vec<u8> {
     let top = TopMessage::of_tail(sound, sound.len() as u64).unwrap();
     let (mut at, mut blocks, mut bytes) = (MAGIC.len(), Blocks::default(), MAGIC.to_vec());
@@ -98,8 +98,7 @@ fn later(sound: &[u8], by: u64) -> Vec<u8> {
     [bytes, top.to_tail()].concat()
 }
 
-/// An index that was made wrong, with checksums that are right, leads into records: no row is made of
-/// their parts.
+/// An index with wrong places and right checksums points into records: no row is made of their parts.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_index_that_leads_into_records_is_not_used() {
     let store = Store::start().await;
@@ -145,13 +144,13 @@ async fn an_index_of_a_former_version_is_stale_until_it_is_made_again() {
     let warning = query.warnings().join("\n");
     assert!(warning.contains("since the index of k was created"), "{warning}");
     assert_eq!(create(&engine, "n", "k").await.unwrap(), 2);
-    // The former ones are gone.
+    // The former indexes are gone.
     let states: Vec<_> = list(&engine, "n").await.iter().map(|index| index.state).collect();
     assert_eq!(states, [State::Fresh, State::Fresh]);
     assert_eq!(create(&engine, "n", "k").await.unwrap(), 0);
     assert!(is_indexed(&engine, "SELECT v FROM n WHERE k = 40").await);
     assert_eq!(rows(&engine, "SELECT v FROM n WHERE k = 2").await, ["\"newer\""]);
-    // Another table over the same objects has its own.
+    // Another table over the same objects has its own indexes.
     rows(
         &engine,
         &format!(
@@ -167,7 +166,7 @@ async fn an_index_of_a_former_version_is_stale_until_it_is_made_again() {
     assert!(is_indexed(&engine, "SELECT v FROM n WHERE k = 2").await);
 }
 
-/// The layout of former versions is not read, and said so; indexes of it are replaced.
+/// The layout of earlier versions is not read, which is noted; such indexes are replaced.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_index_of_a_former_program_is_not_used() {
     let store = Store::start().await;

@@ -1,4 +1,4 @@
-//! Random tables, joined in every way, under every strategy: the rows of plain DataFusion.
+//! Random tables, joined in every way and under every strategy, return the rows of plain DataFusion.
 
 use std::fmt::Write as _;
 
@@ -13,7 +13,7 @@ use crate::harness::{
 
 const COLUMNS: &str = "(k BIGINT, i INT, s VARCHAR, d DATE, m DECIMAL(12,2), v BIGINT)";
 
-/// A row's fields as text, `None` for NULL.
+/// The fields of a row as text, `None` for NULL.
 pub(super) type Row = [Option<String>; 6];
 
 fn maybe<T: std::fmt::Debug>(value: impl Strategy<Value = T>) -> impl Strategy<Value = Option<T>> {
@@ -48,7 +48,7 @@ pub(super) fn row() -> impl Strategy<Value = Row> {
         })
 }
 
-/// Few rows with keys of all kinds; sometimes so many more that a list does not do.
+/// Generates few rows with keys of all kinds, and sometimes so many that a list does not fit.
 fn table() -> impl Strategy<Value = Vec<Row>> {
     let some = prop::collection::vec(row(), 0..25);
     let more = prop_oneof![
@@ -160,13 +160,13 @@ const STATEMENTS: &[&str] = &[
     "SELECT p.k, p.v FROM b JOIN p ON b.k = p.k ORDER BY p.k, p.v LIMIT 3",
 ];
 
-/// What can be known or set besides the strategy.
+/// Knowledge and settings of a run, apart from the strategy.
 #[derive(Debug, Clone)]
 struct Setting {
     scan: Scan,
     profile: EndpointProfile,
     partitioned: bool,
-    /// Whether joins list their keys.
+    /// True if joins list their keys.
     listed: bool,
 }
 
@@ -177,7 +177,7 @@ fn settings() -> impl Strategy<Value = Setting> {
         profile.syntax.substring = false;
         profile
     };
-    // Room for a binary Bloom filter, and for no list.
+    // A limit that fits a binary Bloom filter, and no list.
     let short = || EndpointProfile { max_expression_bytes: 4_000, ..EndpointProfile::sluice() };
     let profile = prop_oneof![
         4 => Just(EndpointProfile::sluice()),

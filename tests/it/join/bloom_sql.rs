@@ -1,4 +1,4 @@
-//! The SQL of a Bloom filter, run by the evaluator: what the filter says in Rust, for every key.
+//! The SQL of a Bloom filter, run by the evaluator, gives the result of the Rust filter for every key.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -37,10 +37,10 @@ impl Sink for Answer {
     }
 }
 
-/// The numbers of the rows that pass a condition on their first column. Rows are CSV, or JSON with a
-/// member `c`; NULL is an empty field, or no member.
+/// Returns the numbers of the rows that pass a condition on their first column. Rows are CSV, or JSON with a member
+/// `c`; NULL is an empty field, or a missing member.
 fn passing(rows: &[Option<String>], json: bool, filter: Expr) -> BTreeSet<usize> {
-    // A second column tells rows apart.
+    // A second column identifies the rows.
     let number = if json { Expr::named_column("at") } else { Expr::column(2) };
     let query = Query {
         projection: Projection::Items(vec![ProjectionItem { expr: number, alias: None }]),
@@ -84,7 +84,7 @@ fn key() -> impl Strategy<Value = i64> {
     ]
 }
 
-/// A key of some type: as DataFusion has it, as CSV and JSON have it, and as it is hashed.
+/// A key of some type: as DataFusion's value, as CSV and JSON, and as the hashed value.
 #[derive(Debug, Clone)]
 struct Key {
     here: ScalarValue,
@@ -102,7 +102,7 @@ fn text(text: String, here: ScalarValue, hashed: Value) -> Key {
     Key { here, csv: text, json, hashed }
 }
 
-/// Keys of one type, with the column's type.
+/// Generates keys of one type, with the column's type.
 fn keys() -> impl Strategy<Value = (DataType, Vec<Key>)> {
     let many = 0..60;
     let longs = prop::collection::vec(key(), many.clone()).prop_map(|keys| {
@@ -172,11 +172,11 @@ proptest! {
         let expected: BTreeSet<usize> = expected.map(|(at, _)| at).collect();
         let passed = passing(&rows, false, filter);
         prop_assert_eq!(&passed, &expected);
-        // No key that was put in is missing.
+        // Every inserted key passes.
         prop_assert!((0..keys.len()).all(|at| passed.contains(&at)));
     }
 
-    /// Keys of every type, in every format, as the engine asks about them. Half of them are put in.
+    /// Keys of every type, in every format, with the engine's conditions. Half of the keys are inserted.
     #[test]
     fn the_store_says_what_the_binary_filter_says(
         (of, keys) in keys(), p in 0.0005..0.9, json in any::<bool>(), nulls in 0..3_usize,

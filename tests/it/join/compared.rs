@@ -1,4 +1,4 @@
-//! Statements about random tables, run two ways of which the second returns fewer bytes.
+//! Statements about random tables, run in two ways, of which the second returns fewer bytes.
 
 use std::cell::Cell;
 
@@ -13,9 +13,9 @@ fn table(rows: std::ops::Range<usize>) -> impl Strategy<Value = Vec<Row>> {
     prop::collection::vec(row(), rows)
 }
 
-/// Compares some of the statements, about tables `a`, `b`, `c` and `d`, each way with DataFusion,
-/// after the settings that both have. The sizes vary: the order in which tables stand in FROM must
-/// not matter. All in all the second way returns fewer bytes, and so for many single statements.
+/// Compares some of the statements, over tables `a`, `b`, `c` and `d`, in each way with DataFusion, after settings
+/// that both ways share. The sizes vary, so that the order of tables in FROM does not matter. In total, and for many
+/// single statements, the second way returns fewer bytes.
 pub(super) fn compare(
     format: Format,
     statements: &[&'static str],

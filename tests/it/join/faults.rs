@@ -1,11 +1,11 @@
-//! Statements with keys that go wrong.
+//! Faults of statements with keys.
 
 use sluicegate_engine::config::Scan;
 use sluicegate_server::{Fault, Operation, Rule};
 
 use crate::harness::{BUCKET, Store, rows};
 
-/// Whichever statement is struck, that of the build side or that of the probe side: the same rows.
+/// A fault of any statement, of the build side or the probe side, does not change the rows.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_answer_survives_refusals_and_breaks() {
     let store = Store::start().await;
@@ -41,8 +41,7 @@ async fn the_answer_survives_refusals_and_breaks() {
     }
 }
 
-/// An answer that breaks off after some batches of its rows: those that were handed on are counted by the
-/// filter that the rest is read with.
+/// If an answer breaks off after some batches, their rows are counted by the filter with which the rest is read.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_answer_that_breaks_off_late_is_completed() {
     let store = Store::start().await;

@@ -6,8 +6,8 @@ use super::answers::Format;
 use super::compared::compare;
 use crate::harness::{BUCKET, Store, rows};
 
-/// Groups on either side of each type of join, by one key and several, by an expression, by what
-/// two columns share, below another GROUP BY, and with aggregates of all kinds.
+/// Groups on either side of each type of join, by one key and several, by an expression, by a value that two columns
+/// share, below another GROUP BY, and with aggregates of all kinds.
 const STATEMENTS: &[&str] = &[
     "SELECT c.v, x.n, x.s FROM c JOIN (SELECT k, count(*) AS n, sum(v) AS s FROM b GROUP BY k) x \
      ON c.k = x.k",

@@ -1,5 +1,5 @@
-//! Keys of a join's build side, sent to the store: the answers stay those of DataFusion, and what
-//! is sent is what was meant.
+//! Keys of a join's build side are sent to the store: the answers equal those of DataFusion, and the statements are
+//! as planned.
 
 mod answers;
 mod bloom_sql;

@@ -1,10 +1,10 @@
-//! Columns of the same name on both sides of a join: a filter on one is not one on the other.
+//! If both sides of a join have a column of the same name, a filter on one does not apply to the other.
 
 use sluicegate_engine::config::Scan;
 
 use crate::harness::{BUCKET, Store, rows, stock, stock_rows};
 
-/// Filters on a column, and keys of a join, that come down to a node with two columns of that name.
+/// Filters on a column, and keys of a join, that are pushed down to a node with two columns of that name.
 const STATEMENTS: &[&str] = &[
     "SELECT x.v, c.v FROM (SELECT b.k, b.v FROM a RIGHT JOIN b ON a.k = b.k WHERE a.v IS NULL) x \
      JOIN c ON c.k = x.k",

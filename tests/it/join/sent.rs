@@ -1,4 +1,4 @@
-//! What is sent for a join, and what EXPLAIN says about it.
+//! The statements that are sent for a join, and the description in EXPLAIN.
 
 use sluicegate_engine::Engine;
 use sluicegate_engine::config::Scan;
@@ -7,7 +7,7 @@ use sluicegate_server::{Fault, Operation, Rule};
 
 use crate::harness::{BUCKET, Store, rows, without_bloom_contains};
 
-/// `b` has the keys 0, 10, …, some of them wanted; `p` has each of 0, 1, … once.
+/// Creates `b` with the keys 0, 10, …, some of them wanted, and `p` with each of 0, 1, … once.
 async fn tables(keys: i64, rows_of_p: i64) -> Store {
     let store = Store::start().await;
     let b: String = (0..keys).map(|n| format!("{},{}\n", n * 10, n % 2)).collect();
@@ -42,11 +42,11 @@ async fn engine_of(
 
 const SQL: &str = "SELECT count(p.v) FROM b JOIN p ON b.k = p.k WHERE b.w = 1";
 
-/// What EXPLAIN ANALYZE says about the keys of the only scan that gets some.
+/// Returns the description of the keys in EXPLAIN ANALYZE, for the only scan that gets some.
 pub(super) async fn keys(engine: &Engine, sql: &str) -> String {
     let text = rows(engine, &format!("EXPLAIN ANALYZE {sql}")).await.join("\n");
     let (_, rest) = text.split_once("keys=").unwrap_or_else(|| panic!("no keys in {text}"));
-    // Up to the next metric.
+    // The description ends at the next metric.
     let end = rest.find(", output_rows=").or_else(|| rest.find(", cost=")).unwrap_or(rest.len());
     rest[..end].trim_end_matches("]\"").to_owned()
 }
@@ -84,8 +84,8 @@ async fn few_keys_are_a_list_and_many_a_bloom_filter() {
     }
 }
 
-/// Where a store compares each row with each key of a list, many of them take far longer than what they
-/// save: MinIO worked a minute on a list that had come from a megabyte of rows.
+/// In a store that compares each row with each key, a long list takes far longer than it saves: MinIO took a minute
+/// for a list from a megabyte of rows.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_store_that_compares_each_row_with_each_key_gets_no_long_list() {
     for (keys_of_b, expected) in [(100, "list on k (50 keys)"), (400, "bounds on k (no more: ")] {
@@ -101,7 +101,7 @@ async fn a_store_that_compares_each_row_with_each_key_gets_no_long_list() {
     }
 }
 
-/// Why nothing is sent: for want of keys, or of a question about them.
+/// If no keys are sent, the reason is given: there are none, or there is no condition for them.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_expression_the_store_cannot_be_asked_about_is_the_reason() {
     let store = tables(100, 5_000).await;
@@ -114,7 +114,7 @@ async fn an_expression_the_store_cannot_be_asked_about_is_the_reason() {
     assert_eq!(rows(&engine, sql).await, ["\"50\""]);
 }
 
-/// Tables with the text `key-0`, `key-1`, … for each key.
+/// Creates tables with the texts `key-0`, `key-1`, … for the keys.
 async fn tables_of_texts(keys: i64, rows_of_p: i64) -> Store {
     let store = Store::start().await;
     let b: String = (0..keys).map(|n| format!("key-{},{}\n", n * 10, n % 2)).collect();
@@ -157,7 +157,7 @@ async fn texts_too_many_for_a_list_are_a_binary_bloom_filter() {
     }
 }
 
-/// From so many keys on DataFusion's joins do not list them.
+/// The number of keys up to which DataFusion's joins list them.
 const LISTED: &str = "datafusion.optimizer.hash_join_inlist_pushdown_max_distinct_values";
 
 #[tokio::test(flavor = "multi_thread")]
@@ -168,7 +168,7 @@ async fn keys_that_the_join_does_not_list_are_counted_out() {
     for partitioned in [false, true] {
         for (store, of, most, expected) in [
             (&numbers, NUMBERS, 2_000, bloom),
-            // Beyond the bound, and of what cannot be counted, only bounds are known.
+            // Beyond the limit, or if keys cannot be counted, only their bounds are known.
             (&numbers, NUMBERS, 1_999, "bounds on k"),
             (&texts, TEXTS, 2_000, "bounds on k"),
         ] {
@@ -188,7 +188,7 @@ async fn keys_that_the_join_does_not_list_are_counted_out() {
     }
 }
 
-/// A store that does not know `BLOOM_CONTAINS` after all is sent what it knows.
+/// If a store turns out not to support `BLOOM_CONTAINS`, it gets another condition.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_store_that_refuses_the_binary_filter_is_sent_another() {
     let numbers = (tables(4_000, 40_000).await, "bloom on k (2000 keys, 19173 bits, p = 0.01)");
@@ -244,7 +244,7 @@ async fn a_filter_that_does_not_fit_is_made_coarser_and_then_left_out() {
     }
 }
 
-/// Without SUBSTRING there are no Bloom filters: EXPLAIN predicts what is sent instead, and says why.
+/// Without SUBSTRING there are no Bloom filters: EXPLAIN predicts the statement that is sent instead, and why.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_store_without_bloom_filters_says_so() {
     let why = "a Bloom filter needs SUBSTRING or BLOOM_CONTAINS, and the store has neither \
@@ -263,7 +263,7 @@ async fn a_store_without_bloom_filters_says_so() {
             let numbers = of_p.way(way).unwrap().outcome.as_ref().unwrap();
             numbers.work.link.0
         };
-        // Rows between the least and the greatest key are nearly all there are.
+        // Nearly all rows lie between the least and the greatest key.
         assert_eq!(2 * link("bloom") > link("filtered"), warned, "{text}");
         let keys = keys(&engine, SQL).await;
         assert!(keys.starts_with(said) && keys.contains(why) == warned, "{keys}");
@@ -274,7 +274,7 @@ async fn a_store_without_bloom_filters_says_so() {
     }
 }
 
-/// A store takes shorter statements than its profile says: it is asked again without the keys.
+/// If a store accepts only shorter statements than its profile, the statement is repeated without the keys.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_statement_that_is_too_long_is_sent_without_keys() {
     let store = tables_of_texts(44_000, 40_000).await;
@@ -289,7 +289,7 @@ async fn a_statement_that_is_too_long_is_sent_without_keys() {
     let before = engine.counted();
     assert_eq!(rows(&engine, SQL).await, ["\"2000\""]);
     let counted = engine.counted().since(&before);
-    // One of each table, and one that is refused.
+    // One statement for each table, and one that is refused.
     assert_eq!((counted.select, counted.fallbacks, counted.get), (3, 0, 0), "{counted:?}");
 }
 
@@ -341,7 +341,7 @@ async fn left_to_itself_it_sends_keys_that_pay() {
     let sluice = engine(&store, EndpointProfile::sluice(), Scan::Select).await;
     let said = keys(&sluice, SQL).await;
     assert!(said.starts_with("list on k (50 keys)"), "{said}");
-    // All keys are wanted: nothing to gain.
+    // If all keys are wanted, the filter saves nothing.
     let store = tables(4_000, 40_000).await;
     let sluice = engine(&store, EndpointProfile::sluice(), Scan::Select).await;
     let all = "SELECT count(p.v) FROM b JOIN p ON b.k = p.k";
@@ -362,7 +362,7 @@ async fn a_build_side_without_rows_asks_nothing() {
 #[tokio::test(flavor = "multi_thread")]
 async fn all_keys_of_a_large_table_are_not_asked_about_unless_that_is_forced() {
     let sql = "SELECT count(p.v) FROM b JOIN p ON b.k = p.k";
-    // 1.2 MB are taken for 12 000 rows of 100 bytes, and 30 bytes for a list of what is looked for.
+    // The cost model assumes 1.2 MB for 12,000 rows of 100 bytes, and 30 bytes for a list of the wanted keys.
     for (keys_of_b, asked) in [(140_000, false), (5, true)] {
         let store = tables(keys_of_b, 300_000).await;
         let sluice = engine(&store, EndpointProfile::sluice(), Scan::Select).await;

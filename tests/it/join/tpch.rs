@@ -40,7 +40,7 @@ async fn check(format: Format, objects: usize) {
         assert_eq!((counted.fallbacks, counted.retries), (0, 0), "{strategy}");
         returned.push(counted.returned_bytes);
     }
-    // Where all tables under joins go through the store, keys keep most rows there.
+    // When all joined tables are read by Select, keys keep most rows in the store.
     assert!(2 * returned[2] < returned[1], "{returned:?}");
     assert!(2 * returned[3] < returned[1], "{returned:?}");
 }
@@ -55,7 +55,7 @@ async fn all_22_queries_over_parquet_agree_under_every_strategy() {
     Box::pin(check(Format::parquet(), 1)).await;
 }
 
-/// Keys that go further make no query return more.
+/// With transfers of keys, no query returns more bytes.
 #[tokio::test(flavor = "multi_thread")]
 async fn transfers_make_no_answer_longer() {
     let store = Store::start().await;
@@ -73,7 +73,7 @@ async fn transfers_make_no_answer_longer() {
             let answer = answer_of(&engine, number).await;
             (answer, engine.counted().since(&before).returned_bytes)
         };
-        // Keys that come late, on a busy machine, are not sent.
+        // On a busy machine, keys may arrive too late to be sent.
         let mut tries = 0;
         let (with, without) = loop {
             let (expected, without) = returned(false).await;
@@ -90,6 +90,6 @@ async fn transfers_make_no_answer_longer() {
             shorter.push(number);
         }
     }
-    // Query 5 joins suppliers to lineitem and to customers, each by a key.
+    // Query 5 joins suppliers to lineitem and to customers, each by one key.
     assert!(shorter.contains(&5), "transfers make the answers of {shorter:?} shorter");
 }

@@ -1,11 +1,11 @@
-//! Keys that go further than to the table that they are joined with: to tables that are joined to it
-//! by the same key, each key by itself.
+//! Keys are transferred beyond the table that they are joined with, to tables that are joined to it by the same key,
+//! each key by itself.
 
 use super::answers::Format;
 use super::compared::compare;
 
-/// A build side below each type of join, with and without NULLs that are equal, keys that go to
-/// different tables, casts, and what stands between joins.
+/// A build side below each type of join, with and without equality of NULLs, keys that go to different tables, casts,
+/// and operators between joins.
 const STATEMENTS: &[&str] = &[
     "SELECT a.v, b.v, c.v FROM a JOIN b ON a.k = b.k JOIN c ON c.k = b.k",
     "SELECT a.v, b.v, c.v FROM a JOIN b ON a.k = b.k JOIN c ON c.k = a.k WHERE c.v < 25",

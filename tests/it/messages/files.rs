@@ -1,4 +1,4 @@
-//! What is read and written.
+//! Messages about files that are read and written.
 
 use super::says;
 use crate::cli::{Served, good, sluice, text};
@@ -44,7 +44,7 @@ fn what_is_not_there_is_said_with_what_may_be_meant() {
     good(&mut served.command(&["sql", "-c", "SELECT url FROM glob('s3://bucket/**')"]));
 }
 
-/// Options of COPY as other systems have them, and targets that are none.
+/// COPY accepts options in the notation of other systems; invalid targets are refused.
 #[test]
 fn copy_takes_options_in_parentheses() {
     let served = Served::start();
@@ -79,7 +79,7 @@ fn copy_takes_options_in_parentheses() {
     }
 }
 
-/// Records that are whole are not said to be on several lines.
+/// Complete records are not reported as records on several lines.
 #[test]
 fn a_value_of_another_type_is_no_matter_of_lines() {
     let served = Served::start();
@@ -93,7 +93,7 @@ fn a_value_of_another_type_is_no_matter_of_lines() {
     assert!(!said.contains("several lines"), "{said}");
 }
 
-/// A folder of this machine is named without a slash, unless a table has its name.
+/// A local folder needs no slash at its end, unless a table has its name.
 #[test]
 fn a_folder_of_this_machine_needs_no_slash() {
     let folder = tempfile::tempdir().unwrap();
@@ -110,7 +110,7 @@ fn a_folder_of_this_machine_needs_no_slash() {
     }
 }
 
-/// A pattern of files on this machine is a table, too.
+/// A pattern of local files is a table, too.
 #[test]
 fn files_of_this_machine_are_read_by_a_pattern() {
     let folder = tempfile::tempdir().unwrap();
@@ -136,7 +136,7 @@ fn copy_to_names_without_a_format_says_how() {
     };
     says(&mut copy("plain", ""), 1, &["a name without an extension", "STORED AS CSV", ".csv"]);
     for (end, compression) in [("gz", "gzip"), ("bz2", "bzip2"), ("xz", "xz"), ("zst", "zstd")] {
-        // A name that says both is enough.
+        // A name with format and compression is enough.
         let whole = format!("b.csv.{end}");
         let done = copy(&whole, "").output().unwrap();
         assert!(done.status.success(), "{}", text(&done.stderr));

@@ -1,5 +1,4 @@
-//! What the program says about what people mistype: one sentence and the way out, exit code 1 for what failed
-//! and 2 for usage.
+//! Messages about typing mistakes: one sentence and a hint, with exit code 1 for failures and 2 for usage errors.
 
 mod files;
 mod statements;
@@ -10,7 +9,7 @@ use std::process::Command;
 
 use crate::cli::text;
 
-/// Words that are for programmers, and for another project's.
+/// Words that are only for programmers, or of another project.
 const FOREIGN: [&str; 8] = [
     "Internal error",
     "bug in DataFusion",
@@ -22,7 +21,7 @@ const FOREIGN: [&str; 8] = [
     "(DataType",
 ];
 
-/// Fails with this code, and says all of these on stderr and nothing on stdout.
+/// Checks that a command exits with this code, and prints all `parts` on stderr and nothing on stdout.
 #[track_caller]
 fn says(command: &mut Command, code: i32, parts: &[&str]) {
     let output = command.output().unwrap();

@@ -1,4 +1,4 @@
-//! What is wrong in a statement.
+//! Messages about mistakes in statements.
 
 use super::says;
 use crate::cli::{Served, good, sluice, text};
@@ -37,12 +37,12 @@ fn mistakes_in_statements_are_named_with_the_way_out() {
         let sql = format!("{of} {fruit} AS fruit");
         says(&mut served.command(&["sql", "-c", &sql]), 1, parts);
     }
-    // A bucket without a slash is all of it.
+    // A bucket without a slash stands for all of its objects.
     let all = served.command(&["sql", "SELECT count(*) FROM 's3://bucket'"]).output().unwrap();
     assert!(text(&all.stdout).contains('3'), "{}", text(&all.stderr));
 }
 
-/// What other systems have, and what was mistyped amid a statement.
+/// Constructs of other systems, and typing mistakes inside a statement.
 #[test]
 fn what_sql_there_is_not_is_said_with_what_there_is() {
     let served = Served::start();
@@ -104,7 +104,7 @@ fn what_sql_there_is_not_is_said_with_what_there_is() {
         let view = "CREATE VIEW f AS SELECT * FROM 's3://bucket/fruit.csv'";
         says(&mut served.command(&["sql", "-c", view, "-c", sql]), 1, parts);
     }
-    // What the hints say works.
+    // The statements in the hints work.
     for sql in [
         "SELECT name FROM f SEMI JOIN f g USING (id)",
         "SELECT if(id = 1, 2, 3), mod(id, 2) FROM f",
@@ -124,7 +124,7 @@ fn what_sql_there_is_not_is_said_with_what_there_is() {
     }
 }
 
-/// Seconds may be left out wherever a text becomes a time stamp.
+/// Text converts to a timestamp without seconds everywhere.
 #[test]
 fn time_stamps_need_no_seconds() {
     let csv = |sql: &str| good(&mut sluice(&["sql", "--format", "csv", "-c", sql]));
@@ -147,7 +147,7 @@ fn time_stamps_need_no_seconds() {
             assert_eq!(csv(&sql), format!("t\n{expected}\n"), "{sql}");
         }
     }
-    // Text stays text.
+    // Text without a conversion stays text.
     assert_eq!(csv("SELECT '2026-01-01 10:05' AS t"), "t\n2026-01-01 10:05\n");
 }
 

@@ -1,4 +1,4 @@
-//! Addresses, credentials and what is no store.
+//! Messages about addresses, credentials and servers that are no store.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
@@ -6,7 +6,8 @@ use std::net::TcpListener;
 use super::says;
 use crate::cli::{Served, good, sluice};
 
-/// Of a credential fault, every way to begin says which it is: a HEAD, which has no body, leads to a GET.
+/// A fault of credentials is named whatever request comes first: after a HEAD, whose answer has no body, a GET is
+/// sent.
 #[test]
 fn faults_of_credentials_are_told_apart() {
     const STATEMENTS: [&str; 2] =
@@ -41,7 +42,7 @@ fn faults_of_credentials_are_told_apart() {
     }
 }
 
-/// A store that refuses all with this code; as any store does, it says nothing to a HEAD but the status.
+/// Starts a store that refuses every request with this code; the answer to a HEAD has only the status.
 fn refusing(status: &'static str, code: &'static str) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -74,7 +75,7 @@ fn an_endpoint_that_is_none_is_named() {
             1,
             &["`localhost:9000` has no http://", "http://host:port", "AWS_ENDPOINT_URL"],
         );
-        // One that is empty is as good as none.
+        // An empty variable counts as unset.
         good(sluice(&["sql", "SELECT 1"]).env(variable, ""));
     }
     let typed = ["sql", "--endpoint", "localhost:9000", "SELECT 1"];
@@ -101,7 +102,7 @@ fn mistakes_in_addresses_and_keys_are_named_with_the_way_out() {
     says(&mut at("http://nohost.invalid:9"), 1, &["no host `nohost.invalid`"]);
 }
 
-/// A web server that answers everything with a page, with this status.
+/// Starts a web server that answers every request with a page and this status.
 fn web_server(status: &'static str) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -123,7 +124,7 @@ fn web_server(status: &'static str) -> String {
     format!("http://{address}")
 }
 
-/// Whatever asks first says what is wrong with the address.
+/// The first request reports the problem with the address, in every command.
 #[test]
 fn what_is_no_store_is_said_by_every_command() {
     let served = Served::start();

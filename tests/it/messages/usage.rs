@@ -1,4 +1,4 @@
-//! Commands, options and their values.
+//! Messages about commands, options and their values.
 
 use super::says;
 use crate::cli::{Served, sluice, text};
@@ -26,7 +26,7 @@ fn statements_that_a_shell_has_cut_and_commands_of_others_are_known() {
     }
 }
 
-/// What an option, a setting and a target of COPY may be.
+/// A wrong value of an option, a setting or a target of COPY is refused with the possible values.
 #[test]
 fn values_that_are_not_taken_are_named_with_what_may_be() {
     let served = Served::start();
@@ -118,7 +118,7 @@ fn mistakes_in_options_are_usage() {
     }
 }
 
-/// A statement needs no option; with --verbose an error also has the words of the libraries below.
+/// A statement needs no option. With --verbose, an error also has the message of the library that failed.
 #[test]
 fn a_statement_without_an_option_runs() {
     let output = sluice(&["sql", "SELECT 41 + 1 AS n", "--format", "csv"]).output().unwrap();

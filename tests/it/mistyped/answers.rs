@@ -1,4 +1,4 @@
-//! Statements that were answered, with something that nobody means.
+//! Mistyped statements that once returned a useless answer instead of an error.
 
 use super::Folder;
 use crate::cli::text;
@@ -53,7 +53,7 @@ fn stored_columns_are_named_as_typed() {
     );
 }
 
-/// Clauses and operators that would be left out without a word.
+/// Clauses and operators that would be ignored silently are refused.
 #[test]
 fn what_would_be_ignored_is_refused() {
     let folder = Folder::new();
@@ -97,7 +97,7 @@ fn columns_are_shown_as_described() {
     assert!(summary[0].starts_with("id,BIGINT,1,3,"), "{summary:?}");
 }
 
-/// Titles and errors have no names of another program's types.
+/// Titles and errors contain no type names of DataFusion.
 #[test]
 fn what_is_shown_is_as_it_was_typed() {
     let folder = Folder::new();
@@ -178,7 +178,7 @@ fn an_object_has_one_value_of_a_name() {
     assert!(text(&output.stdout).starts_with("id,id\n"), "{}", text(&output.stdout));
 }
 
-/// An endpoint that is none, half a key pair: files of this machine need neither.
+/// Local files need neither a valid endpoint nor a complete key pair.
 #[test]
 fn files_are_read_whatever_is_wrong_with_the_store() {
     let folder = Folder::new();
@@ -267,7 +267,7 @@ fn what_glob_prints_can_be_read() {
     assert_eq!(folder.rows(&format!("select count(*) from '{}'", urls[0])), ["3"]);
 }
 
-/// A key that nothing enforces makes no two rows one.
+/// A key that is not enforced does not merge rows.
 #[test]
 fn rows_of_one_key_are_all_there() {
     let folder = Folder::new();

@@ -1,4 +1,4 @@
-//! Arguments, files and commands as other programs have them.
+//! Arguments, files and commands in the style of other programs.
 
 use super::Folder;
 use crate::cli::{Served, good, text};
@@ -85,7 +85,7 @@ fn an_empty_region_is_none() {
     assert!(good(&mut command).contains("| 3 |"));
 }
 
-/// A location with a password is refused wherever one is taken, and no message repeats it.
+/// A location with a password is refused by every command, and no message repeats it.
 #[test]
 fn passwords_in_locations_are_refused_and_not_repeated() {
     let folder = Folder::new();

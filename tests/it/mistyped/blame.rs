@@ -1,4 +1,4 @@
-//! Errors that blame what is wrong, in the words of SQL.
+//! Errors that name the real cause, in terms of SQL.
 
 use std::io::Write;
 use std::process::Stdio;
@@ -197,7 +197,7 @@ fn settings_and_options_are_named_that_are_meant() {
     }
 }
 
-/// A file of which no line is read is noted as one without bytes is.
+/// A file of which every line is skipped gets the same note as an empty file.
 #[test]
 fn a_file_whose_lines_are_all_skipped_is_noted() {
     let folder = Folder::new();

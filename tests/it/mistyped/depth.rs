@@ -2,7 +2,7 @@
 
 use super::Folder;
 
-/// A chain of so many operators, which takes a statement of its own.
+/// Returns a chain of so many operators.
 fn chain(before: &str, operator: &str, operand: &str, operators: usize) -> String {
     format!("{before}{}", vec![operand; operators + 1].join(operator))
 }
@@ -72,7 +72,7 @@ fn deep_nesting_is_named_and_never_a_syntax_error() {
             });
         }
     });
-    // An operator before it is a level, too.
+    // An operator before it counts as a level, too.
     for (before, after) in [
         ("case when 1 + 2 * 3 = 7 and 1 < 2 or ", " = 1 or false then 1 end"),
         ("1 + (", ")"),
@@ -81,7 +81,7 @@ fn deep_nesting_is_named_and_never_a_syntax_error() {
         folder.rows(&nested(before, after, 25));
         folder.fails(&nested(before, after, 26), &["nests deeper than 50 levels"]);
     }
-    // The parser reads these twice where an error is within them.
+    // The parser reads these twice if there is an error inside them.
     for (before, after) in [("cast(", " as int)"), ("array[", "]")] {
         folder.rows(&nested(before, after, 16));
         folder

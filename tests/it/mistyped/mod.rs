@@ -1,4 +1,4 @@
-//! What an independent reader typed wrong, and what the program does about it.
+//! Mistakes that an independent tester typed, and the program's reactions.
 
 mod answers;
 mod arguments;
@@ -40,7 +40,7 @@ impl Folder {
         text(&output.stdout).lines().skip(1).map(str::to_owned).collect()
     }
 
-    /// Runs a statement that fails, and finds the parts in its error and its hint.
+    /// Runs a statement that must fail, and checks that its error and hint contain the parts.
     #[track_caller]
     fn fails(&self, sql: &str, parts: &[&str]) {
         let output = self.command(&["sql", "-c", sql]).output().unwrap();

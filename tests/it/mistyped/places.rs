@@ -1,4 +1,4 @@
-//! Files, links, endpoints and proxies that lead nowhere.
+//! Files, links, endpoints and proxies that do not exist.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -78,7 +78,7 @@ fn copy_to_a_name_of_another_format_is_noted() {
     assert_eq!(folder.rows("select a from read_parquet('x.csv')"), ["1"]);
 }
 
-/// The store, whichever it is, is not at fault.
+/// The error names the proxy, not the store.
 #[test]
 fn a_proxy_that_is_not_there_is_named() {
     for (variable, endpoint, scan) in [
@@ -101,7 +101,7 @@ fn a_proxy_that_is_not_there_is_named() {
     }
 }
 
-/// Requests of the SDK, too, whose own connections know no proxies.
+/// Requests of the SDK use the proxy, too, although the SDK's own connections do not support proxies.
 #[test]
 fn a_proxy_has_each_request() {
     let proxy = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -1,4 +1,4 @@
-//! Errors in files of statements, and statements that are none.
+//! Errors in files of statements, and files that are no statements.
 
 use std::fs;
 use std::io::Write;
@@ -73,7 +73,7 @@ fn commands_of_other_shells_have_a_hint() {
     }
 }
 
-/// The system has no room for the threads of the process.
+/// The system has no memory for the threads of the process.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_process_without_memory_ends() {
@@ -86,7 +86,7 @@ fn a_process_without_memory_ends() {
         let script = format!("ulimit -v {kilobytes}; exec timeout 30 {program} sql 'select 1'");
         let output = Command::new("sh").args(["-c", &script]).output().unwrap();
         let said = text(&output.stderr);
-        // 124 is that of `timeout`.
+        // 124 is the exit code of `timeout`.
         assert_ne!(output.status.code(), Some(124), "{kilobytes}: {said}");
         assert!(!said.contains("panicked"), "{kilobytes}: {said}");
         if output.status.code() == Some(1) {

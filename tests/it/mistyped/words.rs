@@ -1,4 +1,4 @@
-//! Errors in the words of whoever typed the statement.
+//! Error messages in terms of the typed statement.
 
 use super::Folder;
 
@@ -118,7 +118,7 @@ fn what_is_not_closed_is_named_where_it_begins() {
     }
 }
 
-/// What is there is dropped as before.
+/// Existing tables and views are dropped as before.
 #[test]
 fn tables_and_views_are_dropped() {
     let folder = Folder::new();

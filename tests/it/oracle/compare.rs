@@ -1,4 +1,4 @@
-//! Whether an answer is the recorded one: decimals exactly by value, floats as `tests/oracle/answers.py` does.
+//! Comparison of an answer with the recorded one: decimals exactly by value, floats like `tests/oracle/answers.py`.
 
 use std::cmp::Ordering;
 
@@ -6,17 +6,17 @@ use sqllogictest::ColumnType;
 
 use super::sessions::Answer;
 
-/// Relative, of sums of binary floating-point numbers in another order.
+/// Relative error of sums of floating-point numbers in another order.
 const TOLERANCE: f64 = 1e-9;
 
-/// What a recorded column holds.
+/// The kinds of recorded columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// `I`: whole numbers and decimals.
     Exact,
-    /// `R`: floating-point numbers that no order of rows changes.
+    /// `R`: floating-point numbers that do not depend on the order of rows.
     Float,
-    /// `A`: those that the order of rows, or a mean's type, changes in the last digits.
+    /// `A`: floating-point numbers whose last digits depend on the order of rows, or on a mean's type.
     Approximate,
     /// `D`: dates and timestamps.
     Moment,
@@ -47,7 +47,7 @@ impl ColumnType for Kind {
     }
 }
 
-/// What differs between an answer and the recorded rows, if anything does.
+/// Describes the difference between an answer and the recorded rows, if there is one.
 pub(crate) fn difference(
     answer: &Answer,
     kinds: &[Kind],
@@ -131,13 +131,13 @@ fn close(one: &str, two: &str, loose: f64) -> bool {
     }
 }
 
-/// Digits behind the point of a decimal type.
+/// Returns the scale of a decimal type.
 fn scale(arrow_type: &str) -> Option<i32> {
     let inside = arrow_type.strip_prefix("Decimal")?.split_once('(')?.1;
     inside.trim_end_matches(')').split_once(", ")?.1.parse().ok()
 }
 
-/// A number in one form: without zeros at its end and without a sign of zero.
+/// Normalizes a number: removes trailing zeros and the sign of zero.
 fn number(text: &str) -> String {
     let text = match text.contains('.') {
         true => text.trim_end_matches('0').trim_end_matches('.'),
@@ -149,7 +149,7 @@ fn number(text: &str) -> String {
     }
 }
 
-/// A date or timestamp in one form: without midnight, and without zeros at its end.
+/// Normalizes a date or timestamp: removes midnight and trailing zeros.
 fn moment(text: &str) -> String {
     // After the year 9999, only one of the two has a sign.
     let text = text.trim_start_matches('+').replace('T', " ");

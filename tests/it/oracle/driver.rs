@@ -1,7 +1,7 @@
-//! Statements on stdin, answers on stdout: what `tests/oracle/run` drives.
+//! A process that reads statements from stdin and writes answers to stdout, for `tests/oracle/run`.
 //!
-//! A line is a request and gets one line: `{"open": NAME, "statements": [SQL, …]}`, `{"close": NAME}`,
-//! `{"run": SQL, "in": [NAME, …]}`. The first line names the folder of the bucket.
+//! A line is a request and gets one line: `{"open": NAME, "statements": [SQL, …]}`, `{"close": NAME}`, `{"run": SQL,
+//! "in": [NAME, …]}`. The first line names the folder of the bucket.
 
 use std::io::{self, Write as _};
 

@@ -1,4 +1,4 @@
-//! The recorded tables, and how they are stored: each as CSV, JSON and Parquet.
+//! The recorded tables, each stored as CSV, JSON and Parquet.
 
 use std::collections::BTreeMap;
 use std::io::Cursor;
@@ -10,25 +10,25 @@ use parquet::arrow::ArrowWriter;
 use parquet::file::properties::WriterProperties;
 use serde_json::Value;
 
-/// How tables are stored.
+/// The formats in which tables are stored.
 pub(crate) const FORMS: [&str; 3] = ["csv", "json", "parquet"];
 
-/// Rows of a row group, of which objects have several.
+/// Rows of a row group; objects have several.
 const ROW_GROUP: usize = 7;
 
-/// A recorded table.
+/// A table of the recorded statements.
 #[derive(Debug)]
 pub(crate) struct Input {
     name: String,
-    /// Names and SQL types.
+    /// Names and SQL types of the columns.
     columns: Vec<(String, String)>,
-    /// The last column, if its values name folders.
+    /// True if the values of the last column name folders.
     is_partitioned: bool,
     rows: Vec<Vec<Option<String>>>,
 }
 
 impl Input {
-    /// The tables of a file.
+    /// Parses the tables of a file.
     pub(crate) fn all(text: &str) -> Vec<Self> {
         let text_of = |value: &Value| value.as_str().unwrap().to_owned();
         let tables: Value = serde_json::from_str(text).unwrap();
@@ -57,12 +57,12 @@ impl Input {
         tables.as_array().unwrap().iter().map(table).collect()
     }
 
-    /// Whether CSV can hold it: there, an empty text is NULL.
+    /// Returns true if the table has an empty text, which CSV cannot represent: it would be NULL.
     pub(crate) fn has_empty_text(&self) -> bool {
         self.rows.iter().flatten().any(|value| value.as_deref() == Some(""))
     }
 
-    /// The statement that declares it.
+    /// Returns the statement that declares the table.
     pub(crate) fn ddl(&self, form: &str, location: &str) -> String {
         let columns = self.columns.iter().map(|(name, sql)| format!("{name} {sql}"));
         let columns = columns.collect::<Vec<_>>().join(", ");
@@ -77,7 +77,7 @@ impl Input {
         )
     }
 
-    /// Its objects, by their keys below the tables' folder: two of each partition.
+    /// Returns the objects of the table with their keys below the tables' folder: two of each partition.
     pub(crate) fn objects(&self, form: &str) -> Vec<(String, Vec<u8>)> {
         let stored = self.columns.len() - usize::from(self.is_partitioned);
         let mut folders: BTreeMap<String, Vec<&[Option<String>]>> = BTreeMap::new();
@@ -149,7 +149,7 @@ fn json(columns: &[(String, String)], rows: &[&[Option<String>]]) -> String {
     text
 }
 
-/// Whether JSON has the value without quotes.
+/// Returns true if JSON has the value without quotes.
 fn is_bare(sql: &str, value: &str) -> bool {
     let is_finite = !value.ends_with(['f', 'N']);
     matches!(sql, "BOOLEAN" | "SMALLINT" | "INT" | "BIGINT")

@@ -1,4 +1,4 @@
-//! Statements and the answers that DuckDB gives, which shares no code with this engine.
+//! Statements and the answers of DuckDB, which shares no code with this engine.
 
 mod compare;
 mod driver;

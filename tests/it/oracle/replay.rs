@@ -1,8 +1,8 @@
-//! The recorded statements, each through `auto` and through a forced way.
+//! Runs the recorded statements, each with `auto` and with a forced way.
 //!
-//! `tests/oracle/corpus` has for each name its tables (`.json`) and its statements with DuckDB's answers
-//! (`.slt`). A statement is run twice, over tables that are stored in two of three forms. Those that fail are
-//! listed in `known_failures.txt`, which may only name statements that do.
+//! `tests/oracle/corpus` has for each name its tables (`.json`) and its statements with DuckDB's answers (`.slt`). A
+//! statement runs twice, over tables that are stored in two of three forms. Those that fail are listed in
+//! `known_failures.txt`, which may only name statements that do.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ use super::inputs::{FORMS, Input};
 use super::sessions::Sessions;
 use crate::harness::BUCKET;
 
-/// Failures that are shown in full.
+/// Number of failures that are shown in full.
 const SHOWN: usize = 20;
 
 fn read(name: &str) -> String {
@@ -22,7 +22,7 @@ fn read(name: &str) -> String {
     std::fs::read_to_string(folder.join(name)).unwrap()
 }
 
-/// The ways to run a statement, of which the first is `auto`.
+/// Returns the ways to run a statement; the first is `auto`.
 fn ways() -> Vec<(String, Vec<String>)> {
     let text = read("ways.txt");
     let lines = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
@@ -35,7 +35,7 @@ fn ways() -> Vec<(String, Vec<String>)> {
         .collect()
 }
 
-/// Statements of a name that are wrong still, and their class.
+/// Returns the labels of the statements that are known to fail.
 fn known_failures(name: &str) -> BTreeSet<String> {
     let text = read("corpus/known_failures.txt");
     let lines = text.lines().filter(|line| !line.starts_with('#'));
@@ -43,7 +43,7 @@ fn known_failures(name: &str) -> BTreeSet<String> {
     labels.filter_map(|label| label.strip_prefix('/')).map(str::to_owned).collect()
 }
 
-/// What errors hold that are meant: statements that are refused.
+/// Returns parts of intended errors, of statements that are refused on purpose.
 fn intended_errors() -> Vec<String> {
     let table: toml::Table = read("differences.toml").parse().unwrap();
     let entries = table["difference"].as_array().unwrap();
@@ -51,7 +51,7 @@ fn intended_errors() -> Vec<String> {
     errors.flatten().map(|words| words.as_str().unwrap().to_owned()).collect()
 }
 
-/// Runs one of so many parts of a file's statements.
+/// Runs one of `parts` parts of a file's statements.
 async fn replay(name: &str, (part, parts): (usize, usize)) {
     let mut sessions = Sessions::start().await;
     let inputs = Input::all(&read(&format!("corpus/{name}.json")));
@@ -85,7 +85,8 @@ async fn replay(name: &str, (part, parts): (usize, usize)) {
         }
         let label = label.unwrap();
         assert!(labels.insert(label.clone()), "two statements are {name}/{label}");
-        // A forced way has one form here and the others in other files: opening sessions takes as long as statements.
+        // A forced way uses one form here and the others in other files: opening sessions takes as long as
+        // statements.
         let forced = 1 + at % (ways.len() - 1);
         let turn = forced + name.bytes().map(usize::from).sum::<usize>();
         for (way, form) in [(0, forms[at % forms.len()]), (forced, forms[turn % forms.len()])] {
@@ -145,7 +146,7 @@ macro_rules! corpus {
     };
 }
 
-/// There are more of these than in other files: they run in parts.
+/// Large files run in parts.
 macro_rules! classes {
     ($($name:ident = $part:literal),+ $(,)?) => {
         $(

@@ -1,4 +1,4 @@
-//! Engines over one store, each with its own settings and tables, and their answers as typed text.
+//! Engines over one store, each with its own settings and tables, and their answers as text with types.
 
 use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
@@ -11,21 +11,21 @@ use tokio::time::timeout;
 
 use crate::harness::Store;
 
-/// No statement over these small tables takes as long.
+/// Timeout of a statement over these small tables.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Rows and the names of their columns' Arrow types. `None` is NULL.
+/// Rows as text with the Arrow types of the columns. `None` is NULL.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Answer {
-    /// One for each column.
+    /// Names of the Arrow types, one for each column.
     pub(crate) types: Vec<String>,
-    /// In the order of the answer.
+    /// The rows in the order of the answer.
     pub(crate) rows: Vec<Vec<Option<String>>>,
 }
 
 /// Named engines over one store.
 pub(crate) struct Sessions {
-    /// Where the objects are.
+    /// The store with the objects.
     pub(crate) store: Store,
     engines: HashMap<String, Engine>,
 }
@@ -50,7 +50,7 @@ impl Sessions {
         self.engines.remove(name);
     }
 
-    /// Runs a statement in the engine of this name. A panic is an error that says so.
+    /// Runs a statement in the engine of this name. A panic becomes an error.
     pub(crate) async fn run(&self, name: &str, sql: &str) -> Result<Answer, String> {
         let engine = self.engines.get(name).ok_or_else(|| format!("no session `{name}`"))?;
         let answer =
@@ -67,7 +67,7 @@ async fn answer(engine: &Engine, sql: &str) -> Result<Answer, String> {
     let frame = engine.query(sql).await.map_err(|error| error.to_string())?;
     let planned = frame.schema().as_arrow().clone();
     let batches = frame.collect().await.map_err(|error| error.to_string())?;
-    // The types of the rows; before it is analysed, a plan may have others.
+    // The types of the rows, because the plan's types may differ before it is analyzed.
     let schema = batches.first().map_or(planned, |batch| batch.schema().as_ref().clone());
     let types = schema.fields().iter().map(|field| field.data_type().to_string()).collect();
     let mut rows = Vec::new();

@@ -1,5 +1,5 @@
-//! Joins, subqueries, limits and set operations over small tables with NULLs and copies, against nested loops and
-//! three-valued logic, which share nothing with DataFusion.
+//! Joins, subqueries, limits and set operations over small tables with NULLs and duplicates, compared with nested
+//! loops and three-valued logic, which share nothing with DataFusion.
 //!
 //! `PROPTEST_CASES` is the number of statements for each way to run them, `PROPTEST_RNG_SEED` the seed.
 
@@ -28,7 +28,7 @@ fn csv(rows: &[Row]) -> String {
     text
 }
 
-/// Each table is two objects.
+/// Stores each table as two objects.
 async fn store_tables(store: &Store, engine: &Engine, database: &Database, round: u64) {
     for ((name, relation), (_, columns)) in database.iter().zip(TABLES) {
         let half = relation.rows.len() / 2;
@@ -91,7 +91,7 @@ async fn run(scan: Scan, settings: &[&str], seed: u64) {
                         .unwrap();
                 }
             }
-            // The reason is in the message.
+            // The message contains the reason.
             Err(error) if error.contains("correlated subquery is not supported beside") => {
                 refused += 1;
             }

@@ -1,4 +1,4 @@
-//! Queries as trees, their SQL, and their rows by nested loops and three-valued logic.
+//! Queries as trees, with their SQL, and their rows by nested loops and three-valued logic.
 
 use std::fmt::{self, Display};
 
@@ -11,7 +11,7 @@ pub(super) type Row = Vec<Value>;
 pub(super) struct Column {
     pub(super) table: String,
     pub(super) name: String,
-    /// Whether it is in `*`, and meant by its name alone. Columns that USING has merged are not.
+    /// True if `*` includes the column and its name alone refers to it. Columns that USING has merged are hidden.
     pub(super) shown: bool,
 }
 
@@ -21,7 +21,7 @@ pub(super) struct Relation {
     pub(super) rows: Vec<Row>,
 }
 
-/// Tables by their names.
+/// Tables with their names.
 pub(super) type Database = Vec<(String, Relation)>;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,13 +36,13 @@ pub(super) enum Compare {
 
 #[derive(Debug, Clone)]
 pub(super) enum Scalar {
-    /// Of a table, or of whatever has this name.
+    /// A column by its name, with or without a table.
     Column(Option<String>, String),
     Number(Value),
     Plus(Box<Scalar>, i64),
-    /// The only value of a query.
+    /// The value of a scalar subquery.
     Query(Box<Query>),
-    /// 1, 0 or NULL.
+    /// The truth value of a condition: 1, 0 or NULL.
     Truth(Box<Condition>),
 }
 
@@ -94,7 +94,7 @@ pub(super) enum Output {
     Scalars(Vec<Scalar>),
     /// Columns and `row_number()` in the order of all of them.
     Numbered(Vec<Scalar>),
-    /// By groups, or of all rows.
+    /// Aggregates by groups, or of all rows.
     Grouped(Vec<Scalar>, Vec<(Aggregate, Scalar)>),
 }
 
@@ -105,22 +105,22 @@ pub(super) enum SetOperator {
     Intersect,
 }
 
-/// A SELECT, or two of them.
+/// A SELECT, or two with a set operator.
 #[derive(Debug, Clone)]
 pub(super) struct Query {
     pub(super) from: From,
     pub(super) condition: Option<Condition>,
     pub(super) output: Output,
     pub(super) distinct: bool,
-    /// An operator, whether it is ALL, and the other side.
+    /// The set operator, true for ALL, and the other side.
     pub(super) with: Option<(SetOperator, bool, Box<Query>)>,
-    /// ORDER BY all columns, OFFSET and LIMIT.
+    /// OFFSET and LIMIT after ORDER BY all columns.
     pub(super) limit: Option<(usize, Option<usize>)>,
-    /// How many columns there are to order by.
+    /// Number of columns to sort by.
     pub(super) width: usize,
 }
 
-/// A row that expressions are about, and those of the queries around.
+/// A row for expressions, and the rows of the outer queries.
 #[derive(Clone, Copy)]
 pub(super) struct Scope<'a> {
     columns: &'a [Column],
@@ -240,7 +240,7 @@ fn shown(relation: &Relation, name: &str) -> usize {
     found.unwrap_or_else(|| panic!("no column {name}"))
 }
 
-/// A column of a join, of a pair of rows.
+/// Returns a column's value from a pair of joined rows.
 type Source<'a> = Box<dyn Fn(Option<&Row>, Option<&Row>) -> Value + 'a>;
 
 fn joined(
@@ -289,7 +289,7 @@ fn joined(
         pairs.extend(alone.map(|other| (None, Some(other))));
     }
     let cell = |row: Option<&Row>, at: usize| row.and_then(|row| row[at]);
-    // The merged column stands where the left one stood.
+    // The merged column takes the place of the left one.
     let mut relation = Relation::default();
     let mut sources: Vec<Source<'_>> = Vec::new();
     for (at, column) in left.columns.iter().enumerate() {
@@ -318,7 +318,7 @@ fn joined(
     relation
 }
 
-/// In the order of ORDER BY … NULLS LAST.
+/// Sorts rows like ORDER BY … NULLS LAST.
 pub(super) fn sort(rows: &mut [Row]) {
     let key = |row: &Row| -> Vec<(bool, i64)> {
         row.iter().map(|value| (value.is_none(), value.unwrap_or(0))).collect()

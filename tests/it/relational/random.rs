@@ -1,11 +1,11 @@
-//! Random tables and queries about relations.
+//! Random tables, and random queries over them.
 
 use super::naive::{
     Aggregate, Column, Compare, Condition, Constraint, Database, From, Kind, Output, Query,
     Relation, Scalar, SetOperator, Value,
 };
 
-/// Numbers from a seed (`SplitMix64`).
+/// Random numbers from a seed (`SplitMix64`).
 pub(super) struct Random(pub(super) u64);
 
 impl Random {
@@ -37,7 +37,7 @@ impl Random {
     }
 }
 
-/// The tables: `k` is in all of them.
+/// The tables. All have the column `k`.
 pub(super) const TABLES: [(&str, [&str; 2]); 3] =
     [("r1", ["k", "x"]), ("r2", ["y", "k"]), ("r3", ["k", "z"])];
 
@@ -56,7 +56,7 @@ pub(super) fn database(random: &mut Random) -> Database {
 
 type Named = (String, String);
 
-/// Makes queries; no two tables in one have the same alias.
+/// Generates queries; no two tables in one have the same alias.
 pub(super) struct Maker<'a> {
     random: &'a mut Random,
     aliases: usize,
@@ -83,7 +83,7 @@ impl<'a> Maker<'a> {
 
     fn alias(&mut self) -> String {
         self.aliases += 1;
-        // Their order in the alphabet is not that of the statement.
+        // The alphabetical order of aliases differs from their order in the statement.
         format!("{}{}", self.random.pick(&["t", "b"]), self.aliases)
     }
 
@@ -114,7 +114,7 @@ impl<'a> Maker<'a> {
         }
     }
 
-    /// A condition with queries in it, nested so deep at most.
+    /// Generates a condition with subqueries up to a depth.
     fn condition(&mut self, columns: &[Named], depth: usize) -> Condition {
         let inner = |this: &mut Self| Box::new(this.condition(columns, depth));
         match self.random.below(12) {
@@ -139,7 +139,7 @@ impl<'a> Maker<'a> {
         }
     }
 
-    /// A condition that also names columns of the query around.
+    /// Generates a condition that also names columns of the outer query.
     fn correlated(
         &mut self,
         columns: &[Named],
@@ -156,7 +156,7 @@ impl<'a> Maker<'a> {
             conditions.push(Condition::Compare(column(&own), compare, column(&theirs)));
         }
         if self.random.one_in(2) {
-            // Queries within may name the columns of any query around them.
+            // Inner queries may name the columns of any query around them.
             let both: Vec<Named> = columns.iter().chain(outer).cloned().collect();
             let named = if self.random.one_in(3) { both.as_slice() } else { columns };
             conditions.push(self.condition(named, depth));
@@ -165,7 +165,7 @@ impl<'a> Maker<'a> {
         conditions.into_iter().reduce(and)
     }
 
-    /// A query with one column.
+    /// Generates a query with one column.
     fn subquery(&mut self, outer: &[Named], depth: usize) -> Query {
         let (from, columns) = self.table();
         let condition = self.correlated(&columns, outer, depth);
@@ -237,7 +237,7 @@ impl<'a> Maker<'a> {
         }
     }
 
-    /// A query with one column and one row at most.
+    /// Generates a query with one column and at most one row.
     fn single(&mut self, outer: &[Named], depth: usize) -> Query {
         let query = self.subquery(outer, depth);
         if query.limit.is_none() && self.random.one_in(3) {
@@ -362,7 +362,7 @@ impl<'a> Maker<'a> {
         (self.random.below(4), fetch.then(|| self.random.below(5)))
     }
 
-    /// Limits in limits, joins, windows and aggregates.
+    /// Generates limits inside limits, joins, windows and aggregates.
     fn limited(&mut self) -> Query {
         let mut inner = self.simple(2);
         inner.limit = Some(self.limit());
@@ -401,10 +401,10 @@ impl<'a> Maker<'a> {
         inner
     }
 
-    /// Joins of three tables whose conditions treat NULL in different ways.
+    /// Generates joins of up to three tables whose conditions treat NULL in different ways.
     fn joined(&mut self) -> Query {
         let (mut from, mut columns) = self.table();
-        // Plans of several conditions with subqueries multiply, and are refused.
+        // Plans with several subqueries in conditions multiply, and are refused.
         let mut asked = false;
         for _ in 0..1 + self.random.below(2) {
             let (right, more) = self.table();

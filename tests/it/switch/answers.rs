@@ -16,7 +16,7 @@ fn whole() -> impl Strategy<Value = i64> {
     prop_oneof![8 => -20_i64..20, 1 => Just(i64::MAX), 1 => Just(i64::MIN), 2 => any::<i64>()]
 }
 
-/// Floats of every kind: NaNs of both signs, zeros of both signs, and infinities among them.
+/// Generates floats of every kind: NaNs of both signs, zeros of both signs, and infinities among them.
 pub(super) fn float() -> impl Strategy<Value = f64> {
     let special = [f64::NAN, -f64::NAN, -0.0, 0.0, f64::INFINITY, f64::NEG_INFINITY];
     prop_oneof![
@@ -48,8 +48,8 @@ fn column() -> impl Strategy<Value = &'static str> {
     prop::sample::select(vec!["k", "s", "i", "n", "u", "d", "t", "ts", "b", "f", "g"])
 }
 
-/// A column, as the argument of MIN and MAX by group. DataFusion's own answer depends on the order
-/// of rows where there are NaNs or zeros of both signs: `floats.rs` looks at those.
+/// Generates a column as the argument of MIN and MAX by group. DataFusion's own answer depends on the order of rows
+/// if there are NaNs or zeros of both signs: `floats.rs` tests those.
 fn value() -> impl Strategy<Value = String> {
     column().prop_map(|column| match column {
         "f" | "g" => {
@@ -59,7 +59,7 @@ fn value() -> impl Strategy<Value = String> {
     })
 }
 
-/// An aggregate that adds up, of whole numbers and decimals: in any order with the same sum.
+/// Generates a sum or count of whole numbers and decimals, which does not depend on the order.
 fn addition() -> impl Strategy<Value = &'static str> {
     let all = [
         "sum(k)", "sum(i)", "sum(n)", "sum(u)", "sum(d)", "sum(-k)", "count(*)", "count(i)",
@@ -139,7 +139,7 @@ fn having() -> impl Strategy<Value = String> {
     ]
 }
 
-/// Queries whose answers, as multisets, are the same whichever of equal rows come first.
+/// Generates queries whose answers, as multisets, do not depend on the order of equal rows.
 fn query() -> impl Strategy<Value = String> {
     let extreme = || prop::sample::select(vec!["min", "max"]);
     prop_oneof![
@@ -217,7 +217,7 @@ fn answers_are_those_of_datafusion() {
                 rows(&engine, &format!("SET sluice.switch_workers = {workers}")).await;
                 rows(&engine, &format!("SET sluice.switch_packed = {packed}")).await;
                 rows(&engine, &format!("SET sluice.switch_patience = {patience}")).await;
-                // Random rows, but not so random that one of many runs fails.
+                // The algorithm is random, so the probability of a wrong answer must be small for many runs.
                 rows(&engine, "SET sluice.switch_delta = 1e-9").await;
                 let (x, y) = table.split_at(table.len() / 3);
                 for (name, table) in [("x", x), ("y", y)] {

@@ -9,10 +9,10 @@ use sluicegate_workloads::{DataTable as _, Format, generate};
 use super::{engine, switch_lines};
 use crate::harness::rows;
 
-/// Rankings: 3600 rows; visits: 6340.
+/// Scale of 3600 rankings and 6340 visits.
 const SCALE: f64 = 0.0002;
 
-/// The query as it is, and as the switch serves it.
+/// Returns the query itself, and in the form that the switch supports.
 fn texts(number: usize) -> [String; 2] {
     let text = query_at_scale(number, SCALE).unwrap().into_owned();
     let skyline = "SELECT * FROM rankings QUALIFY skyline(pageRank, avgDuration) OVER ()";

@@ -1,4 +1,4 @@
-//! `sluice switch`, as it is typed.
+//! `sluice switch` on the command line.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs;
@@ -8,14 +8,14 @@ use serde_json::Value;
 
 use crate::cli::{bad, good, sluice, text};
 
-/// The rows that a command prints as JSON.
+/// Returns the rows that a command prints as JSON.
 #[track_caller]
 fn json(args: &[&str]) -> Vec<Value> {
     let said = good(sluice(args).args(["--format", "json"]));
     serde_json::from_str::<Value>(&said).unwrap().as_array().unwrap().clone()
 }
 
-/// Ends with an error that has these words, and with nothing else.
+/// Checks that a command fails with an error that contains `words`, and prints nothing else.
 #[track_caller]
 pub(super) fn refused(command: &mut Command, words: &str) {
     let Output { status, stdout, stderr } = command.output().unwrap();
@@ -72,7 +72,7 @@ fn a_file_is_run_and_checked() {
     }
     assert_eq!(distinct["answer"], "unchanged");
     let groups = run(&["--algorithm", "group-by", "--column", "agent,revenue", "-w", "3"]);
-    // A maximum that comes again is forwarded again.
+    // An equal maximum is forwarded again.
     let (least, sent) =
         (groups["optimum"].as_u64().unwrap(), groups["forwarded"].as_u64().unwrap());
     assert!((least..least + 10).contains(&sent) && groups["answer"] == "unchanged", "{groups}");
@@ -80,7 +80,7 @@ fn a_file_is_run_and_checked() {
     assert_eq!(top["answer"], "unchanged", "{top}");
 }
 
-/// Every algorithm over a generated stream: the answer stays, and fast path and program agree.
+/// Every algorithm over a generated stream: the answer stays the same, and fast path and program agree.
 #[test]
 fn generated_streams_run_through_every_algorithm() {
     for algorithm in ALGORITHMS {
@@ -252,7 +252,7 @@ fn theorems_have_their_numbers() {
     bad(&mut sluice(&["switch", "theory", "fermat"]), "no theorem `fermat`");
 }
 
-/// The same seed of the hashes gives the same run, another one another; a linear hash takes a stage less.
+/// The same hash seed gives the same run, and another seed a different one; a linear hash takes one stage less.
 #[test]
 fn hashes_have_a_seed_and_a_stage() {
     let run = |seed: &str| {
@@ -282,22 +282,22 @@ fn the_protocol_stands_in_front_of_programs() {
             json(&[&base[..], size, more].concat())
         };
         let (alone, with) = (fit(&[]), fit(&["--workers", "4"]));
-        // Stages that only compute, as the hashes of keys, run beside the protocol's first two; the last
-        // one turns packets back.
+        // Stages that only compute, such as the hashes of keys, run next to the protocol's first two; the last one
+        // returns packets.
         let more = with.len() - alone.len();
         assert!(more <= 3, "{algorithm}: {more}");
         stages.insert(more);
         assert!(with[0]["tables"].as_str().unwrap().contains("boot_number"), "{with:?}");
     }
     assert_eq!(stages, BTreeSet::from([1, 2, 3]));
-    // What a switch holds must not be taken twice: copies are looked up, and what is early goes nowhere.
+    // A switch that holds values must not take them twice: copies are looked up, and early packets are dropped.
     let text = good(&mut sluice(&["switch", "p4", "--algorithm", "group-sum", "--workers", "2"]));
     assert!(text.contains("if (meta.early == 1) { mark_to_drop(standard_metadata); } else if"));
     let text = good(&mut sluice(&["switch", "p4", "--algorithm", "distinct", "--workers", "2"]));
     assert!(text.contains("egress_spec = standard_metadata.ingress_port"));
 }
 
-/// What the help shows works on the tables that `sluice generate bigdata` makes.
+/// The examples of the help run on the tables that `sluice generate bigdata` writes.
 #[test]
 fn examples_of_the_help_run_on_generated_data() {
     let folder = tempfile::tempdir().unwrap();
@@ -362,7 +362,7 @@ fn columns_are_filled_and_explained() {
     }
 }
 
-/// The repaired protocol is right, the paper's deadlocks; the same seed gives the same counts.
+/// The repaired protocol is right, and the paper's deadlocks; the same seed gives the same counts.
 #[test]
 fn the_protocol_is_simulated() {
     let protocol = |more: &[&str]| {

@@ -1,11 +1,11 @@
-//! What EXPLAIN ANALYZE counts of a switch.
+//! The counts of a switch in EXPLAIN ANALYZE.
 
 use sluicegate_engine::Engine;
 
 use super::{counted, counting, switch_lines};
 use crate::harness::rows;
 
-/// A switch with arrays of at most 64 keys of 64 bits: caches overflow.
+/// A switch with arrays of at most 64 keys of 64 bits, so that caches overflow.
 const SMALL: &str = "name = 'small'\nsram_block_bits = 4096\nregister_blocks = 1";
 
 #[tokio::test(flavor = "multi_thread")]
@@ -16,7 +16,7 @@ async fn analyze_counts_packets() {
     {
         assert!(text.contains(expected), "no {expected} in {text}");
     }
-    // Once more: each execution starts with an empty switch.
+    // Each execution starts with an empty switch, so the counts repeat.
     let again = rows(&engine, "EXPLAIN ANALYZE SELECT DISTINCT k FROM x").await.join("\n");
     assert!(again.contains("packets_out=10"), "{again}");
     assert!(!again.contains("late"), "a packet holds the whole row: {again}");
@@ -25,7 +25,7 @@ async fn analyze_counts_packets() {
 #[tokio::test(flavor = "multi_thread")]
 async fn analyze_counts_what_is_fetched_for_the_rows_that_passed() {
     let engine = counting("tofino1", 1000).await;
-    // A fingerprint of ten texts of seven bytes crosses the switch; the texts do not.
+    // Fingerprints of ten texts of seven bytes cross the switch, and the texts do not.
     let text = rows(&engine, "EXPLAIN ANALYZE SELECT DISTINCT s FROM x").await.join("\n");
     for expected in ["packets_out=10,", "late=[s]", "late_bytes=70"] {
         assert!(text.contains(expected), "no {expected} in {text}");
@@ -36,12 +36,12 @@ async fn analyze_counts_what_is_fetched_for_the_rows_that_passed() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_switch_that_prunes_nothing_is_asked_no_more() {
-    // 1000 rows in batches of 7, in three partitions: each worker sends 334, 48 batches at most.
+    // 1000 rows in batches of 7, in three partitions: each worker sends 334 rows, in at most 48 batches.
     let engine = counting("tofino1", 1000).await;
     rows(&engine, "SET sluice.switch_patience = 70").await;
     let analyze =
         async |sql: &str| rows(&engine, &format!("EXPLAIN ANALYZE {sql}")).await.join("\n");
-    // Ten batches, then one in 64: the other 37 or 38 of each worker pass, 777 to 790 rows.
+    // Ten batches are pruned, then one in 64: the other 37 or 38 batches of each worker pass, 777 to 790 rows.
     let past = |text: &str| -> usize {
         let (_, number) = text.rsplit_once("packets_past=").unwrap_or_else(|| panic!("{text}"));
         number.chars().take_while(char::is_ascii_digit).collect::<String>().parse().unwrap()
@@ -63,14 +63,14 @@ async fn a_switch_that_prunes_nothing_is_asked_no_more() {
         let text = analyze(sql).await;
         assert_eq!(past(&text), 0, "{sql}: {text}");
     }
-    // Whoever compares the switch with the optimum wants all of the switch.
+    // When the switch is compared with the optimum, all batches cross it.
     rows(&engine, "SET sluice.switch_opt = true").await;
     let text = analyze("SELECT DISTINCT n FROM x").await;
     assert_eq!(past(&text), 0, "{text}");
 }
 
-/// Rows without a code bypass the program; they are not among those of which it pruned a part. Every
-/// packet is acknowledged, by the switch or by the master.
+/// Rows without a code bypass the program and do not count in its share of pruned rows. Every packet is acknowledged,
+/// by the switch or by the master.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_bypassed_the_program_is_counted_apart() {
     let engine = counting("tofino1", 1000).await;
@@ -80,7 +80,7 @@ async fn what_bypassed_the_program_is_counted_apart() {
         ["packets_in", "packets_out", "packets_past"].map(|name| counted(&text, name));
     assert_eq!((into, past), (1000, 250), "{text}");
     assert_eq!(out, 250 + 10, "{text}");
-    // 740 of the 750 that the program saw.
+    // 740 of the 750 rows that the program received.
     assert!(text.contains("pruned=98.67% (740/750)"), "{text}");
     let [of_switch, of_master] =
         ["acks_of_switch", "acks_of_master"].map(|name| counted(&text, name));
@@ -88,8 +88,8 @@ async fn what_bypassed_the_program_is_counted_apart() {
     assert!(text.contains("ack_bytes=64.00 K"), "{text}");
 }
 
-/// Three workers with ten groups each ship thirty rows without a switch; "99 % pruned" must not hide it
-/// if more crossed one.
+/// Three workers with ten groups each ship thirty rows without a switch. The count shows if more cross one, despite
+/// "99 % pruned".
 #[tokio::test(flavor = "multi_thread")]
 async fn what_workers_ship_without_a_switch_stands_beside() {
     let engine = counting("tofino1", 900).await;
@@ -121,14 +121,14 @@ async fn the_second_pass_of_having_crosses_the_switch() {
     let first = line("SwitchPruneExec: having_sum");
     assert_eq!(counted(&first, "packets_in"), 1000, "{first}");
     let second = line("SwitchPruneExec: second pass of having_sum");
-    // sum(n) of key k is 49500 + 100 k: 9 qualifies, and a Count-Min sketch only counts too much.
+    // sum(n) of key k is 49500 + 100 k: 9 qualifies, and a Count-Min sketch only overestimates.
     let sent = counted(&second, "packets_in");
     assert!((100..=300).contains(&sent) && sent.is_multiple_of(100), "{second}");
     assert_eq!(counted(&second, "packets_out"), sent);
     assert_eq!(counted(&second, "packets_past"), sent, "no program sees them: {second}");
 }
 
-/// One worker's packets come in one order: then the numbers are the seed's.
+/// The packets of one worker have a fixed order, so a seed repeats the numbers.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_seed_repeats_the_numbers() {
     let folder = tempfile::tempdir().unwrap();
@@ -152,7 +152,7 @@ async fn a_seed_repeats_the_numbers() {
     assert!(all.len() > 1, "the seed changes nothing: {all:?}");
 }
 
-/// The rows, and the packets that go out beside those of a switch without limits.
+/// Returns the number of rows, and the packets that leave the switch in excess of one without limits.
 async fn packets_out(engine: &Engine, sql: &str) -> (usize, usize) {
     let text = rows(engine, &format!("EXPLAIN ANALYZE {sql}")).await.join("\n");
     let number = |name: &str| -> usize {
@@ -181,8 +181,8 @@ async fn no_switch_forwards_less_than_opt() {
     }
 }
 
-/// The programs of a query packed into one forward the same packets as each fast path. One worker: the
-/// packets of several come in any order.
+/// Programs of a query that are packed into one forward the same packets as each fast path. One worker, because the
+/// packets of several arrive in any order.
 #[tokio::test(flavor = "multi_thread")]
 async fn packed_programs_count_the_same() {
     let folder = tempfile::tempdir().unwrap();
@@ -196,11 +196,11 @@ async fn packed_programs_count_the_same() {
             "SELECT DISTINCT n % 150 FROM y",
             "SELECT n FROM y ORDER BY i DESC LIMIT 3",
             "SELECT k, max(i), min(n) FROM y GROUP BY k",
-            // Sums and counts of more groups than a small switch holds, beside a DISTINCT.
+            // Sums and counts with more groups than a small switch holds, next to a DISTINCT.
             "SELECT i % 150 AS z, sum(n), count(*) FROM y GROUP BY z UNION ALL \
              SELECT DISTINCT k, 1, 1 FROM y WHERE k > 2",
             "SELECT s FROM y GROUP BY s HAVING sum(n) > 40250",
-            // Two joins, keys of one word and of two, beside a DISTINCT.
+            // Two joins, with keys of one word and of two, next to a DISTINCT.
             "SELECT DISTINCT b.k FROM (SELECT * FROM y WHERE k = 1) a JOIN y b ON a.i = b.i",
             "SELECT 1 FROM (SELECT * FROM y WHERE k = 1) a JOIN y b ON a.i = b.i UNION ALL \
              SELECT 1 FROM (SELECT * FROM y WHERE k = 2) a JOIN y b ON a.n = b.n UNION ALL \

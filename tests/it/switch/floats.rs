@@ -22,7 +22,7 @@ async fn nan_comes_last_whatever_its_sign() {
     }
 }
 
-/// A row with a key of few values and two floats; all other columns are NULL.
+/// Generates a row with a key of few values and two floats; all other columns are NULL.
 fn row() -> impl Strategy<Value = Row> {
     let maybe = || prop::option::weighted(0.9, float());
     (maybe(), maybe(), 0_i32..3).prop_map(|(f, g, k)| Row {
@@ -33,7 +33,7 @@ fn row() -> impl Strategy<Value = Row> {
     })
 }
 
-/// A float as SQL says it.
+/// Generates a float as an SQL literal.
 fn literal() -> impl Strategy<Value = String> {
     let special = ["'NaN'::DOUBLE", "(0.0::DOUBLE / 0.0)", "'inf'::DOUBLE", "'-inf'::DOUBLE"];
     prop_oneof![
@@ -43,7 +43,8 @@ fn literal() -> impl Strategy<Value = String> {
     ]
 }
 
-/// Every shape that orders, compares or hashes floats. `id` tells rows apart that print alike.
+/// Generates queries of every shape that sorts, compares or hashes floats. `id` distinguishes rows with the same
+/// text.
 fn query() -> impl Strategy<Value = String> {
     let column = || prop::sample::select(vec!["f", "g", "-f"]);
     let relation = || prop::sample::select(vec!["=", "<>", "<", "<=", ">", ">="]);
@@ -81,8 +82,8 @@ fn query() -> impl Strategy<Value = String> {
     ]
 }
 
-/// One partition, so that DataFusion's own answer depends on nothing but the rows: its MIN and MAX
-/// by group do not compare NaN, but take whatever follows it.
+/// One partition, so that DataFusion's answer depends only on the rows: its MIN and MAX by group do not compare NaN,
+/// but take the value that follows it.
 #[test]
 fn answers_over_floats_are_those_of_datafusion() {
     let runtime = Runtime::new().unwrap();

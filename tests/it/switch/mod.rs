@@ -1,4 +1,4 @@
-//! The switch between workers and master.
+//! The switch between workers and master in queries.
 
 mod answers;
 mod bigdata;
@@ -26,7 +26,7 @@ use sluicegate_engine::choice::Journal;
 
 use crate::harness::rows;
 
-/// A switch with arrays of at most 16 registers: caches overflow and tables collide.
+/// A switch with arrays of at most 16 registers, so that caches overflow and tables collide.
 const TINY: &str = "name = 'tiny'\nsram_block_bits = 512\nregister_blocks = 1";
 
 /// A row of the tests' tables.
@@ -44,7 +44,7 @@ struct Row {
     k: i32,
 }
 
-/// A batch of rows; `id` counts on from `first`, so that no two rows are the same.
+/// Builds a batch of rows; `id` counts on from `first`, so that no two rows are the same.
 fn batch(rows: &[Row], first: usize) -> RecordBatch {
     fn column<T>(rows: &[Row], of: impl Fn(&Row) -> Option<T>) -> Vec<Option<T>> {
         rows.iter().map(of).collect()
@@ -77,7 +77,7 @@ fn batch(rows: &[Row], first: usize) -> RecordBatch {
     RecordBatch::try_from_iter_with_nullable(columns).unwrap()
 }
 
-/// Rows dealt to so many partitions, in batches of a few rows.
+/// Distributes rows among partitions, in batches of a few rows.
 fn partitions(rows: &[Row], partitions: usize) -> Vec<Vec<RecordBatch>> {
     let mut dealt = vec![Vec::new(); partitions];
     for (number, part) in rows.chunks(7).enumerate() {
@@ -92,7 +92,7 @@ fn register(context: &SessionContext, name: &str, data: &[Vec<RecordBatch>]) {
     context.register_table(name, Arc::new(table)).unwrap();
 }
 
-/// An engine that needs no store, with a switch.
+/// Builds an engine with a switch and without a store.
 async fn engine(switch: &str) -> Engine {
     let engine = Engine::builder()
         .endpoint("http://127.0.0.1:9")
@@ -105,7 +105,7 @@ async fn engine(switch: &str) -> Engine {
     engine
 }
 
-/// The plan's lines that say what crosses the switch.
+/// Returns the lines of the plan that describe a switch.
 async fn switch_lines(engine: &Engine, sql: &str) -> Vec<String> {
     let plan = engine.explain(sql).await.unwrap().plan;
     let text = displayable(plan.as_ref()).indent(false).to_string();
@@ -113,7 +113,7 @@ async fn switch_lines(engine: &Engine, sql: &str) -> Vec<String> {
     ours.map(str::to_owned).collect()
 }
 
-/// What EXPLAIN says of the operators that the switch does not serve.
+/// Returns the reasons in EXPLAIN why operators are not pruned.
 async fn not_pruned(engine: &Engine, sql: &str) -> Vec<String> {
     let mut state = engine.context().state();
     let journal = Journal::default();
@@ -124,7 +124,7 @@ async fn not_pruned(engine: &Engine, sql: &str) -> Vec<String> {
     decisions.iter().filter(|d| d.operator == "switch").map(ToString::to_string).collect()
 }
 
-/// The sum of a counter over the nodes that EXPLAIN ANALYZE shows.
+/// Sums a counter over the nodes in EXPLAIN ANALYZE.
 fn counted(text: &str, name: &str) -> usize {
     let digits = |rest: &str| -> usize {
         let number = rest.split([',', ']', '\n', '\\']).next().unwrap().trim();
@@ -137,7 +137,7 @@ fn counted(text: &str, name: &str) -> usize {
     text.split(&format!("{name}=")).skip(1).map(digits).sum()
 }
 
-/// Rows for tests that look at numbers: `id` counts, `k` repeats.
+/// Builds an engine with rows for tests of numbers: `id` counts, `k` repeats.
 async fn counting(switch: &str, rows: usize) -> Engine {
     let engine = engine(switch).await;
     let of = |n: usize| Row {

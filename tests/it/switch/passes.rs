@@ -1,4 +1,4 @@
-//! HAVING reads its table twice: the same version of each object, counted apart.
+//! HAVING reads its table twice: both passes read the same version of each object and are counted separately.
 
 use std::fs;
 use std::sync::{Arc, Once};
@@ -14,7 +14,7 @@ use crate::harness::{rows, try_rows};
 
 const FORMATS: [&str; 3] = ["csv", "json", "parquet"];
 
-/// A table `t` of 1000 rows with ten keys, in a file; and another file, of more rows.
+/// Creates a table `t` of 1000 rows with ten keys, in a file; and another file, with more rows.
 async fn table(format: &str) -> (Engine, TempDir) {
     let folder = tempfile::tempdir().unwrap();
     let engine = engine("tofino1").await;
@@ -40,7 +40,7 @@ async fn an_object_that_changes_between_the_passes_is_noticed() {
         let (engine, folder) = table(format).await;
         let [table, other] =
             ["t", "other"].map(|name| folder.path().join(format!("{name}.{format}")));
-        // The first batch of the first pass replaces the file.
+        // The first batch of the first pass triggers the replacement of the file.
         let once = Arc::new(Once::new());
         let change = create_udf(
             "change",

@@ -1,4 +1,4 @@
-//! Which operators a switch serves, and what is said of the others.
+//! The operators that a switch supports, and the reasons for the others.
 
 use datafusion::physical_plan::displayable;
 use sluicegate_engine::Engine;
@@ -54,7 +54,7 @@ async fn every_shape_is_served() {
     assert!(said[0].contains("not possible: the key has no code of 64 bits"), "{said:?}");
 }
 
-/// The bounds that EXPLAIN shows: of the operators, and of the whole query.
+/// Returns the bounds in EXPLAIN: those of the operators, and that of the whole query.
 async fn bounds(engine: &Engine, sql: &str) -> (Vec<f64>, f64) {
     let plan = engine.explain(sql).await.unwrap().plan;
     let text = displayable(plan.as_ref()).indent(false).to_string();
@@ -71,11 +71,11 @@ async fn bounds(engine: &Engine, sql: &str) -> (Vec<f64>, f64) {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_bound_rests_on_what_is_known_and_is_the_querys() {
     let engine = counting("tofino1", 100).await;
-    // The table's rows are known.
+    // The number of the table's rows is known.
     let (each, whole) = bounds(&engine, "SELECT DISTINCT s FROM x").await;
     assert!(each.len() == 1 && whole < 1e-12, "{each:?} {whole}");
-    // Those that a filter leaves are estimated, and an estimate bounds nothing: the switch stops
-    // pruning once it has forwarded so many that the bound would be exceeded.
+    // The rows after a filter are only estimated, which gives no bound: the switch stops pruning once it has
+    // forwarded so many rows that the bound would be exceeded.
     let some = "SELECT DISTINCT s FROM x WHERE i < 10";
     let (each, whole) = bounds(&engine, some).await;
     assert!(each.len() == 1 && (1e-5..=1e-4).contains(&whole), "{each:?} {whole}");
@@ -85,13 +85,13 @@ async fn a_bound_rests_on_what_is_known_and_is_the_querys() {
     assert!((whole - each.iter().sum::<f64>()).abs() < 0.1 * whole, "{each:?} {whole}");
 }
 
-/// Stages, columns or tables of the programs that serve a query.
+/// Returns the stages, columns or tables of the programs that serve a query.
 async fn served(engine: &Engine, sql: &str) -> Vec<String> {
     let short = |line: &String| line.split([':', ')']).nth(1).map(str::trim).map(str::to_owned);
     switch_lines(engine, sql).await.iter().filter_map(short).collect()
 }
 
-/// Each of them alone would take most of the switch.
+/// Each of the operators alone would take most of the switch.
 #[tokio::test(flavor = "multi_thread")]
 async fn no_operator_starves_the_next() {
     let engine = counting("tofino1", 100).await;
@@ -107,7 +107,7 @@ async fn no_operator_starves_the_next() {
         assert_eq!(placed, count, "{lines:?}");
         assert_eq!(not_pruned(&engine, &sql).await, [""; 0], "{lines:?}");
     }
-    // What is alone on the switch gets as much as before.
+    // A single operator gets more of the switch than one of two.
     let alone = served(&engine, operators[0]).await;
     let beside = served(&engine, &operators[..2].join(" UNION ALL ")).await;
     assert!(!beside.contains(&alone[0]), "{alone:?} {beside:?}");
@@ -136,7 +136,7 @@ async fn groups_that_are_not_pruned_say_why() {
     {
         assert_eq!(not_pruned(&engine, sql).await, [expected], "{sql}");
     }
-    // These are served, the last one as a whole.
+    // The switch supports these, including HAVING as a whole.
     for sql in [
         "SELECT DISTINCT k FROM x",
         "SELECT k, max(n) FROM x GROUP BY k",

@@ -1,4 +1,4 @@
-//! Executions of one plan do not share a switch, however they follow or overlap each other.
+//! Executions of one plan do not share a switch, whether they run one after another or at the same time.
 
 use std::sync::Arc;
 
@@ -15,8 +15,8 @@ use sluicegate_engine::physical_plan::switch_prune::SwitchPruneExec;
 use super::{counting, switch_lines};
 use crate::harness::{rows, text};
 
-/// A query of every shape, and whether DataFusion's own operators for it may run twice: a TopK keeps
-/// its threshold until it is reset.
+/// A query of every shape, and true if DataFusion's own operators for it may run twice: a TopK keeps its threshold
+/// until it is reset.
 const QUERIES: [(&str, bool); 8] = [
     ("SELECT DISTINCT k FROM x", true),
     ("SELECT DISTINCT s, k FROM x", true),
@@ -28,7 +28,7 @@ const QUERIES: [(&str, bool); 8] = [
     ("SELECT b.id FROM (SELECT * FROM x WHERE n < 90) a JOIN x b ON a.k + 100 = b.n", true),
 ];
 
-/// Tables of three partitions, and plans without DataFusion's own exchange, which runs once only.
+/// Builds an engine with tables of three partitions, and plans without DataFusion's exchange, which runs only once.
 async fn prepared() -> Engine {
     let engine = counting("tofino1", 900).await;
     for setting in [
@@ -48,7 +48,7 @@ async fn plan(engine: &Engine, sql: &str) -> Arc<dyn ExecutionPlan> {
     engine.query(sql).await.unwrap().create_physical_plan().await.unwrap()
 }
 
-/// Runs a plan twice at once, a batch of the one after a batch of the other.
+/// Runs two plans at once, alternating between their batches.
 async fn interleaved(
     plans: [&Arc<dyn ExecutionPlan>; 2],
     context: &Arc<TaskContext>,
@@ -106,8 +106,8 @@ async fn executions_do_not_share_a_switch() {
     }
 }
 
-/// Two executions A and B of a node below which nobody knows which of them a partition belongs to:
-/// A0, B0, B1, A1. B1 is read first, then A0: a switch that they shared would lose A's keys.
+/// Two executions A and B of a node whose partitions do not identify their execution: A0, B0, B1, A1. B1 is read
+/// first, then A0: a shared switch would lose A's keys.
 #[tokio::test(flavor = "multi_thread")]
 async fn partitions_of_two_executions_do_not_share_a_switch() {
     let engine = prepared().await;
@@ -150,8 +150,8 @@ async fn partitions_of_two_executions_do_not_share_a_switch() {
 #[tokio::test(flavor = "multi_thread")]
 async fn iterations_do_not_share_a_switch() {
     let engine = counting("tofino1", 300).await;
-    // The negated step falls from iteration to iteration: by the values that the first has seen, the
-    // others would lose all their rows.
+    // The negated step decreases from iteration to iteration: with the values of the first one, a shared switch would
+    // drop all rows of the others.
     let sql = "WITH RECURSIVE t(step, k) AS (
             SELECT 0::BIGINT, k FROM x WHERE id < 20
             UNION ALL

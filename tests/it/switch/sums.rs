@@ -1,4 +1,4 @@
-//! Sums and counts that the switch holds: at the edges of its words, and with nothing to hold.
+//! Sums and counts that the switch holds: at the limits of its words, and without values.
 
 use datafusion::physical_plan::displayable;
 use sluicegate_engine::Engine;
@@ -6,7 +6,7 @@ use sluicegate_engine::Engine;
 use super::{Row, TINY, counted, counting, engine, not_pruned, partitions, register};
 use crate::harness::{rows, stock, stock_rows};
 
-/// Rows at the edges of what a word of 32 bits holds.
+/// Returns rows at the limits of a word of 32 bits.
 fn edges() -> Vec<Row> {
     let word = i64::from(u32::MAX);
     let keys = [None, Some(0), Some(1), Some(-1), Some(i32::MAX), Some(i32::MIN)];
@@ -88,7 +88,7 @@ async fn what_no_word_holds_is_added_by_the_master() {
     }
 }
 
-/// What EXPLAIN ANALYZE counts: packets in, out and past, and groups that were held.
+/// Returns the counts of EXPLAIN ANALYZE: packets in, out and past, and groups that the switch held.
 async fn counts(engine: &Engine, sql: &str) -> [usize; 4] {
     let text = rows(engine, &format!("EXPLAIN ANALYZE {sql}")).await.join("\n");
     ["packets_in", "packets_out", "packets_past", "groups_drained"].map(|name| counted(&text, name))
@@ -103,7 +103,7 @@ async fn groups_with_a_cell_are_held() {
         ("SELECT k, sum(-n) FROM x GROUP BY k", [1000, 0, 0, 10]),
         // 250 rows without a value bypass the switch: 25 of each group.
         ("SELECT k, sum(CASE WHEN n >= 250 THEN n END) FROM x GROUP BY k", [1000, 250, 250, 10]),
-        // NULL is no value, and nothing to count.
+        // NULL has no value, and is not counted.
         ("SELECT k, count(CASE WHEN n >= 250 THEN n END) FROM x GROUP BY k", [1000, 0, 0, 10]),
         // A word is too short for the values of 100 rows, and for the keys of 10.
         (
@@ -119,7 +119,7 @@ async fn groups_with_a_cell_are_held() {
     }
 }
 
-/// More groups than cells: those without room are forwarded, and none is lost.
+/// With more groups than cells, groups without a cell are forwarded, and none is lost.
 #[tokio::test(flavor = "multi_thread")]
 async fn groups_without_room_are_forwarded() {
     let folder = tempfile::tempdir().unwrap();
@@ -130,7 +130,7 @@ async fn groups_without_room_are_forwarded() {
         counts(&engine, "SELECT n % 200 AS z, sum(i) FROM x GROUP BY z").await;
     assert_eq!((into, past), (1000, 0));
     assert!(held > 10 && held < 200, "{held}");
-    // All rows of a group are held, or none: each has five.
+    // A group is held completely or not at all; each has five rows.
     assert_eq!(out, 1000 - 5 * held);
 }
 

@@ -42,7 +42,7 @@ fn a_sweep_has_intervals_beside_the_optimum() {
         );
         assert_eq!((row["runs"].as_u64(), row["wrong"].as_u64()), (Some(4), Some(0)));
     }
-    // A second axis makes lines; a prefix is one.
+    // A second axis makes lines; a prefix of its name is enough.
     let rows = json(&[
         "switch",
         "sweep",
@@ -139,7 +139,7 @@ fn completion_times_are_modelled_with_their_sources() {
         let sum: f64 = parts.iter().map(|part| row[part].as_f64().unwrap()).sum();
         assert!((sum - seconds(row)).abs() < 0.01 * sum, "{row}");
     }
-    // Nearly twice as fast at twice the rate, as the paper says of its figure 8.
+    // At twice the rate, the query is nearly twice as fast, as in the paper's figure 8.
     let links = json(&["switch", "time", "8"]);
     let faster = seconds(&links[0]) / seconds(&links[2]);
     assert!((1.8..2.0).contains(&faster), "{links:?}");

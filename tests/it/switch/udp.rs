@@ -1,4 +1,4 @@
-//! `sluice switch udp`: workers, switch and master as processes.
+//! `sluice switch udp` runs workers, switch and master as processes.
 
 use std::process::{Command, Stdio};
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::cli::{good, sluice};
 use crate::switch::cli::refused;
 
-/// What a run counted.
+/// Runs the command and returns its counts.
 #[track_caller]
 fn run(args: &[&str]) -> Value {
     let mut command = sluice(&["switch", "udp", "--format", "json"]);
@@ -17,7 +17,7 @@ fn run(args: &[&str]) -> Value {
 
 const KEYS: &str = "generated:zipf:entries=3000:keys=300";
 
-/// Each query through lossy links, and a switch that reboots: the answer is that over all rows.
+/// Each query with lossy links and a switch that reboots returns the answer over all rows.
 #[test]
 fn every_query_is_answered_through_udp() {
     let join = ["--probe", "generated:uniform:entries=3000:keys=900", "-d", "65536"];
@@ -45,18 +45,18 @@ fn every_query_is_answered_through_udp() {
     }
 }
 
-/// What is lost is sent again, what is pruned never reaches the master.
+/// Lost packets are sent again, and pruned ones never reach the master.
 #[test]
 fn a_switch_without_faults_prunes_what_its_program_does() {
     let row = run(&["--algorithm", "distinct", "--input", KEYS, "--loss", "0", "--workers", "1"]);
     let number = |name: &str| row[name].as_u64().unwrap();
     assert_eq!((row["answer"].as_str(), number("entries")), (Some("unchanged"), 3000));
-    // Sockets may lose some, which come again unprocessed.
+    // Sockets may lose packets, which are sent again and forwarded without processing.
     assert!(number("pruned") > 2400 && number("sent") == 3000 + number("retransmitted"), "{row}");
     assert!(number("delivered") >= number("rows") && number("lost") == 0, "{row}");
 }
 
-/// With long time-outs, workers end long before the last one.
+/// With long timeouts, workers end long before the last one.
 #[test]
 fn workers_may_end_one_after_the_other() {
     let keys = "generated:zipf:entries=60:keys=30";
@@ -75,7 +75,7 @@ fn what_cannot_run_is_refused() {
     fails(&["--algorithm", "filter", "--relation", "lt"], "--relation ge");
     fails(&["--algorithm", "join-bloom"], "--probe");
     fails(&["--algorithm", "distinct", "--workers", "0"], "--workers");
-    // Almost nothing arrives.
+    // With these losses, almost nothing arrives.
     fails(
         &["--algorithm", "distinct", "--loss", "0.9", "--patience", "1", "--timeout", "2000"],
         "--patience",
@@ -83,7 +83,7 @@ fn what_cannot_run_is_refused() {
     refused(sluice(&["switch", "udp-node"]).stdin(Stdio::null()), "sluice switch udp");
 }
 
-/// When the command is stopped, so are its processes.
+/// If the command is killed, its processes end, too.
 #[cfg(unix)]
 #[test]
 fn no_process_outlives_the_command() {
@@ -91,7 +91,7 @@ fn no_process_outlives_the_command() {
     use std::time::{Duration, Instant};
 
     let mut child = sluice(&["switch", "udp", "--input", KEYS, "--algorithm", "distinct"])
-        // It would take for ever.
+        // These settings would take forever.
         .args(["--loss", "0.9", "--timeout", "10000", "--patience", "3600", "--workers", "3"])
         .stdout(Stdio::null())
         .spawn()
@@ -105,7 +105,7 @@ fn no_process_outlives_the_command() {
         });
         pairs.filter(|(_, of)| *of == parent).map(|(pid, _)| pid).collect()
     };
-    // Bounded, and no measurement: until all of it is there, then until all of it is gone.
+    // Waits until all processes exist, then until all are gone; not a measurement.
     let until = |is: &dyn Fn() -> bool| {
         let started = Instant::now();
         while !is() && started.elapsed() < Duration::from_secs(60) {
@@ -116,7 +116,7 @@ fn no_process_outlives_the_command() {
     let parent = child.id();
     assert!(until(&|| children(parent).len() == 5), "three workers, a switch and a master");
     let started = children(parent);
-    // Not even a chance to tidy up.
+    // SIGKILL leaves no chance to clean up.
     child.kill().unwrap();
     child.wait().unwrap();
     let alive = |pid: &u32| {
@@ -128,7 +128,7 @@ fn no_process_outlives_the_command() {
     assert!(until(&|| !started.iter().any(alive)), "a process is left");
 }
 
-/// The others would wait for it until their patience ends.
+/// Otherwise the other processes would wait until their timeout.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_process_that_is_killed_ends_the_run() {
@@ -137,7 +137,7 @@ fn a_process_that_is_killed_ends_the_run() {
     command.stdout(Stdio::null()).stderr(Stdio::piped());
     let mut run = command.spawn().unwrap();
     let parent = run.id();
-    // Of all threads: each has children of its own.
+    // Each thread has child processes of its own.
     let children = || {
         let tasks = std::fs::read_dir(format!("/proc/{parent}/task")).into_iter().flatten();
         let paths = tasks.flatten().map(|task| task.path().join("children"));

@@ -1,4 +1,4 @@
-//! Whole rows fetched late: sort columns first, then only the rows of the answer.
+//! Late materialization: sort columns are fetched first, then only the rows of the answer.
 
 use bytes::Bytes;
 use sluicegate_costmodel::{BytesPerSecond, HardwareProfile};
@@ -10,7 +10,7 @@ use sluicegate_server::{Fault, Operation, Rule};
 use super::{csv, sampling, scattered};
 use crate::harness::{Store, rows, try_ordered};
 
-/// What comes late is whole rows of the answer, from where they are.
+/// Only whole rows of the answer are fetched late.
 #[tokio::test(flavor = "multi_thread")]
 async fn rows_that_come_late_are_those_of_the_answer() {
     let store = Store::start().await;
@@ -46,7 +46,7 @@ async fn rows_that_come_late_are_those_of_the_answer() {
         rest.split([',', ' ', ']']).next().unwrap().parse::<u64>().unwrap()
     };
     assert_eq!((number("key_parts"), number("repairs")), (3, 0), "{text}");
-    // One of the three objects has all of them.
+    // One of the three objects has all rows of the answer.
     assert_eq!(number("parts_left"), 1, "{text}");
     assert!((40..2000).contains(&number("key_rows")), "{text}");
     assert!(text.contains("exact_threshold=k@0 >= 44963"), "{text}");
@@ -54,8 +54,8 @@ async fn rows_that_come_late_are_those_of_the_answer() {
     assert!(text.contains(", late, parts="), "{text}");
 }
 
-/// Too few rows keep the sample's bound: the sort columns of the others are read, too. And with
-/// fewer rows than are wanted, all of them are in the answer.
+/// If too few rows pass the sample's bound, the sort columns of the others are read, too. With fewer rows than the
+/// limit, the answer has all of them.
 #[tokio::test(flavor = "multi_thread")]
 async fn keys_that_are_too_few_are_repaired() {
     let store = Store::start().await;
@@ -88,7 +88,7 @@ async fn keys_that_are_too_few_are_repaired() {
     }
 }
 
-/// Whichever statement fails, for a while or for good.
+/// Any statement fails, once or always.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_statement_that_fails_on_the_way_to_late_rows_costs_no_row() {
     let store = Store::start().await;
@@ -138,7 +138,7 @@ async fn a_statement_that_fails_on_the_way_to_late_rows_costs_no_row() {
     }
 }
 
-/// A store that refuses what is sent is not asked twice for whole objects.
+/// If a store refuses the sample, it gets no second statement over whole objects.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_refused_sample_is_not_followed_by_sort_columns() {
     let store = Store::start().await;

@@ -1,4 +1,4 @@
-//! ORDER BY … LIMIT with a sample: the answer is that of DataFusion, whatever the sample is.
+//! ORDER BY … LIMIT with a sample returns the answer of DataFusion, whatever the sample is.
 
 mod late;
 
@@ -18,7 +18,7 @@ use crate::harness::{
 };
 use crate::random::{Format, Row, cause, is_of_datafusion, predicate, row};
 
-/// Sorts by anything, over CSV, JSON and Parquet.
+/// Sort keys over CSV, JSON and Parquet.
 const KEYS: [&str; 13] = [
     "s",
     "i",
@@ -35,24 +35,24 @@ const KEYS: [&str; 13] = [
     "-d",
 ];
 
-/// Columns that make an order a total one.
+/// Columns that make an order total.
 const ALL: &str = "id, s, i, n, d, t, b, f";
 
-/// A value that does not depend on a row, but that cannot be known without its other columns.
+/// A value that is the same for all rows, but depends on other columns.
 const SAME: &str = "length(concat(s, 'x')) > 0 AND length(concat(d, 'x')) > 0 AS same";
 
-/// What the best rows are asked for.
+/// The output of a top-K query.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Output {
-    /// The keys of the order, which are the same however ties are broken.
+    /// The sort keys, which do not depend on how ties are broken.
     Keys,
-    /// These, and a value that is the same for all rows.
+    /// The sort keys, and a value that is the same for all rows.
     KeysAndMore,
-    /// Whole rows, in a total order: `TOTAL` stands for the columns that make it one.
+    /// Whole rows in a total order: `TOTAL` stands for the columns that make it total.
     Rows,
 }
 
-/// The ways to find the best rows, each forced in turn.
+/// The strategies of a top-K, each forced in turn.
 const WAYS: [&str; 4] = ["late", "sampling", "filtered", "server"];
 
 fn key() -> impl Strategy<Value = (String, String)> {
@@ -87,8 +87,8 @@ fn best() -> impl Strategy<Value = String> {
     )
 }
 
-/// Tables with few distinct rows, equal ones, or none alike, and the columns that make an order of
-/// them a total one.
+/// Generates tables with few distinct rows, equal ones, or none alike, and the columns that make an order of them
+/// total.
 fn table() -> impl Strategy<Value = (Vec<Row>, &'static str)> {
     let pool = prop::collection::vec(row(), 1..60);
     let picks = prop::collection::vec(any::<prop::sample::Index>(), 0..250);
@@ -105,8 +105,8 @@ fn table() -> impl Strategy<Value = (Vec<Row>, &'static str)> {
     })
 }
 
-/// The row with 0.0 for -0.0: DataFusion's own top-K loses rows where a sort key has both, since it
-/// sorts -0.0 first but takes the two for equal when it drops rows.
+/// Replaces -0.0 by 0.0 in a row. DataFusion's own top-K loses rows if a sort key has both, because it sorts -0.0
+/// first but treats the two as equal when it drops rows.
 fn without_zeros(row: &Row) -> Row {
     row.iter()
         .map(|value| {
@@ -115,19 +115,19 @@ fn without_zeros(row: &Row) -> Row {
         .collect()
 }
 
-/// Whether the text is a -0.0, however it is written.
+/// Returns true if the text is a -0.0 in any notation.
 fn is_negative_zero(text: &str) -> bool {
     text.parse::<f64>().is_ok_and(|value| value == 0.0 && value.is_sign_negative())
 }
 
-/// How a table lies in the store and how it is read.
+/// Generates the layout of a table in the store, and the way it is read.
 fn place() -> impl Strategy<Value = (usize, usize, usize, u64)> {
     let range_bytes = prop::sample::select(vec![100_usize, 1000, 1 << 20]);
     (1_usize..5, 1_usize..4, range_bytes, any::<u64>())
 }
 
-/// Returns how many statements were asked, and how many of them each way found the answer of. More are drawn until
-/// these are enough, within bounds: a few may be such that most ways have nothing to do.
+/// Returns the number of statements, and how many of them each way answered. More are generated until these are
+/// enough, within limits, because most ways do not apply to some statements.
 fn check(
     format: Format,
     profile: &EndpointProfile,
@@ -211,7 +211,7 @@ fn check(
 }
 
 fn check_mostly_sampled(format: Format) {
-    // Most statements must take a sample, or this compares DataFusion with itself.
+    // Most statements must take a sample; otherwise this compares DataFusion with itself.
     let most = |asked: u32, sampled: u32| 2 * sampled > asked;
     let a_quarter = |asked: u32, late: u32| 4 * late > asked;
     let (asked, [late, sampled, ..]) =
@@ -249,7 +249,7 @@ fn the_best_rows_in_any_store_are_those_of_datafusion() {
     }
 }
 
-/// A table of `n` rows whose keys are 0 .. n in a scattered order, `pad` bytes each.
+/// Returns a table of `n` rows whose keys are 0 .. n in a scattered order, with `pad` bytes each.
 fn scattered(n: u64, pad: usize) -> String {
     let pad = "x".repeat(pad);
     let row = |index: u64| format!("{},{pad}\n", index * 7919 % n);
@@ -323,14 +323,14 @@ async fn analyze_shows_the_sample_the_bound_and_repairs() {
     // The sample, and the rows within the bound.
     assert!(text.contains("sent=SELECT s._1 FROM S3Object s"), "{text}");
     assert!(text.contains("sent=SELECT s._1 FROM S3Object s WHERE CAST"), "{text}");
-    // No row passes, which statistics would tell, so there is no K-th best one.
+    // No row passes the filter, so the sample gives no bound. Statistics would show it before.
     rows(&engine, "SET datafusion.execution.collect_statistics = false").await;
     let text = plan("SELECT k FROM t WHERE k < -5 ORDER BY k LIMIT 3").await;
     assert!(text.contains("threshold=none"), "{text}");
 }
 
-/// A record with line breaks in quotes, in a table that does not declare them, looks like several
-/// records to whoever starts reading in its middle. What it seems to say of the answer is wrong.
+/// A quoted record with line breaks, in a table that does not declare them, looks like several records if reading
+/// starts in its middle. The sample's bound is wrong then.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_sample_of_records_that_are_none_is_repaired() {
     let store = Store::start().await;
@@ -344,7 +344,7 @@ async fn a_sample_of_records_that_are_none_is_repaired() {
     assert_eq!(keys, ["100", "101", "102"]);
 }
 
-/// The statistics are guessed from few records, which these objects make wrong in both directions.
+/// Statistics are estimated from few records, and these objects make them wrong in both directions.
 #[tokio::test(flavor = "multi_thread")]
 async fn wrong_statistics_cost_no_row() {
     for (first, other) in [(2000, 0), (0, 2000)] {
@@ -398,7 +398,7 @@ async fn a_sample_that_fails_costs_no_row() {
     }
 }
 
-/// Only the sample fails, for good: the query goes on without.
+/// Only the sample fails, permanently: the query continues without it.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_sample_that_is_given_up_costs_no_row() {
     let store = Store::start().await;
@@ -444,7 +444,7 @@ async fn forcing_a_sample_that_cannot_help_says_why() {
         assert!(said.contains(expected), "{sql}: {said}");
         assert!(!rows(&engine, sql).await.is_empty(), "{sql}");
     }
-    // What sluice.scan asks for is done all the same.
+    // The setting `sluice.scan` is still followed.
     rows(&engine, "SET sluice.scan = 'select'").await;
     let explained = engine.explain("SELECT k FROM t ORDER BY k / 3 DESC, k LIMIT 3").await.unwrap();
     let [top_k] = explained.decisions.as_slice() else { panic!("{explained}") };
@@ -467,7 +467,7 @@ async fn forcing_a_sample_that_cannot_help_says_why() {
         assert!(warning.contains(&said), "{warning}");
     }
 
-    // Nothing is left to be fetched late.
+    // No column is left to fetch late.
     rows(&engine, "SET sluice.top_k = 'late'").await;
     let explained = engine.explain("SELECT k FROM t ORDER BY k LIMIT 3").await.unwrap();
     let [warning] = &explained.warnings().collect::<Vec<_>>()[..] else { panic!("{explained}") };
@@ -485,7 +485,7 @@ async fn forcing_a_sample_that_cannot_help_says_why() {
     assert!(engine.query("SET sluice.top_k = 'random'").await.is_err());
 }
 
-/// A plan is run as often as it is asked for.
+/// A plan may run several times.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_plan_that_runs_twice_gives_the_same_rows_twice() {
     let store = Store::start().await;
@@ -513,9 +513,8 @@ async fn a_plan_that_runs_twice_gives_the_same_rows_twice() {
     assert_eq!(rows(&engine, &sql).await, expected);
 }
 
-/// The cost model decides: a sample of a large table pays, one of a small table does not.
-/// DataFusion's own filter of a top-K whose sort keys share a column, below a projection that moves
-/// columns, names a column that it is not about.
+/// The cost model decides: a sample of a large table pays, one of a small table does not. DataFusion's own filter of
+/// a top-K whose sort keys share a column, below a projection that moves columns, names the wrong column.
 #[tokio::test(flavor = "multi_thread")]
 async fn sort_keys_that_share_a_column_are_sorted_right() {
     let store = Store::start().await;
@@ -528,7 +527,7 @@ async fn sort_keys_that_share_a_column_are_sorted_right() {
             "SELECT n AS k0, n + id AS k1 FROM 's3://{BUCKET}/t/' ORDER BY n, n + id LIMIT 2 OFFSET 2"
         );
         assert_eq!(rows(&engine, &sql).await, [r#""0" | "0""#; 2], "{scan}");
-        // The 4 of the sort key is not what id * 2 is.
+        // The 4 of the sort key is not the value of id * 2.
         let sql = format!(
             "SELECT n FROM 's3://{BUCKET}/t/' WHERE id * 2 = 4 ORDER BY n + 4 DESC, id LIMIT 2"
         );

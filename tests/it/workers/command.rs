@@ -1,4 +1,4 @@
-//! `sluice worker`, as it is typed.
+//! `sluice worker` on the command line.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::cli::{Served, sluice};
 
-/// A worker's process, and what it says.
+/// A worker's process with its output.
 struct Process {
     child: Child,
     out: BufReader<std::process::ChildStdout>,
@@ -28,7 +28,7 @@ impl Process {
         Self { child, out, err }
     }
 
-    /// Its URL, once it is there.
+    /// Waits until the worker listens and returns its URL.
     fn url(&mut self) -> String {
         let mut line = String::new();
         self.out.read_line(&mut line).unwrap();
@@ -36,7 +36,7 @@ impl Process {
         url.to_owned()
     }
 
-    /// The next line that it tells the user.
+    /// Returns the next line on stderr.
     fn told(&mut self) -> String {
         let mut line = String::new();
         self.err.read_line(&mut line).unwrap();
@@ -59,13 +59,14 @@ impl Drop for Process {
     }
 }
 
-/// It does not take the store for one of another kind, which it would read otherwise than coordinators plan.
+/// A worker must not assume another kind of store, because it would read tables in another way than coordinators
+/// plan.
 #[test]
 fn a_worker_waits_for_its_store() {
     let there = TcpListener::bind("127.0.0.1:0").unwrap();
     let endpoint = format!("http://{}", there.local_addr().unwrap());
     let mut worker = Process::start(&endpoint);
-    // A connection that nobody answers.
+    // A connection that is closed without an answer.
     drop(there.accept().unwrap());
     let told = worker.told();
     assert!(told.contains("does not answer") && told.contains("--store"), "{told}");
@@ -81,7 +82,7 @@ fn a_worker_waits_for_its_store() {
     assert!(worker.url().starts_with("http://127.0.0.1:"));
 }
 
-/// The first request lets queries end, the second does not.
+/// The first signal lets queries end, and the second ends the process.
 #[cfg(unix)]
 #[test]
 fn a_worker_stops_after_its_queries_or_when_it_is_asked_twice() {
@@ -94,8 +95,8 @@ fn a_worker_stops_after_its_queries_or_when_it_is_asked_twice() {
     .unwrap();
     let sql = "SELECT name, count(*) FROM 's3://bucket/large.csv' GROUP BY name";
     for twice in [false, true] {
-        // How long planning takes is the machine's doing: a worker without a part of a query stops when it is asked
-        // once.
+        // The time of planning depends on the machine. A worker without a part of a query stops at the first signal,
+        // so longer waits are tried.
         let seen = [1, 2, 4, 8].into_iter().any(|seconds| {
             let mut workers = [Process::start(&served.endpoint), Process::start(&served.endpoint)];
             let urls: Vec<String> = workers.iter_mut().map(Process::url).collect();

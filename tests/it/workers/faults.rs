@@ -1,4 +1,4 @@
-//! Workers that are gone, stop, refuse or fail.
+//! Workers that are missing, stop, refuse or fail.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use sluicegate_server::{Fault, Operation, Rule};
 use super::{Machines, Running, tables};
 use crate::harness::{BUCKET, Store};
 
-/// What workers could not do is an error as on one machine, with the same way out.
+/// An error at a worker has the message and the hint of the same error on one machine.
 #[tokio::test(flavor = "multi_thread")]
 async fn errors_of_workers_read_like_those_of_one_machine() {
     let store = Store::start().await;
@@ -32,7 +32,7 @@ async fn errors_of_workers_read_like_those_of_one_machine() {
         let expected = one.collect(sql).await.unwrap_err();
         let error = machines.engine.collect(sql).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Data);
-        // A part of a file has its own beginning.
+        // The message may name another line, because a part of a file has its own beginning.
         let (error, expected) =
             ((error.to_string(), error.hint()), (expected.to_string(), expected.hint()));
         assert!(error.0.starts_with(&expected.0), "{} {}", error.0, expected.0);
@@ -91,7 +91,7 @@ async fn strangers_send_no_plans() {
         assert!(refused.hint().contains("SLUICE_TOKEN"));
     }
     Cluster::connect(&urls, Token::new("secret")).await.unwrap();
-    // Nobody else's machine, without a token.
+    // An address that other machines reach needs a token.
     let engine = store.engine(Scan::Get).await;
     let open = Worker::listen("0.0.0.0:0".parse().unwrap(), engine, None).await.unwrap_err();
     assert!(matches!(open, WorkerError::Open(_)), "{open}");
@@ -125,7 +125,7 @@ async fn strangers_send_no_plans() {
     assert_eq!(twice.to_string(), words);
 }
 
-/// What would be counted wrong is refused.
+/// Options that would make counts wrong are refused.
 #[tokio::test(flavor = "multi_thread")]
 async fn options_that_lose_counts_are_refused() {
     let store = Store::start().await;
@@ -137,7 +137,7 @@ async fn options_that_lose_counts_are_refused() {
     assert!(error.to_string().contains("distributed.partial_reduce"), "{error}");
 }
 
-/// A file of the same name and size, elsewhere or of another time, has rows of its own.
+/// A file of the same name and size, in another store or of another time, is another version.
 #[tokio::test(flavor = "multi_thread")]
 async fn workers_read_the_version_that_was_planned() {
     let (here, elsewhere) = (Store::start().await, Store::start().await);
@@ -165,8 +165,8 @@ async fn workers_read_the_version_that_was_planned() {
     }
 }
 
-/// As on one machine, where a join would give a row for each of them; and what nests too deeply for plans' bytes
-/// runs here.
+/// A scalar subquery with several rows fails as on one machine, although a join would return a row for each; and a
+/// plan that nests too deeply to be encoded runs locally.
 #[tokio::test(flavor = "multi_thread")]
 async fn sub_queries_of_several_rows_are_refused_and_deep_queries_run() {
     let store = Store::start().await;
@@ -179,7 +179,7 @@ async fn sub_queries_of_several_rows_are_refused_and_deep_queries_run() {
         let error = machines.engine.collect(sql).await.unwrap_err().to_string();
         assert!(error.contains("more than one row"), "{sql}: {error}");
     }
-    // No statement nests as deeply, but expressions that are put into each other do.
+    // No statement nests as deeply, but expressions that are merged do.
     let nested = (0..16).fold("x".to_owned(), |it, level| format!("replace({it}, '{level}x', '')"));
     let deep = (1..6).map(|n| format!("a{n} AS (SELECT {nested} AS x FROM a{})", n - 1));
     let deep = deep.collect::<Vec<_>>().join(", ");
@@ -188,7 +188,7 @@ async fn sub_queries_of_several_rows_are_refused_and_deep_queries_run() {
     assert_eq!(machines.rows(&sql).await, machines.rows("SELECT count(*) FROM t").await);
 }
 
-/// Whose memory it is, and the same way out as on one machine.
+/// The error names the worker, and has the hint of one machine.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_worker_with_too_little_memory_is_named() {
     let store = Store::start().await;
@@ -217,7 +217,7 @@ async fn a_worker_with_too_little_memory_is_named() {
     assert!(urls.iter().any(|url| said.ends_with(&format!(", on the worker {url}"))), "{said}");
 }
 
-/// A store of another kind at the worker would answer a statement otherwise: it says so.
+/// A worker whose store is of another kind would get other answers, so it refuses the plan.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_worker_with_another_store_refuses_the_plan() {
     let store = Store::start().await;
@@ -234,7 +234,7 @@ async fn a_worker_with_another_store_refuses_the_plan() {
     assert!(error.to_string().contains("endpoint"), "{error}");
 }
 
-/// Five objects of which each takes a while to be read, and a query that has begun to.
+/// Starts a query over five objects, each of which takes a while to read, and waits until it reads.
 async fn begun(machines: &Machines) -> SpawnedTask<sluicegate_engine::Result<Vec<RecordBatch>>> {
     let engine = machines.engine.clone();
     let sql = "SELECT g, count(*) FROM t GROUP BY g";
@@ -273,7 +273,7 @@ async fn a_worker_that_ends_amid_a_query_ends_it_with_an_error() {
 async fn a_query_that_is_given_up_stops_everywhere() {
     let (store, machines) = slow().await;
     drop(begun(&machines).await);
-    // What was asked before may still come.
+    // Requests that were sent before may still arrive.
     let mut served = store.server.counters().snapshot();
     for _ in 0..100 {
         tokio::time::sleep(Duration::from_millis(300)).await;
@@ -292,7 +292,7 @@ async fn a_query_that_is_given_up_stops_everywhere() {
     panic!("the workers go on");
 }
 
-/// A store that fails is an error of the query, as on one machine; one that is only slow is not.
+/// A store that fails causes an error of the query, as on one machine; a slow store does not.
 #[tokio::test(flavor = "multi_thread")]
 async fn faults_of_the_store_are_those_of_the_query() {
     let store = Store::start().await;

@@ -1,4 +1,4 @@
-//! Queries on several machines: the same answers, and the counts of all of them.
+//! Queries on several machines: the answers are the same, and the counts include all machines.
 
 mod command;
 mod faults;
@@ -24,7 +24,7 @@ use crate::figure_10::check_items;
 use crate::harness::{BUCKET, Grid, Place, Store, rows, stock, stock_rows, text, values};
 use crate::tpch::{compare, data, oracle};
 
-/// A worker in this process, with threads of its own, which others reach over TCP.
+/// A worker in this process, with threads of its own, reached over TCP.
 pub(crate) struct Running {
     url: String,
     engine: Engine,
@@ -55,19 +55,19 @@ impl Running {
         Self { url, engine, stop: Some(stop), ended: Some(ended), runtime: Some(runtime) }
     }
 
-    /// Lets it stop after the queries that run.
+    /// Stops the worker after its running queries.
     fn stop(&mut self) {
         let _ = self.stop.take().unwrap().send(());
     }
 
-    /// Until it has stopped.
+    /// Waits until the worker has stopped.
     async fn stopped(&mut self) {
         let ended = self.ended.take().unwrap();
         tokio::time::timeout(Duration::from_secs(20), ended).await.unwrap().unwrap().unwrap();
     }
 }
 
-/// At once, as a machine that loses its power.
+/// Dropping the worker ends it at once, like a power failure.
 impl Drop for Running {
     fn drop(&mut self) {
         if let Some(runtime) = self.runtime.take() {
@@ -87,7 +87,7 @@ impl Machines {
         Self::with(count, || store.builder().scan(scan)).await
     }
 
-    /// All of them like this.
+    /// Starts workers whose engines come from this builder.
     pub(crate) async fn with(count: usize, builder: impl Fn() -> EngineBuilder) -> Self {
         let mut workers = Vec::new();
         for _ in 0..count {
@@ -97,7 +97,7 @@ impl Machines {
         let cluster = Cluster::connect(&urls, Token::new("secret")).await.unwrap();
         let engine = builder().session(move |session| cluster.add_to(session));
         let machines = Self { engine: engine.build().await.unwrap(), workers };
-        // Every scan is worth all workers, and its files are worth to be cut.
+        // Every scan uses all workers, and its files are split.
         machines.set("distributed.file_scan_config_bytes_per_partition = 1").await;
         machines.set("datafusion.optimizer.repartition_file_min_size = 1024").await;
         machines.set("sluice.range_bytes = 1024").await;
@@ -118,13 +118,13 @@ impl Machines {
         text(&self.run(sql).await.1)
     }
 
-    /// EXPLAIN's text of a statement.
+    /// Returns the text of EXPLAIN for a statement.
     async fn plan(&self, sql: &str) -> String {
         values(&self.run(&format!("EXPLAIN {sql}")).await.1).concat().join("\n")
     }
 }
 
-/// The tables of TPC-H in the store, in several objects each, as the folder that it serves.
+/// Writes the tables of TPC-H to the store, in several objects each, through the folder that it serves.
 async fn tpch(store: &Store, format: &Format, scale: f64) {
     let bucket = LocalFileSystem::new_with_prefix(store.folder.path().join(BUCKET)).unwrap();
     generate(&data(format, 3, scale), &bucket, &|_| ()).await.unwrap();
@@ -138,7 +138,7 @@ async fn register(engine: &Engine, format: &Format, scale: f64) {
     }
 }
 
-/// All 22 queries: the answers are DataFusion's, and what the workers counted is what the store did.
+/// Runs all 22 queries: the answers are DataFusion's, and the workers' counts equal those of the store.
 async fn tpch_on(machines: usize, scale: f64) {
     let mut grid = Grid::every(5, "each query of TPC-H on machines each way");
     let store = Store::start().await;
@@ -179,11 +179,12 @@ async fn four_machines_answer_tpch_as_one_does() {
 
 const ROWS: usize = 30_000;
 
-/// A table `t` of numbers and texts in five objects of different lengths, and one, `u`, of some of its keys.
+/// Creates a table `t` of numbers and texts in five objects of different lengths, and a table `u` of some of its
+/// keys.
 async fn tables(store: &Store, engine: &Engine) {
     let mut state = 1_u32;
     let mut next = || {
-        // Numerical Recipes' generator: the same tables each time.
+        // The generator of Numerical Recipes gives the same tables each time.
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         state >> 8
     };
@@ -279,7 +280,7 @@ async fn every_forced_strategy_answers_as_one_machine_does() {
     }
 }
 
-/// Each worker reads its share: so many workers, so many parts of the bytes.
+/// Each of n workers reads about one n-th of the bytes.
 #[tokio::test(flavor = "multi_thread")]
 async fn each_worker_reads_its_share() {
     let store = Store::start().await;
@@ -307,7 +308,7 @@ async fn each_worker_reads_its_share() {
         let scanned: Vec<u64> = engines.iter().map(|it| it.counted().scanned_bytes).collect();
         let (total, mean) =
             (scanned.iter().sum::<u64>(), scanned.iter().sum::<u64>() as f64 / count as f64);
-        // One worker is no other machine's equal: nothing is gained by sending it the query.
+        // With one worker, the query runs locally, because nothing is gained by sending it.
         if count > 1 {
             assert!(total > 500_000, "{scanned:?}");
         }
@@ -317,14 +318,14 @@ async fn each_worker_reads_its_share() {
     }
 }
 
-/// Keys of a join reach the scans of its own stage; those of others do not wait for them.
+/// Keys of a join reach the scans of its own stage; scans of other stages do not wait for them.
 #[tokio::test(flavor = "multi_thread")]
 async fn keys_that_cannot_arrive_are_not_waited_for() {
     let store = Store::start().await;
     let machines = Machines::start(&store, 2, Scan::Select).await;
     tables(&store, &machines.engine).await;
     let sql = "SELECT t.k, w FROM t JOIN u ON t.k = u.k WHERE w = 1";
-    // The small side is sent to all.
+    // The small side is sent to all workers.
     let plan = machines.plan(sql).await;
     assert!(plan.contains("NetworkBroadcastExec"), "{plan}");
     let (query, _) = machines.run(sql).await;
@@ -338,7 +339,7 @@ async fn keys_that_cannot_arrive_are_not_waited_for() {
     assert!(counted.returned_bytes > 10 * with_keys, "{counted:?}, {with_keys}");
 }
 
-/// The switch stands between the workers and the coordinator, and drops what it does on one machine.
+/// The switch is between the workers and the coordinator, and prunes as on one machine.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_switch_stands_between_workers_and_coordinator() {
     let store = Store::start().await;
@@ -391,7 +392,7 @@ impl Place for Clustered {
     }
 }
 
-/// A machine asks for as much at a time as one alone, whose cores do not bound it.
+/// A worker sends as many requests at a time as a single machine, whatever the number of its cores.
 #[tokio::test(flavor = "multi_thread")]
 async fn workers_ask_for_as_much_at_a_time_as_one_machine() {
     let store = Store::start().await;
@@ -403,7 +404,7 @@ async fn workers_ask_for_as_much_at_a_time_as_one_machine() {
     assert!(plan.contains("output_partitions=16, input_tasks=2"), "{plan}");
 }
 
-/// What is predicted is what several machines take.
+/// Predictions apply to all machines of a query.
 #[tokio::test(flavor = "multi_thread")]
 async fn predictions_are_about_all_machines() {
     let store = Store::start().await;
@@ -422,7 +423,7 @@ async fn predictions_are_about_all_machines() {
     assert!((seconds[0] / seconds[1] - 4.0).abs() < 0.01, "{seconds:?}");
 }
 
-/// The ten items of the demo, each way: the same rows.
+/// The ten items of the demo return the same rows in each way.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_items_of_the_demo_are_answered_by_two_workers() {
     let store = Store::start().await;
@@ -441,7 +442,7 @@ async fn the_items_of_the_demo_are_answered_by_two_workers() {
     }
 }
 
-/// What is small stays here, and so does what is written.
+/// Small queries and writes run on the coordinator.
 #[tokio::test(flavor = "multi_thread")]
 async fn small_queries_and_writes_stay_with_the_coordinator() {
     let store = Store::start().await;
@@ -459,7 +460,7 @@ async fn small_queries_and_writes_stay_with_the_coordinator() {
     machines.engine.collect("CREATE TABLE m AS SELECT k, g FROM t WHERE v < 20").await.unwrap();
     let joined = "SELECT count(*) FROM m JOIN t ON m.k = t.k";
     assert_eq!(machines.rows(joined).await, machines.rows("SELECT count(*) FROM m").await);
-    // A worker more for each so many bytes: not for a part of them.
+    // A table uses one worker for each full number of bytes.
     store.put("one/a.csv", "a\n".to_owned() + &"1\n".repeat(1000));
     for (bytes, staged) in [(1001, true), (1002, false)] {
         machines.set(&format!("distributed.file_scan_config_bytes_per_partition = {bytes}")).await;
@@ -472,7 +473,7 @@ async fn small_queries_and_writes_stay_with_the_coordinator() {
     assert_eq!(rows(&machines.engine, "SELECT 1").await, ["\"1\""]);
 }
 
-/// It asks as one machine does, and is predicted as for one, whatever more machines would take.
+/// A query that runs locally sends the requests of one machine, and is predicted for one.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_query_that_stays_here_is_one_machines() {
     let store = Store::start().await;

@@ -1,12 +1,12 @@
-//! Sub-queries of every kind beside a table, in every kind of join: rows that meet in one place on one machine do so
-//! among workers, too, also where the plan has but one partition.
+//! Subqueries of every kind next to a table, in every kind of join: rows that meet in one place on one machine also
+//! do so with workers, even if the plan has only one partition.
 
 use sluicegate_engine::config::Scan;
 
 use super::{DDL, Machines, tables};
 use crate::harness::{BUCKET, Store, stock, stock_rows, text};
 
-/// Each has a column `x`.
+/// Subqueries with a column `x`.
 const SIDES: [&str; 12] = [
     "SELECT max(k) AS x FROM u",
     "SELECT count(*) AS x FROM u",
@@ -22,7 +22,7 @@ const SIDES: [&str; 12] = [
     "SELECT k AS x FROM u WHERE k IN (SELECT max(k) FROM u UNION ALL SELECT min(k) FROM t)",
 ];
 
-/// What stands around a side.
+/// Queries around a subquery, `SIDE`.
 const AROUND: [&str; 8] = [
     "SELECT t.k, x FROM t, (SIDE) WHERE t.v > 995",
     "SELECT t.k, x FROM t JOIN (SIDE) ON t.k = x",
@@ -34,7 +34,7 @@ const AROUND: [&str; 8] = [
     "SELECT g, count(*), (SELECT count(*) FROM (SIDE)) AS n FROM t GROUP BY g ORDER BY g LIMIT 5",
 ];
 
-/// What is no join of a side.
+/// Queries that do not join a subquery.
 const OTHERS: [&str; 33] = [
     "WITH RECURSIVE r AS (SELECT min(k) AS n FROM u UNION ALL SELECT r.n + t.k + 1 FROM r JOIN t ON t.k = r.n + 1 \
      WHERE r.n < 400) SELECT n FROM r",
@@ -48,7 +48,7 @@ const OTHERS: [&str; 33] = [
     "SELECT count(*) FROM (SELECT t.k FROM t JOIN u ON t.k % 300 = u.k LIMIT 99)",
     "SELECT count(*), sum(k) FROM (SELECT k FROM (SELECT k FROM t ORDER BY k LIMIT 50) LIMIT 20 OFFSET 40)",
     "SELECT max(n) FROM (SELECT k, row_number() OVER (PARTITION BY g ORDER BY k) AS n FROM t)",
-    // What the bytes of a plan do not carry.
+    // Encoded plans do not contain this.
     "SELECT sum(n) FROM (SELECT count(*) FILTER (WHERE k % 3 = 1) OVER (PARTITION BY g) AS n FROM t)",
     "SELECT sum(n) FROM (SELECT sum(k) FILTER (WHERE v > 500) OVER (PARTITION BY g ORDER BY k) AS n FROM t)",
     "SELECT count(n) FROM (SELECT lag(CASE WHEN k % 3 = 1 THEN 1 END) IGNORE NULLS OVER (PARTITION BY g ORDER BY k) AS n \
@@ -68,7 +68,7 @@ const OTHERS: [&str; 33] = [
     "SELECT k, arrow_cast([k, 2], 'LargeList(Int64)') AS l FROM t WHERE k < 300",
     "SELECT count(*) FROM t WHERE arrow_metadata(with_metadata(k, 'unit', 'm'), 'unit') = 'm'",
     "SELECT count(*) FROM t WHERE arrow_cast(v, 'Float16') > arrow_cast(1.5, 'Float16')",
-    // Values of sub-queries: as joins where they can be, else here.
+    // Scalar subqueries become joins if possible, and run locally otherwise.
     "SELECT count(*) FROM t WHERE v > (SELECT avg(v) FROM t)",
     "SELECT g, count(*) FROM t GROUP BY g HAVING count(*) > (SELECT count(*) / 41 FROM t)",
     "SELECT sum(k + (SELECT min(k) FROM u WHERE k > 5)) FROM t",

@@ -1,4 +1,4 @@
-//! The samples: the same seeded rows in every format.
+//! The samples of a calibration: the same seeded rows in every format.
 
 use std::sync::Arc;
 
@@ -10,8 +10,8 @@ use sluicegate_costmodel::{Bytes, Format, Rows};
 
 use crate::failure::Result;
 
-/// The columns, and their types in SQL: as many, as wide and in such an order as those of TPC-H's
-/// lineitem, because how fast text is scanned depends on that.
+/// The columns and their SQL types. Their number, widths and order resemble TPC-H's lineitem, because the rate of a
+/// scan depends on them.
 pub(super) const COLUMNS: [(&str, &str); 16] = [
     ("id", "BIGINT"),
     ("k", "BIGINT"),
@@ -31,31 +31,31 @@ pub(super) const COLUMNS: [(&str, &str); 16] = [
     ("t", "VARCHAR"),
 ];
 
-/// The columns of what stands for an answer, as queries have them.
+/// The columns of the object that stands for an answer of Select, typical of queries.
 pub(super) const ANSWERED: [&str; 4] = ["k", "x", "g", "d"];
 
 /// Objects of the table that queries read.
 pub(super) const PARTS: u64 = 4;
-/// Objects of the table of many small ones.
+/// Objects of the table of many small objects.
 pub(super) const SMALL_PARTS: u64 = 16;
-/// Values of the column that rows are grouped by.
+/// Distinct values of the column that rows are grouped by.
 pub(super) const GROUPS: usize = 16;
 /// Rows of a small object.
 const FEW: u64 = 8;
-/// Bytes of a row as CSV and as JSON, about.
+/// Approximate bytes of a row: as CSV, as CSV of [`ANSWERED`], and as JSON.
 const CSV_ROW: u64 = 120;
 const ANSWERED_ROW: u64 = 29;
 const JSON_ROW: u64 = 233;
-/// By how much the smaller objects that statements are asked about are smaller.
+/// Factor by which the objects in `less/` are smaller than the others of their format.
 const LESS: u64 = 8;
-/// Days from 1970 to 1992, and as many as TPC-H's orders span.
+/// The range of dates in days since 1970: it begins in 1992 and is as long as that of TPC-H's orders.
 const FIRST_DAY: i32 = 8035;
 const DAYS: u64 = 2406;
 
-/// An object.
+/// An object of the samples.
 #[derive(Debug, Clone)]
 pub(super) struct Object {
-    /// Its key behind the prefix of all samples; its folder is the table that it is a part of.
+    /// Its key without the prefix of the samples. The folder in it is a table.
     pub(super) name: String,
     pub(super) format: Format,
     pub(super) rows: Rows,
@@ -67,7 +67,7 @@ impl Object {
         Self::of(name, format, &COLUMNS.map(|(name, _)| name), rows, seed)
     }
 
-    /// An object of some of the columns.
+    /// Generates an object with some of the columns.
     fn of(name: String, format: Format, columns: &[&str], rows: u64, seed: u64) -> Result<Self> {
         let batch = rows_of(columns, rows, seed)?;
         let contents = match format {
@@ -96,21 +96,21 @@ impl Object {
     }
 }
 
-/// All of them.
+/// All objects of a calibration.
 #[derive(Debug)]
 pub(super) struct Data {
-    /// The folder `csv`: parts of a table, all alike.
+    /// Equal parts of the table in the folder `csv`.
     pub(super) parts: Vec<Object>,
     /// Two objects of each other format, one of them smaller.
     pub(super) scanned: Vec<Object>,
-    /// The folders `one` and `small`: objects of a few rows.
+    /// Objects of a few rows, in the folders `one` and `small`.
     pub(super) small: Vec<Object>,
-    /// What a store may answer, of the size of the smaller objects, which is not written to the bucket.
+    /// The bytes of an answer of Select, as large as the smaller objects; they are not written to the bucket.
     pub(super) answer: Object,
 }
 
 impl Data {
-    /// Objects whose largest have about this size.
+    /// Generates the objects; the largest have about this size.
     pub(super) fn generate(size: Bytes, seed: u64) -> Result<Self> {
         let (csv, json) = (size.0 / CSV_ROW, size.0 / JSON_ROW);
         let part = Object::new("csv/0.csv".to_owned(), Format::Csv, csv, seed)?;
@@ -142,19 +142,18 @@ impl Data {
         })
     }
 
-    /// The objects in the bucket.
+    /// Iterates over the objects that are written to the bucket.
     pub(super) fn objects(&self) -> impl Iterator<Item = &Object> {
         self.parts.iter().chain(&self.scanned).chain(&self.small)
     }
 
-    /// The object of this name.
+    /// Returns the object of this name.
     pub(super) fn object(&self, name: &str) -> Option<&Object> {
         self.objects().find(|object| object.name == name)
     }
 }
 
-/// Rows of columns as queries have them: a number, an even key, an amount, one of sixteen letters, a day,
-/// and texts.
+/// Generates rows of some columns: a number, an even key, an amount, one of sixteen letters, a date, and texts.
 fn rows_of(columns: &[&str], rows: u64, seed: u64) -> Result<RecordBatch> {
     let mut random = Random(seed);
     let texts = |text: &mut dyn FnMut() -> String| -> ArrayRef {
@@ -176,7 +175,7 @@ fn rows_of(columns: &[&str], rows: u64, seed: u64) -> Result<RecordBatch> {
                 Arc::new(Date32Array::from_iter_values(days))
             }
             "g" => texts(&mut || random.letters(1, GROUPS as u64)),
-            // In quotes, as texts of several words are.
+            // The comma makes the CSV writer quote the text, as it quotes texts of several words.
             "t" => texts(&mut || [random.letters(6, 26), random.letters(5, 26)].join(", ")),
             _ => texts(&mut || random.letters(6, 26)),
         }
@@ -184,11 +183,11 @@ fn rows_of(columns: &[&str], rows: u64, seed: u64) -> Result<RecordBatch> {
     Ok(RecordBatch::try_from_iter(columns.iter().map(|name| (*name, column(name))))?)
 }
 
-/// A generator of random numbers, by Steele, Lea and Flood.
+/// The SplitMix64 generator of random numbers (Steele, Lea and Flood).
 struct Random(u64);
 
 impl Random {
-    /// A number below `end`.
+    /// Returns a number below `end`.
     fn below(&mut self, end: u64) -> u32 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -197,7 +196,7 @@ impl Random {
         ((z ^ (z >> 31)) % end) as u32
     }
 
-    /// So many of the first letters.
+    /// Returns `count` letters, chosen from the first `of` letters of the alphabet.
     fn letters(&mut self, count: usize, of: u64) -> String {
         (0..count).map(|_| char::from(b'a' + self.below(of) as u8)).collect()
     }

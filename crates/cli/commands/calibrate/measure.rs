@@ -1,4 +1,4 @@
-//! Does what is timed, and times it.
+//! Runs the trials of a calibration and measures their times.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -36,13 +36,13 @@ use crate::failure::{Failure, Result};
 use crate::output::progress::Steps;
 use crate::runtime::cpu::process_time;
 
-/// The address of objects in memory.
+/// The URL of the store for objects in memory.
 const MEMORY: &str = "memory://samples";
-/// Bytes of a row of the columns that queries ask for, as CSV.
+/// Approximate bytes of a CSV row with the columns that queries read.
 const ANSWERED_ROW: f64 = 30.0;
 
-/// Times everything in so many rounds, after one that does not count: it opens connections and fills
-/// caches. What the store refuses is left out.
+/// Runs every trial once to open connections and fill caches, and then in `rounds` measured rounds. Trials that the
+/// store refuses are left out.
 pub(super) async fn measure(
     engine: Engine,
     (bucket, prefix): (String, String),
@@ -95,11 +95,11 @@ impl Trial {
 }
 
 enum Outcome {
-    /// Always as many times, in the same order.
+    /// The measured times. A trial always returns the same number of them, in the same order.
     Timed(Vec<(Asked, Duration)>),
-    /// The store does not do that, or nothing of the kind.
+    /// The store does not support the trial, or no statement at all.
     Refused { every_statement: bool },
-    /// Not this time.
+    /// The trial failed in this round, and is repeated in the next.
     Failed,
 }
 
@@ -109,9 +109,9 @@ struct Bench {
     bucket: String,
     prefix: String,
     data: Arc<Data>,
-    /// Objects in memory, each query of which is for one core.
+    /// The samples in memory. Its queries run on one core each.
     memory: SessionContext,
-    /// Those of the table of rows that are parsed already.
+    /// Rows of the table whose rows are parsed already.
     rows: Rows,
 }
 
@@ -185,8 +185,8 @@ impl Bench {
         }
     }
 
-    /// Bytes of an object, each piece of which is dropped when it has come: queries, too, keep none, and
-    /// room for all of them would cost more than a fast link.
+    /// Reads bytes of an object and drops each piece when it arrives: queries keep none either, and allocating room
+    /// for all of them would cost more time than a fast link.
     async fn get(&self, path: &Path, range: Range<u64>) -> Result<Bytes> {
         let options = GetOptions { range: Some(range.into()), ..GetOptions::default() };
         let got = self.store.get_opts(path, options).await.map_err(store_error)?;
@@ -196,7 +196,7 @@ impl Bench {
         Ok(Bytes(bytes))
     }
 
-    /// How long a query of what is in memory takes if each core runs it at the same time.
+    /// Returns the time of a query in memory that runs on all cores at once.
     async fn on_each_core(&self, sql: &str) -> Result<Duration> {
         let mut frames = Vec::new();
         for _ in 0..cores().get() {
@@ -214,12 +214,12 @@ impl Bench {
         Path::from(format!("{}{name}", self.prefix))
     }
 
-    /// A statement, so often at once.
+    /// Runs a statement `lanes` times at once.
     async fn statement(&self, statement: &Statement, lanes: u32) -> Result<Outcome> {
         let Some(object) = self.data.object(&statement.name) else { return Ok(REFUSED) };
         let format = object.format;
         let stored = object.size();
-        // Several statements at once are about different objects, as a query's are.
+        // Concurrent statements read different objects, like those of a query.
         let key = |object: &Object| format!("{}{}", self.prefix, object.name);
         let is_part = |object: &Object| self.data.parts.iter().any(|it| it.name == object.name);
         let keys: Vec<_> = match lanes {
@@ -264,7 +264,7 @@ impl Bench {
         Ok(timed(asked, time))
     }
 
-    /// The request as a scan sends it.
+    /// Builds the request that a scan would send.
     fn request(&self, format: Format, statement: &Statement) -> SelectRequest {
         let profile = self.engine.endpoint().profile();
         let (format, output) = match format {
@@ -296,7 +296,7 @@ impl Bench {
         }
     }
 
-    /// A query, whose counted requests and bytes are what the model predicts its time from.
+    /// Runs a query and returns its time with the counted requests and bytes, from which the model predicts it.
     async fn query(&self, scan: &str, sql: &str) -> Result<Outcome> {
         self.set_scan(scan).await?;
         let started = Instant::now();
@@ -329,7 +329,7 @@ impl Bench {
         Ok(timed(Asked::Query(Box::new(phase)), time))
     }
 
-    /// How tables are read from now on. Aggregates are computed here, so that rows are sent.
+    /// Sets how queries read tables. Aggregates are computed locally, so that the store returns rows.
     async fn set_scan(&self, scan: &str) -> Result<()> {
         for set in [format!("SET sluice.scan = '{scan}'"), "SET sluice.aggregate = 'here'".into()] {
             Box::pin(self.engine.collect(&set)).await?;
@@ -342,7 +342,7 @@ fn timed(asked: Asked, time: Duration) -> Outcome {
     Outcome::Timed(vec![(asked, time)])
 }
 
-/// GETs, and the CPU time that they took since `before`, if the system says.
+/// Returns the time of GETs, and the CPU time that this process used since `before`, if the system reports it.
 fn received(
     before: Option<Duration>,
     requests: Requests,
@@ -354,7 +354,7 @@ fn received(
     Outcome::Timed([Some(by_the_clock), receive].into_iter().flatten().collect())
 }
 
-/// The samples of every format in memory, as tables of their names.
+/// Loads the samples of every format into memory, each as a table of its name.
 async fn in_memory(data: &Data) -> Result<SessionContext> {
     let config = SessionConfig::new().with_target_partitions(1).with_collect_statistics(false);
     let context = SessionContext::new_with_config(config);
@@ -396,8 +396,8 @@ async fn in_memory(data: &Data) -> Result<SessionContext> {
     Ok(context)
 }
 
-/// Makes the table of an object's rows, parsed and so many times that a query over them takes a
-/// while; returns how many they are.
+/// Creates the table of an object's parsed rows, repeated so that a query over them takes long enough to measure.
+/// Returns the number of rows.
 async fn parsed(memory: &SessionContext, object: &Object) -> Result<Rows> {
     const TIMES: usize = 8;
     let frame = memory

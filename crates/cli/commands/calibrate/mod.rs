@@ -1,4 +1,7 @@
-//! `sluice calibrate`: measures this machine and a store.
+//! `sluice calibrate`: measures this machine and a store, and writes a hardware profile.
+//!
+//! [`data`] generates the samples, [`size`] chooses their size, [`plan`] lists the trials and their cost, [`measure`]
+//! runs them, and [`report`] prints the result.
 
 mod data;
 mod measure;
@@ -36,7 +39,7 @@ use crate::output::stats;
 use crate::runtime::compute::Compute;
 use crate::runtime::interrupt::interruptible;
 
-/// The longest name of a profile.
+/// Longest name of a profile, in bytes.
 const MAX_NAME: usize = 200;
 const HINT: &str = "Name a bucket in which the access key may write and delete, with --bucket.";
 
@@ -63,7 +66,7 @@ async fn calibrate(args: CalibrateArgs, compute: &Compute) -> Result<()> {
              and `-`, `_` or `.` between them"
         )));
     }
-    // Nothing is measured that could then not be written down.
+    // Fail before measuring if the profile cannot be written.
     let output = args.output.as_deref().map(Unfinished::begin).transpose()?;
     if output.is_none() && !args.dry_run {
         cache()?.check()?;
@@ -86,7 +89,7 @@ async fn calibrate(args: CalibrateArgs, compute: &Compute) -> Result<()> {
     }
 
     let profile = interruptible(Box::pin(detect::profile(&args.store.options()?))).await?;
-    // With connections of its own, which live on the threads that queries run on.
+    // A second engine, because its connections must live on the threads that queries run on.
     let measuring = connect(&args, &prices, profile).await?;
     let question = Question {
         bucket: &args.bucket,
@@ -100,31 +103,31 @@ async fn calibrate(args: CalibrateArgs, compute: &Compute) -> Result<()> {
     let counted = [engine.counted(), measuring.counted()].into_iter().sum();
     report::print(&profile, &experiments, &counted, &prices, args.format)?;
     keep(&args, output, &profile)?;
-    // What was measured is not lost.
+    // Report the failed removal last, so that the measurement is kept.
     removed
 }
 
-/// What is asked of a store.
+/// The parameters of a calibration.
 struct Question<'a> {
     bucket: &'a str,
-    /// Of the profile.
+    /// Name of the profile.
     name: String,
-    /// Of the largest samples; none for what the link carries in a second.
+    /// Size of the largest samples; `None` for the bytes that the link carries in a second.
     size: Option<Bytes>,
     rounds: u32,
     seed: u64,
 }
 
-/// What a store answered.
+/// The result of a calibration.
 struct Measured {
     profile: HardwareProfile,
     experiments: Vec<Experiment>,
-    /// Whether the samples are gone.
+    /// Outcome of the samples' removal.
     removed: Result<()>,
 }
 
 impl Question<'_> {
-    /// Writes samples through one engine, and measures through the other.
+    /// Writes samples through one engine, measures through the other, and fits the profile.
     async fn answer(
         self,
         engine: &Engine,
@@ -152,7 +155,7 @@ impl Question<'_> {
             compute.run(Box::pin(work)).await
         }))
         .await;
-        // Nothing is left behind, however that ended.
+        // The samples are removed also after an error or an interruption.
         let removed = samples.remove().await;
         if let (Err(_), Err(failure)) = (&measured, &removed) {
             let (message, hint) = failure.words();
@@ -182,7 +185,7 @@ impl Question<'_> {
     }
 }
 
-/// Measures a store of ours; nothing is said or remembered.
+/// Calibrates with an embedded store. Prints nothing and saves nothing.
 pub(super) async fn quietly(
     options: &ConnectOptions,
     bucket: &str,
@@ -217,7 +220,7 @@ async fn connect(
     Ok(engine.profile(profile).build().await?)
 }
 
-/// Says that a bucket is missing, if the store soon answers that it is.
+/// Prints a note if the store answers within two seconds that the bucket does not exist.
 async fn tell_missing_bucket(engine: &Engine, bucket: &str) {
     const PATIENCE: Duration = Duration::from_secs(2);
     let Ok(store) = bucket_store(engine, bucket) else { return };
@@ -231,7 +234,11 @@ async fn tell_missing_bucket(engine: &Engine, bucket: &str) {
     }
 }
 
-/// Says what will be asked, and what the store will bill for it.
+/// Prints the work and the predicted bill of the store.
+///
+/// # Errors
+///
+/// If the bill is higher than `--max-cost`.
 fn announce(args: &CalibrateArgs, place: &str, work: &Work, prices: &PriceBook) -> Result<()> {
     let cost = prices.cost(&Work { wall: Duration::ZERO, ..*work });
     say(&format!(
@@ -257,7 +264,7 @@ fn announce(args: &CalibrateArgs, place: &str, work: &Work, prices: &PriceBook) 
     }
 }
 
-/// Why the measurement is to be taken with care.
+/// Returns the reasons why the measurement may be inaccurate.
 fn noise(load: Option<f64>, experiments: &[Experiment]) -> Vec<String> {
     let mut noise = Vec::new();
     if let Some(load) = load.filter(|load| *load > NOISY_LOAD) {
@@ -270,7 +277,7 @@ fn noise(load: Option<f64>, experiments: &[Experiment]) -> Vec<String> {
     noise
 }
 
-/// Remembers the profile, and writes it where the user wants it.
+/// Saves the profile in the cache, and in the file of `--output`.
 fn keep(args: &CalibrateArgs, output: Option<Unfinished>, profile: &HardwareProfile) -> Result<()> {
     if let (Some(path), Some(mut file)) = (&args.output, output) {
         let written = file.file().write_all(profile.to_string().as_bytes());
@@ -288,12 +295,12 @@ fn keep(args: &CalibrateArgs, output: Option<Unfinished>, profile: &HardwareProf
             Ok(())
         }
         Err(failure) if args.output.is_none() => Err(failure),
-        // It is in the file.
+        // The profile is in the file of `--output`, so the cache is not needed.
         Err(_) => Ok(()),
     }
 }
 
-/// Where profiles are remembered.
+/// Opens the cache of calibrated profiles.
 fn cache() -> Result<CalibratedProfiles> {
     CalibratedProfiles::in_cache().ok_or_else(|| {
         Failure::new("there is no cache folder")
@@ -301,7 +308,7 @@ fn cache() -> Result<CalibratedProfiles> {
     })
 }
 
-/// A profile's name by its store: `127.0.0.1-9000`, `aws-us-east-1`.
+/// Derives a profile's name from its store: `127.0.0.1-9000`, `aws-us-east-1`.
 fn name_of(place: &str) -> String {
     let place = place.replace("AWS, region ", "aws-");
     let host = place.split_once("://").map_or(place.as_str(), |(_, host)| host);
@@ -310,7 +317,7 @@ fn name_of(place: &str) -> String {
     name.trim_matches(['-', '.']).to_owned()
 }
 
-/// Whether a profile may be called so: it names a file, and is an argument of `--hardware`.
+/// Returns true if a profile may have this name, which is the name of a file and an argument of `--hardware`.
 fn is_name(name: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     let ends = [name.chars().next(), name.chars().next_back()];
@@ -324,7 +331,7 @@ fn cores() -> NonZeroU32 {
     u32::try_from(cores).ok().and_then(NonZeroU32::new).unwrap_or(NonZeroU32::MIN)
 }
 
-/// How many processes wanted to run in the last minute, for each core, if the machine says so.
+/// Returns the load average of the last minute per core; `None` where the system does not report it.
 fn load_per_core() -> Option<f64> {
     let text = std::fs::read_to_string("/proc/loadavg").ok()?;
     let load: f64 = text.split_whitespace().next()?.parse().ok()?;

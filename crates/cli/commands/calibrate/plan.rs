@@ -1,4 +1,4 @@
-//! What is measured, and what that asks of the store.
+//! The trials of a calibration, and the work that they cause for the store.
 
 use sluicegate_costmodel::{
     Bytes, Format, HardwareProfile, RequestCounts, Requests, Rows, Scanned, Terms, Work, answered,
@@ -9,23 +9,23 @@ use sluicegate_s3select::dialect::{Extras, parse_with};
 use super::data::{ANSWERED, COLUMNS, Data, GROUPS, Object, PARTS, SMALL_PARTS};
 use crate::failure::{Failure, Result};
 
-/// The most requests under way at once.
+/// The most GETs in flight at once.
 const LANES: u32 = 32;
-/// Statements that are scanned at once.
+/// Statements that run at once.
 const STATEMENTS: u32 = 8;
-/// Constants of a list, which is as long as a statement of 64 KiB allows.
+/// Constants of an IN list, about as many as fit in a statement of 64 KiB.
 const CONSTANTS: u64 = 8_000;
-/// Rows of an answer at most: its bytes are kept in memory, up to 8 MiB.
+/// The most rows of an answer: its bytes are kept in memory, up to 8 MiB.
 const ANSWERED_ROWS: Rows = Rows(160_000);
-/// Bytes of a GET that asks for no more than an answer.
+/// Bytes of a GET whose time is only latency.
 const TINY: u64 = 1024;
-/// Bytes that statistics are taken from, of each object that they are taken from, at most.
+/// The most bytes of an object that statistics are read from.
 const SAMPLED: u64 = 512 << 10;
 
-/// The table in memory whose rows are aggregated here.
+/// Name of the table in memory whose rows are aggregated locally.
 pub(super) const ROWS: &str = "rows";
 
-/// What rows are aggregated to.
+/// The aggregates of the trials: function and argument.
 const AGGREGATES: [(&str, &str); 6] = [
     ("SUM", "CAST(s._6 AS DECIMAL(15, 2))"),
     ("SUM", "CAST(s._2 AS INT)"),
@@ -35,45 +35,44 @@ const AGGREGATES: [(&str, &str); 6] = [
     ("MAX", "CAST(s._2 AS INT)"),
 ];
 
-/// Something that is timed.
+/// A measurement of one round.
 #[derive(Debug, Clone)]
 pub(super) enum Trial {
-    /// The first bytes of an object.
+    /// Reads the first bytes of an object.
     Get { name: String, bytes: u64 },
-    /// Many of them at once.
+    /// Sends many GETs, `lanes` of them at once.
     Gets { requests: u64, lanes: u32, each: u64 },
-    /// A statement.
+    /// Runs one statement.
     Select(Statement),
-    /// The same so often at once.
+    /// Runs a statement `lanes` times at once.
     Selects { lanes: u32, statement: Statement },
-    /// An object in memory, parsed by each core at the same time: its name, which is that of the table in memory, and the
-    /// query, which asks for so many of its columns.
+    /// Parses an object in memory on each core at once. `name` is the object and its table in memory; `sql` reads
+    /// `columns` of its columns.
     Parse { name: String, columns: u32, sql: String },
-    /// Rows in memory, aggregated by each core at the same time, and what that evaluates for each of
-    /// them.
+    /// Aggregates rows in memory on each core at once. `here` counts the terms that are evaluated for each row.
     Aggregate { sql: String, here: Terms },
-    /// A query over small objects.
+    /// Runs a query over small objects.
     Small { objects: u64, sql: String },
-    /// A query whose table is read as this says.
+    /// Runs a query with `sluice.scan` set to `scan`.
     Query { scan: &'static str, sql: String },
 }
 
-/// A statement about an object.
+/// A statement of S3 Select on an object.
 #[derive(Debug, Clone)]
 pub(super) struct Statement {
-    /// The object.
+    /// Name of the object.
     pub(super) name: String,
-    /// The statement.
+    /// Text of the statement.
     pub(super) sql: String,
     /// The extensions of S3 Select that it uses.
     pub(super) extras: Extras,
-    /// What the store does to answer it.
+    /// The store's work for the statement.
     pub(super) scanned: Scanned,
 }
 
 impl Statement {
     fn new(object: &Object, sql: String) -> Result<Self> {
-        // The planner counts what its own statements ask for in the same way.
+        // The planner counts the work of its own statements in the same way.
         let query = parse_with(&sql, Extras::ALL)
             .map_err(|error| Failure::new(format!("{sql}: {error}")))?;
         let scanned = Scanned {
@@ -81,7 +80,7 @@ impl Statement {
             bytes: object.size(),
             rows: object.rows,
             terms: terms(&query, None),
-            // No condition here holds for any row.
+            // The conditions of the trials match no row.
             passing: if query.filter.is_none() { object.rows } else { Rows::ZERO },
             items: items(&query),
             constants: constants(&query),
@@ -90,11 +89,11 @@ impl Statement {
         Ok(Self { name: object.name.clone(), extras: Extras::of(&query), scanned, sql })
     }
 
-    /// A statement that is answered by these columns of the first rows.
+    /// Builds a statement that returns these columns of the first rows.
     fn answered(object: &Object, columns: &[u32]) -> Result<Self> {
         let rows = object.rows.min(ANSWERED_ROWS);
         let list = columns.iter().map(|column| format!("s._{column}")).collect::<Vec<_>>();
-        // The first column is a row's number.
+        // The first column is the number of the row.
         let condition = format!("CAST(s._1 AS INT) < {}", rows.0);
         let sql = format!("SELECT {} FROM S3Object s WHERE {condition}", list.join(", "));
         let mut statement = Self::new(object, sql)?;
@@ -104,7 +103,7 @@ impl Statement {
     }
 }
 
-/// Everything that is timed in a round, in order.
+/// Returns the trials of a round, in order.
 pub(super) fn trials(data: &Data) -> Result<Vec<Trial>> {
     let mut trials = Vec::new();
     let part = &data.parts[0];
@@ -117,22 +116,22 @@ pub(super) fn trials(data: &Data) -> Result<Vec<Trial>> {
     {
         trials.push(Trial::Gets { requests, lanes, each });
     }
-    // What a statement takes that has next to nothing to scan.
+    // The time of a statement with almost nothing to scan.
     let few = &data.small[0];
     for sql in [absent(few.format), last()] {
         trials.push(Trial::Select(Statement::new(few, sql)?));
     }
-    // What more of them take, which is work, not waiting.
+    // Several of them at once: any extra time is work, not waiting.
     for lanes in [STATEMENTS, PARTS as u32] {
         trials.push(Trial::Selects { lanes, statement: Statement::new(few, absent(few.format))? });
     }
-    // How many of a statement are scanned side by side.
+    // The number of statements that the store scans in parallel.
     let statement = Statement::new(part, absent(part.format))?;
     trials.push(Trial::Select(statement.clone()));
     for lanes in [STATEMENTS, PARTS as u32] {
         trials.push(Trial::Selects { lanes, statement: statement.clone() });
     }
-    // What each takes, at once with others, as in queries.
+    // The time of each kind of term, in concurrent statements like those of a query.
     let at_once = |object, sql| -> Result<_> {
         Ok(Trial::Selects { lanes: PARTS as u32, statement: Statement::new(object, sql)? })
     };
@@ -195,7 +194,7 @@ pub(super) fn trials(data: &Data) -> Result<Vec<Trial>> {
     Ok(trials)
 }
 
-/// A column of a format, by its place from 1 and by its name.
+/// Returns a column in the syntax of a format, by its position from 1 or by its name.
 fn column(format: Format, place: usize, name: &str) -> String {
     match format {
         Format::Csv => format!("s._{place}"),
@@ -203,24 +202,25 @@ fn column(format: Format, place: usize, name: &str) -> String {
     }
 }
 
-/// A number of a format.
+/// Returns a column that is converted to a number where the format has only text.
 fn number(format: Format, place: usize, name: &str) -> String {
     let column = column(format, place, name);
     if format == Format::Csv { format!("CAST({column} AS INT)") } else { column }
 }
 
-/// The last column: as much of each row is looked at as any statement may ask for.
+/// Returns a statement that reads the last column, and so all bytes of each row.
 fn last() -> String {
     "SELECT COUNT(*) FROM S3Object s WHERE s._16 = 'none'".to_owned()
 }
 
-/// No row has such a key or text, but neither is beyond those that rows have, so all are looked at.
+/// Returns a statement whose key and text occur in no row. Both lie within the range of the rows' values, so no part
+/// of an object can be skipped.
 fn absent(format: Format) -> String {
     let (key, text) = (number(format, 2, "k"), column(format, 16, "t"));
     format!("SELECT COUNT(*) FROM S3Object s WHERE {key} = 501 OR {text} = 'none'")
 }
 
-/// None of them holds, so each is evaluated for every row.
+/// Returns comparisons that hold for no row, so each is evaluated for every row.
 fn many_comparisons() -> String {
     [
         "CAST(s._1 AS INT) < -1",
@@ -235,7 +235,7 @@ fn many_comparisons() -> String {
     .join(" OR ")
 }
 
-/// Looks into slices of a Bloom filter without keys, as the planner writes them.
+/// Returns probes of an empty Bloom filter's slices, in the planner's syntax.
 fn slices(count: u64) -> String {
     const BITS: usize = 4093;
     const PRIME: u64 = (1 << 31) - 1;
@@ -251,7 +251,7 @@ fn slices(count: u64) -> String {
     (0..count).map(slice).collect::<Vec<_>>().join(" OR ")
 }
 
-/// Some aggregates of each group, as for a store without GROUP BY.
+/// Returns a statement that aggregates each group by CASE, for a store without GROUP BY.
 fn aggregated_by_case(aggregates: usize) -> String {
     let groups = (b'a'..).take(GROUPS).map(char::from);
     let of_group = |group| {
@@ -262,7 +262,7 @@ fn aggregated_by_case(aggregates: usize) -> String {
     format!("SELECT {} FROM S3Object s", all.join(", "))
 }
 
-/// Some aggregates of all rows, or of the rows of each of few groups.
+/// Returns a statement that aggregates all rows, or the rows of each group.
 fn aggregated(grouped: bool, aggregates: usize) -> String {
     let each = AGGREGATES.iter().take(aggregates).map(|(name, of)| format!("{name}({of})"));
     let each: Vec<_> = each.collect();
@@ -272,7 +272,7 @@ fn aggregated(grouped: bool, aggregates: usize) -> String {
     }
 }
 
-/// Aggregates of the rows of each of few groups, here.
+/// Returns the trials that aggregate groups locally.
 fn aggregates_here() -> impl Iterator<Item = Trial> {
     let all = "sum(x), sum(k), min(x), max(x), min(k), max(k)";
     let each = [
@@ -292,31 +292,31 @@ fn aggregates_here() -> impl Iterator<Item = Trial> {
     })
 }
 
-/// The greatest values of columns that must be converted.
+/// Returns a statement with the maxima of columns that must be converted.
 fn converted() -> String {
     let of = ["s._1 AS INT", "s._2 AS INT", "s._6 AS DECIMAL(15, 2)", "s._11 AS TIMESTAMP"];
     let each = of.map(|of| format!("MAX(CAST({of}))"));
     format!("SELECT {} FROM S3Object s", each.join(", "))
 }
 
-/// A list of keys that no row has.
+/// Returns a statement with a list of keys that occur in no row.
 fn listed(constants: u64) -> String {
     let keys = (1..=constants).map(|key| format!("-{key}")).collect::<Vec<_>>().join(", ");
     format!("SELECT COUNT(*) FROM S3Object s WHERE CAST(s._2 AS INT) IN ({keys})")
 }
 
-/// What is asked of the store at most if everything is timed in so many rounds: retries apart.
-/// How busy that keeps the store is modelled for this hardware.
+/// Returns the most work that a calibration of so many rounds causes, without retries. The store's computing time is
+/// predicted for `hardware`.
 pub(super) fn work(data: &Data, trials: &[Trial], rounds: u64, hardware: &HardwareProfile) -> Work {
     let mut work: Work = trials.iter().map(|trial| of_trial(data, trial, hardware)).sum();
     work = times(&work, rounds);
     let objects = data.objects().count() as u64;
-    // Whether the bucket is there and can be reached; the samples, each put and deleted; a bucket
-    // that is made and removed.
+    // Two HEADs check the connection and the bucket; each sample is put and deleted; the bucket may be created and
+    // removed.
     work.requests.head += Requests(2);
     work.requests.put += Requests(2 * objects + 2);
     work.sent = data.objects().map(Object::size).sum();
-    // Statistics of the tables, once.
+    // The statistics of the tables are read once.
     let looked_into = PARTS + 1 + SMALL_PARTS / 2 + 1;
     work.requests.get += Requests(looked_into);
     work.requests.list += Requests(4);
@@ -358,7 +358,7 @@ fn of_trial(data: &Data, trial: &Trial, hardware: &HardwareProfile) -> Work {
         }
         Trial::Parse { .. } | Trial::Aggregate { .. } => Work::default(),
         Trial::Small { objects, .. } => listed(get(*objects, Bytes(TINY * objects))),
-        // Large objects may be read in parts.
+        // A scan may read a large object in several ranges.
         Trial::Query { scan: "get", .. } => listed(get(4 * PARTS, all)),
         Trial::Query { .. } => {
             let scanned = Scanned { bytes: all, rows, terms: 1.into(), ..Scanned::default() };
@@ -403,7 +403,7 @@ mod tests {
             ..Terms::NONE
         };
         let count = Terms::from(1);
-        // OR is a term.
+        // OR counts as a comparison.
         let one = terms(0.0, 0.0, 1.0, 1.0);
         assert_eq!(of("SUBSTRING"), [(one, count), (terms(3.0, 0.0, 4.0, 1.0), count)]);
         let aggregated = |updates, casts, keys, cases| {

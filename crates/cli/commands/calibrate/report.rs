@@ -1,4 +1,4 @@
-//! What was found out, for a reader.
+//! The report of a calibration.
 
 use serde_json::Value;
 use sluicegate_costmodel::calibration::{Experiment, scatter};
@@ -11,7 +11,7 @@ use crate::output::listing::{ListFormat, Listing, fraction};
 use crate::output::progress::say;
 use crate::output::stats;
 
-/// Prints the constants, and says how well they predict and what measuring them took.
+/// Prints the constants, the accuracy of their predictions, and the requests that the calibration took.
 pub(super) fn print(
     profile: &HardwareProfile,
     experiments: &[Experiment],
@@ -34,7 +34,7 @@ pub(super) fn print(
             None if calibration.assumed.iter().any(|key| constant.key.starts_with(key)) => {
                 "assumed"
             }
-            // By what others take, without an interval.
+            // Derived from other constants, without an interval of its own.
             None => "measured",
         };
         let shown = |value: Value| match (format, value.as_f64()) {

@@ -1,5 +1,5 @@
-//! How large the samples are where the user does not say: as large as the data of queries, so that they
-//! do not stay in a processor's cache, but not so large that a slow link takes minutes.
+//! The size of the samples where the user gives none. Samples should be as large as the data of queries, so that they
+//! do not fit in a processor's cache, but a slow link must not take minutes to carry them.
 
 use std::time::Instant;
 
@@ -9,17 +9,17 @@ use super::data::Object;
 use crate::commands::samples::Samples;
 use crate::failure::Result;
 
-/// Over a link that carries it in a second.
+/// The size over a link that carries it in a second.
 pub(super) const LARGEST: Bytes = Bytes::mib(32);
-/// Over any other.
+/// The size over a slow link.
 const LEAST: Bytes = Bytes::mib(2);
-/// What is written and read to find out.
+/// Bytes that are written and read to measure the link.
 const PROBE: Bytes = Bytes::mib(1);
 const NAME: &str = "size/0.csv";
-/// Bytes of a request that takes as long as one for nothing.
+/// Bytes of a request whose time is only latency.
 const TINY: Bytes = Bytes(1);
 
-/// What the slower direction of the link carries in a second, within bounds.
+/// Returns the bytes that the slower direction of the link carries in a second, between [`LEAST`] and [`LARGEST`].
 pub(super) async fn carried_in_a_second(samples: &mut Samples<'_>, part: &Object) -> Result<Bytes> {
     let mut bytes = part.contents.clone();
     bytes.truncate(PROBE.0 as usize);
@@ -27,7 +27,7 @@ pub(super) async fn carried_in_a_second(samples: &mut Samples<'_>, part: &Object
     samples.write([(NAME.to_owned(), bytes)]).await?;
     let written = started.elapsed().as_secs_f64();
     let [mut tiny, mut read] = [0.0; 2];
-    // The first ones may open a connection.
+    // The first requests may open a connection, so the second ones count.
     for _ in 0..2 {
         tiny = seconds(samples, TINY).await?;
         read = seconds(samples, PROBE).await?;
@@ -43,17 +43,17 @@ async fn seconds(samples: &Samples<'_>, bytes: Bytes) -> Result<f64> {
     Ok(started.elapsed().as_secs_f64())
 }
 
-/// The size of samples over a link that carries the probe in so many seconds.
+/// Returns the size of samples over a link that carries the probe in so many seconds.
 fn within_a_second(probe_seconds: f64) -> Bytes {
-    // Measured times of a fast link may differ by less than nothing.
+    // On a fast link, the difference of two measured times may be negative.
     let size = PROBE.as_f64() / probe_seconds.max(f64::MIN_POSITIVE);
     Bytes::from_f64(size.clamp(LEAST.as_f64(), LARGEST.as_f64()))
 }
 
-/// What that asks of the store.
+/// Returns the work of this measurement.
 pub(super) fn work() -> Work {
     Work {
-        // Each is put and deleted.
+        // The probe is put and deleted.
         requests: RequestCounts { get: Requests(4), put: Requests(2), ..RequestCounts::default() },
         sent: PROBE,
         got: PROBE * 2_u64 + TINY * 2_u64,

@@ -1,14 +1,14 @@
-//! An item, measured twice.
+//! An item of the demo, measured twice.
 
 use crate::commands::embedded::measure::Run;
 
-/// A query with pushdown off and on.
+/// The runs of a query with pushdown off and on.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Comparison {
     pub(super) name: &'static str,
-    /// What was chosen for each of its operators.
+    /// The strategies of the query's operators with pushdown on.
     pub(super) strategy: String,
-    /// Whether the answers are equal.
+    /// True if both runs returned the same rows.
     pub(super) equal: bool,
     pub(super) off: Run,
     pub(super) on: Run,

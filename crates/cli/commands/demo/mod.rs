@@ -1,4 +1,5 @@
-//! `sluice demo`: a store, tables, and the items of PushdownDB's Figure 10 with pushdown off and on.
+//! `sluice demo`: starts a store, generates tables, and runs the items of PushdownDB's Figure 10 with pushdown off
+//! and on.
 
 mod comparison;
 mod report;
@@ -32,9 +33,9 @@ use crate::runtime::scratch::Scratch;
 use crate::runtime::terminal;
 
 const BUCKET: &str = "tpch";
-/// Objects of each table, as data usually comes.
+/// Objects of each table; real tables usually have several.
 const OBJECTS: NonZeroUsize = NonZeroUsize::MIN.saturating_add(3);
-/// The item whose plan is shown.
+/// The item whose plan is printed.
 const EXPLAINED: &str = "Q6";
 
 pub(crate) async fn run(args: DemoArgs, compute: &Compute, scratch: &mut Scratch) -> Result<()> {
@@ -48,11 +49,11 @@ pub(crate) async fn run(args: DemoArgs, compute: &Compute, scratch: &mut Scratch
 }
 
 async fn demonstrate(args: DemoArgs, folder: PathBuf) -> Result<()> {
-    // What cannot be written is said before the demo runs.
+    // Fail before the demo runs if the picture cannot be written.
     let picture = args.svg.as_deref().map(Unfinished::begin).transpose()?;
     let typed = typed(&args);
     fs::create_dir(folder.join(BUCKET)).map_err(|error| Failure::file(&folder, error))?;
-    // What the demo writes can be made again, so it need not survive a power failure.
+    // The demo's data can be generated again, so writes need not survive a power failure.
     let server = Server::builder(&folder).sync_writes(false).start().await?;
     let engine = connect(&server, &hardware(args.link)?).await?;
     let tables = tpch::Generate {
@@ -87,7 +88,7 @@ async fn demonstrate(args: DemoArgs, folder: PathBuf) -> Result<()> {
         args.scale,
         link_words(args.link)
     );
-    // A picture has room for all columns.
+    // A picture is as wide as the table.
     let width = terminal::width().filter(|_| args.svg.is_none());
     let shown =
         format!("{heading}\n\n{}", report::table(&compared, &engine.endpoint().prices, width));
@@ -115,7 +116,7 @@ async fn demonstrate(args: DemoArgs, folder: PathBuf) -> Result<()> {
     Ok(out.flush()?)
 }
 
-/// The command that shows the same.
+/// Returns the command that repeats this demo.
 fn typed(args: &DemoArgs) -> String {
     let mut typed = "sluice demo".to_owned();
     if args.scale != DEFAULT_SCALE {
@@ -127,7 +128,7 @@ fn typed(args: &DemoArgs) -> String {
     typed
 }
 
-/// The machine and the link that the choice between GET and Select assumes here.
+/// Returns the hardware profile by which the demo chooses between GET and Select.
 fn hardware(link: BytesPerSecond) -> Result<HardwareProfile> {
     let local = HardwareProfile::by_name("local-1gbit")
         .ok_or_else(|| Failure::new("the hardware profile `local-1gbit` is missing"))?;
@@ -140,10 +141,10 @@ fn hardware(link: BytesPerSecond) -> Result<HardwareProfile> {
     Ok(hardware)
 }
 
-/// An item with everything fetched, and with everything left to the cost model.
+/// Runs an item with everything fetched, and with every choice left to the cost model.
 async fn compare(server: &Server, engine: &Engine, item: Item) -> Result<Comparison> {
     let at = |failure: Failure| failure.at(item.name);
-    // Also reads the tables' statistics, so that neither run pays for that.
+    // Also reads the tables' statistics, so that neither run includes that time.
     let explanation = Box::pin(engine.explain(item.sql)).await.map_err(|e| at(e.into()))?;
     set(engine, "scan", Scan::Get).await?;
     let off = measure(server, engine, item.sql).await.map_err(at)?;

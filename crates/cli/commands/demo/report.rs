@@ -1,4 +1,4 @@
-//! The demo's table, and where to go from it.
+//! The demo's table and the next steps for the user.
 
 use std::path::Path;
 
@@ -20,10 +20,10 @@ const HEADER: [&str; 9] = [
     "rows",
 ];
 
-/// The columns of the two tables that a narrow terminal has instead of one.
+/// The columns of the two tables that replace the table on a narrow terminal.
 const NARROW: [&[usize]; 2] = [&[0, 1, 2, 3, 8], &[0, 4, 5, 6, 7]];
 
-/// Some columns of the rows, aligned.
+/// Formats some columns of the rows, aligned.
 fn aligned(rows: &[Vec<String>], columns: &[usize]) -> String {
     let header: Vec<&str> = columns.iter().map(|column| HEADER[*column]).collect();
     let is_right = |column: usize| (2..8).contains(&column);
@@ -32,7 +32,8 @@ fn aligned(rows: &[Vec<String>], columns: &[usize]) -> String {
     align(&header, &right, &rows.iter().map(cells).collect::<Vec<_>>())
 }
 
-/// Every item with pushdown off and on, and what the numbers rest on; in two tables if one is wider than `width`.
+/// Formats the items with pushdown off and on, and notes on the numbers. If a line is wider than `width`, the table
+/// is split into two.
 pub(super) fn table(compared: &[Comparison], prices: &PriceBook, width: Option<usize>) -> String {
     let rows: Vec<_> = compared.iter().map(row).collect();
     let all: Vec<usize> = (0..HEADER.len()).collect();
@@ -58,7 +59,7 @@ pub(super) fn table(compared: &[Comparison], prices: &PriceBook, width: Option<u
     )
 }
 
-/// How many times as long an item takes with pushdown off.
+/// Returns the time with pushdown off divided by the time with pushdown on.
 fn ratio(compared: &Comparison) -> f64 {
     compared.off.time.as_secs_f64() / compared.on.time.as_secs_f64().max(1e-9)
 }
@@ -83,7 +84,7 @@ fn row(compared: &Comparison) -> Vec<String> {
     ]
 }
 
-/// What to try next; with the data and the statements that define its tables, if it was kept.
+/// Suggests next commands. If the data was kept, they serve it and define its tables.
 pub(super) fn next_steps(kept: Option<&Path>, tables: &str) -> String {
     let Some(folder) = kept else {
         return "Next:\n  \

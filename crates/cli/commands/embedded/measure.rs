@@ -1,4 +1,4 @@
-//! One query, run and counted.
+//! Runs one query against the embedded store and counts its work.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -14,34 +14,34 @@ use sluicegate_server::Server;
 
 use crate::failure::Result;
 
-/// A row as text; None is NULL.
+/// A row as text; `None` is NULL.
 pub(in crate::commands) type Row = Vec<Option<String>>;
 
-/// What one run of a query gave and took.
+/// The result and the counts of one run of a query.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::commands) struct Run {
-    /// The answer's rows, sorted.
+    /// The rows of the answer, sorted.
     pub(in crate::commands) answer: Vec<Row>,
-    /// Requests sent, counted.
+    /// Number of requests that were sent.
     pub(in crate::commands) requests: u64,
-    /// Statements among them.
+    /// Number of S3 Select statements among them.
     pub(in crate::commands) statements: u64,
-    /// Bytes over the link, both directions, counted at the store's sockets.
+    /// Bytes over the link in both directions, counted at the store's sockets.
     pub(in crate::commands) link: Bytes,
-    /// Wall clock, measured.
+    /// Measured wall-clock time.
     pub(in crate::commands) time: Duration,
-    /// What it would cost: counted work and measured time, at the session's prices.
+    /// Dollars for the counted work and the measured time, at the session's prices.
     pub(in crate::commands) cost: Dollars,
-    /// What the store was asked about the keys of joins, if anything, which is decided when they arrive.
+    /// Descriptions of the join keys that were sent to the store. The query decides on them when the keys arrive.
     pub(in crate::commands) keys: Vec<String>,
 }
 
-/// The strategies of a join that differ by whether keys are sent.
+/// The two strategies of a join that differ only by whether keys are sent.
 const BLOOM: &str = "bloom";
 const FILTERED: &str = "filtered";
 
-/// How an operator ran, given whether the store was asked about keys: planned is what is predicted; with
-/// the keys it is decided again.
+/// Returns the strategy by which an operator ran. The planned strategy is predicted; a join decides again when its
+/// keys arrive, and `asked` is true if it sent them.
 pub(in crate::commands) fn followed(decision: &Decision, asked: bool) -> Option<&str> {
     let may_be_bloom = || decision.way(BLOOM).is_some_and(|way| way.outcome.is_ok());
     Some(match decision.strategy()? {
@@ -51,7 +51,7 @@ pub(in crate::commands) fn followed(decision: &Decision, asked: bool) -> Option<
     })
 }
 
-/// Runs a query the way that the session is set to.
+/// Runs a query with the session's settings.
 pub(in crate::commands) async fn measure(
     server: &Server,
     engine: &Engine,
@@ -77,7 +77,7 @@ pub(in crate::commands) async fn measure(
     })
 }
 
-/// All rows of an answer, in an order that does not depend on how they came.
+/// Returns all rows of an answer, sorted so that their order does not depend on the run.
 pub(in crate::commands) fn sorted_rows(batches: &[RecordBatch]) -> Result<Vec<Row>> {
     let options = FormatOptions::default();
     let mut rows = Vec::new();

@@ -1,4 +1,4 @@
-//! A store of the program's own in a folder, with tables in it.
+//! An embedded store in a folder, with generated tables.
 
 pub(super) mod measure;
 
@@ -15,7 +15,7 @@ use super::generate::{bucket_store, create};
 use crate::failure::Result;
 use crate::output::progress;
 
-/// How to reach it.
+/// Returns the options by which a client reaches the store.
 pub(super) fn options(server: &Server) -> ConnectOptions {
     ConnectOptions {
         endpoint: Some(server.endpoint()),
@@ -25,7 +25,7 @@ pub(super) fn options(server: &Server) -> ConnectOptions {
     }
 }
 
-/// An engine over it that predicts for this hardware.
+/// Builds an engine on the store that predicts with this hardware profile.
 pub(super) async fn connect(server: &Server, hardware: &HardwareProfile) -> Result<Engine> {
     let builder = Engine::builder()
         .connect(options(server))
@@ -34,7 +34,7 @@ pub(super) async fn connect(server: &Server, hardware: &HardwareProfile) -> Resu
     Ok(builder.build().await?)
 }
 
-/// Generates tables through the store's front door, and defines them.
+/// Generates tables by requests to the store, and defines them.
 pub(super) async fn load<T: DataTable>(
     engine: &Engine,
     bucket: &str,
@@ -47,7 +47,7 @@ pub(super) async fn load<T: DataTable>(
     define(engine, bucket, request).await
 }
 
-/// Defines tables that are there.
+/// Defines tables whose objects exist.
 pub(super) async fn define<T: DataTable>(
     engine: &Engine,
     bucket: &str,
@@ -60,7 +60,7 @@ pub(super) async fn define<T: DataTable>(
     Ok(())
 }
 
-/// Sets an option of the session, without its prefix `sluice.`.
+/// Sets an option of the session, named without its prefix `sluice.`.
 pub(super) async fn set(engine: &Engine, option: &str, value: impl Display) -> Result<()> {
     let set = Box::pin(engine.query(&format!("SET sluice.{option} = '{value}'"))).await?;
     Box::pin(set.collect()).await?;

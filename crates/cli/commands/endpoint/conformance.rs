@@ -34,7 +34,7 @@ pub(crate) async fn run(args: ConformanceArgs) -> Result<()> {
         ask(&engine, &args.bucket, &table).await
     }))
     .await;
-    // Nothing is left behind, however that ended.
+    // The samples are removed also after an error or an interruption.
     let removed = samples.remove().await;
     let outcomes = asked?;
     removed?;
@@ -104,7 +104,7 @@ fn rows(outcomes: &[&Outcome]) -> Result<RecordBatch> {
     ])?)
 }
 
-/// One line, and not a long one.
+/// Shortens a text to one line of at most [`CELL`] characters.
 fn cell(text: &str) -> String {
     let line = text.escape_debug().to_string().replace("\\\"", "\"").replace("\\'", "'");
     match line.char_indices().nth(CELL) {

@@ -1,4 +1,4 @@
-//! `sluice endpoint`: what kind of store it is.
+//! `sluice endpoint`: tests of a store's features.
 
 mod conformance;
 mod probe;
@@ -16,11 +16,11 @@ pub(crate) async fn run(command: EndpointCommand) -> Result<()> {
     }
 }
 
-/// What to do if samples cannot be written.
+/// The hint if samples cannot be written.
 const HINT: &str = "Name a bucket in which the access key may write and delete; `sluice endpoint \
                     probe` can also look at an object without writing: --object s3://bucket/key.";
 
-/// An engine for a store that is being examined: nothing is assumed about it.
+/// Builds an engine that assumes nothing about the store.
 async fn connect(store: &StoreArgs) -> Result<Engine> {
     let engine = Engine::builder().connect(store.options()?).profile(EndpointProfile::unknown());
     Ok(engine.build().await?)

@@ -42,7 +42,7 @@ pub(crate) async fn run(args: ProbeArgs) -> Result<()> {
     Ok(())
 }
 
-/// Asks the questions; samples are removed also after an error or an interruption.
+/// Sends the probe's statements. Samples are removed also after an error or an interruption.
 async fn ask(engine: &Engine, args: &ProbeArgs) -> Result<Report> {
     if let Some(object) = &args.object {
         let target = ProbeTarget::Object { bucket: object.bucket.clone(), key: object.key.clone() };
@@ -59,7 +59,7 @@ async fn ask(engine: &Engine, args: &ProbeArgs) -> Result<Report> {
             Sample::ALL.iter().map(|sample| (sample.file_name().to_owned(), sample.bytes()));
         samples.begin().await?;
         samples.write(written).await?;
-        // Of a store that does not find them nothing would be learnt, and remembered.
+        // If the store does not find the samples, every statement would fail, and the profile would be wrong.
         if let Some(sample) = Sample::ALL.first() {
             let read = samples.read(sample.file_name(), Bytes(1)).await;
             read.map_err(|failure| failure.at("the samples cannot be read"))?;
@@ -108,7 +108,7 @@ fn summary(engine: &Engine, report: &Report) -> String {
     )
 }
 
-/// Keeps the profile for `--store auto` and `--store probed`.
+/// Saves the profile for `--store auto` and `--store probed`.
 async fn remember(engine: &Engine, profile: EndpointProfile) -> Result<()> {
     let Some(endpoint) = engine.endpoint().client.endpoint() else {
         say("nothing is remembered: this is AWS, whose profile is known");

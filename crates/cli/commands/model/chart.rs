@@ -1,4 +1,4 @@
-//! Seconds or dollars along an axis, a line for each way.
+//! Charts of seconds or dollars along an axis, with a line for each way.
 
 use sluicegate_costmodel::Objective;
 use sluicegate_costmodel::uncertainty::Output;
@@ -6,10 +6,10 @@ use sluicegate_costmodel::uncertainty::Output;
 use super::modelled::{Case, Modelled, Swept, at, strategies};
 use crate::output::chart::{self, Chart, Line};
 
-/// The longest title of a panel, in characters; of a longer one the middle is left out.
+/// The longest title of a panel, in characters; the middle of a longer one is left out.
 const TITLE: usize = 80;
 
-/// All sweeps of all operators, one panel below the other.
+/// Draws all sweeps of all operators, one panel below the other.
 pub(super) fn svg(all: &[Modelled]) -> String {
     let mut charts = Vec::new();
     for modelled in all {
@@ -23,7 +23,7 @@ pub(super) fn svg(all: &[Modelled]) -> String {
     chart::svg(&charts)
 }
 
-/// The sweep of an operator in characters; nothing without ways that can be drawn.
+/// Draws the sweep of an operator in characters; empty if it has no way that can be drawn.
 pub(super) fn terminal(
     swept: &Swept,
     objective: Objective,
@@ -34,7 +34,7 @@ pub(super) fn terminal(
     chart::terminal(&chart(swept, objective, case, operator), colour)
 }
 
-/// The lines of the ways with their intervals.
+/// Returns the lines of the ways with their intervals.
 fn chart(swept: &Swept, objective: Objective, case: &Case, operator: usize) -> Chart {
     let shown = swept.shown(objective);
     let axis = &swept.sweep.axis;
@@ -68,7 +68,7 @@ fn chart(swept: &Swept, objective: Objective, case: &Case, operator: usize) -> C
         Output::Time => "seconds",
         Output::Dollars => "dollars",
     };
-    // What costs nothing has no logarithm.
+    // A logarithmic axis cannot show zero.
     let positive = |[_, y, low, _]: &[f64; 4]| *y > 0.0 && *low > 0.0;
     let logarithmic = [
         swept.points.iter().all(|point| point.value > 0.0),
@@ -77,7 +77,7 @@ fn chart(swept: &Swept, objective: Objective, case: &Case, operator: usize) -> C
     Chart { title, x, y: y.to_owned(), logarithmic, lines }
 }
 
-/// A text as it is, or its beginning and its end.
+/// Shortens a text to its beginning and its end, if it is too long.
 fn shortened(text: &str) -> String {
     let all: Vec<char> = text.chars().collect();
     if all.len() <= TITLE {

@@ -11,7 +11,7 @@ use super::modelled::{Case, Modelled, Operator, Way, total};
 use super::simulated::{Simulated, Simulation};
 use crate::failure::{Failure, Result};
 
-/// The version of the layout; it grows when a field changes its meaning or goes.
+/// The version of the layout; it increases when a field changes its meaning or is removed.
 const VERSION: u32 = 1;
 
 pub(super) fn write(all: &[Modelled]) -> Result<String> {
@@ -31,7 +31,7 @@ fn statement(modelled: &Modelled) -> Value {
     })
 }
 
-/// Of all operators, if they run one after the other.
+/// Returns the sum of all operators, as if they ran one after the other.
 fn total_of(all: &[Operator]) -> Value {
     let (time, dollars, work) = total(all);
     json!({

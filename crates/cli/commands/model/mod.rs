@@ -1,4 +1,7 @@
-//! `sluice model`
+//! `sluice model`: predicts every way to run a query, for this hardware and for what-ifs.
+//!
+//! [`modelled`] holds the predictions, [`simulated`] and [`switched`] add simulated runs and a switch, and the other
+//! modules print them.
 
 mod chart;
 mod csv;
@@ -31,7 +34,7 @@ use crate::output::progress::say;
 /// The setting that a sweep of the selectivity changes.
 const SELECTIVITY: &str = "selectivity";
 
-/// More draws than this, over all points of all sweeps, take some minutes for each way.
+/// The most draws over all points of all sweeps. This many take some minutes for each way.
 const MOST_DRAWS: u64 = 50_000_000;
 
 pub(crate) async fn run(mut args: ModelArgs) -> Result<()> {
@@ -100,7 +103,7 @@ fn format(args: &ModelArgs) -> Result<ChartFormat> {
     Ok(format)
 }
 
-/// What is assumed in turn: what is so, then each what-if.
+/// Returns the assumptions of each case: first the current hardware and prices, then each what-if.
 fn scenarios(engine: &Engine, what_ifs: &[WhatIf]) -> Result<Vec<Assumptions>> {
     let endpoint = engine.endpoint();
     let here = Scenario::new(&endpoint.hardware, &endpoint.prices);
@@ -113,7 +116,7 @@ fn scenarios(engine: &Engine, what_ifs: &[WhatIf]) -> Result<Vec<Assumptions>> {
     Ok(all)
 }
 
-/// Models a query; a definition takes effect.
+/// Predicts a query in every case. A definition is executed and returns `None`.
 async fn model(
     engine: &Engine,
     statement: &str,
@@ -123,7 +126,7 @@ async fn model(
     let Some(here) = explain(engine, statement).await? else { return Ok(None) };
     let mut words = statement.split_whitespace();
     let mut next_is = |word: &str| words.next().is_some_and(|it| it.eq_ignore_ascii_case(word));
-    // EXPLAIN ANALYZE reads what its query reads.
+    // EXPLAIN ANALYZE runs its query, so it can be predicted.
     let is_explained = next_is("explain") && !next_is("analyze");
     if is_explained {
         return Err(Failure::new("EXPLAIN reads nothing that could be predicted")
@@ -152,7 +155,7 @@ async fn model(
             let mut points = Vec::new();
             for value in &sweep.points {
                 let there = at(assumed, sweep, *value)?;
-                // Along all other axes the query stays what it is.
+                // Only the selectivity changes the query; other axes change the assumptions or the scale.
                 let operators = match sweep.axis {
                     Axis::Selectivity => {
                         let switch = assumed.switch.iter().filter(|_| !query.switched.is_empty());
@@ -174,7 +177,7 @@ async fn model(
     Ok(Some(Modelled { statement: statement.to_owned(), objective, simulation, cases }))
 }
 
-/// Settings with which nothing is pushed down.
+/// Settings that disable all pushdown.
 const FETCHED: [(&str, &str); 5] = [
     ("scan", "get"),
     ("aggregate", "here"),
@@ -183,21 +186,21 @@ const FETCHED: [(&str, &str); 5] = [
     ("join", "baseline"),
 ];
 
-/// How operators are predicted.
+/// The parameters of predictions.
 struct Predict {
     objective: Objective,
     draws: (u32, u64),
 }
 
 impl Predict {
-    /// The operators of a query, and what its time depends on.
+    /// Predicts the operators of a query, with their sensitivities.
     fn operators(&self, explained: &Explanation, assumed: &Assumptions) -> Vec<Operator> {
         self.each(explained, assumed, |decision, assumed| {
             Operator::of(decision, assumed, self.objective, self.draws)
         })
     }
 
-    /// The same for so many times the data, without that.
+    /// Predicts the operators for `scale` times the data, without sensitivities.
     fn points(&self, explained: &Explanation, assumed: &Assumptions, scale: f64) -> Vec<Operator> {
         self.each(explained, assumed, |decision, assumed| {
             Operator::scaled(decision, assumed, self.objective, self.draws, scale)
@@ -224,7 +227,7 @@ impl Predict {
     }
 }
 
-/// What is assumed at a point of an axis.
+/// Returns the assumptions at a point of an axis.
 fn at(assumed: &Assumptions, sweep: &Sweep, value: f64) -> Result<Assumptions> {
     let mut there = assumed.clone();
     if let Axis::Constant(knob) = &sweep.axis {
@@ -236,15 +239,15 @@ fn at(assumed: &Assumptions, sweep: &Sweep, value: f64) -> Result<Assumptions> {
     Ok(there)
 }
 
-/// The settings of a session with this switch, whose workers get what a store would do for them: what has
-/// been decided for them stays.
+/// Returns settings with this switch. Group-bys and top-k set to `auto` are left to the workers, so that the switch
+/// has rows to prune; explicit settings of the session stay.
 fn with_switch(engine: &Engine, switch: &str) -> Vec<(&'static str, String)> {
     let left = LEFT_TO_WORKERS.into_iter().filter(|(name, _)| setting(engine, name) == "auto");
     let left = left.map(|(name, way)| (name, way.to_owned()));
     left.chain([(SWITCH, switch.to_owned())]).collect()
 }
 
-/// Explains a query under other settings; afterwards they are as they were.
+/// Explains a query under other settings, and restores the previous ones.
 async fn explained(
     engine: &Engine,
     statement: &str,
@@ -261,7 +264,7 @@ async fn explained(
     explained?.ok_or_else(|| Failure::new("the statement is no query any more"))
 }
 
-/// The value of `sluice.<name>`.
+/// Returns the value of `sluice.<name>`.
 fn setting(engine: &Engine, name: &str) -> String {
     let key = format!("sluice.{name}");
     let state = engine.context().state();

@@ -1,4 +1,4 @@
-//! What is predicted of a query, as plain data.
+//! The predictions of a query as plain data.
 
 use std::time::Duration;
 
@@ -12,34 +12,34 @@ use sluicegate_engine::switch::Switched;
 
 use super::simulated::{Simulated, Simulation};
 
-/// Samples for total sensitivities: standard errors of them are then a few hundredths, and are shown.
+/// Samples for total sensitivities. Their standard errors, which are shown, are then a few hundredths.
 const SENSITIVITY_SAMPLES: u32 = 1024;
 
-/// Constants without which a prediction would be almost the same are not worth a line.
+/// The least elasticity of a constant that is listed, in percent per percent.
 const LEAST_ELASTICITY: f64 = 0.01;
 
-/// A query, here and elsewhere.
+/// The predictions of a query in all cases.
 pub(super) struct Modelled {
     pub(super) statement: String,
     pub(super) objective: Objective,
-    /// How ways were simulated; none if they were not.
+    /// The parameters of the simulated runs, if there are any.
     pub(super) simulation: Option<Simulation>,
-    /// First what is so, then each what-if.
+    /// The current hardware and prices first, then each what-if.
     pub(super) cases: Vec<Case>,
 }
 
-/// What is assumed.
+/// The assumptions of a case.
 #[derive(Clone)]
 pub(super) struct Assumptions {
-    /// The what-if; none for what is so.
+    /// The what-if as text; `None` for the current hardware and prices.
     pub(super) what_if: Option<String>,
     pub(super) scenario: Scenario,
     pub(super) uncertainty: Uncertainty,
-    /// The constants that are given, and so are exact.
+    /// Keys of the constants that the user set, which therefore have no uncertainty.
     pub(super) exact: Vec<String>,
-    /// The what-if's switch, as a session calls it.
+    /// The switch of the what-if, as `sluice.switch` names it.
     pub(super) switch: Option<String>,
-    /// Where the numbers of a what-if's devices come from.
+    /// Sources of the constants of the what-if's devices.
     pub(super) sources: Vec<String>,
 }
 
@@ -68,7 +68,8 @@ impl Assumptions {
         assumed
     }
 
-    /// The same where workers send rows to a master: what is not known of them is assumed, under names.
+    /// Returns the assumptions for workers that send rows to a master. Constants that the hardware profile does not
+    /// have are assumed, under names.
     pub(super) fn between_workers(&self) -> Self {
         let scenario = SwitchDemand::on(&self.scenario);
         let uncertainty =
@@ -76,23 +77,23 @@ impl Assumptions {
         Self { scenario, uncertainty, ..self.clone() }
     }
 
-    /// `as it is`, or the what-if.
+    /// Returns `as it is`, or the what-if.
     pub(super) fn name(&self) -> &str {
         self.what_if.as_deref().unwrap_or("as it is")
     }
 }
 
-/// A query under some assumptions.
+/// The predictions of a query under some assumptions.
 pub(super) struct Case {
     pub(super) assumed: Assumptions,
     pub(super) operators: Vec<Operator>,
-    /// The same where all is fetched by GET.
+    /// The operators if everything is fetched by GET.
     pub(super) fetched: Vec<Operator>,
     pub(super) sweeps: Vec<Swept>,
 }
 
 impl Case {
-    /// Whether it is a what-if with the predictions of another case.
+    /// Returns true if this is a what-if whose predictions equal those of `here`.
     pub(super) fn changes_nothing(&self, here: &Self) -> bool {
         let numbers = |case: &Self| -> Vec<_> {
             let ways = case.operators.iter().flat_map(|it| &it.ways).map(|way| &way.numbers);
@@ -102,14 +103,14 @@ impl Case {
     }
 }
 
-/// Predictions along an axis.
+/// The predictions along an axis.
 pub(super) struct Swept {
     pub(super) sweep: Sweep,
     pub(super) points: Vec<Point>,
 }
 
 impl Swept {
-    /// What is shown of each way: dollars along a price, and where they are to be few; else seconds.
+    /// Returns the quantity to show: dollars along a price or if the objective is dollars, else seconds.
     pub(super) fn shown(&self, objective: Objective) -> Output {
         let is_price = match &self.sweep.axis {
             Axis::Constant(knob) => knob.key().starts_with("prices."),
@@ -122,7 +123,7 @@ impl Swept {
         }
     }
 
-    /// Whether the ways of an operator have the same numbers all along the axis.
+    /// Returns true if the predictions of an operator are the same at all points of the axis.
     pub(super) fn changes_nothing(&self, operator: usize) -> bool {
         let numbers = |point: &Point| -> Vec<_> {
             let ways = point.operators.get(operator).map(|it| it.ways.as_slice());
@@ -134,37 +135,37 @@ impl Swept {
     }
 }
 
-/// A point of an axis.
+/// The predictions at a point of an axis.
 pub(super) struct Point {
     pub(super) value: f64,
     pub(super) operators: Vec<Operator>,
 }
 
-/// An operator of a query with the ways to run it.
+/// The predictions of the ways to run one operator of a query.
 pub(super) struct Operator {
-    /// `scan`, `join`: as `SET sluice.<operator>` calls it.
+    /// Name of the operator as in `SET sluice.<operator>`: `scan`, `join`.
     pub(super) operator: &'static str,
     pub(super) subject: String,
-    /// The possible ways, best first.
+    /// The ways that are possible, best first.
     pub(super) ways: Vec<Way>,
-    /// Which of them would be taken: the first, unless a setting says otherwise.
+    /// Index of the way that would run: 0, unless a setting forces another one.
     pub(super) taken: usize,
-    /// The others, each with the reason.
+    /// The ways that are not possible, each with its reason.
     pub(super) impossible: Vec<(&'static str, String)>,
-    /// What the time of the way that would be taken depends on, most important first.
+    /// Constants that the time of the chosen way depends on, most important first.
     pub(super) sensitivity: Vec<Sensitivity>,
-    /// Rows and bytes between workers and master, if it is about a switch.
+    /// Rows and bytes between workers and master, if the operator is a switch.
     pub(super) switched: Option<Switched>,
 }
 
-/// A way to run an operator.
+/// The prediction of one way to run an operator.
 pub(super) struct Way {
-    /// As EXPLAIN has them.
+    /// The numbers that EXPLAIN shows.
     pub(super) numbers: Alternative<&'static str>,
     pub(super) likely: Likely<&'static str>,
-    /// Whether no other way is both faster and cheaper.
+    /// True if no other way is both faster and cheaper.
     pub(super) is_pareto: bool,
-    /// What simulated runs of it come to, if it was simulated.
+    /// The simulated runs of this way, if it was simulated.
     pub(super) simulated: Option<Simulated>,
 }
 
@@ -187,7 +188,7 @@ impl Operator {
         operator
     }
 
-    /// With so many times the data, and without [`Self::sensitivity`].
+    /// Predicts the ways for `scale` times the data, without [`Self::sensitivity`].
     pub(super) fn scaled(
         decision: &Decision,
         assumed: &Assumptions,
@@ -226,12 +227,12 @@ impl Operator {
         Self { operator, subject, ways, taken, impossible, sensitivity: Vec::new(), switched: None }
     }
 
-    /// The way that would be taken; none if none is possible.
+    /// Returns the way that would run; `None` if no way is possible.
     pub(super) fn taken(&self) -> Option<&Way> {
         self.ways.get(self.taken)
     }
 
-    /// Simulates each way.
+    /// Simulates runs of each way.
     pub(super) fn simulate(&mut self, simulation: &Simulation, assumed: &Assumptions) {
         let hardware = &assumed.scenario.hardware;
         for way in &mut self.ways {
@@ -244,8 +245,8 @@ impl Operator {
     }
 }
 
-/// What the ways that would be taken of all operators come to, one after the other in one query, which starts once. What workers send to a master is not
-/// in it: no other operator has it, with a switch or without.
+/// Sums time, dollars and work of the chosen ways, which run one after the other in one query that starts once. A
+/// switch is not included: other operators do not contain what workers send to a master, with a switch or without.
 pub(super) fn total(operators: &[Operator]) -> (Duration, Dollars, Work) {
     let mut total = (Duration::ZERO, Dollars::ZERO, Work::default());
     let operators = operators.iter().filter(|operator| operator.switched.is_none());
@@ -258,7 +259,7 @@ pub(super) fn total(operators: &[Operator]) -> (Duration, Dollars, Work) {
     total
 }
 
-/// The names of the ways of an operator along an axis, in the order of their first appearance.
+/// Returns the names of an operator's ways along an axis, in the order of their first appearance.
 pub(super) fn strategies(points: &[Point], operator: usize) -> Vec<&'static str> {
     let mut all = Vec::new();
     for way in points.iter().filter_map(|it| it.operators.get(operator)).flat_map(|it| &it.ways) {
@@ -269,7 +270,7 @@ pub(super) fn strategies(points: &[Point], operator: usize) -> Vec<&'static str>
     all
 }
 
-/// The ways of an operator at a point of an axis, by name.
+/// Returns the way of this name of an operator at a point of an axis.
 pub(super) fn at<'a>(point: &'a Point, operator: usize, strategy: &str) -> Option<&'a Way> {
     let ways = &point.operators.get(operator)?.ways;
     ways.iter().find(|way| way.numbers.strategy == strategy)

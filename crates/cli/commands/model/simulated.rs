@@ -1,17 +1,17 @@
-//! Simulated runs of a way, beside its prediction.
+//! Simulated runs of a way, printed beside its prediction.
 
 use sluicegate_costmodel::simulation::{Conditions, Latency, Runs, simulate_often};
 use sluicegate_costmodel::{HardwareProfile, Steps, SwitchDemand};
 
 use crate::args::SimulationArgs;
 
-/// By which part of their means what a switch lets through, and the time that a master takes, scatter.
+/// Standard deviation, as a fraction of the mean, of the rows that a switch lets through and of the master's time.
 const SWITCH_SCATTER: f64 = 0.1;
 
-/// The most requests of all runs of a way together.
+/// The most requests of all runs of a way.
 const MOST_REQUESTS: u64 = 20_000_000;
 
-/// How ways are simulated.
+/// The parameters of simulated runs.
 #[derive(Clone, Copy)]
 pub(super) struct Simulation {
     runs: u32,
@@ -19,7 +19,7 @@ pub(super) struct Simulation {
     conditions: Conditions,
 }
 
-/// What the runs of a way come to, or why they were not simulated.
+/// The simulated runs of a way, or the reason why there are none.
 pub(super) type Simulated = Result<Runs, String>;
 
 impl Simulation {
@@ -50,7 +50,7 @@ impl Simulation {
         Ok(Runs { time, refused: 0.0, in_flight: 0 })
     }
 
-    /// `200 simulated runs (seed 1): first bytes scatter by σ = 0.62, no stragglers, no request is refused`
+    /// Describes the simulation: `200 simulated runs (seed 1): first bytes are log-normal with σ = 0.62, …`
     pub(super) fn in_words(&self) -> String {
         let Conditions { latency, stragglers, throttle } = self.conditions;
         let scatter = match latency {

@@ -1,18 +1,18 @@
-//! What a switch would do for a query, as operators with two ways each.
+//! A switch in a query, as operators with two ways each: with and without it.
 
 use sluicegate_costmodel::{Objective, Scenario, SwitchDemand, choose};
 use sluicegate_engine::Explanation;
 use sluicegate_engine::choice::{Decision, Verdict, Why};
 use sluicegate_engine::switch::Switched;
 
-/// The operator, as the engine calls it where it refuses one.
+/// Name of the operator in the engine's decisions, where it also gives reasons against a switch.
 pub(super) const SWITCH: &str = "switch";
 
-/// Operators whose decisions are about groups and best rows, with the ways that leave these to workers.
+/// Operators that the workers run if a switch prunes, with the way that leaves groups or top-k rows to them.
 pub(super) const LEFT_TO_WORKERS: [(&str, &str); 2] =
     [("group_by", "filtered"), ("top_k", "filtered")];
 
-/// The two ways of an operator: without and with the switch.
+/// Returns the decision between running without and with the switch.
 pub(super) fn decision(switched: &Switched, scenario: &Scenario, objective: Objective) -> Decision {
     let Scenario { hardware, prices } = scenario;
     let [off, prune] = switched.demand.ways(hardware);
@@ -34,7 +34,7 @@ pub(super) fn decision(switched: &Switched, scenario: &Scenario, objective: Obje
     }
 }
 
-/// The query with a switch; where nothing of it would cross one, the query as it is, with the reasons why.
+/// Returns the query with a switch. If no rows would cross it, returns the query as it is, with the reasons.
 pub(super) fn or_as_it_is(switched: Explanation, as_it_is: &Explanation) -> Explanation {
     if !switched.switched.is_empty() {
         return switched;
@@ -46,7 +46,7 @@ pub(super) fn or_as_it_is(switched: Explanation, as_it_is: &Explanation) -> Expl
     same
 }
 
-/// Why nothing of a query crosses the switch, unless the engine has given reasons.
+/// Returns a decision with the reason why no rows cross the switch, unless the engine has given reasons.
 pub(super) fn nothing(explanation: &Explanation) -> Option<Decision> {
     let gave_reasons = explanation.decisions.iter().any(|it| it.operator == SWITCH);
     if gave_reasons || !explanation.switched.is_empty() {

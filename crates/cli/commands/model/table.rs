@@ -1,4 +1,4 @@
-//! Predictions for reading.
+//! Predictions as text for readers.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::output::grid::align;
 use crate::output::stats;
 use crate::output::visible::visible;
 
-/// How many constants are shown of those that matter.
+/// The most constants in the line of sensitivities.
 const MOST_CONSTANTS: usize = 5;
 
 pub(super) fn write(all: &[Modelled], colour: bool) -> String {
@@ -94,7 +94,7 @@ fn case(modelled: &Modelled, case: &Case, colour: bool) -> String {
     text
 }
 
-/// What the query takes if all is fetched by GET, and what is saved.
+/// Compares the query with one that fetches everything by GET.
 fn without_pushdown(fetched: &[Operator], (time, dollars): (Duration, Dollars)) -> String {
     let (fetched_time, fetched_dollars, work) = total(fetched);
     let part = |taken: f64, of: f64| match 100.0 * (1.0 - taken / of) {
@@ -158,7 +158,7 @@ fn ways(operator: &Operator) -> String {
     text
 }
 
-/// What workers and master do, without a switch and with it.
+/// Formats the rows and bytes of workers and master, without a switch and with it.
 fn between_workers(operator: &Operator) -> String {
     let Some(Switched { demand, assumed, .. }) = &operator.switched else { return String::new() };
     let header = ["", "rows sent", "bytes sent", "rows at the master", "bytes at the master"];
@@ -194,7 +194,7 @@ fn between_workers(operator: &Operator) -> String {
     text
 }
 
-/// The simulated runs of each way.
+/// Formats the simulated runs of each way.
 fn simulated(operator: &Operator) -> String {
     let mut rows = Vec::new();
     let mut failures = String::new();
@@ -220,7 +220,7 @@ fn simulated(operator: &Operator) -> String {
     align(&header, &[1, 2, 3, 4, 5], &rows) + &failures
 }
 
-/// `time of select grows with: link.latency_seconds +0.61 % per %, …`
+/// Formats the sensitivities: `time of select grows with: link.latency_seconds +0.61 % per %, …`
 fn constants(operator: &Operator) -> String {
     let Some(first) = operator.taken().filter(|_| !operator.sensitivity.is_empty()) else {
         return String::new();
@@ -251,12 +251,12 @@ fn constants(operator: &Operator) -> String {
     )
 }
 
-/// With three significant digits.
+/// Rounds to three significant digits.
 fn rounded(value: f64) -> f64 {
     format!("{value:.2e}").parse().unwrap_or(value)
 }
 
-/// The seconds or dollars of each way along an axis, the best marked.
+/// Formats the seconds or dollars of each way along an axis, with the best marked.
 fn along(swept: &Swept, objective: Objective, case: &Case, place: usize, colour: bool) -> String {
     let strategies = strategies(&swept.points, place);
     if strategies.is_empty() {

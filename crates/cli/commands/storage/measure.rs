@@ -1,4 +1,4 @@
-//! Queries that run here, without pushdown.
+//! Queries that run locally, without pushdown, to measure their stages.
 
 use sluicegate_engine::Engine;
 use sluicegate_engine::stages::MeasuredStages;
@@ -13,8 +13,8 @@ use crate::output::progress::say;
 use crate::session::is_query;
 use crate::session::script::place;
 
-/// The ways in which nothing but GETs is asked of the store: what a drive would take over is then done
-/// here, and can be measured.
+/// Settings with which the store only answers GETs: the work that a drive would take over is then done locally, and
+/// can be measured.
 const PLAIN: [(&str, &str); 5] = [
     ("scan", "get"),
     ("aggregate", "here"),
@@ -23,8 +23,8 @@ const PLAIN: [(&str, &str); 5] = [
     ("top_k", "server"),
 ];
 
-/// Runs the queries of the arguments, after the definitions among them: what was measured, and the names of
-/// those that failed, with the reasons.
+/// Runs the definitions and queries of the arguments. Returns the measured queries, and the names and failures of the
+/// others.
 pub(super) async fn queries(args: StorageArgs) -> Result<(Vec<Query>, Vec<(String, Failure)>)> {
     let Some(script) = script(&args.statements)? else {
         let message = "there is nothing to predict; give a query with -c, or a file with --stages";
@@ -56,7 +56,7 @@ pub(super) async fn queries(args: StorageArgs) -> Result<(Vec<Query>, Vec<(Strin
             }
             Err(failure) if statements.len() == 1 => return Err(failure),
             Err(failure) => {
-                // Without its definitions, nothing that follows can be measured.
+                // If a definition fails before the first query, the queries cannot run either.
                 let is_planned = seen > 0 || is_query(&engine, statement).await.is_ok();
                 match failure.at(&place(index, statement)) {
                     failure @ Failure::Failed { .. } if is_planned => {
@@ -79,7 +79,7 @@ pub(super) async fn queries(args: StorageArgs) -> Result<(Vec<Query>, Vec<(Strin
     Ok((queries, failures))
 }
 
-/// Runs a statement; a definition takes effect, and is no query.
+/// Measures a query. A definition is executed and returns `None`.
 async fn measured(
     engine: &Engine,
     name: String,
@@ -94,7 +94,7 @@ async fn measured(
     Ok(Some(measure(engine, name, statement, rounds).await?))
 }
 
-/// Refuses what does more than read, since a query runs several times.
+/// Fails if a statement does more than read, since it would run several times.
 pub(super) async fn refuse_effects(engine: &Engine, statement: &str) -> Result<()> {
     if Box::pin(engine.only_reads(statement)).await? {
         return Ok(());
@@ -105,7 +105,7 @@ pub(super) async fn refuse_effects(engine: &Engine, statement: &str) -> Result<(
     .with_hint("Give the query that it is about."))
 }
 
-/// Runs a query several times; the run of the median time counts.
+/// Runs a query several times and returns the run with the median time.
 pub(super) async fn measure(
     engine: &Engine,
     name: String,
@@ -124,7 +124,7 @@ pub(super) async fn measure(
     Ok(Query { name, cores: Some(cores as f64), graph: median.graph })
 }
 
-/// From now on.
+/// Turns off all pushdown of the session.
 pub(super) async fn without_pushdown(engine: &Engine) -> Result<()> {
     for (option, way) in PLAIN {
         set(engine, option, way).await?;

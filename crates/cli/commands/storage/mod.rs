@@ -1,4 +1,4 @@
-//! `sluice storage`
+//! `sluice storage`: predicts the savings of computational storage.
 
 mod measure;
 mod model_tables;
@@ -29,7 +29,7 @@ const DUCKDB_HINT: &str = "DuckDB writes profiles with PRAGMA enable_profiling =
 const DATAFUSION_HINT: &str =
     "Write what EXPLAIN ANALYZE VERBOSE or EXPLAIN (ANALYZE, FORMAT pgjson) prints to a file.";
 
-/// What is assumed of the drive and of who waits for it.
+/// The assumed drive, and the way a host uses it.
 struct Assumed {
     device: Device,
     setup: Setup,
@@ -102,7 +102,7 @@ pub(super) async fn run(args: StorageArgs, compute: &Compute) -> Result<()> {
     failed(all, failures.into_iter())
 }
 
-/// Refuses a file that is named twice: it would count twice.
+/// Fails if a file is named twice, since it would count twice.
 fn refuse_twice(args: &StorageArgs) -> Result<()> {
     for files in [&args.stages, &args.spark_log, &args.duckdb, &args.datafusion] {
         let same = |file: &Path| fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
@@ -118,8 +118,7 @@ fn refuse_twice(args: &StorageArgs) -> Result<()> {
     Ok(())
 }
 
-/// Refuses a query that the statements cannot have, before any of them runs. Those without a name are
-/// numbered.
+/// Fails before any statement runs if none of them can be the wanted query. Queries without a name are numbered.
 fn refuse_unknown(script: &str, wanted: Option<&str>) -> Result<()> {
     let Some(wanted) = wanted else { return Ok(()) };
     let statements = statements::all(script);
@@ -138,7 +137,7 @@ fn refuse_unknown(script: &str, wanted: Option<&str>) -> Result<()> {
     Err(Failure::new(format!("there is no query `{wanted}`")).with_hint(hint))
 }
 
-/// The failure that a run ends with of which some statements failed, after saying why each did.
+/// Prints why each statement failed, and returns the failure of the whole run.
 fn failed(all: usize, failures: impl Iterator<Item = (String, Failure)>) -> Result<()> {
     let failures: Vec<_> = failures.collect();
     let names: Vec<_> = failures.iter().map(|(name, _)| format!("`{name}`")).collect();
@@ -154,7 +153,7 @@ fn failed(all: usize, failures: impl Iterator<Item = (String, Failure)>) -> Resu
     Err(Failure::new(message).with_hint(hint.unwrap_or_else(|| "The reasons stand above.".into())))
 }
 
-/// The queries of a log, after its notes.
+/// Prints the notes of an imported log and returns its queries.
 fn imported(import: Result<Import, Error>, hint: &str) -> Result<Vec<Query>> {
     let import = import.map_err(|error| unread(&error, hint))?;
     for note in &import.notes {
@@ -163,7 +162,7 @@ fn imported(import: Result<Import, Error>, hint: &str) -> Result<Vec<Query>> {
     Ok(import.queries)
 }
 
-/// The device of a name or in a file.
+/// Returns the device with this name, or reads it from a file.
 fn device(name: &str) -> Result<Device> {
     if let Some(known) = Device::by_name(name) {
         return Ok(known.clone());

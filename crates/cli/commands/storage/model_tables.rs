@@ -1,4 +1,4 @@
-//! Queries over model tables (ICPE 2020, §5.2), beside what is predicted.
+//! Runs queries over model tables (ICPE 2020, §5.2) and compares them with their predictions.
 
 use serde_json::{Value, json};
 use sluicegate_costmodel::storage::StageGraph;
@@ -45,10 +45,10 @@ const HEADER: [&str; 18] = [
     "error",
 ];
 const OVER: [Over; 3] = [Over::Original, Over::Layout, Over::Model];
-/// By which part of it a floating-point number may differ that is summed in another order.
+/// Largest relative difference of floating-point numbers that were summed in different orders.
 const ALIKE: f64 = 1e-9;
 
-/// A query, and what became of it.
+/// A query with its comparison or its failure.
 struct Tried {
     name: String,
     outcome: Result<Compared>,
@@ -57,7 +57,7 @@ struct Tried {
 /// A query that ran over each kind of tables.
 struct Compared {
     modelled: Modelled,
-    /// Whether all answers are equal; otherwise they are of as many rows.
+    /// True if all answers are equal. Otherwise they have the same number of rows, and a LIMIT.
     equal: bool,
     runs: [Vec<MeasuredStages>; 3],
 }
@@ -85,7 +85,7 @@ pub(super) async fn run(
         compute.run(Box::pin(work)).await
     }))
     .await;
-    // Nothing is left behind, however that ended.
+    // The tables are removed also after an error or an interruption.
     let removed = match samples.take_in().await {
         Ok(()) => samples.remove().await,
         listed => listed,
@@ -105,8 +105,7 @@ pub(super) async fn run(
     failed.and(removed)
 }
 
-/// Runs the queries of a script, after the definitions among them. One that fails does not keep others from
-/// being tried.
+/// Runs the definitions and queries of a script. After a query that fails, the next ones still run.
 async fn all(
     engine: &Engine,
     script: &str,
@@ -125,7 +124,7 @@ async fn all(
         match define(engine, statement).await.map_err(at) {
             Ok(true) => continue,
             Ok(false) => {}
-            // Without its definitions, nothing that follows can be measured.
+            // If a definition fails before the first query, the queries cannot run either.
             Err(failure) if tried.is_empty() => return Err(failure),
             Err(failure) => {
                 let name = name_of(statement).unwrap_or_else(|| place(index, statement));
@@ -157,7 +156,7 @@ async fn all(
     }
 }
 
-/// Runs a statement that is no query; whether it was one.
+/// Runs a statement unless it is a query. Returns whether it ran.
 async fn define(engine: &Engine, statement: &str) -> Result<bool> {
     if is_query(engine, statement).await? {
         return Ok(false);
@@ -200,7 +199,8 @@ async fn compare(
     Ok(Compared { modelled, equal, runs })
 }
 
-/// Whether two answers are equal, but for the order in which floating-point numbers were summed.
+/// Returns true if two answers are equal, apart from differences by the order in which floating-point numbers were
+/// summed.
 fn alike(one: &[Row], other: &[Row]) -> bool {
     let same = |(a, b): (&Option<String>, &Option<String>)| match (a, b) {
         (Some(a), Some(b)) if a != b => match (a.parse::<f64>(), b.parse::<f64>()) {
@@ -214,13 +214,13 @@ fn alike(one: &[Row], other: &[Row]) -> bool {
 }
 
 impl Compared {
-    /// The run of the median time.
+    /// Returns the run with the median time.
     fn median(&self, kind: usize) -> &MeasuredStages {
         let runs = &self.runs[kind];
         &runs[runs.len() / 2]
     }
 
-    /// The largest coefficient of variation of the times.
+    /// Returns the largest coefficient of variation of the times.
     fn variation(&self) -> f64 {
         let of = |runs: &Vec<MeasuredStages>| {
             let times: Vec<f64> = runs.iter().map(|run| run.took.as_secs_f64()).collect();
@@ -231,7 +231,7 @@ impl Compared {
         self.runs.iter().map(of).fold(0.0, f64::max)
     }
 
-    /// As a line below [`HEADER`].
+    /// Returns the values of a row below [`HEADER`].
     fn row(&self, name: &str, assumed: &Assumed) -> Vec<Value> {
         let [original, layout, model] = [0, 1, 2].map(|kind| self.median(kind));
         let [before, copied, after] = [original, layout, model].map(|run| run.took.as_secs_f64());
@@ -264,7 +264,7 @@ fn print(tried: &[Tried], assumed: &Assumed, format: ListFormat) -> Result<()> {
     if tried.len() == 1 && tried[0].outcome.is_err() {
         return Ok(());
     }
-    // A sentence in a column would push all others apart.
+    // A sentence in a column would make the table too wide.
     let columns = HEADER.len() - usize::from(format == ListFormat::Table);
     let mut listing = Listing::new(&HEADER[..columns]);
     for Tried { name, outcome } in tried {

@@ -1,4 +1,4 @@
-//! Several queries, a line for each.
+//! A table of several queries, one line each.
 
 use serde_json::json;
 use sluicegate_costmodel::calibration::median;
@@ -26,7 +26,7 @@ const HEADER: [&str; 11] = [
     "quadrant",
 ];
 
-/// The highest Scan Ratio first (ICPE 2020, Fig. 6).
+/// Prints the queries, the highest Scan Ratio first (ICPE 2020, Fig. 6).
 pub(super) fn print(queries: &[Query], assumed: &Assumed, format: ListFormat) -> Result<()> {
     let mut ranked: Vec<_> = queries.iter().collect();
     ranked.sort_by(|one, other| other.graph.scan_ratio().total_cmp(&one.graph.scan_ratio()));

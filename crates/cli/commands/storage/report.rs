@@ -1,4 +1,4 @@
-//! Each stage before and after, and what that comes to.
+//! The report of one query: each stage before and after, and the totals.
 
 use serde_json::json;
 use sluicegate_costmodel::Bytes;
@@ -174,7 +174,7 @@ pub(super) fn percent(part: f64) -> String {
     }
 }
 
-/// A query reads something: none is what nobody has counted.
+/// Formats bytes. Every query reads something, so zero means that nothing was counted.
 fn known(bytes: Bytes) -> String {
     if bytes == Bytes::ZERO { "an unknown number of bytes".to_owned() } else { bytes.to_string() }
 }
@@ -187,28 +187,29 @@ fn times(ratio: f64) -> String {
     }
 }
 
-/// Two decimals, and for small numbers as many as have three digits.
+/// Formats a number with two decimals, and a small one with three significant digits.
 fn digits(number: f64) -> String {
     let places = if number.abs() < 0.1 { decimals(number, 2).min(12) } else { 2 };
     format!("{number:.places$}")
 }
 
-/// `20.00 ×`.
+/// Formats a ratio as `20.00 ×`.
 fn multiple(ratio: f64) -> String {
     if ratio.is_finite() { format!("{} ×", digits(ratio)) } else { "any multiple".to_owned() }
 }
 
-/// Seconds to the millisecond, and below ten of them to three digits.
+/// Formats seconds to the millisecond, and less than 10 ms with three significant digits.
 fn seconds(seconds: f64) -> String {
     format!("{seconds:.*} s", decimals(seconds, 2).min(12))
 }
 
-/// To three decimals, and small numbers to four digits: the time of a fast stage is not nothing.
+/// Rounds to three decimals, and small numbers to four significant digits: the time of a fast stage is not zero.
 pub(super) fn rounded(number: f64) -> f64 {
     format!("{number:.*}", decimals(number, 3)).parse().unwrap_or(number)
 }
 
-/// Three decimals, or for a number below 0.01 as many as have this many digits behind its first.
+/// Returns the number of decimals: three, or for a number below 0.01 enough for `digits` digits after its first
+/// significant one.
 fn decimals(number: f64, digits: i32) -> usize {
     match number.abs() {
         small if small > 0.0 && small < 0.01 => {

@@ -1,4 +1,4 @@
-//! `sluice switch run --workload bigdata`: the seven queries of the paper over generated tables.
+//! `sluice switch run --workload bigdata`: runs the seven queries of the paper over generated tables.
 
 use arrow::array::{Array, AsArray, RecordBatch};
 use arrow::datatypes::{Decimal128Type, Int32Type};
@@ -27,31 +27,31 @@ SKYLINE prunes less than the paper says: ranks here have a heavy tail, so the st
 those of the longest durations. HAVING alone forwards every entry of a key that has crossed the
 threshold; a DISTINCT behind it lets each key through once.
 ";
-/// The largest scale whose streams fit in a machine's memory.
+/// The largest scale factor whose streams fit in memory.
 const MOST_SCALE: f64 = 2.0;
-/// Revenue of a language in query 7, in cents, at scale 1.
+/// Threshold of a language's revenue in query 7, in cents, at scale 1.
 const THRESHOLD_CENTS: f64 = 100_000_000.0;
 
-/// The columns that cross the switch.
+/// The columns whose values cross the switch.
 #[derive(Debug, Default)]
 struct Columns {
     ranks: Vec<u32>,
     page_durations: Vec<u32>,
     pages: Vec<u32>,
     destinations: Vec<u32>,
-    /// High and low halves.
+    /// High and low halves of 64-bit fingerprints.
     agents: [Vec<u32>; 2],
     languages: Vec<u32>,
-    /// Millionths of a dollar.
+    /// Revenue in millionths of a dollar.
     revenues: Vec<u32>,
 }
 
-/// A line of the listing.
+/// A row of the listing.
 struct Case {
     query: &'static str,
     algorithm: Algorithm,
     given: Parameters,
-    /// Whether a DISTINCT of 4096 × 2 keys comes behind it, which lets each key through once.
+    /// True if a DISTINCT of 4096 × 2 keys follows, which lets each key through once.
     then_distinct: bool,
     sizes: &'static str,
     paper: &'static str,
@@ -89,7 +89,7 @@ pub(super) fn run(args: &RunArgs) -> Result<()> {
             vec![case.query.into(), case.algorithm.name().into(), case.sizes.into()];
         line.extend(counted(&trial));
         if args.check.is_some() {
-            // Two algorithms behind each other have no fast path; their program ran.
+            // Two chained algorithms have no fast path: the program itself ran, so 0 entries were compared.
             line.push(checked.unwrap_or(0).into());
         }
         line.push(case.paper.into());
@@ -98,7 +98,7 @@ pub(super) fn run(args: &RunArgs) -> Result<()> {
     listing.print(args.format, &notes(NOTES, args.check.is_some()))
 }
 
-/// HAVING, and behind it a DISTINCT of its keys.
+/// Chains HAVING and a DISTINCT of its keys.
 fn then_distinct(having: &Configured) -> Result<Program> {
     let narrow = Parameters { key_bits: Some(32), ..Parameters::default() };
     let distinct = Algorithm::Distinct.configure(&narrow)?.program();
@@ -183,7 +183,7 @@ impl Columns {
     fn add_visits(&mut self, batch: &RecordBatch) {
         self.destinations.extend(texts(batch, 1).map(narrow));
         let revenues = batch.column(3).as_primitive::<Decimal128Type>().values();
-        // DECIMAL(9, 6) without negative values.
+        // A DECIMAL(9, 6) without negative values fits in 32 bits.
         self.revenues.extend(revenues.iter().map(|value| *value as u32));
         for text in texts(batch, 4) {
             let [high, low] = halves(nonzero_bits(fingerprint(text.as_bytes(), 0), 64));
@@ -193,7 +193,7 @@ impl Columns {
         self.languages.extend(texts(batch, 6).map(narrow));
     }
 
-    /// The entries of the algorithm's query, and the words of their keys.
+    /// Returns the entries of the algorithm's query, and the number of words of their keys.
     fn stream(&self, algorithm: Algorithm) -> (Vec<Run>, usize) {
         let one = |columns: &[&Vec<u32>]| {
             vec![Run { flow: 0, columns: columns.iter().map(|c| (*c).clone()).collect() }]
@@ -224,11 +224,11 @@ fn texts(batch: &RecordBatch, column: usize) -> impl Iterator<Item = &str> {
 }
 
 fn integers(batch: &RecordBatch, column: usize) -> impl Iterator<Item = u32> {
-    // None is negative.
+    // No value is negative.
     batch.column(column).as_primitive::<Int32Type>().values().iter().map(|value| *value as u32)
 }
 
-/// A fingerprint of 32 bits.
+/// Returns a fingerprint of 32 bits, not 0.
 fn narrow(text: &str) -> u32 {
     nonzero_bits(fingerprint(text.as_bytes(), 0), 32) as u32
 }

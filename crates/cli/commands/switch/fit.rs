@@ -1,4 +1,4 @@
-//! `sluice switch fit`: what algorithms take of a switch.
+//! `sluice switch fit`: shows the resources that algorithms take of a switch.
 
 use std::fmt::Write as _;
 
@@ -45,7 +45,7 @@ fn reasons(misfits: &[Misfit]) -> String {
     misfits.iter().map(Misfit::to_string).collect::<Vec<_>>().join("; ")
 }
 
-/// One program, stage by stage.
+/// Prints one program, stage by stage.
 fn one(
     placed: &Result<Placement, Vec<Misfit>>,
     name: &str,
@@ -94,7 +94,7 @@ fn one(
     listing.print(args.format, &notes)
 }
 
-/// Whether a program without the protocol in front leaves the paper's protocol its stages.
+/// Reports whether a program fits beside the paper's protocol; empty if the program includes ours.
 fn beside_protocol(placement: &Placement, target: &Target, workers: Option<u16>) -> String {
     if workers.is_some() {
         return String::new();
@@ -108,11 +108,11 @@ fn beside_protocol(placement: &Placement, target: &Target, workers: Option<u16>)
     )
 }
 
-/// Table 2 beside ours, the golden counts, and what fits together.
+/// Prints the paper's Table 2 beside our numbers, the golden counts, and the programs that fit together.
 fn all(target: &Target, format: ListFormat) -> Result<()> {
     let rows = table2::rows(target)?;
     if format == ListFormat::Table {
-        // The reasons follow the numbers.
+        // In a table, the reasons follow the numbers as notes.
         let mut listing = Listing::new(&HEADER[..HEADER.len() - 1]);
         rows.iter().for_each(|row| listing.push(line(row)));
         return listing.print(format, &notes(&rows, target)?);

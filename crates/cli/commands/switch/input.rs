@@ -1,4 +1,4 @@
-//! Entries for the switch: columns of a file, or generated, as the 32-bit words of packets.
+//! Entries for the switch: columns of a file or generated values, as the 32-bit words of packets.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -18,29 +18,29 @@ use crate::args::source::{Generated, Shape, Source};
 use crate::failure::{Failure, Result};
 use crate::output::progress::say;
 
-/// What a packet carries.
+/// The contents of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Layout {
-    /// Words of the key: 0 if there is none, 1 or 2.
+    /// Words of the key: 0 if there is none, else 1 or 2.
     pub(crate) key_words: usize,
-    /// Values after the key.
+    /// Number of values after the key.
     pub(crate) values: usize,
-    /// Whether the values must be numbers from 0 to 2³² − 1 as they are, because they are compared
-    /// with a threshold or added up.
+    /// True if the values must be numbers from 0 to 2³² − 1 and are sent unencoded, because they are compared with a
+    /// threshold or added up.
     pub(crate) plain: bool,
 }
 
-/// Entries as packets carry them.
+/// Entries in the form that packets carry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Loaded {
-    /// Word by word.
+    /// The columns of words, key first.
     pub(crate) columns: Vec<Vec<u32>>,
-    /// Rows left out because of a NULL.
+    /// Number of rows left out because of a NULL.
     pub(crate) nulls: usize,
 }
 
 impl Source {
-    /// Reads the entries. `salt` tells the streams of a join apart.
+    /// Reads or generates the entries. `salt` makes the two generated streams of a join differ.
     pub(crate) fn load(&self, names: &[String], layout: Layout, salt: u64) -> Result<Loaded> {
         match self {
             Self::Generated(made) => {
@@ -63,7 +63,7 @@ impl Generated {
         let mut columns = Vec::new();
         for word in 0..layout.key_words + layout.values {
             let mut rng = Rng::new(self.seed ^ (salt << 32) ^ ((word as u64) << 40));
-            // The high word of a wide key stays 0.
+            // The high word of a 64-bit key stays 0.
             let high = layout.key_words == 2 && word == 0;
             let mut column: Vec<u32> = (0..self.entries)
                 .map(|_| if high { 0 } else { self.shape.draw(self.keys, &mut rng) })
@@ -80,7 +80,7 @@ impl Generated {
 }
 
 impl Shape {
-    /// 1 to `keys`.
+    /// Draws a value from 1 to `keys`.
     fn draw(self, keys: u32, rng: &mut Rng) -> u32 {
         match self {
             Self::Constant => keys,
@@ -93,7 +93,7 @@ impl Shape {
     }
 }
 
-/// All rows of a file.
+/// Reads all rows of a file.
 fn read(path: &Path) -> Result<(SchemaRef, Vec<RecordBatch>)> {
     let open = || File::open(path).map_err(|error| Failure::file(path, error));
     let at = |failure: Failure| failure.at(&format!("`{}`", path.display()));
@@ -121,7 +121,7 @@ fn read(path: &Path) -> Result<(SchemaRef, Vec<RecordBatch>)> {
     }
 }
 
-/// The columns that packets carry: those named, or all if they are just as many.
+/// Returns the columns that packets carry: those named, or all columns if their number fits.
 fn choose(schema: &SchemaRef, names: &[String], needed: usize) -> Result<Vec<usize>> {
     let known = || {
         let names: Vec<_> = schema.fields().iter().map(|f| f.name().as_str()).collect();
@@ -149,7 +149,7 @@ fn encode(
     names: &[String],
     layout: Layout,
 ) -> Result<Loaded> {
-    // Several columns may make one key: those before the values.
+    // All chosen columns before the values form the key.
     let needed = layout.values + usize::from(layout.key_words > 0);
     let chosen = choose(schema, names, needed)?;
     if layout.key_words == 0 && chosen.len() > layout.values {
@@ -178,8 +178,8 @@ fn encode(
     Ok(Loaded { columns: words, nulls: rows - complete.len() })
 }
 
-/// Keys are only compared for equality: whole numbers that fit go as they are, all else as
-/// fingerprints. What a key becomes depends on nothing but the key, so that two files agree.
+/// Encodes keys, which are only compared for equality: whole numbers that fit are sent unencoded, all else as
+/// fingerprints. The code depends only on the key, so that two files agree.
 fn key_words(keys: &[ArrayRef], rows: &[usize], words: usize) -> Result<Vec<Vec<u32>>> {
     let keys: Vec<ArrayRef> = keys.iter().map(one_type).collect::<Result<_>>()?;
     let number = match keys.as_slice() {
@@ -226,7 +226,7 @@ fn fingerprint(bytes: &[u8], words: usize) -> u64 {
     encoding::nonzero_bits(encoding::fingerprint(bytes, 0), 32 * words as u32)
 }
 
-/// Integers, and texts, of whatever width as one type.
+/// Casts integers, and texts, of any width to one type.
 fn one_type(key: &ArrayRef) -> Result<ArrayRef> {
     let data_type = key.data_type();
     let wanted = match data_type {
@@ -238,7 +238,7 @@ fn one_type(key: &ArrayRef) -> Result<ArrayRef> {
     Ok(cast(key, &wanted)?)
 }
 
-/// Whole numbers from 0 to 2³² − 1, if all are.
+/// Returns the column as whole numbers from 0 to 2³² − 1; `None` if a value is none.
 fn small_numbers(column: &ArrayRef, rows: &[usize]) -> Result<Option<Vec<u32>>> {
     let data_type = column.data_type();
     let numbers: Vec<i128> = match data_type {
@@ -260,7 +260,7 @@ fn small_numbers(column: &ArrayRef, rows: &[usize]) -> Result<Option<Vec<u32>>> 
     Ok(numbers.into_iter().map(|number| u32::try_from(number).ok()).collect())
 }
 
-/// Values are compared for order: small whole numbers go as they are, others as order-preserving
+/// Encodes values, which are compared for order: small whole numbers are sent unencoded, others as order-preserving
 /// codes.
 fn value_words(column: &ArrayRef, rows: &[usize], plain: bool, name: &str) -> Result<Vec<u32>> {
     if let Some(numbers) = small_numbers(column, rows)? {
@@ -343,7 +343,7 @@ mod tests {
         assert_ne!((high[0], low[0]), (high[1], low[1]));
     }
 
-    /// A join's files may differ in everything but the key.
+    /// The columns of a join's files may differ in everything but the key's value.
     #[test]
     fn a_key_is_one_whatever_its_column() {
         let narrow: ArrayRef = Arc::new(arrow::array::Int32Array::from(vec![7, -1]));

@@ -1,4 +1,4 @@
-//! `sluice switch`: one file for each of its commands.
+//! `sluice switch`: runs, places, prints and checks the programs of the pruning switch. Each command has a file.
 
 mod bigdata;
 mod fit;
@@ -28,7 +28,7 @@ use crate::args::switch::{SwitchArgs, SwitchCommand, Variant};
 use crate::failure::{Failure, Result};
 use crate::runtime::input::text_of;
 
-/// Does what was asked of the switch. Nothing here waits, so a signal ends it at once.
+/// Runs a command of `sluice switch`. No command waits for anything, so a signal ends the process at once.
 pub(crate) fn run(args: SwitchArgs) -> Result<()> {
     match args.command {
         SwitchCommand::Run(args) => run::run(&args),
@@ -85,7 +85,7 @@ impl From<PlacementError> for Failure {
     }
 }
 
-/// The program of an algorithm in either variant.
+/// Returns the program of an algorithm, in the paper's or the released variant.
 fn program(algorithm: Algorithm, parameters: &ParameterArgs, variant: Variant) -> Result<Program> {
     let given = parameters.parameters();
     Ok(match variant {
@@ -94,7 +94,7 @@ fn program(algorithm: Algorithm, parameters: &ParameterArgs, variant: Variant) -
     })
 }
 
-/// The same with the reliability protocol in front, for so many workers.
+/// Puts the reliability protocol for `workers` in front of a program; returns the program itself for `None`.
 fn with_protocol(program: Program, algorithm: Algorithm, workers: Option<u16>) -> Result<Program> {
     let Some(workers) = workers else { return Ok(program) };
     let flows = Flow::of_workers(algorithm.entry().carries, workers);
@@ -102,7 +102,7 @@ fn with_protocol(program: Program, algorithm: Algorithm, workers: Option<u16>) -
     Ok(reliable(&program, &flows, copies)?)
 }
 
-/// A built-in target, or the one in a file.
+/// Returns the built-in target of this name, or reads one from a file.
 fn target(name: &str) -> Result<Target> {
     if let Some(target) = Target::named(name) {
         return Ok(target);

@@ -1,4 +1,4 @@
-//! `sluice switch p4`: a program as P4_16.
+//! `sluice switch p4`: prints a program as P4_16.
 
 use std::fs;
 use std::io::{self, Write};
@@ -23,7 +23,7 @@ pub(super) fn run(args: &P4Args) -> Result<()> {
                 ArchArg::V1model => "simple_switch_CLI",
                 ArchArg::Tna | ArchArg::T2na => "bfrt_python",
             };
-            // A comment, so that the whole stays a P4 program.
+            // The entries follow as a comment, so that the output is a P4 program.
             text += &match source.entries.as_str() {
                 "" => format!("\n// The control plane ({tool}) installs nothing.\n"),
                 entries => {

@@ -1,4 +1,4 @@
-//! `sluice switch plan`: the best configuration that fits.
+//! `sluice switch plan`: finds the best configuration that fits.
 
 use serde_json::Value;
 use sluicegate_pruning::algorithm::catalog::{Algorithm, Wanted};

@@ -1,4 +1,4 @@
-//! `sluice switch protocol`: reliable delivery through a switch that drops, simulated.
+//! `sluice switch protocol`: simulates reliable delivery through a switch that drops packets.
 
 use std::thread;
 
@@ -74,7 +74,7 @@ pub(super) fn run(args: &ProtocolArgs) -> Result<()> {
     Ok(())
 }
 
-/// All runs, shared out to the cores.
+/// Simulates all runs, divided among the cores.
 fn tally(config: &Config, first: u64, runs: u64) -> Result<Tally> {
     let end = first.checked_add(runs).ok_or_else(|| {
         Failure::Usage("the last seed would be more than 18446744073709551615".to_owned())

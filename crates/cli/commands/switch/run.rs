@@ -1,4 +1,4 @@
-//! `sluice switch run`: what is pruned of a stream.
+//! `sluice switch run`: sends a stream through an algorithm and counts the pruned entries.
 
 use serde_json::Value;
 use sluicegate_pruning::algorithm::catalog::{Algorithm, Carries, Configured, Parameters};
@@ -13,10 +13,10 @@ use crate::output::listing::{Listing, fraction};
 use crate::output::progress::say;
 
 const HEADER: [&str; 2] = ["algorithm", "variant"];
-/// What was counted of a stream.
+/// The columns of the counts of a stream.
 const COUNTED: [&str; 6] =
     ["entries", "forwarded", "forwarded_share", "optimum", "optimum_share", "answer"];
-/// Only where it was asked for.
+/// The column of `--check`.
 const CHECKED: &str = "checked";
 const NOTES: &str = "\
 forwarded: entries that the switch lets through; optimum: those that a pruner without limits would let
@@ -67,23 +67,24 @@ pub(super) fn run(args: &RunArgs) -> Result<()> {
     listing.print(args.format, &notes(NOTES, args.check.is_some()))
 }
 
-/// These columns and those of what is counted.
+/// Returns the columns of a listing: `first`, then the counts.
 pub(super) fn header(first: &[&'static str], check: bool) -> Vec<&'static str> {
     first.iter().copied().chain(COUNTED).chain(check.then_some(CHECKED)).collect()
 }
 
-/// What a table is followed by.
+/// Returns the notes below a table.
 pub(super) fn notes(notes: &str, check: bool) -> String {
     let checked = if check { CHECKED_NOTE } else { "" };
     format!("{notes}{checked}")
 }
 
-/// The algorithm as its query is asked; a released program keeps the sizes of its own.
+/// Configures the algorithm that judges the answer. A released program has fixed sizes, so only the parameters of its
+/// query are taken.
 fn configure(algorithm: Algorithm, given: &Parameters, variant: Variant) -> Result<Configured> {
     match variant {
         Variant::Paper => Ok(algorithm.configure(given)?),
         Variant::Released => {
-            // What the parameters may be is for the released program to say.
+            // The released program checks the ranges of the parameters.
             algorithm.released(given)?;
             let asked =
                 Parameters { threshold: given.threshold, n: given.n, ..Parameters::default() };
@@ -92,7 +93,7 @@ fn configure(algorithm: Algorithm, given: &Parameters, variant: Variant) -> Resu
     }
 }
 
-/// The entries as the algorithm's packets carry them, and the words of their keys.
+/// Returns the entries in the form that the algorithm's packets carry, and the number of words of their keys.
 pub(super) fn stream(
     algorithm: Algorithm,
     configured: &Configured,
@@ -102,14 +103,13 @@ pub(super) fn stream(
     let (words, entry) = (configured.pruner().values(), algorithm.entry());
     let all_key_words = entry.carries.key_words(words);
     let values = words - all_key_words;
-    // The released DISTINCT takes keys of 64 bits; the other keys have 32.
+    // The released DISTINCT takes keys of 64 bits; the other released programs take 32 bits.
     let key_words = if variant == Variant::Released && algorithm != Algorithm::Distinct {
         all_key_words.min(1)
     } else {
         all_key_words
     };
-    // What is compared with a constant is sent as it is.
-    // What is added up, too.
+    // Values that are compared with a constant or added up are sent unencoded.
     let plain = entry.takes("threshold") || configured.holds();
     let layout = Layout { key_words, values, plain };
     let Some(source) = &input.input else {
@@ -143,8 +143,8 @@ pub(super) fn stream(
     Ok((stream, key_words))
 }
 
-/// The stream as the released programs parse it: their joins know other flows and carry a value that
-/// nothing reads.
+/// Converts a stream to the form that the released programs parse: their joins number the flows from 1 and carry a
+/// value that nothing reads.
 fn as_released(stream: &[Run], join: bool) -> Vec<Run> {
     if !join {
         return stream.to_vec();
@@ -157,7 +157,7 @@ fn as_released(stream: &[Run], join: bool) -> Vec<Run> {
     (1..).zip(stream).map(with_value).collect()
 }
 
-/// What was counted of a stream.
+/// Returns the counts of a stream, in the order of [`COUNTED`].
 pub(super) fn counted(trial: &Trial) -> [Value; COUNTED.len()] {
     [
         trial.entries.into(),

@@ -1,4 +1,4 @@
-//! `sluice switch sweep`: algorithms along an axis.
+//! `sluice switch sweep`: measures algorithms along an axis.
 
 use std::io::{self, IsTerminal, Write};
 
@@ -36,10 +36,10 @@ optimum_share: what a pruner without limits would let through; over_optimum: how
 forwarded; wrong: runs with another answer. Counted.
 ";
 
-/// More points than this take hours.
+/// The most points of a sweep; more take hours.
 const MOST_POINTS: usize = 20_000;
 
-/// What has been measured at one point of a line.
+/// The measurement at one point of a line.
 struct Point {
     value: u32,
     measured: Measured,
@@ -48,7 +48,7 @@ struct Point {
 /// A line of the chart.
 struct Series {
     algorithm: Algorithm,
-    /// The value of the second axis, as text.
+    /// The value of the second axis as text, if there is one.
     at: Option<String>,
     points: Vec<Point>,
 }
@@ -98,7 +98,7 @@ pub(super) fn run(args: &SweepArgs) -> Result<()> {
     }
 }
 
-/// The lines of an algorithm; `step` hears how many points are done.
+/// Measures the lines of an algorithm. `step` is called with the number of points done.
 fn series(
     args: &SweepArgs,
     algorithm: Algorithm,
@@ -107,7 +107,7 @@ fn series(
     step: impl Fn(usize),
 ) -> Result<Vec<Series>> {
     let given = args.parameters.parameters();
-    // No axis changes what packets carry.
+    // No axis changes the contents of packets, so the first point's stream serves all.
     let first = [Some(over), by].into_iter().flatten().fold(given, |given, over| {
         over.values.first().map_or(given, |value| over.axis.set(&given, *value))
     });
@@ -171,7 +171,7 @@ fn listing(all: &[Series], over: &Over) -> Listing {
     listing
 }
 
-/// A line for each series, and one for each optimum.
+/// Draws a line for each series and for each optimum.
 fn drawn(all: &[Series], over: &Over) -> Chart {
     let mut lines: Vec<Line> = Vec::new();
     for series in all {
@@ -181,7 +181,7 @@ fn drawn(all: &[Series], over: &Over) -> Chart {
         };
         let point = |Point { value, measured }: &Point| {
             let (y, error) = (measured.unpruned, measured.error.unwrap_or(0.0));
-            // Below zero there is nothing, and no logarithm.
+            // A logarithmic axis cannot show an interval that reaches zero.
             let low = if y > error { y - error } else { y };
             [f64::from(*value), y, low, (y + error).min(1.0)]
         };

@@ -1,4 +1,4 @@
-//! `sluice switch theory`: every theorem, with its numbers.
+//! `sluice switch theory`: lists every theorem with its numbers.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -22,7 +22,7 @@ pub(super) fn run(args: &TheoryArgs) -> Result<()> {
     }
     let exact = |s: &Statement| s.exact.clone().map_or(Value::Null, Value::from);
     if args.format == ListFormat::Table {
-        // The statement is said once, under the numbers.
+        // Each statement is printed once, below the numbers.
         let mut listing = Listing::new(&["theorem", "example", "formula gives", "paper", "exact"]);
         let (mut notes, mut said) = (String::new(), BTreeSet::new());
         for s in &chosen {

@@ -1,4 +1,4 @@
-//! `sluice switch time`: the paper's figures 5 to 9 and table 3, modelled.
+//! `sluice switch time`: models the paper's figures 5 to 9 and table 3.
 
 use std::io::{self, IsTerminal, Write};
 
@@ -19,7 +19,7 @@ const NOTES: &str = "\
 Seconds, modelled; `sluice switch time constants` says from what. workers: making packets, as far as sending
 does not hide it; master: its queue after the last packet; drain: reading a result out of the switch.
 ";
-/// The packets of table 3's last columns: UserVisits.
+/// Number of packets in the last columns of table 3: the rows of UserVisits.
 const PACKETS: f64 = 31.7e6;
 
 pub(super) fn run(args: &TimeArgs) -> Result<()> {
@@ -67,7 +67,7 @@ fn drawn(figure: Figure, cases: &[Case], format: ChartFormat, colour: bool) -> S
     let chart = pictured(figure, cases);
     match format {
         ChartFormat::Svg => chart::svg(&[chart]),
-        // Queries are no axis.
+        // The queries are no numeric axis, so there is no chart.
         ChartFormat::Table if figure != Figure::Queries => {
             let table = listed(&listing(figure, cases), format, NOTES);
             format!("{table}\n{}", chart::terminal(&chart, colour))
@@ -100,12 +100,12 @@ fn listing(figure: Figure, cases: &[Case]) -> Listing {
     listing
 }
 
-/// Whole numbers as such.
+/// Returns whole numbers without decimals.
 fn number(value: f64) -> Value {
     if value.fract() == 0.0 { Value::from(value as u64) } else { fraction(value) }
 }
 
-/// A line for each query and switch.
+/// Draws a line for each query and switch.
 fn pictured(figure: Figure, cases: &[Case]) -> Chart {
     let mut lines: Vec<Line> = Vec::new();
     for Case { query, system, value, completion } in cases {
@@ -129,7 +129,7 @@ fn pictured(figure: Figure, cases: &[Case]) -> Chart {
     }
 }
 
-/// Table 3, and what it means for a table.
+/// Returns table 3, and the time that each device takes for a table.
 fn devices(testbed: &Testbed) -> Listing {
     let mut listing = Listing::new(&[
         "device",

@@ -1,4 +1,4 @@
-//! `sluice switch trace`: what every table and register does with a few packets.
+//! `sluice switch trace`: shows the effect of a few packets on every table and register.
 
 use serde_json::Value;
 use sluicegate_pruning::Verdict;

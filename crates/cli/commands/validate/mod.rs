@@ -1,4 +1,4 @@
-//! `sluice validate`: what was predicted, and what was measured.
+//! `sluice validate`: compares predictions with measurements.
 
 mod queries;
 mod report;
@@ -29,7 +29,7 @@ use crate::runtime::room;
 use crate::runtime::scratch::Scratch;
 
 const BUCKET: &str = "tpch";
-/// Where samples of a calibration are, for some seconds.
+/// Name of the bucket that holds a calibration's samples for some seconds.
 const SAMPLES: &str = "calibration";
 const CALIBRATE: &str = "calibrate";
 
@@ -109,7 +109,7 @@ fn tables(scale: f64) -> tpch::Generate {
 }
 
 async fn start(compute: &Compute, folder: &Path, latency: Duration) -> Result<Server> {
-    // What is written can be made again, so it need not survive a power failure.
+    // The data can be generated again, so writes need not survive a power failure.
     let server = Server::builder(folder).sync_writes(false).latency(latency);
     compute.run(async move { Ok(server.start().await?) }).await
 }
@@ -126,14 +126,14 @@ async fn fill(compute: &Compute, folder: &Path, tables: &tpch::Generate) -> Resu
     Ok(())
 }
 
-/// A profile behind the link of a cell. Without a delay, a request takes what it takes on one machine.
+/// Returns the profile with the link of a cell. The latency is at least that of requests on one machine.
 fn shaped(profile: &HardwareProfile, cell: Cell) -> HardwareProfile {
     let least = HardwareProfile::by_name("local").map_or(Duration::ZERO, |it| it.link.latency);
     let mut shaped = profile.clone();
     shaped.link.bytes_per_second = cell.link;
     shaped.link.connection_bytes_per_second = cell.link;
     shaped.link.latency = cell.latency.max(least);
-    // What a statement takes beyond a request stays as it is.
+    // The latency of a statement beyond that of a request stays the same.
     let beyond = profile.select.latency.saturating_sub(profile.link.latency);
     shaped.select.latency = shaped.link.latency + beyond;
     shaped

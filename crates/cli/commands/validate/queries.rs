@@ -1,4 +1,4 @@
-//! A query for each operator of which there are several ways to run it.
+//! Queries for the operators that can run in several ways.
 
 use std::iter;
 
@@ -8,16 +8,16 @@ pub(super) struct Query {
     pub(super) name: &'static str,
     /// The option of its operator, without `sluice.`.
     pub(super) option: &'static str,
-    /// The ways that the option can force.
+    /// The values of the option that force a way.
     ways: &'static [&'static str],
     before: &'static str,
     after: &'static str,
 }
 
-/// What leaves the choice to the cost model.
+/// The value of the option that leaves the choice to the cost model.
 pub(super) const AUTO: &str = "auto";
 
-/// Parts, at scale factor 1 (TPC-H §1.4.1).
+/// Number of parts at scale factor 1 (TPC-H §1.4.1).
 const PARTS: f64 = 200_000.0;
 
 pub(super) const QUERIES: [Query; 5] = [
@@ -59,13 +59,13 @@ pub(super) const QUERIES: [Query; 5] = [
 ];
 
 impl Query {
-    /// What is asked if this share of lineitem's rows is to pass.
+    /// Returns the query that lets this share of lineitem's rows pass.
     pub(super) fn sql(&self, share: f64, scale: f64) -> String {
         let last = (share * PARTS * scale).round();
         format!("{} WHERE l_partkey <= {last} {}", self.before, self.after)
     }
 
-    /// All ways, the cost model's last.
+    /// Iterates over the forced ways, and `auto` at the end.
     pub(super) fn ways(&self) -> impl Iterator<Item = &'static str> {
         self.ways.iter().copied().chain(iter::once(AUTO))
     }

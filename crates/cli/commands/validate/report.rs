@@ -1,4 +1,4 @@
-//! Every trial, and what all come to.
+//! The report: every trial, and a summary of all.
 
 use serde_json::json;
 use sluicegate_costmodel::validation::{Validation, right, validate};
@@ -62,7 +62,7 @@ pub(super) fn print(choices: &[Choice], format: ListFormat) -> Result<()> {
     listing.print(format, &summary)
 }
 
-/// A line for each cell, and one for all.
+/// Formats a line for each cell, and one for all cells.
 fn summary(choices: &[Choice]) -> String {
     let mut cells: Vec<Cell> = Vec::new();
     for choice in choices {

@@ -1,4 +1,4 @@
-//! A query, run in every way.
+//! Runs a query in every way.
 
 use std::time::Duration;
 
@@ -14,49 +14,49 @@ use crate::commands::embedded::measure::{followed, measure};
 use crate::commands::embedded::set;
 use crate::failure::{Failure, Result};
 
-/// What takes longer runs once.
+/// A way that takes longer than this runs once.
 const LONG: Duration = Duration::from_secs(3);
 
-/// A link and its latency.
+/// A link with its latency.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Cell {
     pub(super) link: BytesPerSecond,
     pub(super) latency: Duration,
 }
 
-/// A query in a cell: what could be chosen.
+/// A query in a cell, with the ways that the cost model could choose.
 pub(super) struct Choice {
     pub(super) cell: Cell,
     pub(super) query: &'static str,
-    /// Of the rows that pass.
+    /// The share of the rows that pass, 0 to 1.
     pub(super) share: f64,
     pub(super) ways: Vec<Trial>,
 }
 
-/// The part by which the bytes of two runs differ at most if both were asked for the same.
+/// Largest relative difference of the bytes of two runs that sent the same requests.
 const SAME_BYTES: f64 = 0.05;
 
-/// A way to run a query, with what was predicted and what happened.
+/// A way to run a query, with its prediction and its measurements.
 pub(super) struct Trial {
     pub(super) way: &'static str,
-    /// What was planned for each of its operators.
+    /// The planned decision for each of its operators.
     planned: Vec<Decision>,
-    /// The plan.
+    /// The physical plan as text.
     plan: String,
-    /// What the store was asked about keys, if anything, which is decided when they arrive.
+    /// Descriptions of the join keys that were sent to the store. The query decides on them when the keys arrive.
     keys: Vec<String>,
     pub(super) predicted: Duration,
     pub(super) predicted_link: Bytes,
     pub(super) bound_by: Option<Resource>,
-    /// Counted at the store's sockets, both directions.
+    /// Bytes in both directions, counted at the store's sockets.
     pub(super) link: Bytes,
     pub(super) requests: u64,
-    /// Of each run, sorted.
+    /// The time of each run, sorted.
     times: Vec<Duration>,
 }
 
 impl Choice {
-    /// For [`sluicegate_costmodel::validation`].
+    /// Returns the trials in the form of [`sluicegate_costmodel::validation`].
     pub(super) fn observed(&self) -> Vec<Observed<'_>> {
         let same = |trial: &Trial| self.ways.iter().find(|it| it.is_same(trial));
         let observed = |trial: &Trial| trial.observed(same(trial).map_or(trial.way, |it| it.way));
@@ -65,7 +65,7 @@ impl Choice {
 }
 
 impl Trial {
-    /// The median of the runs.
+    /// Returns the median time of the runs.
     pub(super) fn measured(&self) -> Duration {
         let middle = self.times.len() / 2;
         match (self.times.get(middle.saturating_sub(1)), self.times.get(middle)) {
@@ -74,13 +74,13 @@ impl Trial {
         }
     }
 
-    /// Seconds of each run, the fastest first, with spaces between.
+    /// Returns the seconds of each run, the fastest first, separated by spaces.
     pub(super) fn runs(&self) -> String {
         let seconds = self.times.iter().map(|time| format!("{:.6}", time.as_secs_f64()));
         seconds.collect::<Vec<_>>().join(" ")
     }
 
-    /// How its operators ran.
+    /// Returns the strategies by which the operators ran.
     pub(super) fn chosen(&self) -> String {
         let asked = !self.keys.is_empty();
         let followed = self.planned.iter().filter_map(|decision| followed(decision, asked));
@@ -89,8 +89,8 @@ impl Trial {
         chosen.join("+")
     }
 
-    /// Whether both ran in the same way: by the same plan, with the same said about keys, and with the same
-    /// bytes over the link, which tell what else was decided while it ran.
+    /// Returns true if both ran in the same way: by the same plan, with the same keys sent, and with about the same
+    /// bytes over the link, which reveal decisions at run time.
     fn is_same(&self, other: &Self) -> bool {
         let (a, b) = (self.link.as_f64(), other.link.as_f64());
         let same_bytes = (a - b).abs() <= SAME_BYTES * a.max(b);
@@ -108,7 +108,7 @@ impl Trial {
     }
 }
 
-/// Runs a query in every way that is possible, one after the other in each round.
+/// Runs a query in every possible way, one after the other in each round.
 pub(super) async fn run_all(
     engine: &Engine,
     server: &Server,
@@ -144,8 +144,8 @@ pub(super) async fn run_all(
     Ok(trials)
 }
 
-/// What a way is predicted to take; none if it is not possible. Also reads what planning keeps of the
-/// tables, so that no run pays for that.
+/// Predicts a way; `None` if it is not possible. Planning also loads statistics of the tables, so that no run
+/// includes that time.
 async fn predict(engine: &Engine, way: &'static str, sql: &str) -> Result<Option<Trial>> {
     let explanation = Box::pin(engine.explain(sql)).await?;
     if explanation.decisions.iter().any(|decision| decision.unmet.is_some()) {

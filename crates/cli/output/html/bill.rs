@@ -1,10 +1,10 @@
-//! Dollars by kind.
+//! The bill of a statement: dollars by kind.
 
 use sluicegate_costmodel::{Cost, Dollars};
 
 use super::markup::Html;
 
-/// A bar cut by the kinds of what is paid for, and each kind with its sum.
+/// Draws a bar that is divided by the kinds of cost, with the sum of each kind.
 pub(super) fn bill(html: &mut Html, cost: &Cost, prices: &str, provenance: &'static str) {
     let terms: Vec<_> = cost.terms().into_iter().enumerate().collect();
     let paid = || terms.iter().filter(|(_, (_, dollars))| *dollars > Dollars::ZERO);

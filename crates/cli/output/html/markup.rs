@@ -1,21 +1,21 @@
-//! HTML in which text cannot be taken for markup.
+//! HTML in which text cannot be mistaken for markup.
 
 use std::fmt::{Display, Write};
 
-/// A piece of a page. Markup is written in this program; everything else is escaped.
+/// A part of a page. Only this program's string literals are markup; everything else is escaped.
 #[derive(Debug, Default)]
 pub(crate) struct Html {
     text: String,
 }
 
 impl Html {
-    /// Markup, word for word.
+    /// Appends markup without escaping it.
     pub(crate) fn raw(&mut self, markup: &'static str) -> &mut Self {
         self.text.push_str(markup);
         self
     }
 
-    /// Text, from wherever it comes, as content of an element or between the quotes of an attribute.
+    /// Appends text from any source as content of an element or between the quotes of an attribute.
     pub(crate) fn text(&mut self, text: impl Display) -> &mut Self {
         for character in text.to_string().chars() {
             match character {
@@ -25,7 +25,7 @@ impl Html {
                 '"' => self.text.push_str("&quot;"),
                 '\'' => self.text.push_str("&#39;"),
                 '\n' | '\t' => self.text.push(character),
-                // Neither can HTML hold these, nor should they turn a reader's eyes.
+                // HTML cannot contain control characters, and direction marks could mislead readers.
                 c if c.is_control() || is_direction(c) => self.text.push('\u{FFFD}'),
                 c => self.text.push(c),
             }
@@ -33,7 +33,7 @@ impl Html {
         self
     }
 
-    /// A number, in a style or an attribute: with two decimals at most.
+    /// Appends a number with at most two decimals, for a style or an attribute.
     pub(crate) fn number(&mut self, number: f64) -> &mut Self {
         let number = if number.is_finite() { number } else { 0.0 };
         let text = format!("{number:.2}");
@@ -43,13 +43,13 @@ impl Html {
         self
     }
 
-    /// The markup so far.
+    /// Returns the markup so far.
     pub(crate) fn as_str(&self) -> &str {
         &self.text
     }
 }
 
-/// Whether a character changes the direction of those around it.
+/// Returns true if a character changes the direction of the text around it.
 fn is_direction(character: char) -> bool {
     matches!(character, '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
 }

@@ -1,7 +1,7 @@
-//! Statements as a page: one HTML file with pictures, that needs nothing else.
+//! Statements as a page: one HTML file with pictures that needs no other file.
 //!
-//! The page has no scripts and asks for nothing over a network; its policy says so to the browser.
-//! Text from outside can only come in through [`Html::text`](markup::Html::text), which escapes it.
+//! The page has no scripts and no external resources; its policy forbids the browser to load any. External text can
+//! only enter through [`Html::text`](markup::Html::text), which escapes it.
 
 mod bill;
 pub(super) mod markup;
@@ -23,7 +23,7 @@ use crate::failure::Result;
 use crate::output::file::Unfinished;
 use crate::session::Ran;
 
-/// A page that is being made. Its file appears when it is finished.
+/// A page under construction. Its file appears when it is finished.
 #[derive(Debug)]
 pub(crate) struct Page {
     file: Unfinished,
@@ -41,12 +41,12 @@ impl Page {
         Ok(Self { file: Unfinished::begin(path)?, title, sections: Vec::new() })
     }
 
-    /// Adds a statement.
+    /// Adds a statement to the page.
     pub(crate) fn add(&mut self, section: Section) {
         self.sections.push(section);
     }
 
-    /// Adds a statement that ran, or failed.
+    /// Adds a statement that ran or failed.
     pub(crate) fn add_run(
         &mut self,
         engine: &Engine,
@@ -57,11 +57,11 @@ impl Page {
         self.add(ran::section(engine, statement, ran, result));
     }
 
-    /// Writes the file, which says `about` its numbers where they come from.
+    /// Writes the file. `about` names the sources of its numbers.
     ///
     /// # Errors
     ///
-    /// If that fails; there is no new file then.
+    /// If the file cannot be written; it does not appear then.
     pub(crate) fn finish(mut self, about: &str) -> Result<()> {
         let page = page(self.title, about, &self.sections);
         self.file.file().write_all(page.as_str().as_bytes())?;
@@ -75,7 +75,7 @@ const HEAD: &str = "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf
     <meta http-equiv=\"Content-Security-Policy\" \
     content=\"default-src 'none'; style-src 'unsafe-inline'\">\n<title>";
 
-/// The whole page.
+/// Builds the whole page.
 fn page(title: &'static str, about: &str, sections: &[Section]) -> Html {
     let mut html = Html::default();
     html.raw(HEAD).text(title).raw("</title>\n<style>\n").raw(include_str!("page.css"));
@@ -110,7 +110,7 @@ mod tests {
     const HOSTILE: &str =
         "</style></pre><script>alert(\"x\")</script><img src=x onerror='y'>&\u{202E}";
 
-    /// A decision about a scan with so many bytes.
+    /// Returns a decision about a scan of so many MiB.
     fn decision(subject: &str, mib: u64) -> Decision {
         let phase = Phase { gets: Requests(1), got: Bytes::mib(mib), ..Phase::default() };
         let candidate = Candidate { strategy: "get", steps: phase.into() };
@@ -208,7 +208,7 @@ mod tests {
         assert!(page.contains("default-src 'none'"));
     }
 
-    /// Elements that are opened are closed, but for those that HTML closes by itself.
+    /// Every element is closed in order, except for void elements.
     #[test]
     fn elements_are_closed_in_their_order() {
         let page = made();
@@ -237,7 +237,7 @@ mod tests {
         for bytes in ["1.00 MiB", "10.0 MiB", "100 MiB"] {
             assert!(page.contains(&format!("<span class=\"bytes\">{bytes}</span>")), "{bytes}");
         }
-        // The numbers are sums of those beside the boxes.
+        // The numbers are sums of those at the boxes.
         assert!(page.contains("<dt>Over the link<dd>111 MiB"), "{page}");
         assert!(page.contains("<dt>Requests<dd>3<"), "{page}");
         assert!(page.contains("Statements 1 to 2 of 4 define names or set options"), "{page}");

@@ -1,4 +1,4 @@
-//! The picture of a plan: store, switch, client, and what goes from one to the next.
+//! The picture of a plan: store, switch and client, and the rows that flow between them.
 
 use std::time::Duration;
 
@@ -11,16 +11,16 @@ use super::rows::{Row, rows, tracks};
 use super::ways;
 use crate::output::stats::{rows_words, seconds};
 
-/// Pixels of an arrow of no bytes, and more for each factor of ten.
+/// Width of an arrow without bytes in pixels, and the increase for each factor of ten.
 const NARROWEST: f64 = 1.5;
 const FOR_TEN_TIMES: f64 = 1.7;
-/// Tracks are not drawn closer than they are wide; a union of hundreds shares the last.
+/// The most tracks that are drawn next to each other; a union of hundreds shares the last.
 const MOST_TRACKS: usize = 10;
-/// Characters that a box shows of what it would say.
+/// The most characters of a detail that a box shows before it is folded.
 const SHOWN: usize = 150;
 
-/// How wide an arrow is: by the logarithm of its bytes, so that ten times as many are always as much
-/// wider.
+/// Returns the width of an arrow in pixels. It grows with the logarithm of the bytes, so that every factor of ten
+/// adds the same amount.
 pub(super) fn width(bytes: Bytes) -> f64 {
     NARROWEST + FOR_TEN_TIMES * (1.0 + bytes.as_f64()).log10()
 }
@@ -30,12 +30,12 @@ pub(super) fn width(bytes: Bytes) -> f64 {
 pub(super) struct Drawing<'a> {
     pub(super) picture: &'a Picture,
     pub(super) decisions: &'a [Decision],
-    /// What the last operator puts out, in words.
+    /// Description of the last operator's output.
     pub(super) answer: &'a str,
 }
 
 impl Drawing<'_> {
-    /// The bytes that an operator sends over the link, if that is known.
+    /// Returns the bytes that an operator sends over the link, if they are known.
     fn crossing(&self, operator: &Operator) -> Option<Bytes> {
         let Some(flow) = &operator.flow else {
             return Some(self.decision(operator)?.prediction()?.work.link);
@@ -56,7 +56,7 @@ impl Drawing<'_> {
         bytes.map_or(NARROWEST, width)
     }
 
-    /// Everything, with the ways of each scan beside it.
+    /// Draws the picture, with the ways of each scan beside it.
     pub(super) fn draw(&self, html: &mut Html) {
         let rows = rows(self.picture);
         let Some(last) = rows.last() else { return };
@@ -135,7 +135,7 @@ impl Drawing<'_> {
         html.raw("</div></div>");
     }
 
-    /// A piece of a track, as wide as what goes there.
+    /// Draws a segment of a track, whose width shows the bytes on it.
     fn track(&self, html: &mut Html, how: &'static str, track: usize, from: usize) {
         html.raw("<i class=\"track ").raw(how);
         if self.crossing(&self.picture.operators[from]).is_some() {
@@ -145,7 +145,7 @@ impl Drawing<'_> {
         html.raw(";--w:").number(self.width_of(from)).raw("px\"></i>");
     }
 
-    /// The arrow across a lane, with its number if it begins there.
+    /// Draws the arrow across a lane, with its bytes if it begins there.
     fn arrow(&self, html: &mut Html, from: usize, begins: bool) {
         let operator = &self.picture.operators[from];
         html.raw("<div class=\"arrow");
@@ -188,7 +188,7 @@ fn asked(html: &mut Html, requests: Requests, scanned: Bytes) {
     html.raw("</small>");
 }
 
-/// What an operator did.
+/// Writes the counts of an operator that ran.
 fn counted(html: &mut Html, flow: &Flow) {
     if let Some(it) = flow.asked {
         asked(html, Requests(it.selects + it.gets), Bytes(it.scanned));
@@ -209,7 +209,7 @@ fn counted(html: &mut Html, flow: &Flow) {
     html.raw("</small>");
 }
 
-/// What an operator says in words.
+/// Writes the descriptions that an operator reported while it ran.
 fn said(html: &mut Html, operator: &Operator) {
     for (what, text) in operator.flow.iter().flat_map(|flow| &flow.said) {
         html.raw("<div class=\"said\"><b>").text(what).raw("</b>");
@@ -226,7 +226,7 @@ fn class(place: Place) -> &'static str {
     }
 }
 
-/// The folder of a table's objects, or its only object: what a user calls the table.
+/// Returns the name that users give a table: the folder of its objects, or its only object.
 fn short_subject(subject: &str) -> &str {
     let (object, more) = match subject.split_once(" and ") {
         Some((object, _)) => (object, true),
@@ -237,7 +237,7 @@ fn short_subject(subject: &str) -> &str {
     if more { parts.next().unwrap_or(name) } else { name }
 }
 
-/// A text; of a long one the beginning, and the whole where it is asked for.
+/// Writes a text. If it is long, only its beginning is shown until the reader opens it.
 pub(super) fn shortened(html: &mut Html, text: &str) {
     if text.is_empty() {
         return;

@@ -1,4 +1,4 @@
-//! A statement that ran, as a section.
+//! The section of a statement that ran.
 
 use datafusion::physical_plan::display::DisplayableExecutionPlan;
 use sluicegate_costmodel::{Cost, Work};
@@ -10,7 +10,7 @@ use crate::failure::Result;
 use crate::output::stats;
 use crate::session::Ran;
 
-/// A statement that ran, or failed, with everything that was counted until then.
+/// Builds the section of a statement that ran or failed, with all counts until then.
 pub(super) fn section(engine: &Engine, statement: &str, ran: Ran, result: &Result<()>) -> Section {
     let Ran { query, is_definition, wall, rows, notes } = ran;
     let failure = result.as_ref().err().map(|failure| failure.words());

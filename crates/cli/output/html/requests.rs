@@ -1,4 +1,4 @@
-//! A time line of requests.
+//! The timeline of requests.
 
 use std::cmp::Reverse;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use sluicegate_engine::timeline::{Others, Recorded, TimedRequest};
 use super::markup::Html;
 use crate::output::stats::seconds;
 
-/// In the order of the table, each with its name and the class of its colour.
+/// The kinds of requests in the order of the table, with the name and the colour class of each.
 const KINDS: [(RequestKind, &str, &str); 5] = [
     (RequestKind::Select, "SELECT", "k1"),
     (RequestKind::Get, "GET", "k0"),
@@ -18,17 +18,17 @@ const KINDS: [(RequestKind, &str, &str); 5] = [
     (RequestKind::Head, "HEAD", "k5"),
     (RequestKind::Put, "PUT", "k4"),
 ];
-/// Lines of the drawing; requests that are under way beyond so many share the last.
+/// The most lines of the drawing. If more requests are in flight at once, they share the last line.
 const MOST_LINES: usize = 48;
-/// Units of the drawing: across, and down for each line.
+/// Units of the drawing: its width, and the height of a line.
 const ACROSS: f64 = 1000.0;
 const DOWN: f64 = 9.0;
-/// Requests that are listed.
+/// The most requests in the list.
 const LISTED: usize = 100;
-/// At most so many marks on the axis.
+/// The most marks on the axis.
 const MARKS: f64 = 5.0;
 
-/// When each request was under way, and how many there were of each kind.
+/// Draws the time of each request, and the number of requests of each kind.
 pub(super) fn timeline(html: &mut Html, recorded: &Recorded) {
     html.raw("<h3>Requests in time</h3>");
     let Some(end) = recorded.requests.iter().map(|it| it.start + it.took).max() else {
@@ -71,7 +71,7 @@ fn drawing(html: &mut Html, recorded: &Recorded, end: Duration) {
     html.raw("</svg><div class=\"axis\" aria-hidden=\"true\">");
     let step = step(all);
     let mut mark = 0.0;
-    // The last label needs some room.
+    // The last label needs space before the right edge.
     while mark <= all * 0.95 {
         html.raw("<span style=\"left:").number(100.0 * mark / all).raw("%\">");
         html.text(label(mark, step)).raw("</span>");
@@ -80,7 +80,7 @@ fn drawing(html: &mut Html, recorded: &Recorded, end: Duration) {
     html.raw("</div></div>");
 }
 
-/// On which line each request is: on the first that is free when it begins.
+/// Returns the line of each request: the first that is free when the request begins.
 fn lines(requests: &[TimedRequest]) -> Vec<usize> {
     let mut by_start: Vec<usize> = (0..requests.len()).collect();
     by_start.sort_by_key(|index| requests[*index].start);
@@ -102,7 +102,7 @@ fn lines(requests: &[TimedRequest]) -> Vec<usize> {
     lines
 }
 
-/// Seconds between two marks: one, two or five, at some power of ten.
+/// Returns the seconds between two marks: one, two or five times a power of ten.
 fn step(all: f64) -> f64 {
     let least = all / MARKS;
     let power = 10_f64.powf(least.log10().floor());
@@ -149,7 +149,7 @@ fn row(html: &mut Html, sum: Others) {
     html.raw("<td>").text(Requests(sum.requests).in_words()).raw("<td>").text(Bytes(sum.bytes));
 }
 
-/// The longest, for those who cannot point at them.
+/// Lists the longest requests, for readers who cannot use a pointer.
 fn list(html: &mut Html, recorded: &Recorded) {
     let mut longest: Vec<_> = recorded.requests.iter().collect();
     longest.sort_by_key(|request| Reverse(request.took));

@@ -1,33 +1,33 @@
-//! Where the boxes of a picture stand.
+//! The layout of a picture's boxes.
 
 use sluicegate_engine::picture::{Picture, Place};
 
-/// A line of a picture, which reads from the top to the bottom.
+/// A row of a picture, which reads from top to bottom.
 ///
-/// What an operator puts out goes down to the operator that takes it, on a track of its own, past
-/// all that stands between. Tracks are counted from the right. What goes past an operator is
-/// further to the right than it, so that no two tracks cross.
+/// The output of an operator flows down to the operator that consumes it, on a track of its own, past all operators
+/// between them. Tracks are counted from the right. Those that pass an operator are to the right of its own, so that
+/// no two tracks cross.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Row {
-    /// The operator.
+    /// Index of the operator.
     pub(crate) operator: usize,
-    /// The switch that the rows of a scan pass on their way here, if it is the next operator.
+    /// Index of the switch that the rows of a scan pass on their way to the client, if it is the next operator.
     pub(crate) switch: Option<usize>,
-    /// What goes past: operators that put it out, from the right.
+    /// Operators whose output passes this row, from the right.
     pub(crate) past: Vec<usize>,
-    /// What goes in, from the right. It is on the tracks after those that go past; what comes out is on
-    /// the first of these.
+    /// Operators whose output this row consumes, from the right. Their tracks follow those that pass; the row's own
+    /// output takes the first of them.
     pub(crate) inputs: Vec<usize>,
 }
 
 impl Row {
-    /// The operator whose rows leave this line.
+    /// Returns the operator whose rows leave this row.
     pub(crate) fn puts_out(&self) -> usize {
         self.switch.unwrap_or(self.operator)
     }
 }
 
-/// The lines of a picture.
+/// Computes the rows of a picture.
 pub(crate) fn rows(picture: &Picture) -> Vec<Row> {
     let operators = &picture.operators;
     let mut rows: Vec<Row> = Vec::with_capacity(operators.len());
@@ -48,7 +48,7 @@ pub(crate) fn rows(picture: &Picture) -> Vec<Row> {
     rows
 }
 
-/// The most tracks that are beside each other anywhere.
+/// Returns the most tracks that lie next to each other.
 pub(crate) fn tracks(rows: &[Row]) -> usize {
     rows.iter().map(|row| row.past.len() + row.inputs.len().max(1)).max().unwrap_or(1)
 }
@@ -59,7 +59,7 @@ pub(super) mod tests {
 
     use super::*;
 
-    /// An operator that takes the rows of others.
+    /// Builds an operator that consumes the rows of others.
     pub(crate) fn operator(place: Place, title: &str, inputs: &[usize]) -> Operator {
         Operator {
             place,
@@ -72,7 +72,7 @@ pub(super) mod tests {
         }
     }
 
-    /// Two scans, one of them through a switch, and a third one that is joined with both.
+    /// Builds two scans, one of them through a switch, and a third scan that is joined with both.
     pub(crate) fn joins() -> Picture {
         let operators = vec![
             operator(Place::Store, "a", &[]),
@@ -105,7 +105,7 @@ pub(super) mod tests {
         ];
         assert_eq!(shape, expected);
         assert_eq!(tracks(&rows), 2);
-        // What leaves a line goes past the next, or into it, on the same track.
+        // An output passes the next row, or enters it, on the same track.
         for (row, next) in rows.iter().zip(&rows[1..]) {
             let mut leaving = row.past.clone();
             leaving.push(row.puts_out());

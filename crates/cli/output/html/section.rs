@@ -1,4 +1,4 @@
-//! A statement on a page.
+//! A statement's section of a page.
 
 use sluicegate_costmodel::{Cost, Work};
 use sluicegate_engine::choice::Decision;
@@ -11,51 +11,51 @@ use super::picture::Drawing;
 use super::{requests, ways};
 use crate::output::stats::{rows_words, seconds};
 
-/// Lines and characters that a page shows of a statement.
+/// The most lines and characters of a statement before it is folded.
 const SHOWN: (usize, usize) = (14, 900);
 
-/// A statement and what is to be said of it.
+/// A statement with its plan, numbers and notes.
 #[derive(Debug, Default)]
 pub(crate) struct Section {
-    /// As it was given.
+    /// The text of the statement.
     pub(crate) statement: String,
-    /// One that only defines a name or sets an option.
+    /// True if the statement only defines a name or sets an option.
     pub(crate) is_definition: bool,
-    /// What its plan looks like.
+    /// The picture of its plan.
     pub(crate) picture: Picture,
-    /// What was decided about the operators.
+    /// The decisions about its operators.
     pub(crate) decisions: Vec<Decision>,
-    /// The plan in words.
+    /// The plan as text.
     pub(crate) plan: String,
-    /// What it takes or took.
+    /// The predicted numbers, or the counted ones if it ran.
     pub(crate) numbers: Option<Numbers>,
-    /// What else a user should know.
+    /// Warnings and other notes for the user.
     pub(crate) notes: Vec<String>,
-    /// Why it failed, if it did, and what to do about it.
+    /// The message and the hint, if the statement failed.
     pub(crate) failure: Option<(String, Option<String>)>,
-    /// What was predicted of one that ran.
+    /// The prediction of a statement that ran.
     pub(crate) predicted: Option<(Work, Cost)>,
-    /// Its requests in time, if it ran.
+    /// The time of each request, if it ran.
     pub(crate) recorded: Option<Recorded>,
-    /// The rows of its answer, if that is complete.
+    /// The number of rows of its answer, if it is complete.
     pub(crate) rows: Option<u64>,
 }
 
-/// The numbers of a statement.
+/// The work and cost of a statement.
 #[derive(Debug, Clone)]
 pub(crate) struct Numbers {
-    /// Requests and bytes; its `wall` is the time.
+    /// Requests, bytes and times; `wall` is the statement's time.
     pub(crate) work: Work,
-    /// Dollars by kind.
+    /// Dollars by kind of cost.
     pub(crate) cost: Cost,
-    /// The price book.
+    /// Name, region and date of the price book.
     pub(crate) prices: String,
-    /// Whether they are counted and measured, not predicted.
+    /// True if the numbers are counted and measured, false if they are predicted.
     pub(crate) has_run: bool,
 }
 
 impl Section {
-    /// Writes the statement that is the `number`th of so many.
+    /// Writes the section of statement `number` out of `of`.
     pub(super) fn write(&self, html: &mut Html, (number, of): (usize, usize)) {
         html.raw("<section>");
         if of > 1 {
@@ -96,7 +96,7 @@ impl Section {
         html.raw("</section>");
     }
 
-    /// The decisions that are about no scan of the picture.
+    /// Writes the decisions that belong to no scan of the picture.
     fn others(&self, html: &mut Html) {
         let drawn = |index| self.picture.operators.iter().any(|it| it.decision == Some(index));
         let mut others =
@@ -115,8 +115,8 @@ impl Section {
     }
 }
 
-/// Statements in a row that only define names or set options: a line, and the statements behind it.
-/// The first is the `number`th of so many.
+/// Writes consecutive statements that only define names or set options: a summary, and the statements folded behind
+/// it. `number` is that of the first, out of `of`.
 pub(super) fn definitions(html: &mut Html, all: &[Section], (number, of): (usize, usize)) {
     html.raw("<section class=\"definitions\"><details><summary>");
     match all.len() {
@@ -142,7 +142,7 @@ pub(super) fn definitions(html: &mut Html, all: &[Section], (number, of): (usize
     html.raw("</details></section>");
 }
 
-/// The text, of which the whole is behind its beginning if it is long.
+/// Writes the text of a statement. If it is long, only its beginning is shown until the reader opens it.
 fn statement(html: &mut Html, text: &str) {
     let (lines, characters) = SHOWN;
     let by_lines = text.match_indices('\n').nth(lines - 1).map(|(at, _)| at);

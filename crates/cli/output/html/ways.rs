@@ -1,11 +1,11 @@
-//! The ways to run an operator, with what each is predicted to take, or why it is not possible.
+//! The ways to run an operator, each with its prediction or the reason why it is not possible.
 
 use sluicegate_engine::choice::Decision;
 
 use super::markup::Html;
 use crate::output::stats::seconds;
 
-/// A table of the ways, the one that is taken marked, and their statements below.
+/// Writes a table of the ways, with the chosen one marked, and their statements below.
 pub(super) fn table(html: &mut Html, decision: &Decision) {
     if decision.ways.iter().all(|way| way.outcome.is_err()) {
         for way in &decision.ways {

@@ -1,4 +1,4 @@
-//! `\ls`: what is in the store, or in a folder of this machine.
+//! `\ls`: lists a place in the store, or a folder of this machine.
 
 use std::io::{self, Write};
 
@@ -14,10 +14,10 @@ use crate::output::visible::visible;
 use crate::session::Session;
 use crate::session::meta::local;
 
-/// How many entries are listed.
+/// The most entries that are listed.
 const SHOWN: usize = 1000;
 
-/// What is at a URL.
+/// Returns the entries at a URL.
 async fn at(session: &Session<'_>, url: &str) -> Result<Vec<Entry>> {
     let (engine, asked) = (session.engine.clone(), url.to_owned());
     session.compute.run(async move { Ok(browse(&engine, &asked, SHOWN).await?) }).await
@@ -54,7 +54,7 @@ pub(super) async fn list(session: &mut Session<'_>, url: &str) -> Result<()> {
     let entries = match url.contains("://") {
         true => at(session, url).await?,
         false => match local::entries(url, SHOWN) {
-            // It may be the name of a bucket.
+            // Without a slash or a point, the argument may be the name of a bucket.
             none if none.is_empty() && !url.contains(['/', '.']) => {
                 at(session, &format!("s3://{url}/")).await.unwrap_or_default()
             }

@@ -1,11 +1,12 @@
-//! `\ls ./`: what is in a folder of this machine.
+//! `\ls ./`: lists a folder of this machine.
 
 use std::fs::{self, DirEntry};
 use std::path::Path;
 
 use sluicegate_engine::browse::Entry;
 
-/// A file, what is in a folder, or what begins so, in the order of the names; no more than `most`.
+/// Returns a file, the entries of a folder, or the entries whose path begins with `path`, sorted by name; at most
+/// `most`.
 pub(super) fn entries(path: &str, most: usize) -> Vec<Entry> {
     let (folder, start) = match Path::new(path).is_dir() {
         true if path.ends_with('/') => (path.to_owned(), ""),
@@ -27,7 +28,7 @@ pub(super) fn entries(path: &str, most: usize) -> Vec<Entry> {
     entries
 }
 
-/// A file or a folder by its path; none if it is gone.
+/// Returns a file or a folder by its path; `None` if it no longer exists.
 fn entry(folder: &str, there: &DirEntry) -> Option<Entry> {
     let path = format!("{folder}{}", there.file_name().to_str()?);
     let known = fs::metadata(there.path()).ok()?;

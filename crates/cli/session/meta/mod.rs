@@ -1,4 +1,4 @@
-//! Commands that are not SQL: a line that starts with a backslash.
+//! Commands that are not SQL, such as lines that start with a backslash.
 
 mod list;
 mod local;
@@ -40,7 +40,7 @@ understood, too: .tables, .schema, .mode, .timer, .maxrows, .quit, .help, \\dt, 
   EXPLAIN SELECT …, EXPLAIN ANALYZE SELECT …         what is sent to the store, what it counted
 ";
 
-/// The commands, for completion.
+/// The names of the commands, for completion.
 pub(crate) const NAMES: [&str; 10] =
     ["\\d", "\\format", "\\i", "\\ls", "\\q", "\\rows", "\\stats", "\\timing", "\\x", "\\?"];
 
@@ -51,17 +51,17 @@ pub(crate) enum Meta<'a> {
     Describe(&'a str),
     List(&'a str),
     Include(&'a str),
-    /// The format, or none to say which it is.
+    /// Sets the format; `None` only prints it.
     Format(Option<Format>),
-    /// How many rows are shown, or none to say how many they are.
+    /// Sets the most rows of a table; `None` only prints the number.
     Rows(Option<usize>),
-    /// On or off; none is the other of the two.
+    /// Turns a switch on or off; `None` toggles it.
     Switch(Switch, Option<bool>),
     Help,
     Quit,
 }
 
-/// What can be on or off.
+/// Settings that are on or off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Switch {
     Expanded,
@@ -70,11 +70,11 @@ pub(crate) enum Switch {
 }
 
 impl<'a> Meta<'a> {
-    /// The command that a line is.
+    /// Parses a line as a command.
     ///
     /// # Errors
     ///
-    /// If there is none such, with what it could have been.
+    /// If there is no such command; the hint names a similar one.
     pub(crate) fn parse(line: &'a str) -> Result<Self> {
         let line = line.trim().trim_end_matches(';').trim_end();
         let (name, argument) = match line.split_once(char::is_whitespace) {
@@ -128,7 +128,7 @@ impl<'a> Meta<'a> {
         }
     }
 
-    /// Does it, and returns whether to go on.
+    /// Runs the command. Returns false if it is to quit.
     pub(crate) async fn obey(&self, session: &mut Session<'_>) -> Result<bool> {
         match self {
             Self::Quit => return Ok(false),
@@ -168,7 +168,7 @@ impl<'a> Meta<'a> {
     }
 }
 
-/// The argument without the quotes that SQL would need.
+/// Removes the quotes that SQL would need around an argument.
 fn unquoted(text: &str) -> &str {
     let inner = |quote| text.strip_prefix(quote)?.strip_suffix(quote);
     inner('\'').or_else(|| inner('"')).unwrap_or(text)

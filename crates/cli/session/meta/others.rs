@@ -1,8 +1,8 @@
-//! Commands that other shells have, and what does the same here.
+//! Hints for commands of other shells.
 
 use super::NAMES;
 
-/// Commands of psql, of SQLite's and of DuckDB's shell, and what to type instead.
+/// Commands of psql, SQLite's shell and DuckDB's shell, with the hint that names the equivalent here.
 const OTHERS: [(&[&str], &str); 14] = [
     (
         &["\\c", "\\connect", "\\conninfo", ".open", ".connect", ".databases", "\\use"],
@@ -59,7 +59,7 @@ const OTHERS: [(&[&str], &str); 14] = [
     (&["\\ir", "\\include", "\\source", "\\."], "\\i FILE runs the statements of a file."),
 ];
 
-/// What to type instead of a command that there is not.
+/// Returns the hint for a command that does not exist here.
 pub(super) fn hint(name: &str) -> String {
     let known = OTHERS.iter().find(|(names, _)| names.contains(&name));
     if let Some((_, hint)) = known {
@@ -87,7 +87,7 @@ mod tests {
         ] {
             assert!(hint(name).contains(part), "{name}");
         }
-        // What is there needs no other.
+        // Commands that exist need no hint.
         for name in OTHERS.iter().flat_map(|(names, _)| *names) {
             assert!(Meta::parse(name).is_err(), "{name}");
         }

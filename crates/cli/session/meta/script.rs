@@ -1,4 +1,4 @@
-//! `\i`: statements and commands of a file.
+//! `\i`: runs the statements and commands of a file.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -7,10 +7,10 @@ use crate::failure::{Failure, Result};
 use crate::session::Session;
 use crate::session::script::Script;
 
-/// Files that include one another, at most.
+/// The greatest depth of files that include one another.
 const DEPTH: usize = 16;
 
-/// The path of a file; `~/` at its beginning is the user's folder, as in a shell.
+/// Returns the path of a file, with `~/` replaced by the user's home folder, as in a shell.
 fn at_home(file: &str) -> PathBuf {
     match (file.strip_prefix("~/"), env::var_os("HOME")) {
         (Some(rest), Some(home)) => Path::new(&home).join(rest),
@@ -18,7 +18,7 @@ fn at_home(file: &str) -> PathBuf {
     }
 }
 
-/// Runs a file; the first error ends it. Returns whether to go on.
+/// Runs a file up to the first error. Returns false if a command was to quit.
 pub(super) async fn include(session: &mut Session<'_>, file: &str) -> Result<bool> {
     if session.including == DEPTH {
         return Err(Failure::new(format!("`{file}` is included {DEPTH} files deep"))

@@ -1,4 +1,4 @@
-//! `\d`: the tables, and the columns of one.
+//! `\d`: lists the tables, or the columns of one.
 
 use std::io::{self, Write};
 
@@ -18,7 +18,7 @@ pub(super) async fn list(session: &mut Session<'_>) -> Result<()> {
     session.output.show(&answer)
 }
 
-/// Lists the columns of a table, which may be named by its URL.
+/// Lists the columns of a table, which the user may name by its URL.
 pub(super) async fn describe(session: &mut Session<'_>, table: &str) -> Result<()> {
     let named = match table.contains("://") && !table.starts_with(['\'', '"']) {
         true => format!("'{}'", table.replace('\'', "''")),

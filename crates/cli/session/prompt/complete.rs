@@ -1,4 +1,4 @@
-//! What Tab offers: keywords, functions, tables, columns, options and their values, buckets and keys.
+//! Completion with Tab: keywords, functions, tables, columns, options and their values, buckets and keys.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Mutex, PoisonError};
@@ -15,12 +15,12 @@ use super::local_files;
 use crate::session::meta;
 use crate::session::statements::{Kind, Piece, is_command, pieces};
 
-/// How long the store may take to say what could follow.
+/// Timeout of requests for candidates.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// The most that is offered.
+/// The most candidates.
 const MOST: usize = 500;
 
-/// Words of SQL that are offered and coloured.
+/// Keywords of SQL, sorted, for completion and highlighting.
 #[rustfmt::skip]
 const KEYWORDS: [&str; 102] = [
     "ALL", "ANALYZE", "AND", "ANTI", "ANY", "AS", "ASC", "BETWEEN", "BIGINT", "BOOLEAN", "BY", "CASE",
@@ -35,7 +35,7 @@ const KEYWORDS: [&str; 102] = [
     "VARCHAR", "VERBOSE", "VIEW", "WHEN", "WHERE", "WINDOW", "WITH", "WITHIN",
 ];
 
-/// Options of tables of files, and what may follow them.
+/// Options of file tables, and their possible values.
 #[rustfmt::skip]
 const TABLE_OPTIONS: [(&str, &[&str]); 17] = [
     ("format.comment", &["#"]),
@@ -57,7 +57,7 @@ const TABLE_OPTIONS: [(&str, &[&str]); 17] = [
     ("format.types", &[]),
 ];
 
-/// Those of them that say how files are read, and not how they are written.
+/// Table options that apply only to reading, not to writing.
 const ONLY_READ: [&str; 7] = [
     "format.dateformat",
     "format.decimal_separator",
@@ -68,56 +68,56 @@ const ONLY_READ: [&str; 7] = [
     "format.types",
 ];
 
-/// Options of COPY beside those.
+/// Options of COPY in addition to table options.
 const COPY_OPTIONS: [(&str, &[&str]); 2] =
     [("append", &["true", "false"]), ("overwrite", &["true", "false"])];
 
-/// Whether a word is coloured as a keyword.
+/// Returns true if a word is highlighted as a keyword.
 pub(super) fn is_keyword(word: &str) -> bool {
     let upper = word.to_ascii_uppercase();
     KEYWORDS.binary_search(&upper.as_str()).is_ok()
 }
 
-/// What can be completed over an engine.
+/// Finds candidates for completion with an engine.
 pub(super) struct Completion {
     engine: Engine,
     files: FilenameCompleter,
-    /// Columns of tables that are named by their URL, or by a call with it.
+    /// Cached columns of tables that are named by their URL, or by a function call with it.
     columns: Mutex<HashMap<String, Vec<String>>>,
 }
 
-/// What may stand at a place.
+/// The kinds of text that can follow at a position.
 #[derive(Debug, PartialEq, Eq)]
 enum Wanted<'a> {
     /// The name of a command of the program.
     Command,
-    /// Whatever may stand in a statement.
+    /// Any word of a statement.
     Word,
     /// The name of a table.
     Table,
-    /// A column of a table that is named before it, or of any.
+    /// A column of the table that is named before it, or of any table.
     Column(Option<&'a str>),
     /// An argument of a function that reads objects.
     Argument(&'a str),
-    /// A value of such an argument, which is written without quotes.
+    /// A value, without quotes, of an argument of such a function: function and argument.
     ArgumentValue(&'a str, &'a str),
     /// An option of the session.
     Setting,
-    /// A value of an option of the session.
+    /// A value of this option of the session.
     Value(&'a str),
-    /// An option of a table of files.
+    /// An option of a file table.
     TableOption,
     /// An option of COPY.
     CopyOption,
-    /// A value of such an option.
+    /// A value of this option of a table or of COPY.
     TableValue(&'a str),
     /// The format of a table.
     TableKind,
-    /// Something in the store.
+    /// A bucket, folder or object of the store.
     Url,
-    /// A file.
+    /// A local file.
     File,
-    /// One of these.
+    /// One of these words.
     OneOf(&'static [&'static str]),
     Nothing,
 }
@@ -127,7 +127,7 @@ impl Completion {
         Self { engine, files: FilenameCompleter::new(), columns: Mutex::default() }
     }
 
-    /// What may stand before the position: where it begins, and the candidates.
+    /// Returns the start of the word before the position, and the candidates to replace it.
     pub(super) fn at(&self, line: &str, position: usize) -> (usize, Vec<Pair>) {
         let before = &line[..position];
         let (start, wanted) = wanted(before);
@@ -182,7 +182,7 @@ impl Completion {
         (start, found)
     }
 
-    /// Columns of the statement's tables first, then tables, then SQL's own words.
+    /// Returns columns of the statement's tables first, then tables, then SQL's own words.
     fn words(&self, begun: &str, line: &str) -> Vec<Pair> {
         let state = self.engine.context().state();
         let functions: BTreeSet<&String> = state
@@ -213,7 +213,7 @@ impl Completion {
         names.into_iter().collect()
     }
 
-    /// The columns of the tables that a statement names; those of one of them if that is wanted and known.
+    /// Returns the columns of the tables that a statement names; only those of the table `of`, if it exists.
     fn columns(&self, line: &str, of: Option<&str>) -> BTreeSet<String> {
         let tables = self.tables();
         let named = |text: &str| tables.iter().any(|table| table.eq_ignore_ascii_case(text));
@@ -245,7 +245,7 @@ impl Completion {
         }
         let sql = format!("SELECT * FROM {table}");
         let planned = self.wait(async { self.engine.query(&sql).await.ok() });
-        // Tab is no time for notes; the statement has them when it runs.
+        // Discard the notes; the statement prints them when it runs.
         drop(self.engine.take_notes());
         let columns: Vec<String> = planned
             .flatten()
@@ -257,7 +257,7 @@ impl Completion {
         columns
     }
 
-    /// The options of the session with their values.
+    /// Returns the options of the session with their values.
     fn settings(&self) -> std::collections::BTreeMap<String, Option<String>> {
         let state = self.engine.context().state();
         state.config_options().entries().into_iter().map(|entry| (entry.key, entry.value)).collect()
@@ -274,7 +274,7 @@ impl Completion {
         }
     }
 
-    /// Buckets, or folders and objects; an object is all that is wanted, so its quote is closed.
+    /// Returns buckets, or folders and objects. After an object, the quote is closed if `close` is set.
     fn urls(&self, begun: &str, close: bool) -> Vec<Pair> {
         const SCHEME: &str = "s3://";
         let pair = |url: String, end: &str| {
@@ -301,14 +301,14 @@ impl Completion {
         pairs.collect()
     }
 
-    /// What the future gives, unless that takes too long.
+    /// Waits for a future; `None` if it takes longer than two seconds.
     fn wait<T>(&self, work: impl Future<Output = T>) -> Option<T> {
         let handle = Handle::try_current().ok()?;
         handle.block_on(async { timeout(PATIENCE, Box::pin(work)).await.ok() })
     }
 }
 
-/// What may stand at the end of a text, and where that begins.
+/// Returns the start of the last word of a text, and the kind of text that can be there.
 fn wanted(before: &str) -> (usize, Wanted<'_>) {
     let line = before.rfind('\n').map_or(0, |end| end + 1);
     if is_command(&before[line..]) {
@@ -333,7 +333,7 @@ fn wanted(before: &str) -> (usize, Wanted<'_>) {
         earlier[of_statement.map_or(0, |end| end + 1)..].iter().map(|piece| piece.text).collect();
     let upper: Vec<String> = words.iter().map(|word| word.to_ascii_uppercase()).collect();
     let upper: Vec<&str> = upper.iter().map(String::as_str).collect();
-    // Names of settings have dots between words.
+    // Names of settings consist of words and points.
     let setting = |from: usize| {
         let dotted = earlier.iter().rev().take_while(|piece| {
             piece.kind == Kind::Word && !is_keyword(piece.text) || piece.text == "."
@@ -372,7 +372,7 @@ fn wanted(before: &str) -> (usize, Wanted<'_>) {
                 false => (start, Wanted::Url),
             }
         }
-        // Names need no quotes.
+        // Option names need no quotes.
         [.., "(" | ","] if in_options => (start, option),
         [.., "."] if in_options => (setting(0), option),
         [.., "FROM" | "JOIN" | "INTO" | "DESCRIBE" | "SUMMARIZE"]
@@ -383,9 +383,10 @@ fn wanted(before: &str) -> (usize, Wanted<'_>) {
     }
 }
 
-/// What may stand behind these words in a call of a function that reads objects; nothing if it is elsewhere.
+/// Returns the kind of text that can follow these words in a call of a function that reads objects; `None` outside of
+/// such a call.
 fn wanted_in_call<'a>(words: &[&'a str], is_text: bool) -> Option<Wanted<'a>> {
-    // They have no parentheses within.
+    // Such calls contain no parentheses.
     let open = words.iter().rposition(|word| *word == "(")?;
     let function = words[..open].last().copied()?;
     let is_call = table_functions::NAMES.iter().any(|name| name.eq_ignore_ascii_case(function));
@@ -407,13 +408,13 @@ fn wanted_in_call<'a>(words: &[&'a str], is_text: bool) -> Option<Wanted<'a>> {
     }
 }
 
-/// The option of a table that an argument of a function is.
+/// Returns the table option that an argument of a function sets.
 fn option_of_argument(function: &str, argument: &str) -> Option<&'static str> {
     let mut known = table_functions::arguments(function);
     known.find(|(name, _)| name.eq_ignore_ascii_case(argument)).map(|(_, option)| option)
 }
 
-/// Values of an argument as they are written: texts in quotes.
+/// Returns values of an argument in SQL: texts are quoted.
 fn values_of_argument(begun: &str, function: &str, argument: &str) -> Vec<Pair> {
     let option = option_of_argument(function, argument);
     let known = TABLE_OPTIONS.iter().find(|(name, _)| Some(*name) == option);
@@ -425,8 +426,8 @@ fn values_of_argument(begun: &str, function: &str, argument: &str) -> Vec<Pair> 
     matching(begun, written.iter().map(String::as_str))
 }
 
-/// The call of a function that reads objects whose first argument is the piece at this place; nothing if it is
-/// none, or its end is not typed yet.
+/// Returns the call of a function that reads objects, if the piece at `place` is its first argument; `None` for other
+/// pieces, or if the call has no end yet.
 fn call_around<'a>(line: &'a str, all: &[Piece<'_>], place: usize) -> Option<&'a str> {
     let function = all.get(place.checked_sub(2)?)?;
     let is_call =
@@ -453,13 +454,13 @@ fn wanted_of_command(line: &str) -> (usize, Wanted<'_>) {
     }
 }
 
-/// Those that begin so.
+/// Returns the words that begin with `begun`.
 fn matching<'a>(begun: &str, words: impl IntoIterator<Item = &'a str>) -> Vec<Pair> {
     let words = words.into_iter().filter(|word| word.starts_with(begun)).take(MOST);
     words.map(|word| Pair { display: word.to_owned(), replacement: word.to_owned() }).collect()
 }
 
-/// Calls of the functions that begin so.
+/// Returns calls of the functions whose names begin with `begun`.
 fn functions<'a>(begun: &str, names: impl IntoIterator<Item = &'a str>) -> Vec<Pair> {
     let calls = names.into_iter().filter(|name| name.starts_with(begun));
     calls
@@ -467,7 +468,7 @@ fn functions<'a>(begun: &str, names: impl IntoIterator<Item = &'a str>) -> Vec<P
         .collect()
 }
 
-/// The same in any case; a word that was begun in lower case goes on so.
+/// Returns the keywords that begin with `begun` in any case, in lower case if `begun` is.
 fn keywords(begun: &str, words: &[&str]) -> Vec<Pair> {
     let upper = begun.to_ascii_uppercase();
     let is_lower = !begun.is_empty() && begun.chars().all(|c| !c.is_ascii_uppercase());
@@ -481,7 +482,7 @@ fn keywords(begun: &str, words: &[&str]) -> Vec<Pair> {
     found
 }
 
-/// A name as it has to be written.
+/// Quotes a name if SQL requires it.
 fn quoted(name: &str) -> String {
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
     let begins = |c: char| c.is_ascii_lowercase() || c == '_';

@@ -1,4 +1,4 @@
-//! Editing a line of a statement: its colours, what Tab offers.
+//! Editing of a line at the prompt: highlighting and completion.
 
 use std::borrow::Cow;
 
@@ -21,12 +21,12 @@ const COMMAND: &str = "\x1b[35m";
 const OPEN: &str = "\x1b[31m";
 const END: &str = "\x1b[0m";
 
-/// What the line editor asks about.
+/// Callbacks of the line editor.
 pub(crate) struct Editing {
     completion: Completion,
-    /// The lines before, if a statement goes on.
+    /// Earlier lines of an incomplete statement.
     pending: String,
-    /// How many bytes of them are closed, and say nothing about the colours of the next line.
+    /// Number of their bytes that cannot affect the colours of the next line.
     known: usize,
 }
 
@@ -35,7 +35,7 @@ impl Editing {
         Self { completion: Completion::new(engine), pending: String::new(), known: 0 }
     }
 
-    /// The next line goes on after these.
+    /// Sets the lines that the next line continues.
     pub(super) fn go_on(&mut self, pending: &str, known: usize) {
         pending.clone_into(&mut self.pending);
         self.known = known;
@@ -64,7 +64,7 @@ impl Highlighter for Editing {
     }
 }
 
-/// The same text with colours, as it goes on after lines before it.
+/// Highlights a line that follows `pending`.
 fn coloured(pending: &str, line: &str) -> String {
     if is_command(line) || pending.is_empty() && is_dotted(line) {
         return format!("{COMMAND}{line}{END}");

@@ -1,4 +1,4 @@
-//! What the prompt says first: whether the store answers.
+//! The greeting of the prompt, which reports whether the store answers.
 
 use std::io::{self, Write};
 
@@ -9,7 +9,7 @@ use crate::output::progress::say;
 use crate::output::visible::visible;
 use crate::session::Session;
 
-/// Asks the store for its buckets, and says what became of that.
+/// Connects to the store and prints the result.
 pub(super) async fn greet(session: &Session<'_>) -> Result<()> {
     let client = &session.engine.endpoint().client;
     let mut out = io::stdout();

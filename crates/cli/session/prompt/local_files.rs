@@ -1,12 +1,12 @@
-//! Files of this machine that begin like what is typed in a statement.
+//! Completion of local paths in a statement.
 
 use std::fs;
 use std::path::Path;
 
 use rustyline::completion::Pair;
 
-/// Folders and files whose path begins so, in the order of their names; hidden ones only if a point is typed.
-/// A file is all that is wanted, so its quote is closed if that is asked for.
+/// Returns folders and files whose path begins with `begun`, sorted by name; hidden ones only if a point is typed.
+/// After a file, the quote is closed if `close` is set.
 pub(super) fn like(begun: &str, close: bool, most: usize) -> Vec<Pair> {
     let (folder, name) = begun.split_at(begun.rfind('/').map_or(0, |slash| slash + 1));
     let looked_at = if folder.is_empty() { Path::new(".") } else { Path::new(folder) };
@@ -15,11 +15,11 @@ pub(super) fn like(begun: &str, close: bool, most: usize) -> Vec<Pair> {
     for entry in entries.flatten() {
         let Ok(file) = entry.file_name().into_string() else { continue };
         let is_meant = file.starts_with(name) && (name.starts_with('.') || !file.starts_with('.'));
-        // A quote would end the text.
+        // A quote in a name would end the text.
         if !is_meant || file.contains('\'') {
             continue;
         }
-        // A link is what it leads to.
+        // `is_dir` follows links.
         let is_folder = entry.path().is_dir();
         let slash = if is_folder { "/" } else { "" };
         let quote = if close && !is_folder { "'" } else { "" };

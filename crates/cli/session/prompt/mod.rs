@@ -1,4 +1,4 @@
-//! The prompt: statements over several lines, history, and commands that start with a backslash.
+//! The prompt: multi-line statements, history, and commands that start with a backslash.
 
 mod complete;
 mod edit;
@@ -24,16 +24,15 @@ use crate::session::statements::{
     Step, command_line, is_plain_command, open_at_end, split_from, steps,
 };
 
-/// The line editor.
+/// The line editor with completion and history.
 pub(crate) type Lines = Editor<Editing, DefaultHistory>;
 
-/// Reads and runs statements until the user quits. Before that, the user's own file of statements runs, if
-/// it is asked for.
+/// Reads and runs statements until the user quits. `init` runs the user's `init.sql` first.
 pub(crate) async fn run(session: &mut Session<'_>, mut editor: Lines, init: bool) -> Result<()> {
     editor.set_helper(Some(Editing::new(session.engine.clone())));
     let history = data_folder().map(|folder| folder.join("history"));
     if let Some(history) = &history {
-        // The first time there is none.
+        // At the first start there is no history.
         drop(editor.load_history(history));
     }
     greeting::greet(session).await?;
@@ -41,7 +40,7 @@ pub(crate) async fn run(session: &mut Session<'_>, mut editor: Lines, init: bool
     if init {
         run_init(session).await?;
     }
-    // Lines of a statement that is not complete yet, and all lines since the last that was.
+    // The incomplete statement, and all lines since the last complete one.
     let (mut pending, mut entered) = (Pending::default(), String::new());
     loop {
         if let Some(editing) = editor.helper_mut() {
@@ -57,7 +56,7 @@ pub(crate) async fn run(session: &mut Session<'_>, mut editor: Lines, init: bool
             }
             Err(ReadlineError::Eof) => break,
             Err(ReadlineError::Io(error)) if error.kind() == ErrorKind::InvalidData => {
-                // Nothing else of the line is known.
+                // The line cannot be recovered.
                 let _ = Failure::new("what was typed is not UTF-8, and is left out").report();
                 continue;
             }
@@ -69,7 +68,7 @@ pub(crate) async fn run(session: &mut Session<'_>, mut editor: Lines, init: bool
             None => break,
         }
         match pending.text.is_empty() {
-            // It can be edited as a whole.
+            // The statement becomes one entry, so that it can be edited as a whole.
             true => {
                 if !entered.trim().is_empty() {
                     drop(editor.add_history_entry(entered.trim()));
@@ -85,16 +84,16 @@ pub(crate) async fn run(session: &mut Session<'_>, mut editor: Lines, init: bool
     Ok(())
 }
 
-/// What was typed of a statement that is not complete yet.
+/// An incomplete statement.
 #[derive(Debug, Default)]
 struct Pending {
-    /// Its lines.
+    /// The lines so far.
     text: String,
-    /// How many bytes of them are read and closed, so that not all lines are read again with each that follows.
+    /// Number of their bytes that need no second scan, so that long statements do not take quadratic time.
     known: usize,
 }
 
-/// What stands before a line: of a statement that goes on, with what is still open.
+/// Returns the prompt of a line. In a statement that continues, it shows the open quote or comment.
 fn continuation(pending: &Pending) -> String {
     match (pending.text.is_empty(), open_at_end(&pending.text[pending.known..])) {
         (true, _) => "sluice> ".to_owned(),
@@ -102,8 +101,8 @@ fn continuation(pending: &Pending) -> String {
     }
 }
 
-/// Prepares the terminal. It sets a handler of SIGINT, so ours has to be set later: whoever listens to Ctrl-C
-/// first would not hear it any more.
+/// Prepares the terminal. rustyline installs a handler of SIGINT, so ours must be installed later: an earlier one
+/// would no longer receive Ctrl-C.
 pub(crate) fn editor() -> Result<Lines> {
     let failed = |error: ReadlineError| Failure::new(error.to_string());
     let config = Config::builder()
@@ -117,7 +116,7 @@ pub(crate) fn editor() -> Result<Lines> {
     Ok(editor)
 }
 
-/// Runs what was typed, after lines that are pending, and returns what of it is not complete yet; nothing to quit.
+/// Runs the statements in a line and the pending lines before it. Returns the incomplete rest; `None` to quit.
 async fn run_typed(
     session: &mut Session<'_>,
     pending: &Pending,
@@ -129,7 +128,7 @@ async fn run_typed(
         return Ok(Some(Pending::default()).filter(|_| !matches!(outcome, Outcome::Quit)));
     }
     let (mut known, mut from) = (pending.known, 0);
-    // Where commands are looked for, and whether a statement is begun before.
+    // Offset from which commands are searched, and whether a statement has begun before it.
     let mut looked_at = (known, known > 0);
     let mut pending = String::new();
     loop {
@@ -140,7 +139,7 @@ async fn run_typed(
         for statement in &split.complete {
             match attempt(session, Step::Statement(statement)).await? {
                 Outcome::Done => {}
-                // What follows may rest on it.
+                // Later statements may depend on the failed one.
                 Outcome::Failed => return Ok(Some(Pending::default())),
                 Outcome::Quit => return Ok(None),
             }
@@ -161,16 +160,16 @@ async fn run_typed(
     }
 }
 
-/// How a statement or a command ended.
+/// The outcome of a statement or a command.
 enum Outcome {
     Done,
-    /// An error was reported, or it was stopped.
+    /// An error was reported, or Ctrl-C stopped it.
     Failed,
-    /// The user wants to go.
+    /// The user quit.
     Quit,
 }
 
-/// Runs one step, which Ctrl-C stops. Errors are reported; only a closed output or a signal is one here.
+/// Runs one step, which Ctrl-C stops. Reports its errors, except for a closed output or a signal, which it returns.
 async fn attempt(session: &mut Session<'_>, step: Step<'_>) -> Result<Outcome> {
     let stopped = tokio::select! {
         result = Box::pin(session.step(step)) => Some(result),
@@ -181,7 +180,7 @@ async fn attempt(session: &mut Session<'_>, step: Step<'_>) -> Result<Outcome> {
         Some(Ok(false)) => Ok(Outcome::Quit),
         Some(Err(failure @ (Failure::NobodyReads | Failure::Stopped(_)))) => Err(failure),
         Some(Err(failure)) => {
-            // The exit code is that of the whole session.
+            // The exit code belongs to the whole session, so it is ignored here.
             let _ = failure.report();
             Ok(Outcome::Failed)
         }
@@ -195,7 +194,7 @@ async fn attempt(session: &mut Session<'_>, step: Step<'_>) -> Result<Outcome> {
     }
 }
 
-/// Runs `init.sql` of the user's configuration folder, if there is one.
+/// Runs `init.sql` of the user's configuration folder, if it exists.
 async fn run_init(session: &mut Session<'_>) -> Result<()> {
     let file = config_folder().map(|folder| folder.join("init.sql"));
     let Some(file) = file.filter(|file| file.is_file()) else { return Ok(()) };
@@ -218,7 +217,7 @@ async fn run_init(session: &mut Session<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Keeps the history; a read-only home is no reason to fail.
+/// Saves the history. A failure is only logged, because a home folder may be read-only.
 fn save(editor: &mut Lines, history: &Path) {
     let folder = history.parent().map(fs::create_dir_all);
     let saved = editor.save_history(history);

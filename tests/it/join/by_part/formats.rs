@@ -1,5 +1,5 @@
-//! Every format: random tables whose keys are in any order, in parts of any size; and Parquet, of which
-//! whole objects have keys of their own.
+//! Every format: random tables whose keys are in any order, in parts of any size; and Parquet, where whole objects
+//! have keys of their own.
 
 use std::cell::Cell;
 use std::fmt::Write as _;
@@ -19,7 +19,7 @@ use crate::join::sent::keys;
 
 const COLUMNS: &str = "(k BIGINT, i INT, s VARCHAR, d DATE, m DECIMAL(12,2), v BIGINT)";
 
-/// A row's fields, derived from a key so that all columns are in one order.
+/// Derives the fields of a row from a key, so that all columns have one order.
 fn fields(key: Option<i64>, v: i64) -> [Option<String>; 6] {
     let of = |text: fn(i64) -> String| key.map(text);
     [
@@ -82,7 +82,7 @@ impl Format {
         )
     }
 
-    /// The bytes of a file with such keys.
+    /// Writes a file with these keys; returns its bytes.
     async fn write(self, stock: &SessionContext, folder: &Path, keys: &[Option<i64>]) -> Vec<u8> {
         match self {
             Self::Csv => csv(keys).into_bytes(),
@@ -133,7 +133,7 @@ struct Case {
     threads: usize,
     profile: EndpointProfile,
     partitioned: bool,
-    /// Whether joins list their keys.
+    /// True if joins list their keys.
     listed: bool,
 }
 
@@ -273,8 +273,8 @@ fn check(format: Format) {
     });
     result.unwrap();
     let (own, fewer) = seen.get();
-    // Only whole objects of Parquet have keys of their own, and not in every run: see
-    // `each_parquet_object_is_asked_about_its_keys`. Few cases of the other formats may have none, either.
+    // In Parquet only whole objects have keys of their own, and not in every run: see
+    // `each_parquet_object_is_asked_about_its_keys`. In few cases of the other formats there may be none, either.
     if !matches!(format, Format::Parquet) && cases >= 48 {
         assert!(own > 0, "no part had keys of its own in {cases} · 3 statements");
         assert!(fewer > 0, "keys made none of {cases} · 3 answers shorter");
@@ -296,7 +296,7 @@ fn parts_of_parquet_agree_with_datafusion() {
     check(Format::Parquet);
 }
 
-/// The footers of Parquet objects say which keys they have.
+/// The footers of Parquet objects contain the range of their keys.
 #[tokio::test(flavor = "multi_thread")]
 async fn each_parquet_object_is_asked_about_its_keys() {
     let store = Store::start().await;

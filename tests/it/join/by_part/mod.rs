@@ -1,5 +1,5 @@
-//! Keys that are too many for one statement: each part of a file is asked about its own, wherever
-//! they are, and the rows are those of DataFusion.
+//! Keys that are too many for one statement: each part of a file gets its own keys, in any order of the table, and
+//! the rows are those of DataFusion.
 
 mod formats;
 
@@ -19,21 +19,21 @@ use super::sent::keys;
 use crate::harness::{BUCKET, Store, rows, without_bloom_contains};
 use crate::tpch::{data, register};
 
-/// In which order a table's keys are.
+/// The orders of a table's keys.
 #[derive(Debug, Clone, Copy)]
 enum Order {
     Ascending,
     Descending,
-    /// Ascending, some rows at the wrong place.
+    /// Ascending, with some rows at wrong places.
     Nearly,
     /// Two ascending runs, one after the other.
     Twice,
-    /// Ascending where samples are likely to be taken, and anything between.
+    /// Ascending where samples are likely to be taken, and random between.
     Lying,
     None,
 }
 
-/// The keys of a table with so many rows, `step` apart.
+/// Returns the keys of a table with so many rows, `step` apart.
 fn arranged(order: Order, rows: i64, from: i64, step: i64, seed: u64) -> Vec<i64> {
     let mut keys: Vec<i64> = (0..rows).map(|n| from + n * step).collect();
     let mut state = seed | 1;
@@ -58,7 +58,7 @@ fn arranged(order: Order, rows: i64, from: i64, step: i64, seed: u64) -> Vec<i64
             keys = even.into_iter().chain(odd.into_iter().flatten().copied()).collect();
         }
         Order::Lying => {
-            // Rows that are not near the borders of sixteenths change places with each other.
+            // Rows that are not near the borders of sixteenths are swapped with each other.
             let chunk = (len / 16).max(1);
             let near = |at: usize| at % chunk < chunk / 4 || at % chunk > chunk - chunk / 4;
             let inner: Vec<usize> = (0..len).filter(|at| !near(*at)).collect();
@@ -75,7 +75,7 @@ fn arranged(order: Order, rows: i64, from: i64, step: i64, seed: u64) -> Vec<i64
     keys
 }
 
-/// `p` has each of 0, 1, … once, in some order; `b` some of them, of which half are wanted.
+/// Creates `p` with each of 0, 1, … once, in some order, and `b` with some of them, half of which are wanted.
 async fn tables(order: Order, rows_of_p: i64, every: i64) -> Store {
     let store = Store::start().await;
     let b = (0..rows_of_p / every).map(|n| format!("{},{}\n", n * every, n % 2));
@@ -100,13 +100,13 @@ async fn engine(store: &Store, bytes: usize, range_bytes: usize) -> Engine {
         rows(&engine, &ddl).await;
     }
     rows(&engine, &format!("SET sluice.range_bytes = {range_bytes}")).await;
-    // So small parts of a table are hardly worth a look.
+    // Otherwise parts of so small a table would hardly be worth a sample.
     rows(&engine, "SET sluice.select_partitions = 2").await;
     rows(&engine, "SET sluice.join = 'bloom'").await;
     engine
 }
 
-/// Bytes that a statement returns, under some strategy.
+/// Returns the bytes that a statement returns under a strategy.
 async fn returned(engine: &Engine, strategy: &str, count: &str) -> u64 {
     rows(engine, &format!("SET sluice.join = '{strategy}'")).await;
     let before = engine.counted();
@@ -136,12 +136,12 @@ async fn keys_too_many_for_a_statement_are_few_enough_for_parts() {
         let bloom = returned(&engine, "bloom", "2000").await;
         let auto = returned(&engine, "auto", "2000").await;
         let filtered = returned(&engine, "filtered", "2000").await;
-        // What is not faster by much is not worth the requests.
+        // `auto` skips requests that do not save much time.
         assert!(12 * bloom < filtered && auto < filtered, "{bloom}, {auto} and {filtered}");
     }
 }
 
-/// What parts are asked is shown beside the looks at them, shortened; whole with VERBOSE.
+/// EXPLAIN ANALYZE shows the statements of parts next to their samples, shortened; VERBOSE shows them completely.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_parts_are_asked_is_shown() {
     let store = tables(Order::Ascending, 40_000, 10).await;
@@ -168,7 +168,7 @@ async fn data_in_no_order_is_asked_as_a_whole() {
     let before = engine.counted();
     assert_eq!(rows(&engine, SQL).await, ["\"2000\""]);
     let counted = engine.counted().since(&before);
-    // The statements of both tables, and a few looks.
+    // The statements of both tables, and a few samples.
     assert!(counted.select < 40, "{counted:?}");
 }
 
@@ -183,7 +183,7 @@ async fn rows_where_no_look_expects_them_are_found() {
     }
 }
 
-/// More keys than any statement has room for, and than DataFusion's default hands on.
+/// There are more keys than fit in any statement, and than DataFusion's default limit.
 #[tokio::test(flavor = "multi_thread")]
 async fn parts_have_room_for_more_keys_than_any_statement() {
     let store = tables(Order::Ascending, 1_200_000, 4).await;
@@ -195,7 +195,7 @@ async fn parts_have_room_for_more_keys_than_any_statement() {
     assert!(5 * bloom < filtered, "{bloom} and {filtered}");
 }
 
-/// More keys than DataFusion's join lists, in each of its partitions.
+/// There are more keys than DataFusion's join lists, in each of its partitions.
 #[tokio::test(flavor = "multi_thread")]
 async fn parts_have_room_for_more_keys_than_the_join_lists() {
     let store = tables(Order::Ascending, 1_300_000, 2).await;
@@ -210,7 +210,7 @@ async fn parts_have_room_for_more_keys_than_the_join_lists() {
     assert!(3 * bloom < 2 * bounds, "{bloom} and {bounds}");
 }
 
-/// Whichever request is struck, a look or a part: the same rows.
+/// A fault of any request, a sample or a part, does not change the rows.
 #[tokio::test(flavor = "multi_thread")]
 async fn parts_survive_refusals_and_breaks() {
     let store = tables(Order::Ascending, 20_000, 10).await;
@@ -234,7 +234,7 @@ async fn parts_survive_refusals_and_breaks() {
     }
 }
 
-/// A CSV file with line breaks in quotes, although its table does not say so, is not divided.
+/// A CSV file with quoted line breaks that its table does not declare is not divided.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_file_that_the_plan_did_not_divide_is_not_divided() {
     let store = Store::start().await;
@@ -249,8 +249,8 @@ async fn a_file_that_the_plan_did_not_divide_is_not_divided() {
     assert_eq!(rows(&engine, SQL).await, ["\"1000\""]);
 }
 
-/// TPC-H's query 3, with a statement's limit, and the least range, as small against the data as they are
-/// at scale factor 1: 147 126 orders, of which a Bloom filter of 256 KiB holds a fifth.
+/// TPC-H's query 3, with a limit of statements and a range size that are as small relative to the data as at scale
+/// factor 1: 147,126 orders, of which a Bloom filter of 256 KiB holds a fifth.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_orders_of_query_3_reach_lineitem() {
     const SCALE: f64 = 0.05;
@@ -277,7 +277,7 @@ async fn the_orders_of_query_3_reach_lineitem() {
     assert!(5 * returned[1] < returned[0] && 5 * returned[2] < returned[0], "{returned:?}");
 }
 
-/// Bytes that the scan of a table with such a column returned.
+/// Returns the bytes that the scan of the table with this column returned.
 fn returned_of(plan: &Arc<dyn ExecutionPlan>, column: &str) -> usize {
     let mut returned = 0;
     plan.apply(|node| {

@@ -1,4 +1,4 @@
-//! The processes of a run: started together, and ended together.
+//! The processes of a run, which start and end together.
 
 use std::env;
 use std::io::{BufRead, BufReader, Write};
@@ -12,11 +12,11 @@ use serde::Serialize;
 use super::node::{COMMAND, Said, Task, Told};
 use crate::failure::{Failure, Result};
 
-/// How often it is looked whether all processes are there.
+/// Interval at which the processes are checked.
 const GLANCE: Duration = Duration::from_millis(200);
 
-/// Processes, each with a pipe to it and one from it. Dropping them ends them; so does the end of this
-/// process, however it comes, because each ends when its input does.
+/// Processes, each with a pipe to it and one from it. Dropping this value kills them. They also end if this process
+/// ends in any other way, because each ends when its input does.
 pub(super) struct Children {
     until: Instant,
     all: Vec<Running>,
@@ -30,12 +30,12 @@ struct Running {
 }
 
 impl Children {
-    /// None yet. What takes longer than this is given up.
+    /// Creates the list without processes. Waiting for a message ends at `until`.
     pub(super) const fn new(until: Instant) -> Self {
         Self { until, all: Vec::new() }
     }
 
-    /// Starts a process for the task; returns its number.
+    /// Starts a process for the task and returns its index.
     pub(super) fn start(&mut self, task: &Task) -> Result<usize> {
         let mut child = Command::new(env::current_exe()?)
             .args(COMMAND)
@@ -48,7 +48,7 @@ impl Children {
             return Err(Failure::new("a process has no pipes"));
         };
         let (say, from) = channel();
-        // It ends with the process.
+        // The thread ends with the process.
         thread::spawn(move || {
             for line in BufReader::new(out).lines() {
                 let said = line.ok().and_then(|line| serde_json::from_str(&line).ok());
@@ -64,7 +64,7 @@ impl Children {
         Ok(number)
     }
 
-    /// Tells a process something.
+    /// Sends a message to a process.
     pub(super) fn tell(&mut self, number: usize, told: &Told) -> Result<()> {
         self.write(number, told)
     }
@@ -77,7 +77,11 @@ impl Children {
         written.map_err(|_| ended(running.what))
     }
 
-    /// What a process says next, unless one of them ends before.
+    /// Waits for the next message of a process.
+    ///
+    /// # Errors
+    ///
+    /// If any process fails first, or the time is over.
     pub(super) fn hear(&mut self, number: usize) -> Result<Said> {
         loop {
             let running = &self.all[number];
@@ -91,7 +95,8 @@ impl Children {
                 }
                 Err(RecvTimeoutError::Timeout) => {}
             }
-            // The others would wait for one that failed. One that succeeded has said all.
+            // If another process failed, this one may wait for it forever. A process that succeeded has sent all its
+            // messages.
             for running in &mut self.all {
                 if running.child.try_wait()?.is_some_and(|status| !status.success()) {
                     return Err(ended(running.what));
@@ -108,7 +113,7 @@ fn ended(what: &str) -> Failure {
 impl Drop for Children {
     fn drop(&mut self) {
         for running in &mut self.all {
-            // One that has ended cannot be killed, and need not be.
+            // Killing a process that has ended fails, which does not matter.
             drop(running.child.kill());
             drop(running.child.wait());
         }

@@ -1,4 +1,4 @@
-//! `sluice switch udp`: a query through processes that talk UDP on this machine.
+//! `sluice switch udp`: runs a query through processes that talk UDP on this machine.
 
 mod children;
 pub(super) mod node;
@@ -47,7 +47,7 @@ before, and drops; lost, doubled: packets at the switch; rows: of the answer,
 against that over all entries. Counted.
 ";
 
-/// The most entries: each is in the memory of its worker, and in ours.
+/// The most entries: each is kept by its worker and by this process.
 const MOST_ENTRIES: usize = 2_000_000;
 
 pub(super) fn run(args: &UdpArgs) -> Result<()> {
@@ -89,7 +89,7 @@ pub(super) fn run(args: &UdpArgs) -> Result<()> {
         reboots: reboots.collect(),
         seed: args.seed,
     };
-    // Refused here with a reason, before there is any process.
+    // Check the parameters before starting any process.
     SwitchNode::new(agreed, &program, faults.clone())?;
     let ended = through(agreed, configured, faults, rows, until)?;
     let Ended { workers, switch, master, answer } = &ended;
@@ -125,7 +125,7 @@ pub(super) fn run(args: &UdpArgs) -> Result<()> {
     ))
 }
 
-/// The rows of each worker: as many of every table.
+/// Divides the rows of every table evenly among the workers.
 fn shared(stream: &[Run], carries: Carries, workers: u16) -> Vec<Vec<Entry>> {
     let mut rows = vec![Vec::new(); workers.into()];
     for run in stream {
@@ -137,7 +137,7 @@ fn shared(stream: &[Run], carries: Carries, workers: u16) -> Vec<Vec<Entry>> {
     rows
 }
 
-/// What all processes said at the end.
+/// The final reports of all processes.
 struct Ended {
     workers: Vec<WorkerCounts>,
     switch: SwitchCounts,
@@ -145,7 +145,7 @@ struct Ended {
     answer: Answer,
 }
 
-/// Starts the processes, waits for their end, and asks what they counted.
+/// Starts the processes, waits until the workers are done, and collects the counts.
 fn through(
     agreed: Agreed,
     configured: Configured,

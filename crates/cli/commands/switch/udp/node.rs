@@ -1,6 +1,6 @@
 //! `sluice switch udp-node`: a worker, the switch or the master, as a process.
 //!
-//! It reads its task from standard input, says on which port it listens, reads where the others do, and
+//! It reads its task from standard input, prints the port on which it listens, reads the ports of the others, and
 //! ends when its part is done or its input ends.
 
 use std::collections::HashMap;
@@ -20,19 +20,19 @@ use sluicegate_pruning::protocol::{
 
 use crate::failure::{Failure, Result};
 
-/// How this program is called to be one.
+/// The arguments that start this program as such a process.
 pub(super) const COMMAND: [&str; 2] = ["switch", "udp-node"];
 
-/// No datagram of ours is longer.
+/// Longest datagram in bytes; ours are shorter.
 const LONGEST: usize = 2048;
 
-/// The longest that a socket is waited for before anything else is looked at.
+/// The longest wait for a datagram before timers and messages are checked.
 const WAIT: Duration = Duration::from_millis(20);
 
-/// The most datagrams that are taken before anything is sent.
+/// The most datagrams that are received before anything is sent.
 const TAKEN: usize = 256;
 
-/// What a process is to be.
+/// The role of a process, its first message.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Task {
     Worker { agreed: Agreed, number: u16, rows: Vec<Entry> },
@@ -50,18 +50,18 @@ impl Task {
     }
 }
 
-/// What it is told then.
+/// A message to a process after its task.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Told {
     /// The port of the switch.
     Switch(u16),
     /// The ports at the switch's links.
     Switched { master: u16, workers: Vec<u16> },
-    /// To say what it counted, and to end.
+    /// Requests the counts, after which the process ends.
     Report,
 }
 
-/// What it says.
+/// A message from a process.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Said {
     Port(u16),
@@ -91,7 +91,7 @@ pub(in crate::commands::switch) fn run() -> Result<()> {
     }
 }
 
-/// What is told from now on. When nobody can tell anything any more, this process ends.
+/// Receives messages from standard input in a thread. When the input ends, the process exits.
 fn listen() -> Receiver<Told> {
     let (tell, told) = channel();
     thread::spawn(move || {
@@ -183,7 +183,7 @@ fn switch(socket: &UdpSocket, mut node: SwitchNode, told: &Receiver<Told>) -> Re
     say(&Said::Switch(node.counts()))
 }
 
-/// Takes what has come in, waiting for the first datagram so long, with the port that it is from.
+/// Passes received datagrams to `take`, with the port of their sender. Waits up to `wait` for the first one.
 fn each(
     socket: &UdpSocket,
     wait: Duration,
@@ -193,7 +193,7 @@ fn each(
     if wait.is_zero() {
         socket.set_nonblocking(true)?;
     } else {
-        // Zero would be for ever.
+        // A timeout of zero would be an error.
         socket.set_read_timeout(Some(wait.max(Duration::from_micros(100))))?;
     }
     for _ in 0..TAKEN {
@@ -207,7 +207,7 @@ fn each(
     Ok(socket.set_nonblocking(false)?)
 }
 
-/// A datagram that could not be sent is lost, like others.
+/// Treats a datagram that could not be sent as lost.
 fn sent(result: io::Result<usize>) -> Result<()> {
     match result {
         Ok(_) => Ok(()),
@@ -216,7 +216,8 @@ fn sent(result: io::Result<usize>) -> Result<()> {
     }
 }
 
-/// Whether it only says that there is nothing yet, no room, or nobody any more.
+/// Returns true if the error only means that no datagram has arrived, that there is no room, or that nobody listens
+/// at the other end.
 fn is_nothing(error: &io::Error) -> bool {
     use io::ErrorKind as Kind;
     matches!(
