@@ -2,7 +2,7 @@
 
 use datafusion::prelude::SessionContext;
 use proptest::prelude::*;
-use sluicegate_engine::Engine;
+use sluicegate_engine::{Engine, Result};
 use tokio::runtime::Runtime;
 
 use crate::bad_input::says;
@@ -24,11 +24,11 @@ async fn after(statement: &str) -> (Vec<String>, Vec<String>) {
     (changed, rows(&engine, "SELECT * FROM t").await)
 }
 
-async fn selected(condition: &str) -> Vec<String> {
+async fn selected(condition: &str) -> Result<Vec<String>> {
     let engine = engine().await;
     rows(&engine, &format!("CREATE TABLE t AS {ROWS}")).await;
     rows(&engine, "CREATE TABLE u AS SELECT * FROM (VALUES (1), (4), (NULL)) v(k)").await;
-    rows(&engine, &format!("SELECT * FROM t WHERE ({condition}) IS NOT TRUE")).await
+    try_rows(&engine, &format!("SELECT * FROM t WHERE ({condition}) IS NOT TRUE")).await
 }
 
 /// Conditions of each kind, conditions that are never true, and conditions with subqueries.
@@ -74,7 +74,12 @@ proptest! {
     #[test]
     fn rows_that_a_condition_is_true_for_change(condition in condition()) {
         Runtime::new().unwrap().block_on(async {
-            let kept = selected(&condition).await;
+            let kept = match selected(&condition).await {
+                Ok(kept) => kept,
+                // Below OR and NOT, a division is computed for all rows.
+                Err(error) if error.to_string().contains("Divide by zero") => return,
+                Err(error) => panic!("{condition}: {error}"),
+            };
             let changed = (5 - kept.len()).to_string();
             let (count, left) = after(&format!("DELETE FROM t WHERE {condition}")).await;
             assert_eq!(left, kept, "DELETE WHERE {condition}");
@@ -107,7 +112,7 @@ async fn new_values_are_of_the_old_ones() {
 async fn explain_changes_nothing() {
     for statement in ["DELETE FROM t", "UPDATE t SET a = 9", "TRUNCATE TABLE t"] {
         let (_, all) = after(&format!("EXPLAIN {statement}")).await;
-        assert_eq!(all, selected("false").await, "{statement}");
+        assert_eq!(all, selected("false").await.unwrap(), "{statement}");
     }
 }
 

@@ -168,8 +168,14 @@ mod tests {
             let reals = of(38, places, &unscaled, &DataType::Float32);
             for (row, unscaled) in unscaled.iter().enumerate() {
                 let text = format!("{unscaled}e-{places}");
-                assert_eq!(doubles.as_primitive::<Float64Type>().value(row), text.parse().unwrap());
-                assert_eq!(reals.as_primitive::<Float32Type>().value(row), text.parse().unwrap());
+                assert_eq!(
+                    doubles.as_primitive::<Float64Type>().value(row),
+                    text.parse::<f64>().unwrap()
+                );
+                assert_eq!(
+                    reals.as_primitive::<Float32Type>().value(row),
+                    text.parse::<f32>().unwrap()
+                );
             }
         }
     }
