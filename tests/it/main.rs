@@ -57,6 +57,7 @@ mod prompt;
 mod random;
 mod read_options;
 mod relational;
+mod rooms;
 mod scans;
 mod serve;
 mod silence;

@@ -11,8 +11,17 @@ use regex::Regex;
 
 /// The folders, the lowest first.
 const ROOMS: [&str; 11] = [
-    "context", "text", "pushdown", "store", "index", "scan", "estimate", "operators", "optimizer",
-    "catalog", "engine",
+    "context",
+    "text",
+    "pushdown",
+    "store",
+    "index",
+    "scan",
+    "estimate",
+    "operators",
+    "optimizer",
+    "catalog",
+    "engine",
 ];
 /// How many files may depend on one another in a circle.
 const LARGEST_CIRCLE: usize = 20;
@@ -108,7 +117,8 @@ fn walk(folder: &Path, files: &mut Vec<std::path::PathBuf>) {
 }
 
 fn without_tests(text: &str) -> String {
-    let tests = Regex::new(r"(?m)^#\[cfg\((?:test|all\(test[^\n]*)\)\]\s*\n\s*mod \w+ *\{").unwrap();
+    let tests =
+        Regex::new(r"(?m)^#\[cfg\((?:test|all\(test[^\n]*)\)\]\s*\n\s*mod \w+ *\{").unwrap();
     let text = tests.find(text).map_or(text, |found| &text[..found.start()]);
     Regex::new(r"(?m)//.*$").unwrap().replace_all(text, "").into_owned()
 }

@@ -12,7 +12,7 @@ use crate::output::listing::ListFormat;
 const EXAMPLES: &str = "\
 Examples:
   sluice calibrate --endpoint http://127.0.0.1:9000 --bucket scratch --dry-run
-      What it would write, send and cost; only whether the bucket is there is asked.
+      What it would write, send and cost; it only checks whether the bucket exists.
   sluice calibrate --endpoint http://127.0.0.1:9000 --bucket scratch
       Measures; from then on sql and explain predict for this store with what was measured.
   sluice calibrate --bucket scratch --max-cost 0.50 --output office.toml

@@ -15,7 +15,7 @@ Examples:
 
 Connections are in sluice/config.toml of your configuration folder (XDG_CONFIG_HOME, else ~/.config),
 which may be edited. There is no secret in it: credentials come from an AWS profile, the environment
-or the machine's role. Other arguments beat what a connection says.";
+or the machine's role. Other arguments override those of a connection.";
 
 /// Name stores, and check whether they answer
 #[derive(Debug, Subcommand)]
